@@ -1,4 +1,4 @@
-"""What tests of the screens of TPUs share: a project on this machine, and Google on loopback."""
+"""What tests of screens share: a project with Google on loopback, and a stand-in for a compiler."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ import pytest
 
 from tests.support.cloud_app import configure
 from tests.support.fake_cloud import FakeCloud, serving
+from tests.support.stub_compiler import make_compiler
+
+
+@pytest.fixture(scope="module")
+def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an environment that stands in for one with JAX and libtpu."""
+    folder = tmp_path_factory.mktemp("compiler")
+    make_compiler(folder)
+    return folder
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.stub_compiler import make_compiler
 from tests.support.tutor import press, run, tutor
 from tests.tui.test_rehearse import FINE, choose, rehearsing
 from tests.tui.test_setup import CHECKS, lay_machine
@@ -16,14 +15,6 @@ from tpustarter.tui.screens.reader import Reader
 from tpustarter.tui.screens.rehearsing import Rehearsing
 
 SIZES = [(80, 24), (120, 35), (160, 44)]
-
-
-@pytest.fixture(scope="module")
-def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an environment that stands in for one with JAX and libtpu."""
-    folder = tmp_path_factory.mktemp("compiler")
-    make_compiler(folder)
-    return folder
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -8,7 +8,6 @@ import re
 import shutil
 import sys
 from collections.abc import AsyncGenerator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from textual.pilot import Pilot
 
 from tests.checking.test_runner import wait_until_gone
 from tests.support.machines import lay_out
-from tests.support.stub_compiler import CHECKS, SAMPLES, make_compiler
+from tests.support.stub_compiler import CHECKS, SAMPLES
 from tests.support.tutor import on_screen, press, run, settle, until, write_lessons
 from tpustarter import locations
 from tpustarter.learning import course
@@ -28,14 +27,6 @@ from tpustarter.tui.screens.rehearsing import Rehearsing
 
 BAD = SAMPLES / "rehearsal_bad"
 FINE = "def fine(x):\n    return x + 1\n\n\ndef too_big(x):\n    return x + 1\n"
-
-
-@pytest.fixture(scope="module")
-def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an environment that stands in for one with JAX and libtpu."""
-    folder = tmp_path_factory.mktemp("compiler")
-    make_compiler(folder)
-    return folder
 
 
 @contextlib.asynccontextmanager
@@ -328,183 +319,6 @@ def test_nothing_starts_without_a_program_or_without_a_tpu(tmp_path: Path, stub:
             seen = await press(pilot, "a", "tab", "a", "a", "enter", "r")
             assert "Choose at least one TPU" in seen
             assert isinstance(pilot.app.screen, Rehearse)
-
-    run(journey)
-
-
-def test_nothing_is_chosen_at_first_and_ones_own_program_is_offered(
-    tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The function found here asks for its shapes once; after that a key takes it in and out."""
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "model.py").write_text(f"import jax\n\n\n@jax.jit\n{FINE}")
-    monkeypatch.chdir(tmp_path / "mine")
-
-    async def journey() -> None:
-        async with rehearsing(tmp_path, stub, "compiles") as pilot:
-            seen = await press(pilot, "a", "home")
-            assert "[ ] jax.compiles" in seen
-            assert "or a for all checks" in " ".join(seen.split())
-            assert "[ ] model.py:fine f32[1024,1024] " in seen
-            seen = await press(pilot, "enter")
-            assert "Give the shapes of your own arrays" in seen
-            seen = await press(pilot, *(["left"] * 6), *(["backspace"] * 4), "8", "enter")
-            assert "[x] model.py:fine f32[8,1024] " in seen
-            assert "r compiles your own program for 7 TPUs, one of each generation." in seen
-            seen = await press(pilot, "space")
-            assert "[ ] model.py:fine f32[8,1024] " in seen
-            assert "Choose at least one program" in seen
-            seen = await press(pilot, "space")
-            assert "[x] model.py:fine f32[8,1024] " in seen  # its shapes are known by now
-            await press(pilot, "e")
-            assert "model.py:fine f32[8,1024]" == pilot.app.screen.query_one("#search").value
-
-    run(journey)
-
-
-def test_a_function_of_ones_own_is_typed_and_compiled(tmp_path: Path, stub: Path) -> None:
-    """What cannot be read is told and can be mended; brackets in it are text."""
-    (tmp_path / "mine.py").write_text(FINE)
-
-    async def journey() -> None:
-        async with rehearsing(tmp_path, stub, "compiles") as pilot:
-            pilot.app.choose(replace(pilot.app.choices, python=sys.executable))
-            await choose(pilot, "v5e-8", "v6e-8")
-            seen = await press(pilot, "home", "enter")
-            assert "Type FILE.py to see its functions" in seen
-            pilot.app.screen.query_one("#search").value = f"{tmp_path}/mine.py:too_big f32[8"
-            seen = await press(pilot, "enter")
-            assert "--arg f32[8 cannot be read" in seen
-            await press(pilot, "escape")
-            pilot.app.screen.query_one("#search").value += "]"
-            seen = await press(pilot, "enter")
-            assert "r compiles your own program for 2 TPUs." in seen
-            assert "[ ] jax.compiles" in seen
-
-            seen = await press(pilot, "r")
-            assert re.search(r"^ too_big +too big +too big", seen, re.MULTILINE)
-            assert "0 of 2 compile: too big for v5e-8, v6e-8." in seen
-            assert "Press c to compare the TPUs." in seen
-
-            seen = await press(pilot, "escape", "end", "space")
-            assert "[x] jax.compiles" in seen
-            assert "r compiles 1 check for 2 TPUs, in about 10 s." in seen
-
-    run(journey)
-
-
-JITS = "import jax\n\n\n@jax.jit\ndef step(weights, batch):\n    return batch @ weights\n\n\n"
-OFFERS = {
-    "train.py": ("is given without the function", "train.py:step f32[1024,1024] f32[1024,1024]"),
-    "train.py:stpe": ("has no function stpe", "train.py:step f32[1024,1024] f32[1024,1024]"),
-    "train.py:step f32[8,8]": ("needs the type of batch", "train.py:step f32[8,8] f32[8,8]"),
-    "train.py:other f32[8] f32[8]": ("takes 1 argument by position", "train.py:other f32[8]"),
-    "script.py": ("is given without the function", "script.py, as a script"),
-}
-
-
-@pytest.mark.parametrize("typed", OFFERS)
-def test_what_a_file_offers_is_shown_where_it_is_typed(
-    tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch, typed: str
-) -> None:
-    """Enter takes one into the line with its shapes, Esc leaves the offers and keeps the line."""
-    (tmp_path / "train.py").write_text(f"{JITS}def other(x):\n    return x + 1\n")
-    (tmp_path / "script.py").write_text("import jax\n\nprint(jax.jit(lambda x: x)(1.0))\n")
-    monkeypatch.chdir(tmp_path)
-    said, offer = OFFERS[typed]
-
-    async def journey() -> None:
-        async with rehearsing(tmp_path, stub, "compiles") as pilot:
-            await mark(pilot, "function")
-            await press(pilot, "enter")
-            pilot.app.screen.query_one("#search").value = typed
-            seen = await press(pilot, "enter")
-            assert said in " ".join(seen.split())
-            assert offer in seen
-            assert "--arg" not in seen
-            assert "Enter take it" in seen
-            await press(pilot, "escape")
-            assert typed == pilot.app.screen.query_one("#search").value
-            await press(pilot, "enter", "enter")
-            assert offer.partition(",  ")[0].startswith(pilot.app.screen.query_one("#search").value)
-            seen = await press(pilot, "enter")
-            assert re.search("r (compiles your own program|runs your script)", seen)
-            assert "Your program" not in seen
-
-    run(journey)
-
-
-def test_a_file_with_nothing_to_compile_is_told_where_it_is_typed(
-    tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Neither a function nor a jit; as a script it is taken, and the line says what is missing."""
-    (tmp_path / "plain.py").write_text("print(1)\n")
-    monkeypatch.chdir(tmp_path)
-
-    async def journey() -> None:
-        async with rehearsing(tmp_path, stub, "compiles") as pilot:
-            await mark(pilot, "function")
-            await press(pilot, "enter")
-            pilot.app.screen.query_one("#search").value = "plain.py"
-            seen = " ".join((await press(pilot, "enter")).split())
-            assert "plain.py defines no function, and has no jax.jit" in seen
-            seen = await press(pilot, "escape", "escape", "down", "space")
-            pilot.app.screen.query_one("#search").value = "plain.py"
-            seen = " ".join((await press(pilot, "enter")).split())
-            assert "It has no jax.jit of its own" in seen
-
-    run(journey)
-
-
-def test_a_script_of_ones_own_is_run_and_what_it_jits_is_compiled(
-    tmp_path: Path, stub: Path
-) -> None:
-    """Its functions are rows; its output and how often each was compiled stand behind a key."""
-
-    async def journey() -> None:
-        async with rehearsing(tmp_path, stub, size=(120, 40), takes_s=0.5) as pilot:
-            pilot.app.choose(replace(pilot.app.choices, python=sys.executable))
-            await choose(pilot, "v5e-8")
-            await press(pilot, "home", "down", "space")
-            pilot.app.screen.query_one("#search").value = f"{SAMPLES}/rehearsal/recompiles.py --pad"
-            seen = await press(pilot, "enter")
-            assert "r runs your script on CPU devices" in seen
-            await press(pilot, "r")
-            await until(pilot, lambda: "1 of 1 compile" in on_screen(pilot.app))
-            seen = on_screen(pilot.app)
-            assert "Your script ran on CPU devices, and nothing on a TPU" in seen
-            assert "Nothing was run" not in seen
-            assert "nothing is run on a TPU" in seen.splitlines()[0]
-            assert re.search(r"^[ │]+step.* ok", seen, re.MULTILINE)
-            seen = await press(pilot, "o")
-            assert re.search(r"step +recompiles.py:\d+: called 20 times, compiled once", seen)
-            assert "trained on 20 batches" in seen
-            assert "it called no function" not in seen
-
-    run(journey)
-
-
-@pytest.mark.parametrize(
-    ("kind", "typed", "said"),
-    [
-        ("function", "", "no file is named"),
-        ("function", "'a.py", "a quotation mark is not closed"),
-        ("function", "jax.compiles", "expected `FILE.py:FUNCTION`"),
-        ("function", "/nowhere/a.py:f", "there is no file `/nowhere/a.py`"),
-        ("script", "/nowhere/[b]a.py", "there is no file `/nowhere/[b]a.py`"),
-    ],
-)
-def test_what_names_no_file_is_told(
-    tmp_path: Path, stub: Path, kind: str, typed: str, said: str
-) -> None:
-    """Each has its own error, and the line can be typed again."""
-
-    async def journey() -> None:
-        async with rehearsing(tmp_path, stub, "compiles") as pilot:
-            await press(pilot, "home", *(["down"] if kind == "script" else []), "space")
-            pilot.app.screen.query_one("#search").value = typed
-            assert said.replace("`", "") in await press(pilot, "enter")
-            assert "Enter choose it" in await press(pilot, "escape")
 
     run(journey)
 

@@ -8,19 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.stub_compiler import CHECKS, make_compiler
+from tests.support.stub_compiler import CHECKS
 from tests.support.tutor import on_screen, press, run, settle
 from tests.tui.test_rehearse import rehearsing
 from tpustarter.tui.screens.rehearse import Rehearse
 from tpustarter.tui.widgets import Rows
-
-
-@pytest.fixture(scope="module")
-def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an environment that stands in for one with JAX and libtpu."""
-    folder = tmp_path_factory.mktemp("compiler")
-    make_compiler(folder)
-    return folder
 
 
 def plain(seen: str) -> str:
