@@ -31,13 +31,13 @@ from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.reader import Reader
 
 NAMES = {"\x1b": "escape", "\r": "enter", "\t": "tab", "\x12": "ctrl+r", "/": "slash",
-         ":": "colon", ",": "comma"}  # fmt: skip
+         ":": "colon", ",": "comma", "↓": "down"}  # fmt: skip
 
 
 async def burst(pilot: Pilot[None], keys: str) -> str:
     """Type all keys at once, as a slow line delivers them; return the screen."""
     for key in keys:
-        pilot.app.post_message(events.Key(NAMES.get(key, key), key))
+        pilot.app.post_message(events.Key(NAMES.get(key, key), key if key.isascii() else None))
     handled = asyncio.Event()
     pilot.app.call_later(handled.set)
     await handled.wait()
@@ -98,18 +98,36 @@ def test_one_key_typed_fifty_times_runs_a_block_once_at_a_time(tmp_path: Path) -
 
 
 def test_enter_waits_for_the_search_that_was_typed(tmp_path: Path) -> None:
-    """The list on show may be older than the text; Enter does not open what is not meant."""
+    """The list on show may be older than the text; Enter opens what is meant, when it is found."""
     lessons = {"hello": HELLO, "other": "# Other\n\nIt may sleep.\n"}
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons=lessons) as pilot:
-            await press(pilot, "slash")
-            await burst(pilot, "sleep\r")
-            await press(pilot, "enter")
-            assert "Other" in on_screen(pilot.app).splitlines()[0]
+            assert "Other" in (await burst(pilot, "/sleep\r")).splitlines()[0]
             await press(pilot, "escape", "slash", *"hello", "enter")
             assert "Other" not in on_screen(pilot.app).splitlines()[0]  # typed over what was there
             assert isinstance(pilot.app.screen, Reader)
+
+    run(journey)
+
+
+@pytest.mark.parametrize(
+    ("keys", "title"), [("l\r", "Hello"), ("l↓\r", "Other"), ("/sleep↓↓↓\r", "Other")]
+)
+def test_keys_that_come_before_a_list_is_read_act_on_what_it_will_show(
+    keys: str, title: str, tmp_path: Path
+) -> None:
+    """Right after the key that leads to the lessons, or the last letter of a search."""
+    texts = {
+        "hello": "# Hello\n\nIt will sleep, sleep, sleep.\n",
+        "other": "# Other\n\nIt may sleep.\n",
+    }
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons=texts) as pilot:
+            seen = await burst(pilot, keys)
+            assert isinstance(pilot.app.screen, Reader)
+            assert title in seen.splitlines()[0]
 
     run(journey)
 

@@ -15,7 +15,9 @@ from tpustarter import invocation
 from tpustarter.tui import lines
 from tpustarter.tui.app import Starter
 from tpustarter.tui.screens.exercise import ExercisePage
-from tpustarter.tui.screens.lessons import Lessons, OlderClaim
+from tpustarter.tui.screens.home import Home
+from tpustarter.tui.screens.lessons import Lessons
+from tpustarter.tui.screens.older_claim import OlderClaim
 from tpustarter.tui.screens.reader import Reader
 from tpustarter.tui.widgets import Rows
 
@@ -333,5 +335,19 @@ def test_an_exercise_is_found_by_its_name_and_opened(tmp_path: Path) -> None:
             await _wait_for(pilot, "Exercises\n")
             await press(pilot, "down", "enter")
             assert isinstance(pilot.app.screen, ExercisePage)
+
+    run(journey)
+
+
+def test_keys_wait_for_no_search_that_cannot_be_made(tmp_path: Path) -> None:
+    """What it looks in is broken: that is said, and Esc leads back."""
+    write_claims(tmp_path, "- id: [")
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await pilot.press("slash", *"gone", "enter", "down")
+            await _wait_for(pilot, "then-now.yml")
+            await press(pilot, "enter", "escape", "escape")
+            assert isinstance(pilot.app.screen, Home)
 
     run(journey)

@@ -11,7 +11,6 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
-from textual.worker import Worker, WorkerState
 
 from tpustarter.learning import bookmarks
 from tpustarter.problem import Problem
@@ -19,7 +18,7 @@ from tpustarter.terminal import visible
 from tpustarter.tui import opened
 from tpustarter.tui.bookmark import Bookmark
 from tpustarter.tui.lesson_page import LessonPage
-from tpustarter.tui.messages import LOOK, Looked, PageReady
+from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.opened import Opened
 from tpustarter.tui.outline import BESIDE, Margin
 from tpustarter.tui.plain import plain
@@ -67,7 +66,7 @@ class LessonScreen(Page):
         await self._page.query("#opening-lesson").remove()
         if isinstance(message.what, Problem):
             await self._page.mount(Static(Content(plain(str(message.what)))))
-            self._take_keys()
+            self.take_keys()
             return
         opened_lesson = self._opened = cast("Opened", message.what)
         minutes = visible(str(opened_lesson.lesson.header.get("minutes", "?")))
@@ -87,19 +86,8 @@ class LessonScreen(Page):
     def _begin(self) -> None:
         """Follow the reader and act on keys: the page is what is seen."""
         self._bookmark.follow(peeks=bool(self._at))
-        self._take_keys()
+        self.take_keys()
         self.show_status(self._page.place)
-
-    def _take_keys(self) -> None:
-        self.is_ready = True
-        self.refresh_bindings()
-        self.post_message(PageReady())
-
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Show what a worker could not do; keys wait no longer for what could not be read."""
-        super().on_worker_state_changed(event)
-        if event.state == WorkerState.ERROR and not self.is_ready:
-            self._take_keys()
 
     def _keep_place(self, place: str | None) -> None:
         keep = partial(bookmarks.keep, self.lesson, place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on, work
@@ -23,9 +23,8 @@ from tpustarter.tui.known import Course
 from tpustarter.tui.lesson_rows import CHECK, EXERCISE, LOG, MEANT, OLD
 from tpustarter.tui.lines import Hanging, Stack
 from tpustarter.tui.messages import LOOK, SEARCH, Looked
-from tpustarter.tui.plain import plain_source
-from tpustarter.tui.reading import LessonText
-from tpustarter.tui.screens.page import Page, Sheet
+from tpustarter.tui.screens.older_claim import OlderClaim
+from tpustarter.tui.screens.page import Page
 from tpustarter.tui.screens.words import Entry
 from tpustarter.tui.tutor import Tutor
 from tpustarter.tui.widgets import Aside, Row, Rows, get_app
@@ -59,34 +58,6 @@ class SearchLine(Input):
             cast("Tutor", get_app(self)).go.to_explanation(of_text(event.text))
 
 
-class OlderClaim(Sheet):
-    """What older tutorials say of one thing, and what is true today."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "lesson", "open lesson", tooltip="tpustarter learn LESSON"),
-    ]
-
-    def __init__(self, claim: Claim) -> None:
-        self._lesson = (claim.lesson or "").partition("#")[0]
-        fields = {"Then": claim.then, "Now": claim.now}
-        fields |= {"Lesson": f"`{self._lesson}`"} if self._lesson else {}
-        fields |= {"Shown by": f"`{claim.proof}`"} if claim.proof else {}
-        fields |= {"Source": claim.source}
-        text = "\n\n".join(f"**{name}:** {value}" for name, value in fields.items())
-        title = visible(f"{claim.id}  {claim.status}")
-        super().__init__(title, LessonText(plain_source(text)))
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer the lesson where there is one."""
-        if action == "lesson":
-            return bool(self._lesson)
-        return super().check_action(action, parameters)
-
-    def action_lesson(self) -> None:
-        """Open the lesson in the place of the sheet."""
-        cast("Tutor", get_app(self)).go.to_lesson_instead(self._lesson)
-
-
 class Lessons(Page):
     """The list of lessons."""
 
@@ -116,6 +87,11 @@ opens the marked one.
         self._library: Library | None = None
         self._found: Found | None = None
         self._filter = "all"
+        self._is_readable = True
+        """Whether a search comes to an end: what it looks in was read, or is being read."""
+        self._wanted: Callable[[], object] | None = None
+        """What a key asked for before what was typed had been found."""
+        self.is_ready = find
 
     def body(self) -> Iterable[Widget]:
         """Return the search line, the list, and what is said of the marked lesson."""
@@ -162,20 +138,28 @@ opens the marked one.
         """Show what is known now."""
         what = message.what
         if isinstance(what, Problem):
+            self._is_readable, self._wanted = False, None
             self._say(str(what))
+            self.take_keys()
         elif isinstance(what, Course):
             is_new, self._course = self._course != what, what
             if what.trouble:
                 self._say(what.trouble)
             elif is_new:
                 self._show()
+            if not self._wanted:
+                self.take_keys()
         elif isinstance(what, Library):
-            self._library = what
+            self._library, self._is_readable = what, True
             self.search_for(self.query_one(Input).value)
         elif what.text == self.query_one(Input).value.strip():
             is_new = self._found is None or self._found.text != what.text
             self._found = what
             self._show(from_first=is_new)
+            wanted, self._wanted = self._wanted, None
+            if wanted:
+                wanted()
+                self.take_keys()
 
     def _say(self, text: str) -> None:
         lines = text.split("\n")
@@ -199,17 +183,30 @@ opens the marked one.
 
     @on(Input.Submitted)
     def open_first(self) -> None:
-        """Open the best of what was found."""
-        if self.action_to_list() and self._found:
+        """Open the best of what was found, once it is."""
+        if not self._is_found:
+            self._wait(self.open_first)
+            return
+        self.action_to_list()
+        if self._found:
             self.query_one(Rows).action_select()
 
-    def action_to_list(self) -> bool:
-        """Choose among what was found, unless that is older than what was typed; returns which."""
-        text = self.query_one(Input).value.strip()
-        is_found = text == (self._found.text if self._found else "")
-        if is_found:
+    def action_to_list(self) -> None:
+        """Choose among what was found, once it is."""
+        if self._is_found:
             self.set_focus(self.query_one(Rows))
-        return is_found
+        else:
+            self._wait(self.action_to_list)
+
+    @property
+    def _is_found(self) -> bool:
+        """Whether what is on show is what was typed, and nothing older."""
+        return self.query_one(Input).value.strip() == (self._found.text if self._found else "")
+
+    def _wait(self, wanted: Callable[[], object]) -> None:
+        """Do what a key asked for when the search has ended, and act on no other before that."""
+        if self._is_readable:
+            self._wanted, self.is_ready = wanted, False
 
     def action_find(self, text: str = "") -> None:
         """Show the search line, with a text if one is given."""

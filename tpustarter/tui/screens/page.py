@@ -19,6 +19,7 @@ from tpustarter.problem import ExitCode, Problem, of_limit
 from tpustarter.tui import settings
 from tpustarter.tui.key_line import Keys, valid_keys
 from tpustarter.tui.lines import prose, sentences
+from tpustarter.tui.messages import PageReady
 from tpustarter.tui.plain import plain
 from tpustarter.tui.tutor import Tutor
 from tpustarter.tui.widgets import Heading, Rows, get_app
@@ -57,7 +58,7 @@ class Page(Screen[None]):
     """What is lost here with the process; the key that ends it, which may be a stray letter, asks
     where there is something."""
     is_ready = True
-    """Whether keys act on what is seen; they wait until it is laid out."""
+    """Whether keys act on what is seen; they wait until it is laid out, see `take_keys`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "back", key_display="Esc", tooltip="the screen before this one"),
@@ -155,11 +156,19 @@ class Page(Screen[None]):
         """Keep what the learner chose, for the next start."""
         settings.save(self.tutor.choices)
 
+    def take_keys(self) -> None:
+        """Act on the keys that waited, and on all that come."""
+        if not self.is_ready:
+            self.is_ready = True
+            self.refresh_bindings()
+            self.post_message(PageReady())
+
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Show what a worker could not do."""
+        """Show what a worker could not do; keys wait no longer for it."""
         if event.state == WorkerState.ERROR:
             worker = cast("Any", event).worker
             self.show_error(worker.error)
+            self.take_keys()
 
     def show_error(self, error: BaseException) -> None:
         """Show a Problem as the command line would, and anything else as a bug of ours."""
