@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.learning.test_exercises import SHIPPED, SOLVED
-from tests.support.tutor import on_screen, press, run, settle, tutor, until, write_lessons
+from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until, write_lessons
 from tpustarter import locations
 from tpustarter.learning import progress
 
@@ -306,6 +306,26 @@ def test_p_opens_the_exercise_that_is_asked_for_in_sight(tmp_path: Path) -> None
             seen = await press(pilot, "enter", "end")
             assert "Exercise: Return the triple" in seen
             assert "Return the triple" in (await press(pilot, "p")).splitlines()[0]
+
+    run(journey)
+
+
+def test_a_look_at_an_exercise_costs_the_lesson_no_variable(tmp_path: Path) -> None:
+    """The lesson's process ends for an answer that is judged, and not for a task that is read."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": f"{HELLO}\n{LESSON}"}) as pilot:
+            lessons_with_exercise(tmp_path)
+            await press(pilot, "enter", "r")
+            holder = pilot.app.live.holder
+            assert holder
+            assert "double" in (await press(pilot, "p")).splitlines()[0]
+            await press(pilot, "escape")
+            assert holder == pilot.app.live.holder
+            await press(pilot, "p", "r")
+            await until(pilot, lambda: "NOT YET" in on_screen(pilot.app))
+            await press(pilot, "escape")
+            assert pilot.app.live.holder is None
 
     run(journey)
 

@@ -94,8 +94,7 @@ def test_a_screen_of_80_columns_names_few_keys_and_help_the_others(tmp_path: Pat
                 assert {"q quit", "Esc back"} & {*named}, keys
                 await press(pilot, *["escape"] * len(keys))
             assert "rehearse" not in on_screen(pilot.app).splitlines()[-1]
-            await press(pilot, "question_mark")
-            assert "tpustarter rehearse" in await press(pilot, "end")
+            assert "tpustarter rehearse" in await press(pilot, "question_mark")
             await pilot.resize_terminal(120, 40)
             assert "r rehearse" in await press(pilot, "escape")
 
@@ -135,7 +134,7 @@ def test_what_a_setting_is_for_stands_beside_it(tmp_path: Path) -> None:
             await pilot.resize_terminal(80, 24)
             assert "stand in for TPU cores" not in await press(pilot, "up", "down")
             assert "stand in for TPU cores" in " ".join(
-                (await press(pilot, "question_mark")).replace("│", " ").split()
+                (await press(pilot, "question_mark", "end")).replace("│", " ").split()
             )
 
     run(journey)

@@ -323,13 +323,13 @@ def _beside(pilot: Pilot[None]) -> str:
 
 
 def test_an_exercise_is_found_by_its_name_and_opened(tmp_path: Path) -> None:
-    """By words of its id, in any order; its lesson stands beside it."""
+    """By words of its id, in any order; it is shown by its title, and its lesson beside it."""
 
     async def journey() -> None:
         async with Starter().run_test(size=(80, 24)) as pilot:
             await settle(pilot)
             await press(pilot, "1", "slash", *"training one")
-            await _wait_for(pilot, "Exercises\n", "One training step")
+            await _wait_for(pilot, "Exercises\n", "Write one training step with sharded weights")
             assert "Exercises" not in await press(pilot, *["backspace"] * 4)
             await press(pilot, *" one")
             await _wait_for(pilot, "Exercises\n")

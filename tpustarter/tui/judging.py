@@ -31,7 +31,8 @@ class Judging:
         self._tail = Tail()
         self.judged: Judged | None = None
         """What the answer came to."""
-        self.is_busy = False
+        self.is_busy = self.has_process = False
+        """Whether an answer runs, and whether one ran: its process is up until the page is left."""
 
     @property
     def seconds(self) -> float:
@@ -45,7 +46,8 @@ class Judging:
 
     def begin(self, exercise: Exercise) -> None:
         """Judge the learner's file as it is."""
-        self.is_busy, self._began = True, time.monotonic()
+        self.is_busy = self.has_process = True
+        self._began = time.monotonic()
         self._path = exercise_words.short_path(exercises.learner_file(exercise))
         inbox: Inbox[Output | Judged | None] = Inbox()
         self._inbox = inbox

@@ -153,17 +153,14 @@ def _exercises(course: Course, text: str) -> Iterator[Row]:
                 if is_first:
                     yield title("Exercises")
                 is_first = False
-                label = Content(" " * 10) + Content.styled(_sentence(exercise), "bold")
+                name = visible(course.exercise_title(exercise))
+                label = Content(" " * 10) + Content.styled(name, "bold")
                 yield Row(f"{EXERCISE}#{exercise}", label, visible(lesson.title), hang=10)
 
 
 def exercises_of(lesson: Lesson) -> list[str]:
     """Return the ids of a lesson's exercises."""
     return [f"{lesson.id.partition('/')[0]}/{name}" for name in texts(lesson, "exercises")]
-
-
-def _sentence(exercise: str) -> str:
-    return visible(exercise.partition("/")[2].replace("-", " ").capitalize())
 
 
 def _framework(lesson: Lesson) -> str:

@@ -343,10 +343,10 @@ class ExercisePage(Page):
         return self._judging.stop()
 
     def on_unmount(self) -> None:
-        """Keep what is typed and end the process: the exercise is left."""
+        """Keep what is typed, and end the process that judged it: the exercise is left."""
         self._keep()
         self.stop_work()
-        if self.tutor.is_running:
+        if self.tutor.is_running and self._judging.has_process:
             self.tutor.release_lesson()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -38,8 +38,8 @@ class Explained(Page):
     """Searches what a failure wrote for what is known, and looks at this machine."""
 
     HELP = """
-The output of what failed was searched for failures that are known. The most
-likely cause comes first, with the line that shows it and how certain it is:
+The output of what failed was searched for failures that are known. The most likely cause comes
+first, with the line that shows it and how certain it is.
 
 * **confirmed** means that this machine shows it too, **likely** that a line of the output says so,
   and **possible** that the signs are weak.

@@ -240,7 +240,7 @@ class Notice(Sheet):
 
 
 class Help(Sheet):
-    """What a screen is for, and every key that works on it now."""
+    """What a screen is for, every key that works on it now, and what else there is to know of it."""
 
     def __init__(self, screen: Screen[Any], text: str) -> None:
         from tpustarter.tui.reading import LessonText
@@ -250,8 +250,9 @@ class Help(Sheet):
             f"| {active.binding.tooltip} |"
             for active in valid_keys(screen, rare=True)
         ]
-        table = "\n".join(["| key | does | as a command |", "|---|---|---|", *keys])
-        super().__init__("Help", LessonText(f"{text}\n\n{table}\n"))
+        table = "\n".join(["| key | does | as a command, or a note |", "|---|---|---|", *keys])
+        opening, _, rest = text.strip().partition("\n\n")
+        super().__init__("Help", LessonText(f"{opening}\n\n{table}\n\n{rest}\n"))
 
 
 class Question(ModalScreen[bool]):

@@ -325,7 +325,6 @@ class Reader(LessonScreen):
         opened, name = self._opened, self._page.exercise_in_sight
         if opened and (exercise := opened.next_exercise):
             exercise = next((one for one in opened.exercises if one.name == name), exercise)
-            self.tutor.release_lesson()
             self.tutor.go.to_exercise(exercise.id)
 
     def action_answer(self, number: int) -> None:

@@ -47,10 +47,10 @@ class Words(Page):
     """The list of what a lesson refers to."""
 
     HELP = """
-This is what the lesson refers to, and Enter follows the marked line:
+This is what the lesson refers to, and Enter follows the marked line.
 
-* a **word** shows its entry in the glossary, a **lesson** is opened, a **check** is run;
-* a **web** address is shown in full, to be copied. Nothing is opened outside this program.
+* A **word** shows its entry in the glossary, a **lesson** is opened, and a **check** is run.
+* A **web** address is shown in full, to be copied. Nothing is opened outside this program.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [
