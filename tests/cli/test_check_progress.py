@@ -154,6 +154,8 @@ def test_the_check_ends_with_what_to_do_now() -> None:
     """Who begins is told where the tutor is, who has named a check which lesson is about it."""
     assert "`tpustarter`" in (first := check_end.what_now(run_of(HOST, result("pass"))))
     assert "first lesson" in first
+    beside_a_warning = check_end.what_now(run_of(HOST, result("warn")))
+    assert beside_a_warning.endswith("Or open the tutor first, and run a lesson: `tpustarter`")
     progress.lesson_done("jax/precision")
     assert "Go on" in check_end.what_now(run_of(HOST))
     named = run_of(result("pass"), ids=["jax.sample"])
@@ -163,6 +165,7 @@ def test_the_check_ends_with_what_to_do_now() -> None:
     assert "`tpustarter check`" in check_end.what_now(both)
     warned = check_end.what_now(run_of(HOST, result("warn")))
     assert "warning of jax.sample:\n  tpustarter check jax.sample --isolate -v" in warned
+    assert "tutor" not in warned
 
 
 @pytest.mark.parametrize(

@@ -94,15 +94,17 @@ def what_now(run: Run) -> str:
     """Return what to do after a run that ended well.
 
     A warning comes first. Whoever named checks is told their lesson; who begins is told where the
-    tutor is.
+    tutor is, also after a warning, for it keeps nobody from a lesson.
     """
     from tpustarter.learning import progress
 
+    is_new = not run.ids and not progress.read().lessons
     if warned := next((result for result in run.results if result.status == "warn"), None):
         step = text.next_step(warned)
         command = _COMMAND.search(step)
         next_ = f"\n  {command['command']}" if command else f" {step}"
-        return f"Next, for the warning of {warned.id}:{next_}"
+        tutor = "\nOr open the tutor first, and run a lesson: `tpustarter`" if is_new else ""
+        return f"Next, for the warning of {warned.id}:{next_}{tutor}"
     lessons = {result.lesson for result in run.results if result.lesson}
     if run.ids:
         (*others, lesson) = lessons or {""}
@@ -110,6 +112,6 @@ def what_now(run: Run) -> str:
         if is_one:
             return f"Read what it means: `tpustarter learn {visible(lesson)}`"
         return "All checks of this machine: `tpustarter check`"
-    if progress.read().lessons:
-        return "Go on with your lessons in the tutor: `tpustarter`"
-    return "Now open the tutor, and run your first lesson: `tpustarter`"
+    if is_new:
+        return "Now open the tutor, and run your first lesson: `tpustarter`"
+    return "Go on with your lessons in the tutor: `tpustarter`"

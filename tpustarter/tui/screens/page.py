@@ -240,7 +240,7 @@ class Notice(Sheet):
 
 
 class Help(Sheet):
-    """What a screen is for, every key that works on it now, and what else there is to know of it."""
+    """What a screen is for, every key that works on it now, and then what else there is to know."""
 
     def __init__(self, screen: Screen[Any], text: str) -> None:
         from tpustarter.tui.reading import LessonText
