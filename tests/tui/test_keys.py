@@ -132,6 +132,24 @@ def test_keys_that_come_before_a_list_is_read_act_on_what_it_will_show(
     run(journey)
 
 
+def test_a_key_that_opens_a_screen_is_not_taken_again_while_that_is_laid_out(
+    tmp_path: Path,
+) -> None:
+    """Who presses `n` again because nothing is seen yet meant the same lesson, not the one after.
+
+    Once the page is there, every key counts.
+    """
+    texts = {name: f"# {name.title()}\n\nText.\n" for name in ("one", "two", "three", "four")}
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons=texts) as pilot:
+            await press(pilot, "enter")
+            assert "Two" in (await burst(pilot, "nnn")).splitlines()[0]
+            assert "Three" in (await press(pilot, "n")).splitlines()[0]
+
+    run(journey)
+
+
 def test_every_screen_says_what_holds_the_device_and_one_key_releases_it(tmp_path: Path) -> None:
     """A lesson's process: named in the heading and released, also where letters are typed."""
 

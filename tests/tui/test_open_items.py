@@ -66,6 +66,23 @@ def test_a_task_that_was_not_changed_waits_for_that(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_a_task_says_at_the_next_start_how_it_ended(tmp_path: Path) -> None:
+    """As long as it is what was typed then; what is typed anew has not run yet."""
+    lessons = {"hello": HELLO + TASK}
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons=lessons, size=(80, 60)) as pilot:
+            await press(pilot, "enter", "e", *"# mine", "escape", "tab", "tab", "e", "2", "ctrl+r")
+        async with tutor(tmp_path, lessons=lessons, size=(80, 60)) as pilot:
+            seen = _words(await press(pilot, "enter"))
+            assert 1 == seen.count("edited, not run yet")  # the lesson's own block
+            assert 2 == seen.count("passed the last time")
+            await press(pilot, "tab", "tab", "e", "1", "escape")
+            assert 2 == _words(on_screen(pilot.app)).count("edited, not run yet")
+
+    run(journey)
+
+
 def test_what_runs_is_named_wherever_one_looks_and_a_stop_loses_nothing(tmp_path: Path) -> None:
     """Also where the block is taller than the screen; typing, Ctrl+C is named."""
 

@@ -37,7 +37,8 @@ class LessonProgress:
     done: str | None = None
     """ISO date and time at which it was first done: blocks, tasks and questions."""
     blocks: dict[str, Fields] = field(default_factory=dict[str, Fields])
-    """By block: `status`, `ran_on`, `when` and the `hash` of the code as the lesson had it."""
+    """By block: `status`, `ran_on`, `when`, the `hash` of the code as the lesson had it, and of a
+    task `typed`, that of the code that ran."""
     quizzes: dict[str, Fields] = field(default_factory=dict[str, Fields])
     """By question: whether it was answered `right`, the `answers` by their text, and `when`."""
     exercises: dict[str, Fields] = field(default_factory=dict[str, Fields])
@@ -56,6 +57,12 @@ class LessonProgress:
         if entry is None:
             return None
         return str(entry.get("status")) if entry.get("hash") == code_hash(block) else "changed"
+
+    def status_of(self, block: Block, code: str) -> str | None:
+        """Return how the block last ended; None where that was with other code than this."""
+        typed = self.blocks.get(block.id, {}).get("typed")
+        is_same = hash_of(code) == (typed if block.is_try else code_hash(block))
+        return self.status(block) if is_same else None
 
 
 @dataclass(frozen=True)
@@ -111,14 +118,19 @@ def mark(lesson: Lesson, known: LessonProgress | None) -> str:
 
 
 def code_hash(block: Block) -> str:
-    """Return what tells one version of a block's code from another."""
+    """Return what tells one version of the lesson's code of a block from another."""
+    return hash_of(block.code)
+
+
+def hash_of(code: str) -> str:
+    """Return what tells some code from other code, but for space around it."""
     import hashlib
 
-    return hashlib.sha256(block.code.strip().encode()).hexdigest()[:12]
+    return hashlib.sha256(code.strip().encode()).hexdigest()[:12]
 
 
-def block_ended(lesson: Lesson, block: Block, result: BlockResult) -> None:
-    """Remember how a block ended; one that was not run to its end changes nothing."""
+def block_ended(lesson: Lesson, block: Block, result: BlockResult, code: str = "") -> None:
+    """Remember how a block ended, and with what code; one that did not run changes nothing."""
     if result.status in ("skip", "notrun"):
         return
     entry = {
@@ -127,6 +139,8 @@ def block_ended(lesson: Lesson, block: Block, result: BlockResult) -> None:
         "when": _now(),
         "hash": code_hash(block),
     }
+    if block.is_try and code:
+        entry["typed"] = hash_of(code)
     if result.status != "pass":
         entry |= {"reason": result.reason, "detail": result.detail}
 

@@ -50,6 +50,7 @@ class BlockView(Vertical, can_focus=True):
         block: Block,
         *,
         before: str | None,
+        draft_before: str | None = None,
         platform: str | None,
         place: str = "",
         draft: Draft | None = None,
@@ -64,6 +65,8 @@ class BlockView(Vertical, can_focus=True):
         """Whether what it prints is kept back until it ran."""
         self._earlier_status = before
         """How it ended in an earlier session."""
+        self._draft_before = {draft.code: draft_before} if draft else {}
+        """How what the learner had typed then ended, if that ran."""
         self._platform = platform
         self.code = BlockCode(block, draft)
         self.was_left = False
@@ -344,7 +347,8 @@ class BlockView(Vertical, can_focus=True):
             return block_words.EARLIER.get(self._earlier_status or "", self._invitation)
         if self.code.is_outdated:
             return "your code; the lesson has changed since, and u brings its code"
-        return "edited, not run yet"
+        ended = self._draft_before.get(self.code.text)
+        return block_words.EARLIER.get(ended or "", "edited, not run yet")
 
     @property
     def _invitation(self) -> str:

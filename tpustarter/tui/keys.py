@@ -3,7 +3,8 @@
 Textual hands a key on through the queues of the focused widget and its parents before its binding
 acts. Keys that come together, as over a slow line, would overtake it: in `e` and some code the
 first letters would be commands. Here each is finished before the next one is looked at, and all
-wait for a screen that is still being laid out, where they would act on the wrong place.
+wait for a screen that is still being laid out, where they would act on the wrong place. Only the
+key that led to such a screen is not taken again: who repeats it thinks that it was not heard.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ class SequentialKeys(App[None], inherit_bindings=False):
         super().__init__(**options)
         self._held: deque[events.Key | events.Paste] = deque()
         """What was typed and waits for the screen."""
+        self._led_here = ""
+        """The key that opened the screen in front, if the last one did."""
 
     async def on_event(self, event: events.Event) -> None:
         """Act on a key, or on text that was pasted, to the end."""
@@ -40,13 +43,23 @@ class SequentialKeys(App[None], inherit_bindings=False):
             await super().on_event(event)
         elif isinstance(event, events.Key) and event.key == AT_ONCE:
             await self._act(event)
-        else:
+        elif not self._is_impatience(event):
             self._held.append(event)
             await self.on_page_ready()
 
+    def _is_impatience(self, event: events.Key | events.Paste) -> bool:
+        """Return whether a key led to a screen that is still being laid out."""
+        is_same = isinstance(event, events.Key) and event.key == self._led_here
+        return is_same and not (self._held or self._is_ready)
+
+    @property
+    def _is_ready(self) -> bool:
+        """Whether keys act on the screen in front by now."""
+        return getattr(self.screen, "is_ready", True)
+
     async def on_page_ready(self) -> None:
         """Act on what was typed, as long as the screen in front is ready for it."""
-        while self._held and getattr(self.screen, "is_ready", True):
+        while self._held and self._is_ready:
             await self._act(self._held.popleft())
 
     def act_again(self, event: events.Key) -> None:
@@ -60,7 +73,7 @@ class SequentialKeys(App[None], inherit_bindings=False):
 
     async def _act(self, event: events.Key | events.Paste) -> None:
         self.forget_said()
-        queues = self._queues()
+        before, queues = self.screen, self._queues()
         if isinstance(event, events.Paste):
             event.text = plain_source(event.text.replace("\r\n", "\n").replace("\r", "\n"))
             await super().on_event(event)
@@ -68,6 +81,8 @@ class SequentialKeys(App[None], inherit_bindings=False):
             await super().on_event(event)
         await _drain(queues)
         await _drain(self._queues())
+        is_other = self.screen is not before
+        self._led_here = event.key if is_other and isinstance(event, events.Key) else ""
 
     async def _handle_key(self, event: events.Key) -> bool:
         """Act on a key that is bound and not typed; returns whether it was."""

@@ -58,10 +58,11 @@ def _widget(
     if piece.quiz:
         return QuestionView(piece.quiz, opened.known.quizzes.get(piece.quiz.id, {}))
     if piece.block:
-        before, draft = opened.known.status(piece.block), opened.drafts.get(piece.block.id)
+        known, draft = opened.known, opened.drafts.get(piece.block.id)
         return BlockView(
-            piece.block, before=before, platform=platform, place=place, draft=draft,
-            is_predicted=is_predicted,
+            piece.block, before=known.status(piece.block),
+            draft_before=known.status_of(piece.block, draft.code) if draft else None,
+            platform=platform, place=place, draft=draft, is_predicted=is_predicted,
         )  # fmt: skip
     if piece.figure:
         return FigureView(piece.figure)

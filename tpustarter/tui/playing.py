@@ -71,6 +71,7 @@ class Player:
         counting = {item.id: item for item, source in codes
                     if item.is_try != (source == item.code)}  # fmt: skip
         # A task that was not changed has not been tried.
+        typed = {item.id: source for item, source in codes}
 
         def make() -> LessonSession:
             return LessonSession(lesson, machine=app.machine, devices=app.choices.devices,
@@ -84,7 +85,7 @@ class Player:
                 return
             for event in app.live.run(lesson.id, make, block, code, above):
                 if isinstance(event, BlockResult) and event.id in counting:
-                    progress.block_ended(lesson, counting[event.id], event)
+                    progress.block_ended(lesson, counting[event.id], event, typed[event.id])
                 yield event
 
         try:
