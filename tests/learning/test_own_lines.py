@@ -1,10 +1,10 @@
-"""Which lines of the learner's code a verdict names, and marks that stay below their code."""
+"""Which lines of the learner's code a verdict names."""
 
 from __future__ import annotations
 
 import pytest
 
-from tpustarter.learning.own_lines import changed, raised_at, with_marks
+from tpustarter.learning.own_lines import changed, raised_at
 
 SHIPPED = "import math\n\n\ndef area(r):\n    return r  # your code here\n\n\n"
 AREA = "    return r  # your code here"
@@ -59,50 +59,3 @@ def test_of_several_lines_to_change_the_first_that_is_left_is_named() -> None:
 def test_where_a_line_was_only_deleted_none_is_named() -> None:
     """There is none to point at."""
     assert changed(SHIPPED.replace(f"{AREA}\n", ""), SHIPPED) is None
-
-
-@pytest.mark.parametrize("width", [40, 60, 76])
-@pytest.mark.parametrize("marked", ["first", "middle", "last"])
-def test_marks_stand_below_what_they_mark_in_any_width(width: int, marked: str) -> None:
-    """A line that is too long is shortened around them; one that fits stays as it is."""
-    code = "    first = sum(value for value in values) + middle * larger + another / last"
-    column = code.index(marked)
-    text = f'  File "a.py", line 3\n{code}\n{" " * column}{"^" * len(marked)}\nValueError: no'
-
-    head, line, marks, end = with_marks(text, width).split("\n")
-
-    assert max(map(len, (line, marks))) <= width
-    assert marked == line[marks.index("^") : marks.rindex("^") + 1]
-    assert ("..." in line) == (len(code) > width)
-    assert (head, end) == ('  File "a.py", line 3', "ValueError: no")
-    assert with_marks(text, 200) == text
-
-
-def test_marks_wider_than_the_screen_are_shown_from_their_begin() -> None:
-    """All of the line is marked, and it begins in sight."""
-    text = "    " + "abcde" * 30 + "\n    " + "^" * 150
-    line, marks = with_marks(text, 60).split("\n")
-
-    assert line.startswith("    abcde")
-    assert marks.startswith("    ^")
-    assert max(len(line), len(marks)) <= 60
-
-
-def test_long_lines_without_marks_stay_whole() -> None:
-    """They are wrapped, which loses nothing."""
-    text = "    " + "word " * 30 + "\n    and more"
-
-    assert with_marks(text, 60) == text
-
-
-@pytest.mark.parametrize("width", [40, 60, 75, 76])
-def test_what_is_missing_at_the_end_of_a_line_is_marked_behind_it(width: int) -> None:
-    """Also where the line fits and its mark does not."""
-    code = "    if " + "x + " * 16 + "last"  # 75 signs, and no colon
-    text = f'  File "a.py", line 3\n{code}\n{" " * len(code)}^\nSyntaxError: no'
-
-    _, line, marks, _ = with_marks(text, width).split("\n")
-
-    assert line.endswith("last")
-    assert marks == f"{' ' * len(line)}^"
-    assert len(marks) <= width

@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from tpustarter.cli.endings import typed
-from tpustarter.learning import exercises, own_lines
+from tpustarter.learning import exercises
 from tpustarter.learning.exercises import Exercise, Judged
 from tpustarter.learning.lesson_process import LessonSession
+from tpustarter.learning.tracebacks import as_read, with_marks
 from tpustarter.terminal import coded, columns, visible, wrap
 
 
@@ -40,7 +41,7 @@ def judge_once(exercise: Exercise, session: LessonSession) -> Judged:
             judged = item
         else:
             text, width = _visible_lines(item.text), columns(sys.stdout)
-            click.echo(own_lines.with_marks(text, width) if width else text, nl=False)
+            click.echo(with_marks(as_read(text), width) if width else text, nl=False)
     assert judged is not None  # noqa: S101  the last item is the verdict
     words = {"pass": "RIGHT", "fail": "NOT YET", "error": "BROKEN"}
     word = words.get(judged.result.status, "NOT RUN")

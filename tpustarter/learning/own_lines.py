@@ -1,9 +1,9 @@
-"""Which lines of the learner's own code a verdict is about, and Python's marks below a line."""
+"""Which lines of the learner's own code a verdict is about."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tpustarter.terminal import cut, visible
@@ -12,9 +12,6 @@ TO_CHANGE = re.compile(
     r"# (?:change|fill|fix|rewrite|your code here|and (?:here|this))\b", re.IGNORECASE
 )
 """What marks a line that the learner is asked to change."""
-_MARKS = re.compile(r" {4,}[~^][~^ ]*$")
-"""Python's marks below a line of code."""
-_DOTS = "..."
 _MOST_CODE = 60
 """Characters of a line of code that are told."""
 
@@ -87,40 +84,3 @@ def _ranges(numbers: Sequence[int]) -> str:
             ranges.append([number, number])
     words = [str(first) if first == last else f"{first} to {last}" for first, last in ranges]
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
-
-
-def with_marks(text: str, width: int) -> str:
-    """Return a traceback whose marks stand below what they mark, however narrow the screen is.
-
-    A line of code that is longer than the width is shortened to what is marked and what is around
-    that; all other lines stay as they are.
-    """
-    return "\n".join(_shortened(text.split("\n"), width))
-
-
-def _shortened(lines: Sequence[str], width: int) -> Iterator[str]:
-    skipped = False
-    for line, marks in zip(lines, [*lines[1:], ""], strict=True):
-        if skipped:
-            skipped = False
-        elif _MARKS.match(marks) and line.startswith("    ") and max(len(line), len(marks)) > width:
-            yield from _around_marks(line.rstrip(), marks, width)
-            skipped = True
-        else:
-            yield line
-
-
-def _around_marks(line: str, marks: str, width: int) -> Iterator[str]:
-    """Yield a line of code and the marks below it, in so many columns."""
-    indent = " " * (len(line) - len(line.lstrip()))
-    code, marks = line.lstrip(), marks[len(indent) :]
-    indent = indent[:4]
-    room = max(width - len(indent) - 2 * len(_DOTS), 8)
-    first, last = len(marks) - len(marks.lstrip()), len(marks)
-    spare = max(room - (last - first), 0) // 2
-    # What is missing at the end of a line is marked behind it.
-    begin = max(min(first - spare, max(len(code), last) - room), 0)
-    end = begin + room
-    left = _DOTS if begin else ""
-    yield f"{indent}{left}{code[begin:end]}{_DOTS if end < len(code) else ''}"
-    yield f"{indent}{' ' * len(left)}{marks[begin:end]}".rstrip()

@@ -133,12 +133,8 @@ def block_ended(lesson: Lesson, block: Block, result: BlockResult, code: str = "
     """Remember how a block ended, and with what code; one that did not run changes nothing."""
     if result.status in ("skip", "notrun"):
         return
-    entry = {
-        "status": result.status,
-        "ran_on": result.ran_on,
-        "when": _now(),
-        "hash": code_hash(block),
-    }
+    entry: Fields = {"status": result.status, "ran_on": result.ran_on, "when": _now()}
+    entry["hash"] = code_hash(block)
     if block.is_try and code:
         entry["typed"] = hash_of(code)
     if result.status != "pass":

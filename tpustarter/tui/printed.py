@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
-from tpustarter.learning.own_lines import with_marks
+from tpustarter.learning.tracebacks import as_read, with_marks
 from tpustarter.tui.lines import Lines
 from tpustarter.tui.plain import Tail
 
@@ -20,14 +20,14 @@ GROWING_LINES = 30
 
 
 class Printout(Lines):
-    """What was printed; marks of Python stay below what they mark, however narrow it is."""
+    """What was printed; of a traceback the own lines, with Python's marks below what they mark."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self.text = as_read(text)
 
     def lines(self, width: int) -> list[Content]:
         """Return the lines, wrapped."""
-        return Content(with_marks(self._text, width)).wrap(max(width, 1))
+        return Content(with_marks(self.text, width)).wrap(max(width, 1))
 
 
 class Printed(Static):
@@ -78,10 +78,11 @@ class Printed(Static):
         self._show(self._tail.text)
 
     def _show(self, text: str) -> None:
-        height = self._height_of(text)
+        printout = Printout(text)
+        height = self._height_of(printout.text)
         keeps_height = self.display and height is not None and height == self._shown_height
         self._shown_height = height
-        self.update(Printout(text), layout=not keeps_height)
+        self.update(printout, layout=not keeps_height)
         self.display = bool(text)
 
     def _height_of(self, text: str) -> int | None:

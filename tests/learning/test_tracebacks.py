@@ -1,0 +1,97 @@
+"""A traceback as it is shown: own lines, and marks that stay below their code."""
+
+from __future__ import annotations
+
+import pytest
+
+from tpustarter.learning.tracebacks import as_read, with_marks
+
+JAX = """before
+Traceback (most recent call last):
+  File "jax/arrays, block one", line 3, in <module>
+    print(x @ x)
+          ~~^~~
+  File "/home/you/env/lib/python3.11/site-packages/jax/_src/numpy/array_methods.py", line 880, in f
+    return tensor_contractions.matmul(self)
+           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  File "/home/you/env/lib/python3.11/site-packages/jax/_src/lax/lax.py", line 269, in matmul
+    out = lax.dot_general(
+TypeError: dot_general requires (3,) and (4,).
+after"""
+
+
+def test_frames_of_packages_are_one_line() -> None:
+    """What the learner wrote stays, and so do all lines that are no frame."""
+    before, begin, *own, left_out, error, after = as_read(JAX).split("\n")
+
+    assert JAX.split("\n")[2:5] == own
+    assert "  ... 2 calls inside jax ..." == left_out
+    assert error.startswith("TypeError: dot_general")
+    assert ("before", "after") == (before, after)
+    assert begin.startswith("Traceback")
+
+
+def test_a_call_back_from_a_package_is_shown_between_its_lines() -> None:
+    """A function that JAX traces is the learner's, wherever it stands; so is Windows."""
+    back = '  File "jax/arrays, block one", line 1, in step\n    return x @ x\n'
+    other = '  File "C:\\env\\Lib\\site-packages\\flax\\core.py", line 2, in call\n'
+    text = JAX.replace("TypeError", f"{back}{other}TypeError")
+
+    assert as_read(text).count("  ... ") == 2
+    assert "... 2 calls inside jax ...\n" + back + "  ... 1 call inside flax ...\nType" in as_read(
+        text
+    )
+
+
+def test_what_is_no_traceback_stays_as_it_is() -> None:
+    """A program may print what looks like a part of one."""
+    text = JAX.partition("):\n")[2]
+
+    assert text == as_read(text)
+
+
+@pytest.mark.parametrize("width", [40, 60, 76])
+@pytest.mark.parametrize("marked", ["first", "middle", "last"])
+def test_marks_stand_below_what_they_mark_in_any_width(width: int, marked: str) -> None:
+    """A line that is too long is shortened around them; one that fits stays as it is."""
+    code = "    first = sum(value for value in values) + middle * larger + another / last"
+    column = code.index(marked)
+    text = f'  File "a.py", line 3\n{code}\n{" " * column}{"^" * len(marked)}\nValueError: no'
+
+    head, line, marks, end = with_marks(text, width).split("\n")
+
+    assert max(map(len, (line, marks))) <= width
+    assert marked == line[marks.index("^") : marks.rindex("^") + 1]
+    assert ("..." in line) == (len(code) > width)
+    assert (head, end) == ('  File "a.py", line 3', "ValueError: no")
+    assert with_marks(text, 200) == text
+
+
+def test_marks_wider_than_the_screen_are_shown_from_their_begin() -> None:
+    """All of the line is marked, and it begins in sight."""
+    text = "    " + "abcde" * 30 + "\n    " + "^" * 150
+    line, marks = with_marks(text, 60).split("\n")
+
+    assert line.startswith("    abcde")
+    assert marks.startswith("    ^")
+    assert max(len(line), len(marks)) <= 60
+
+
+def test_long_lines_without_marks_stay_whole() -> None:
+    """They are wrapped, which loses nothing."""
+    text = "    " + "word " * 30 + "\n    and more"
+
+    assert with_marks(text, 60) == text
+
+
+@pytest.mark.parametrize("width", [40, 60, 75, 76])
+def test_what_is_missing_at_the_end_of_a_line_is_marked_behind_it(width: int) -> None:
+    """Also where the line fits and its mark does not."""
+    code = "    if " + "x + " * 16 + "last"  # 75 signs, and no colon
+    text = f'  File "a.py", line 3\n{code}\n{" " * len(code)}^\nSyntaxError: no'
+
+    _, line, marks, _ = with_marks(text, width).split("\n")
+
+    assert line.endswith("last")
+    assert marks == f"{' ' * len(line)}^"
+    assert len(marks) <= width
