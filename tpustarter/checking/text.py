@@ -1,4 +1,4 @@
-"""The run as plain text: worst first, one line per claim that holds, the truth in the last line."""
+"""The run as plain text: worst first, then each claim that holds, the truth in the last line."""
 
 from __future__ import annotations
 
@@ -152,11 +152,7 @@ def id_width(ids: Iterable[str]) -> int:
 def _result(result: Result, paint: Paint, width: int, *, verbose: bool) -> Iterator[str]:
     word = paint(f"{_WORDS[result.status]:<6}", result.status)
     seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
-    text = visible(summary(result))
-    if result.status == "pass" and not verbose:
-        yield _passed(word, result.id, text, seconds, width)
-    else:
-        yield from _row(word, result.id, text, seconds, width)
+    yield from _row(word, result.id, visible(summary(result)), seconds, width)
     yield from _findings(result) if verbose else _worst(result)
     if result.cause:
         yield from wrap(visible(causes.sentence(result.cause)), _INDENT)
@@ -236,14 +232,6 @@ def _row(word: str, name: str, text: str, seconds: str, width: int) -> Iterator[
     yield f"{word}{name:<{width - 1}} {first:<{room}}{seconds:>{SECONDS_WIDTH}}".rstrip()
     for line in rest:
         yield " " * (6 + width) + line
-
-
-def _passed(word: str, name: str, title: str, seconds: str, width: int) -> str:
-    """Return the one line of a claim that holds: its title where that fits whole, never a part."""
-    for label in (f"{name:<{width - 1}} {title}", f"{name} {title}", name):
-        if len(label) <= line_width() - 6 - SECONDS_WIDTH:
-            break
-    return _spread(word, label, seconds)
 
 
 def _spread(word: str, label: str, seconds: str) -> str:
