@@ -19,6 +19,7 @@ from tests.support.made_lessons import make_lesson
 from tests.support.tutor import is_alive
 from tpustarter import locations
 from tpustarter.learning import progress
+from tpustarter.learning.exercises import WIDTH
 
 PROGRAM = (
     "from pathlib import Path; import sys; from tpustarter import __main__, locations\n"
@@ -94,7 +95,7 @@ def test_a_wrong_answer_exits_1_and_a_right_one_0(lessons: Path) -> None:
     assert right.returncode == 0
     assert "\ndoubled\nRIGHT\n\nWhat you learned: a double is a sum.\n\n" in right.stdout
     assert "\nIts lesson is not done yet: Sample\n  tpustarter learn made/" in right.stdout
-    assert learn(lessons, "", "--all").stdout.startswith("done  made/double")
+    assert learn(lessons, "", "--all").stdout.startswith("solved   made/double")
 
 
 def test_an_error_names_the_learners_file_and_is_told_once(lessons: Path) -> None:
@@ -114,11 +115,11 @@ def test_titles_stand_in_one_column_beside_the_longest_id() -> None:
     command = [sys.executable, "-m", "tpustarter", "learn", "--exercise", "--all"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     lines = [line for line in done.stdout.splitlines() if "/" in line[:20]]
-    longest = max(len(line[6:].split()[0]) for line in lines)
+    longest = max(len(line[WIDTH:].split()[0]) for line in lines)
 
     assert longest > 30
-    assert all(line[6 + longest : 8 + longest] == "  " for line in lines)
-    assert all(line[8 + longest].strip() for line in lines)
+    assert all(line[WIDTH + longest : WIDTH + longest + 2] == "  " for line in lines)
+    assert all(line[WIDTH + longest + 2].strip() for line in lines)
 
 
 def test_without_an_id_it_is_the_next_open_one_of_the_path(lessons: Path) -> None:
@@ -193,7 +194,7 @@ def test_a_lesson_names_its_exercise_and_several_are_listed(lessons: Path) -> No
     path.write_text(path.read_text().replace("[double]", "[double, treble]"))
     several = learn(lessons, "made/sample")
     assert "The lesson `Sample` has 2 exercises." in several.stdout
-    assert re.search(r"begun made/double .*\n +made/treble ", several.stdout), several.stdout
+    assert re.search(r"begun +made/double .*\n +made/treble ", several.stdout), several.stdout
     refused = learn(lessons, "sample", "--hint")
 
     assert (2, "") == (refused.returncode, refused.stdout)

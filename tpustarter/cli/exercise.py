@@ -19,8 +19,6 @@ from tpustarter.learning.lesson_process import LessonSession
 from tpustarter.problem import ExitCode
 from tpustarter.terminal import visible, wrap
 
-WORDS = {"new": "", "begun": "begun", "fail": "begun", "pass": "done", "shown": "shown"}
-
 
 def show_all(lessons: list[Lesson]) -> None:
     """List every exercise with how far the learner is."""
@@ -32,7 +30,8 @@ def show_all(lessons: list[Lesson]) -> None:
         say(f"The lesson `{visible(lessons[0].title)}` has {len(known)} exercises.\n")
     width = max(len(exercise.id) for exercise in known)
     for exercise in known:
-        prefix = f"{WORDS[exercises.state(exercise)]:<6}{exercise.id:<{width}}  "
+        state = f"{exercises.WORDS[exercises.state(exercise)]:<{exercises.WIDTH}}"
+        prefix = f"{state}{exercise.id:<{width}}  "
         for line in wrap(visible(exercise.title), prefix, " " * len(prefix)):
             click.echo(line)
     if following := onward.next_exercise():

@@ -39,6 +39,12 @@ LOOK_S = 0.3
 
 State = Literal["new", "begun", "fail", "pass", "shown"]
 """`shown`: the solution was looked at before an answer had passed."""
+WORDS: dict[State, str] = {
+    "new": "", "begun": "begun", "fail": "not yet", "pass": "solved", "shown": "shown",
+}  # fmt: skip
+"""How an exercise stands, in a list."""
+WIDTH = 9
+"""Columns for such a word."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from tpustarter.tui.tutor import Tutor
 
 _TITLES = {
     "next_lesson": "Open the next lesson of your path",
-    "exercise": "Open the next exercise that is not solved",
+    "exercises": "List the exercises, with the next one that is open",
     "check": "Check this machine",
     "lessons": "List all lessons",
     "paths": "Choose a path",

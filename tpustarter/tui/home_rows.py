@@ -86,7 +86,7 @@ def left_rows(known: Course, standing: Standing) -> Iterator[Row]:
         lessons = f"{more} more lesson{'s' * (more > 1)}"
         yield Row(None, Content.styled(f"        and {lessons}, which l lists", "$muted"))
     if name:
-        label = Content("  ") + word("next", "e", 6)
+        label = Content("  ") + word("next", "open", 6)
         label += f"Exercise: {visible(known.exercise_title(name))}"
         lesson = next(one for one in standing.whole.lessons if name in known.open_in(one))
         more = len(known.exercises_met(standing)) - 1
@@ -95,6 +95,7 @@ def left_rows(known: Course, standing: Standing) -> Iterator[Row]:
 
 
 ALSO = {
+    "exercises": ("e", "Practise with an exercise", "a program with a gap"),
     "check": ("c", "Check that this machine computes right", "under a minute"),
     "rehearse": ("r", "Compile for a TPU that you don't have", "see if it fits"),
     "setups": ("s", "Set up a Python, or this machine", "shows a plan first"),

@@ -68,6 +68,12 @@ class Navigation:
                 self._app.pop_screen()
         cast("Any", self._app).switch_screen(Reader(lesson))
 
+    def to_exercises(self) -> None:
+        """Show all exercises."""
+        from tpustarter.tui.screens.exercises import Exercises
+
+        self._app.push_screen(Exercises())
+
     def to_exercise_instead(self, exercise: str) -> None:
         """Show an exercise in the place of the screen in front."""
         from tpustarter.tui.screens.exercise import ExercisePage

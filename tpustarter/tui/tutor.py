@@ -57,6 +57,9 @@ class Routes(Protocol):
     def to_exercise(self, exercise: str) -> None:
         """Work on an exercise."""
 
+    def to_exercises(self) -> None:
+        """Show all exercises."""
+
     def to_exercise_instead(self, exercise: str) -> None:
         """Show an exercise in the place of the screen in front."""
 

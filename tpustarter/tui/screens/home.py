@@ -48,8 +48,8 @@ The line that is marked when you arrive is your next step, and Enter takes it.
 
 * **Path** is the order of lessons that you chose, in stages. Enter opens a stage, and folds it
   again. `p` shows the other paths, each with its lessons and its time.
-* **Left open** names lessons that you began, and the next exercise that is not solved. `e` opens
-  that exercise.
+* **Left open** names lessons that you began, and the next exercise that is not solved. `e` lists
+  all exercises.
 * **This machine** shows what was found without starting anything.
 * **Last check** shows what was proven here the last time, and on which devices.
 * **TPUs** in Google Cloud that you asked for with tpustarter are counted until they are known to be
@@ -62,7 +62,7 @@ names the keys that you need most there, and `?` lists all of them.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "next_lesson", "next lesson", tooltip="tpustarter learn LESSON"),
-        Binding("e", "exercise", "exercise", tooltip="tpustarter learn --exercise"),
+        Binding("e", "exercises", "exercises", tooltip="tpustarter learn --exercise --all"),
         Binding("c", "check", "check", tooltip="tpustarter check"),
         Binding("l", "lessons", "lessons", tooltip="tpustarter learn"),
         Binding("p", "paths", "paths", tooltip="tpustarter learn --path"),
@@ -261,7 +261,8 @@ names the keys that you need most there, and `?` lists all of them.
             self._unfolded = self._open_stages(standing) ^ {int(name.removeprefix(home_rows.STAGE))}
             self._show()
         elif name == home_rows.EXERCISE:
-            self.action_exercise()
+            if name := self._next_exercise():
+                self.tutor.go.to_exercise(name)
         elif name.startswith(home_rows.ALSO_ID):
             action = name.removeprefix(home_rows.ALSO_ID)
             self.call_later(self.tutor.run_action, action, self)
@@ -291,10 +292,9 @@ names the keys that you need most there, and `?` lists all of them.
         standing = self._standing()
         return standing.next if standing else None
 
-    def action_exercise(self) -> None:
-        """Open the next exercise that is not solved."""
-        if name := self._next_exercise():
-            self.tutor.go.to_exercise(name)
+    def action_exercises(self) -> None:
+        """Show all exercises, with the next one that is open marked."""
+        self.tutor.go.to_exercises()
 
     def _next_exercise(self) -> str | None:
         course, standing = self._course, self._standing()
@@ -370,8 +370,6 @@ names the keys that you need most there, and `?` lists all of them.
             return self.query_one(Aside).max_scroll_y > 0
         if action == "next_lesson":
             return self._next_lesson() is not None
-        if action == "exercise":
-            return self._next_exercise() is not None
         if action == "paths":
             return self._course is None or len(self._course.paths) > 1
         return super().check_action(action, parameters)

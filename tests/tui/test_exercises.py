@@ -1,0 +1,73 @@
+"""The list of exercises in the app: what is solved, what is next, and the way to each."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.tutor import on_screen, press, run, settle, tutor
+from tests.tui.test_exercise import LESSON, lessons_with_exercise
+from tpustarter.learning import progress
+from tpustarter.tui.app import Starter
+from tpustarter.tui.screens.exercise import ExercisePage
+from tpustarter.tui.screens.exercises import Exercises
+from tpustarter.tui.screens.reader import Reader
+from tpustarter.tui.widgets import Rows
+
+
+def test_e_lists_the_exercises_with_the_next_one_marked(tmp_path: Path) -> None:
+    """From the first start on; one that is solved is left behind, and says so."""
+
+    async def journey() -> None:
+        async with Starter().run_test(size=(80, 24)) as pilot:
+            await settle(pilot)
+            seen = await press(pilot, "3", "e")
+            assert re.search(r"0 of \d+ exercises of your path solved", seen)
+            rows = pilot.app.screen.query_one(Rows)
+            assert "jax/update-without-mutation" == rows.chosen
+            await press(pilot, "enter")
+            assert isinstance(pilot.app.screen, ExercisePage)
+            await press(pilot, "escape", "l")
+            assert isinstance(pilot.app.screen, Reader)
+            await press(pilot, "escape", "escape")
+            progress.lesson_done("jax/first-arrays")
+            progress.exercise_judged("jax/first-arrays", "update-without-mutation", is_right=True)
+            seen = await press(pilot, "e")
+            assert re.search(r"solved +Update without mutation", seen)
+            assert "jax/pad-to-few-shapes" == pilot.app.screen.query_one(Rows).chosen
+
+    run(journey)
+
+
+def test_a_broken_exercise_is_told_beside_the_others(tmp_path: Path) -> None:
+    """Those of other lessons can still be worked on."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON, "other": LESSON}) as pilot:
+            lessons_with_exercise(tmp_path)
+            other = next((tmp_path / "lessons/start").glob("*-other.md"))
+            text = other.read_text().replace("minutes: 2", "minutes: 2\nexercises: [gone]")
+            other.write_text(text)
+            seen = await press(pilot, "e")
+            assert "0 of 1 exercise solved" in seen
+            assert "Return the double" in seen
+            assert "gone" in seen
+
+    run(journey)
+
+
+@pytest.mark.parametrize("size", [(60, 15), (120, 35), (200, 50)])
+def test_the_task_is_read_before_it_is_opened(size: tuple[int, int], tmp_path: Path) -> None:
+    """Beside the list where there is room, below it on a narrow screen."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=size) as pilot:
+            lessons_with_exercise(tmp_path)
+            seen = await press(pilot, "e")
+            assert isinstance(pilot.app.screen, Exercises)
+            assert ("double must return twice its number." in seen) == (size[1] > 18)
+            assert "Return the double" in on_screen(pilot.app)
+
+    run(journey)

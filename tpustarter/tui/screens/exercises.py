@@ -1,0 +1,166 @@
+"""All exercises: what is solved, what is open, and what each of them asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from tpustarter.learning import exercises, solved
+from tpustarter.learning.exercises import Exercise, State
+from tpustarter.problem import Problem
+from tpustarter.terminal import visible
+from tpustarter.tui import known
+from tpustarter.tui.lines import Hanging, Lines, Stack, heading, prose, typed, word
+from tpustarter.tui.messages import LOOK, Looked
+from tpustarter.tui.screens.split import Split
+from tpustarter.tui.widgets import DetailRows, Row, Rows
+
+if TYPE_CHECKING:
+    from tpustarter.content import Lesson
+
+_STYLES: dict[State, str] = {"pass": "pass", "fail": "warn", "shown": "warn"}
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """One exercise in the list."""
+
+    exercise: Exercise
+    state: State
+    is_on_path: bool
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What was read."""
+
+    listed: list[_Listed]
+    following: str | None
+    """The first that is open of the lessons behind one; null where none is."""
+    trouble: str
+    """Why some cannot be read, if some can't."""
+
+    @property
+    def next(self) -> str | None:
+        """The one to begin with: the following one, else the first that is open."""
+        left = (one.exercise.id for one in self.listed if one.state != "pass")
+        return self.following or next(left, None)
+
+
+class Exercises(Split):
+    """The list of exercises, those of the path first."""
+
+    HELP = """
+These are the exercises of all lessons, those of your path first. Enter opens the marked one, and
+the first that is open is marked when you arrive.
+
+* **solved** means that an answer of yours was right, and it stays so.
+* **begun** means that your file is there, and **not yet** that its last answer was not right.
+* **shown** means that you have looked at the solution and not given a right answer yourself.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("l", "lesson", "lesson", tooltip="tpustarter learn LESSON"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__("Exercises")
+        self._listed: dict[str, _Listed] = {}
+        self.is_ready = False
+
+    def on_mount(self) -> None:
+        """Lead from each line to its exercise."""
+        super().on_mount()
+        self.say("Reading the exercises ...")
+
+    def on_screen_resume(self) -> None:
+        """Read again: one may be solved by now."""
+        self._read()
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    def _read(self) -> None:
+        course = known.read(self.tutor.lessons)
+        path = self.tutor.path_of(course.paths)
+        standing = course.standing(path) if path else None
+        on_path = standing.whole.lessons if standing else ()
+        listed, trouble = list[_Listed](), [course.trouble] if course.trouble else []
+        for name in dict.fromkeys((*on_path, *course.lessons)):
+            listed += _of(course.lessons[name], trouble, is_on_path=name in on_path)
+        following = course.next_exercise(standing) if standing else None
+        self.post_message(Looked(_Found(listed, following, "\n".join(trouble))))
+
+    def on_looked(self, message: Looked) -> None:
+        """Show what there is, and why something is not."""
+        found = cast("_Found", message.what)
+        self._listed = {one.exercise.id: one for one in found.listed}
+        rows = self.query_one(DetailRows)
+        rows.leading = self._listed.keys()
+        is_first = rows.chosen is None
+        rows.show([*self._rows()], highlight=found.next if is_first else None)
+        on_path = [one for one in found.listed if one.is_on_path] or found.listed
+        count = sum(one.state == "pass" for one in on_path)
+        whose = " of your path" if len(on_path) < len(found.listed) else ""
+        self.entitle("rows", f"{count} of {solved.exercises(len(on_path))}{whose} solved")
+        self.say(found.trouble)
+        self._show_details()
+        self.take_keys()
+
+    def _rows(self) -> Iterator[Row]:
+        lesson = ""
+        for name, one in self._listed.items():
+            exercise = one.exercise
+            if exercise.lesson.id != lesson:
+                lesson = exercise.lesson.id
+                aside = "" if one.is_on_path else ", not on your path"
+                yield Row(None, heading(visible(f"{exercise.lesson.title}{aside}")))
+            label = word(_STYLES.get(one.state, ""), exercises.WORDS[one.state], exercises.WIDTH)
+            yield Row(name, Hanging(label, prose(exercise.title)))
+
+    @on(Rows.OptionHighlighted)
+    def _show_details(self) -> None:
+        one = self._listed.get(self.query_one(Rows).chosen or "")
+        self.entitle("details", visible(one.exercise.title) if one else "")
+        self.show_details(Stack([*_details(one.exercise)]) if one else "")
+        self.refresh_bindings()
+
+    def action_details(self) -> None:
+        """Open the marked one."""
+        if chosen := self.query_one(Rows).chosen:
+            self.tutor.go.to_exercise(chosen)
+
+    def action_lesson(self) -> None:
+        """Open its lesson, or go back to it."""
+        if (lesson := self._lesson()) and not self.tutor.go.back_to_lesson(lesson):
+            self.tutor.go.to_lesson(lesson)
+
+    def _lesson(self) -> str:
+        one = self._listed.get(self.query_one(Rows).chosen or "")
+        return one.exercise.lesson.id if one else ""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer the lesson of what is marked."""
+        if action == "lesson":
+            return bool(self._lesson())
+        return super().check_action(action, parameters)
+
+
+def _of(lesson: Lesson, trouble: list[str], *, is_on_path: bool) -> list[_Listed]:
+    """Return the exercises of a lesson; where one is broken, say so and leave them out."""
+    try:
+        return [_Listed(one, exercises.state(one), is_on_path) for one in exercises.read(lesson)]
+    except Problem as problem:
+        trouble.append(str(problem))
+        return []
+
+
+def _details(exercise: Exercise) -> Iterator[Lines | Content]:
+    """Yield what it asks for, its lesson, and the command that does the same."""
+    for paragraph in exercise.task.split("\n\n"):
+        yield Hanging("", prose(" ".join(paragraph.split())))
+        yield Content("")
+    yield Hanging("lesson   ", f"{visible(exercise.lesson.title)} (l)")
+    yield Hanging("command  ", typed(Content(f"tpustarter learn --exercise {exercise.id}")))
