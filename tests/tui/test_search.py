@@ -323,7 +323,7 @@ def _beside(pilot: Pilot[None]) -> str:
 
 
 def test_an_exercise_is_found_by_its_name_and_opened(tmp_path: Path) -> None:
-    """By words of its id, in any order; it is shown by its title, and its lesson beside it."""
+    """By words of its id or title, in any order; its lesson stands beside it."""
 
     async def journey() -> None:
         async with Starter().run_test(size=(80, 24)) as pilot:
@@ -331,8 +331,8 @@ def test_an_exercise_is_found_by_its_name_and_opened(tmp_path: Path) -> None:
             await press(pilot, "1", "slash", *"training one")
             await _wait_for(pilot, "Exercises\n", "Write one training step with sharded weights")
             assert "Exercises" not in await press(pilot, *["backspace"] * 4)
-            await press(pilot, *" one")
-            await _wait_for(pilot, "Exercises\n")
+            await press(pilot, *" with sharded weights")
+            await _wait_for(pilot, "Exercises\n", "Write one training step with sharded weights")
             await press(pilot, "down", "enter")
             assert isinstance(pilot.app.screen, ExercisePage)
 

@@ -9,9 +9,10 @@ down to the mark, with the shipped part below: editing that helps nobody.
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -107,6 +108,15 @@ def find(lessons: Sequence[Lesson], exercise_id: str, listed_by: str = LISTED_BY
     titles = {name: f"of the lesson {lesson.title}" for name, lesson in by_id.items()}
     found = short_ids.find(exercise_id, titles, kind="exercise", listed_by=listed_by)
     return next(exercise for exercise in read(by_id[found]) if exercise.id == found)
+
+
+def titles(lessons: Iterable[Lesson]) -> dict[str, str]:
+    """Return what the exercises of some lessons are called, by id; broken ones are left out."""
+    known: dict[str, str] = {}
+    for lesson in lessons:
+        with contextlib.suppress(Problem):  # the lesson itself says what is wrong
+            known |= {exercise.id: exercise.title for exercise in read(lesson)}
+    return known
 
 
 def following(exercise: Exercise) -> Exercise | None:

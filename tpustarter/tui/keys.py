@@ -50,16 +50,16 @@ class SequentialKeys(App[None], inherit_bindings=False):
     def _is_impatience(self, event: events.Key | events.Paste) -> bool:
         """Return whether a key led to a screen that is still being laid out."""
         is_same = isinstance(event, events.Key) and event.key == self._led_here
-        return is_same and not (self._held or self._is_ready)
+        return is_same and not (self._held or self._takes_keys)
 
     @property
-    def _is_ready(self) -> bool:
+    def _takes_keys(self) -> bool:
         """Whether keys act on the screen in front by now."""
         return getattr(self.screen, "is_ready", True)
 
     async def on_page_ready(self) -> None:
         """Act on what was typed, as long as the screen in front is ready for it."""
-        while self._held and self._is_ready:
+        while self._held and self._takes_keys:
             await self._act(self._held.popleft())
 
     def act_again(self, event: events.Key) -> None:

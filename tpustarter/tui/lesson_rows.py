@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,12 +88,21 @@ def _track(track: str) -> str:
     return TRACKS.get(track, track)
 
 
-def found(course: Course, what: Found, states: Collection[bool]) -> Iterator[Row]:
-    """Yield what a search found: what a word means where one was asked for, then lessons."""
+def found(
+    course: Course, what: Found, states: Collection[bool], titles: Mapping[str, str]
+) -> Iterator[Row]:
+    """Yield what a search found: what a word means where one was asked for, then lessons.
+
+    Args:
+        course: What there is to learn.
+        what: What was found.
+        states: Whether lessons are shown that are done, and those that are not.
+        titles: Of exercises, by id.
+    """
     lessons = [hit for hit in what.of("lesson") if (hit.id in course.done) in states]
     groups = [
         list(_words(filter(what.is_asked_for, what.hits))),
-        list(_exercises(course, what.text)),
+        list(_exercises(course, what.text, titles)),
         list(_lessons(course, lessons)),
         list(_words(hit for hit in what.of("word") if not what.is_asked_for(hit))),
         list(_by_id(what.of("check"), "Checks", CHECK)),
@@ -140,21 +149,21 @@ def _lessons(course: Course, hits: Iterable[Hit]) -> Iterator[Row]:
             )
 
 
-def _exercises(course: Course, text: str) -> Iterator[Row]:
-    """Yield the exercises whose id has every word that was typed; one word is too little."""
+def _exercises(course: Course, text: str, titles: Mapping[str, str]) -> Iterator[Row]:
+    """Yield the exercises whose title and id have every word; one word is too little."""
     typed = re.findall(r"\w+", text.casefold())
     if len(typed) < 2:
         return
     is_first = True
     for lesson in course.lessons.values():
         for exercise in exercises_of(lesson):
-            words = re.findall(r"\w+", exercise)
-            if all(any(word.startswith(one) for word in words) for one in typed):
+            name = titles.get(exercise, "")
+            words = re.findall(r"\w+", f"{exercise} {name}".casefold())
+            if name and all(any(word.startswith(one) for word in words) for one in typed):
                 if is_first:
                     yield title("Exercises")
                 is_first = False
-                name = visible(course.exercise_title(exercise))
-                label = Content(" " * 10) + Content.styled(name, "bold")
+                label = Content(" " * 10) + Content.styled(visible(name), "bold")
                 yield Row(f"{EXERCISE}#{exercise}", label, visible(lesson.title), hang=10)
 
 

@@ -13,7 +13,7 @@ from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Input
 
-from tpustarter.learning import search
+from tpustarter.learning import exercises, search
 from tpustarter.learning.search import Found, Library
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
@@ -86,6 +86,8 @@ opens the marked one.
         self._course: Course | None = None
         self._library: Library | None = None
         self._found: Found | None = None
+        self._titles: dict[str, str] = {}
+        """Of exercises, by id."""
         self._filter = "all"
         self._is_readable = True
         """Whether a search comes to an end: what it looks in was read, or is being read."""
@@ -120,7 +122,9 @@ opens the marked one.
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _read(self) -> None:
-        self.post_message(Looked(known.read(self.tutor.lessons)))
+        course = known.read(self.tutor.lessons)
+        self.post_message(Looked(course))
+        self.post_message(Looked(exercises.titles(course.lessons.values())))
         try:
             shelf = search.read_shelf(self.tutor.lessons, self.tutor.checks)
             if self._library is None or self._library.shelf != shelf:
@@ -149,6 +153,8 @@ opens the marked one.
                 self._show()
             if not self._wanted:
                 self.take_keys()
+        elif isinstance(what, dict):
+            self._titles = cast("dict[str, str]", what)
         elif isinstance(what, Library):
             self._library, self._is_readable = what, True
             self.search_for(self.query_one(Input).value)
@@ -276,7 +282,7 @@ opens the marked one.
             if path := named_file(self._found.text):
                 yield lesson_rows.log(path)
                 yield Row(None, "")
-            yield from lesson_rows.found(course, self._found, states)
+            yield from lesson_rows.found(course, self._found, states, self._titles)
             return
         rows = list(lesson_rows.listed(course, self._standing(course), states))
         yield from rows or [Row(None, "None yet. Press f to see the others.")]
