@@ -89,7 +89,12 @@ def _track(track: str) -> str:
 
 
 def found(
-    course: Course, what: Found, states: Collection[bool], titles: Mapping[str, str]
+    course: Course,
+    what: Found,
+    states: Collection[bool],
+    *,
+    titles: Mapping[str, str],
+    spots: int,
 ) -> Iterator[Row]:
     """Yield what a search found: what a word means where one was asked for, then lessons.
 
@@ -98,12 +103,13 @@ def found(
         what: What was found.
         states: Whether lessons are shown that are done, and those that are not.
         titles: Of exercises, by id.
+        spots: How many sentences are shown of each lesson.
     """
     lessons = [hit for hit in what.of("lesson") if (hit.id in course.done) in states]
     groups = [
         list(_words(filter(what.is_asked_for, what.hits))),
         list(_exercises(course, what.text, titles)),
-        list(_lessons(course, lessons)),
+        list(_lessons(course, lessons, spots)),
         list(_words(hit for hit in what.of("word") if not what.is_asked_for(hit))),
         list(_by_id(what.of("check"), "Checks", CHECK)),
         list(_by_id(what.of("old"), "Older tutorials", OLD)),
@@ -135,14 +141,14 @@ def _nothing(what: Found) -> Iterator[Row]:
     yield Row(None, "Esc shows all lessons.")
 
 
-def _lessons(course: Course, hits: Iterable[Hit]) -> Iterator[Row]:
+def _lessons(course: Course, hits: Iterable[Hit], spots: int) -> Iterator[Row]:
     for number, hit in enumerate(hits):
         if not number:
             yield title("Lessons")
         row = home_rows.lesson_row(course, hit.id, None, "  ", marked(hit.title).stylize("bold"))
         tag = _framework(course.lessons[hit.id])
         yield replace(row, right=f"{tag}  {row.right:>6}") if tag else row
-        for spot in hit.spots:
+        for spot in hit.spots[:spots]:
             yield Row(
                 f"{hit.id}#{spot.number}",
                 Hanging("          ", _place(spot), is_typed=spot.is_code),

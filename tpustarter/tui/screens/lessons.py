@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 BESIDE = 120
 """Columns from which more is said of the marked lesson, beside the list."""
+HEAD, FOR_SENTENCE = 12, 10
+"""Lines that a search needs besides the lessons it found, and for another sentence of each."""
 STATES = {"all": (True, False), "open": (False,), "done": (True,)}
 """Which lessons are shown: whether those that are done, and those that are not."""
 
@@ -282,7 +284,10 @@ opens the marked one.
             if path := named_file(self._found.text):
                 yield lesson_rows.log(path)
                 yield Row(None, "")
-            yield from lesson_rows.found(course, self._found, states, self._titles)
+            most = max((self.size.height - HEAD) // FOR_SENTENCE, 1)
+            yield from lesson_rows.found(
+                course, self._found, states, titles=self._titles, spots=most
+            )
             return
         rows = list(lesson_rows.listed(course, self._standing(course), states))
         yield from rows or [Row(None, "None yet. Press f to see the others.")]
