@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.color import Color as RichColor
+from rich.color import ColorSystem
 from rich.style import Style
 from textual.color import Color
 from textual.css import stylesheet
@@ -54,12 +56,32 @@ def _contrast(first: Color, second: Color) -> float:
 
 @pytest.mark.parametrize("chosen", [DARK, LIGHT], ids=lambda chosen: chosen.name)
 @pytest.mark.parametrize(("text", "ground"), PAIRS)
-def test_every_text_is_legible_on_its_ground(chosen: Theme, text: str, ground: str) -> None:
-    """With the contrast that WCAG asks of text of this size."""
+@pytest.mark.parametrize("depth", [ColorSystem.TRUECOLOR, ColorSystem.EIGHT_BIT])
+def test_every_text_is_legible_on_its_ground(
+    chosen: Theme, text: str, ground: str, depth: ColorSystem
+) -> None:
+    """With the contrast that WCAG asks of text of this size; also of 256 colours, as in tmux."""
     names = {"foreground": chosen.foreground, "background": chosen.background,
              "surface": chosen.surface, "panel": chosen.panel, **chosen.variables}  # fmt: skip
 
-    assert 4.5 <= _contrast(Color.parse(names[text] or ""), Color.parse(names[ground] or ""))
+    painted, below = (
+        RichColor.parse(names[name] or "").downgrade(depth).get_truecolor()
+        for name in (text, ground)
+    )
+    assert 4.5 <= _contrast(Color(*painted), Color(*below))
+
+
+def test_of_256_colours_grounds_are_no_signal() -> None:
+    """What is marked is calm, and a warning does not stand on the red of what failed."""
+
+    def painted(name: str) -> str:
+        colour = RichColor.parse(DARK.variables[name]).downgrade(ColorSystem.EIGHT_BIT)
+        return colour.get_truecolor().hex
+
+    assert painted("warn-ground") != painted("fail-ground")
+    assert painted("block-cursor-background") not in (painted("broken-ground"), DARK.background)
+    red, green, _ = RichColor.parse(painted("block-cursor-background")).get_truecolor()
+    assert red == green
 
 
 @pytest.mark.parametrize("chosen", [DARK, LIGHT], ids=lambda chosen: chosen.name)

@@ -125,14 +125,16 @@ def _painted(name: str, *, dark: bool, colours: Mapping[str, str]) -> Theme:
 _OURS = ("accent", "text", "ground", "surface", "panel", "border", "marked", "marked-text")
 """Names above that Textual has words of its own for."""
 
+# Rich takes, of 256 colours, the nearest grey where a colour has little of its own, else the nearest
+# of 6 x 6 x 6: what is marked is then navy, and no warning stands on red.
 DARK = _painted(
     "tpustarter-dark",
     dark=True,
     colours={
-        "ground": "#14131a", "surface": "#1c1a24", "panel": "#23202e", "border": "#4d4860",
+        "ground": "#141319", "surface": "#1c1b23", "panel": "#24212c", "border": "#4d4860",
         "text": "#dcd9e4", "muted": "#a09bb0", "accent": "#b8a4ff", "label": "#7fc4bd",
-        "marked": "#372d5c", "marked-text": "#ffffff",
-        "pass": "#74cf94", "pass-ground": "#15301f", "warn": "#ecbd5c", "warn-ground": "#3a2d0f",
+        "marked": "#2f2d5c", "marked-text": "#ffffff",
+        "pass": "#74cf94", "pass-ground": "#15301f", "warn": "#ecbd5c", "warn-ground": "#2f280f",
         "fail": "#ff9a96", "fail-ground": "#4a1c1f", "broken": "#f49bd0",
         "broken-ground": "#46203a", "keyword": "#f0a3cb", "string": "#93d3a2", "number": "#7fd0de",
     },
@@ -141,8 +143,8 @@ LIGHT = _painted(
     "tpustarter-light",
     dark=False,
     colours={
-        "ground": "#fcfbfe", "surface": "#f3f1f8", "panel": "#eae7f2", "border": "#b3adc2",
-        "text": "#211e2b", "muted": "#615b70", "accent": "#5b3cc4", "label": "#0f6a63",
+        "ground": "#fcfbfe", "surface": "#f3f1f8", "panel": "#e9e7ed", "border": "#b3adc2",
+        "text": "#211e2b", "muted": "#5a5465", "accent": "#5b2fc4", "label": "#0f6a63",
         "marked": "#e2daff", "marked-text": "#170d33",
         "pass": "#17693a", "pass-ground": "#dcf3e4", "warn": "#7d5200", "warn-ground": "#fbedc9",
         "fail": "#a8211a", "fail-ground": "#fbe0dd", "broken": "#97206b",
