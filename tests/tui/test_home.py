@@ -198,8 +198,7 @@ def test_a_key_opens_the_next_lesson_from_anywhere_in_the_list(tmp_path: Path) -
         async with staged(tmp_path).run_test(size=(80, 24)) as pilot:
             await settle(pilot)
             progress.lesson_done("start/one")
-            assert "n next lesson" in await press(pilot, "1")
-            await press(pilot, "end", "n")
+            await press(pilot, "1", "end", "n")
             assert isinstance(pilot.app.screen, Reader)
             assert "start/two" == pilot.app.screen.lesson
             for name in NAMES[1:]:
@@ -467,6 +466,34 @@ def test_what_is_left_open_stands_below_what_is_next(size: tuple[int, int], tmp_
             assert isinstance(pilot.app.screen, ExercisePage)
             await press(pilot, "escape", "escape", "down", "enter")
             assert isinstance(pilot.app.screen, Reader)
+
+    run(journey)
+
+
+def test_what_was_typed_and_never_run_is_left_open(tmp_path: Path) -> None:
+    """A lesson of which nothing else is known: its list names it as begun, too."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "l", "down", "enter", "e", *"# mine", "escape", "escape", "escape")
+            assert re.search(r"Left open\n +Hangs +begun 0 of 1", on_screen(pilot.app))
+
+    run(journey)
+
+
+def test_after_a_lesson_the_next_one_is_marked(tmp_path: Path) -> None:
+    """Wherever the mark was; where nothing was finished it stays there."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            rows = pilot.app.screen.query_one(Rows)
+            await press(pilot, "end")
+            assert "next" != (left := rows.chosen)
+            await press(pilot, "c", "escape", "escape")
+            assert left == rows.chosen
+            progress.lesson_done("start/hello")
+            await press(pilot, "l", "escape")
+            assert "next" == rows.chosen
 
     run(journey)
 

@@ -62,6 +62,12 @@ def read(lesson_id: str) -> dict[str, Draft]:
     return drafts
 
 
+def kept() -> set[str]:
+    """Return the ids of the lessons of which something is kept."""
+    files = (locations.state_place() / FOLDER).glob("*.json")
+    return {file.stem.replace(".", "/", 1) for file in files}
+
+
 def keep(lesson_id: str, changes: Mapping[str, Draft | None]) -> None:
     """Keep the code of some blocks; null stands for the lesson's own.
 

@@ -333,6 +333,7 @@ def remember_check(run: Run) -> None:
     summary = {
         "when": run.started,
         "level": run.level,
+        "python": run.target.get("shown", ""),
         "ids": run.ids,
         "counts": run.counts(),
         "headline": headline(run),
@@ -345,7 +346,7 @@ def remember_check(run: Run) -> None:
 
 
 def last_check() -> dict[str, Any] | None:
-    """Return the summary of the last check: `when`, `level`, `counts`, `headline`, and more."""
+    """Return what the last check came to: `when`, `level`, `python`, `headline`, and more."""
     return state.load("last-check") or None
 
 

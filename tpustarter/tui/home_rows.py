@@ -298,7 +298,8 @@ def _when(check: dict[str, Any]) -> str:
         time = datetime.fromisoformat(str(check.get("when"))).astimezone()
     except ValueError:
         return ""
-    return f"{time:%Y-%m-%d %H:%M}, level {visible(str(check.get('level', '')))}"
+    when = f"{time:%Y-%m-%d %H:%M}, level {visible(str(check.get('level', '')))}"
+    return f"{when}, in {visible(str(python))}" if (python := check.get("python")) else when
 
 
 def group(name: str, lines: Iterator[Lines]) -> Iterator[Row]:

@@ -97,6 +97,8 @@ def _weight(valid: Sequence[ActiveBinding], number: int) -> tuple[int, int]:
         return (3 if has_way_back else 1), number
     if action.partition("(")[0] in ("move", "other"):  # from field to field, and list to list
         return 2, 0
+    if action == "search" and not has_way_back:  # from the first screen, a way to all there is
+        return 2, -1
     return (3 if action in ("search", "command_palette") else 2), number
 
 

@@ -29,7 +29,8 @@ class Course:
     read: frozenset[str] = frozenset()
     """Lessons that were read and are not done: a task or a question is open."""
     begun: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
-    """Of lessons begun and not read: blocks and questions that are done, of how many."""
+    """Of lessons begun and not read: blocks and questions that are done, of how many. Who has typed
+    into a block has begun."""
     records: dict[str, LessonProgress] = field(default_factory=dict[str, "LessonProgress"])
     """What was done of each lesson."""
     last: dict[str, Any] | None = None
@@ -104,7 +105,7 @@ def read(folder: Path | None) -> Course:
     """Read the lessons of a folder, progress, the last check and the ledger of TPUs."""
     from tpustarter import content
     from tpustarter.cloud import ledger
-    from tpustarter.learning import progress
+    from tpustarter.learning import drafts, progress
     from tpustarter.learning.paths import read_paths  # not needed for the first paint, like these
 
     known = Course({}, [], frozenset(), last=progress.last_check())
@@ -115,8 +116,9 @@ def read(folder: Path | None) -> Course:
         records = progress.read().lessons
     except Problem as problem:
         return replace(known, trouble=str(problem))
+    typed = {one: progress.LessonProgress() for one in drafts.kept() - records.keys()}
     begun: dict[str, tuple[int, int]] = {}
-    for lesson_id, record in records.items():
+    for lesson_id, record in {**records, **typed}.items():
         if not (record.done or record.is_read) and lesson_id in lessons:
             with contextlib.suppress(Problem):  # the lesson's own page says what is wrong with it
                 begun[lesson_id] = progress.things_done(lessons[lesson_id], record)

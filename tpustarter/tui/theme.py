@@ -125,7 +125,7 @@ def _painted(name: str, *, dark: bool, colours: Mapping[str, str]) -> Theme:
 _OURS = ("accent", "text", "ground", "surface", "panel", "border", "marked", "marked-text")
 """Names above that Textual has words of its own for."""
 
-# Rich takes, of 256 colours, the nearest grey where a colour has little of its own, else the nearest
+# Of 256 colours Rich takes the nearest grey where a colour has little of its own, else the nearest
 # of 6 x 6 x 6: what is marked is then navy, and no warning stands on red.
 DARK = _painted(
     "tpustarter-dark",

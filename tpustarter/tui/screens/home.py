@@ -61,10 +61,10 @@ Nothing runs and nothing is changed until you press a key for it. The last line 
 names the keys that you need most there, and `?` lists all of them.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n", "next_lesson", "next lesson", tooltip="tpustarter learn LESSON"),
-        Binding("e", "exercises", "exercises", tooltip="tpustarter learn --exercise --all"),
+        Binding("n", "next_lesson", "next lesson", show=False, tooltip="tpustarter learn LESSON"),
         Binding("c", "check", "check", tooltip="tpustarter check"),
         Binding("l", "lessons", "lessons", tooltip="tpustarter learn"),
+        Binding("e", "exercises", "exercises", tooltip="tpustarter learn --exercise --all"),
         Binding("p", "paths", "paths", tooltip="tpustarter learn --path"),
         Binding("r", "rehearse", "rehearse", tooltip="tpustarter rehearse"),
         Binding("s", "setups", "set up", tooltip="tpustarter setup --help"),
@@ -87,6 +87,8 @@ names the keys that you need most there, and `?` lists all of them.
         self._unfolded: set[int] | None = None
         """Stages whose lessons are shown; null for the one that the next lesson is in, and those
         after it that fit."""
+        self._following: str | None = None
+        """The lesson that is next; with another one the mark goes there."""
         self._chooser: Paths | None = None
         self._awaits_suggestion = False
         """Whether the path that suits this machine is followed as soon as that is known."""
@@ -170,9 +172,13 @@ names the keys that you need most there, and `?` lists all of them.
 
     def _show(self) -> None:
         rows = self.query_one(Rows)
-        first_time = rows.chosen is None
-        rows.show(self._rows(), highlight="next" if first_time else None)
-        if standing := self._standing():
+        standing = self._standing()
+        following = standing.next if standing else None
+        is_other = following != self._following and self._following is not None
+        self._following = following
+        is_first = rows.chosen is None or is_other
+        rows.show(self._rows(), highlight="next" if is_first else None)
+        if standing:
             self.entitle("home", self._frame_title(standing))
             self._show_next_lesson(standing)
         last = self._course.last if self._course else None
