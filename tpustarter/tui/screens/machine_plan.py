@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from textual import work
 from textual.binding import Binding, BindingType
-from textual.content import Content
 
 from tpustarter.checking.selfcheck import Request
 from tpustarter.problem import Problem
@@ -18,17 +16,13 @@ from tpustarter.setup.machine_setup import MachineSetup
 from tpustarter.setup.run import Setup, StepEnded
 from tpustarter.setup.steps import Step
 from tpustarter.terminal import visible
-from tpustarter.tui.lines import Hanging, Lines
 from tpustarter.tui.messages import SETUP, Looked
 from tpustarter.tui.plain import plain
 from tpustarter.tui.screens.page import Notice
 from tpustarter.tui.screens.seen_commands import SeenCommands
-from tpustarter.tui.screens.setup import Event, SetupPlan
+from tpustarter.tui.screens.setup import SetupPlan
 from tpustarter.tui.screens.setup_values import SetupValues
-
-SHOWN_LINES = 4
-"""Lines of a file that stand in the list; the details have all of them."""
-_BESIDE = " " * 8
+from tpustarter.tui.step_list import Event
 
 
 @dataclass(frozen=True)
@@ -113,7 +107,7 @@ you do in another place, such as your own computer.
         """Show the plan, or why there is none; ask whether to put back what was changed."""
         if isinstance(what, Planned):
             self._planned = what
-            if not self._busy:
+            if not self._list.is_busy:
                 self._setup = what.setup
                 self._show()
         elif isinstance(what, Problem):
@@ -132,11 +126,11 @@ you do in another place, such as your own computer.
     @property
     def _steps(self) -> list[Step]:
         """The steps as they are seen; those that are not done, as this run left them."""
-        of_run = self._setup.steps if self._setup and self._busy else []
+        of_run = self._setup.steps if self._setup and self._list.is_busy else []
         latest = {step.id: step for step in of_run}
-        latest |= {name: one.step for name, one in self._ended_steps.items()}
+        latest |= {name: one.step for name, one in self._list.ended.items()}
         return [
-            step if step.state == "done" and not self._busy else latest.get(step.id, step)
+            step if step.state == "done" and not self._list.is_busy else latest.get(step.id, step)
             for step in self._seen
         ]
 
@@ -213,13 +207,13 @@ you do in another place, such as your own computer.
 
     def action_values(self) -> None:
         """Ask for the values."""
-        if self._planned and not self._busy:
+        if self._planned and not self._list.is_busy:
             chosen = self._planned.setup.chosen
             self.tutor.push_screen(SetupValues(self._profile, chosen, self._take_values))
 
     def _take_values(self, told: dict[str, str]) -> None:
         self.tutor.setup_values[self._profile] = told
-        self._ended_steps = {}
+        self._list.ended = {}
         self._plan()
 
     def action_check(self) -> None:
@@ -235,11 +229,11 @@ you do in another place, such as your own computer.
 
     def _summary(self, setup: Setup) -> str:
         steps, left = self._steps, self._left
-        logs = [one.log for one in self._ended_steps.values() if one.log.exists()]
+        logs = [one.log for one in self._list.ended.values() if one.log.exists()]
         log = f" The log is in {visible(setup.short(logs[-1]))}." if logs else ""
         if failed := [step for step in steps if step.state == "failed"]:
             return f"{visible(failed[0].title)}: failed. `y` tries again what is left.{log}"
-        ended = [one.step for one in self._ended_steps.values()]
+        ended = [one.step for one in self._list.ended.values()]
         if kept := [step for step in ended if step.state == "blocked"]:
             return f"{visible(kept[0].title)}: not run, and its details say what to do.{log}"
         if any(step.state == "undone" for step in steps):
@@ -251,7 +245,7 @@ you do in another place, such as your own computer.
             root = sum(as_root.NEED in step.needs for step in left)
             who = "" if len(left) == 1 else "all " if root == len(left) else f"{root} "
             as_whom = f", {who}as root" if root else ""
-            said = "" if self._ended_steps else " Nothing has run yet."
+            said = "" if self._list.ended else " Nothing has run yet."
             count = f"{len(left)} steps are" if len(left) > 1 else "1 step is"
             them = "them" if len(left) > 1 else "it"
             return f"{count} left{as_whom}.{said} `y` runs {them}.{log}"
@@ -272,30 +266,6 @@ you do in another place, such as your own computer.
             return f"{done} Next: `c` checks it."
         return f"{done} Next: `l` opens the lesson."
 
-    def _doing(self, setup: Setup, step: Step) -> Iterator[Lines]:
-        """Yield what a step does: the lines that it writes, or else its command."""
-        if not step.file:
-            yield from super()._doing(setup, step)
-            return
-        yield Hanging(f"{_BESIDE}to ", visible(setup.short(Path(step.file))))
-        count = len(step.writes)
-        shown = step.writes if count <= SHOWN_LINES + 1 else step.writes[:SHOWN_LINES]
-        yield from (Hanging(f"{_BESIDE}| ", visible(line)) for line in shown)
-        if len(shown) < count:
-            yield Hanging(_BESIDE, f"and {count - len(shown)} more lines, which the details show")
-
-    def _describe(self, step: Step, ended: StepEnded | None) -> Iterator[Lines | Content]:
-        """Yield what the details say of a step, and all that it writes, with the command."""
-        yield from super()._describe(step, ended)
-        if not step.file or self._setup is None:
-            return
-        yield Hanging(Content.styled("writes   ", "$label"),
-                      f"to {visible(self._setup.short(Path(step.file)))}:")  # fmt: skip
-        yield from (Hanging("| ", visible(line)) for line in step.writes)
-        if step.command:
-            command = visible(self._setup.pasted(step.command))
-            yield Hanging(Content.styled("command  ", "$label"), command)
-
     def _can_run_marked(self) -> bool:
         step = self._marked_step()
         if step is None or self._planned is None:
@@ -305,14 +275,14 @@ you do in another place, such as your own computer.
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""
         if action == "run":
-            return bool(self._left) and not self._busy
+            return bool(self._left) and not self._list.is_busy
         if action == "run_one":
-            return self._can_run_marked() and not self._busy
+            return self._can_run_marked() and not self._list.is_busy
         if action == "values":
-            return bool(self._planned and self._planned.setup.chosen) and not self._busy
+            return bool(self._planned and self._planned.setup.chosen) and not self._list.is_busy
         if action == "undo":
-            return bool(self._planned and self._planned.can_undo) and not self._busy
+            return bool(self._planned and self._planned.can_undo) and not self._list.is_busy
         if action == "check":
             proofs = any(step.proof and step.state == "done" for step in self._seen)
-            return proofs and not self._busy
+            return proofs and not self._list.is_busy
         return super().check_action(action, parameters)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, cast
 
@@ -18,21 +17,16 @@ from tpustarter.invocation import as_typed
 from tpustarter.machine import host
 from tpustarter.problem import Problem
 from tpustarter.setup import profiles
-from tpustarter.setup.run import Setup, Step, StepEnded, StepOutput, StepStarted
+from tpustarter.setup.run import Setup, Step, StepEnded, StepStarted
 from tpustarter.terminal import visible
-from tpustarter.tui import failed
-from tpustarter.tui.lines import Hanging, Lines, Stack, prose, sentences, word
+from tpustarter.tui import failed, step_details
+from tpustarter.tui.lines import Stack
 from tpustarter.tui.messages import SETUP, Arrived, Inbox, Looked, feed
-from tpustarter.tui.plain import Tail, plain
+from tpustarter.tui.plain import plain
 from tpustarter.tui.screens.page import Question
 from tpustarter.tui.screens.split import Split
-from tpustarter.tui.widgets import Row, Rows
-
-STYLES = {"done": "pass", "running": "run", "failed": "fail", "blocked": "warn", "todo": "wait"}
-WORDS = {"manual": "yours"}
-"""States that are called otherwise on the screen."""
-Event = StepStarted | StepOutput | StepEnded | None
-"""None: the run is over."""
+from tpustarter.tui.step_list import Event, StepList
+from tpustarter.tui.widgets import Rows
 
 
 class SetupPlan(Split):
@@ -72,13 +66,8 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         self._profile = profile
         self._setup: Setup | None = None
         self._inbox: Inbox[Event] = Inbox()
-        self._running_step: str | None = None
-        self._busy = False
-        self._stopped = False
-        self._began = 0.0
+        self._list = StepList()
         self._clock: Timer | None = None
-        self._tail = Tail()
-        self._ended_steps: dict[str, StepEnded] = {}
 
     def on_mount(self) -> None:
         """Make the plan in the background."""
@@ -129,11 +118,10 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         self._begin(undo=False)
 
     def _begin(self, *, undo: bool) -> None:
-        if self._busy:
+        if self._list.is_busy:
             return
-        self._busy, self._stopped, self._ended_steps = True, False, {}
-        self._inbox, self._tail = Inbox(), Tail()
-        self._began = time.monotonic()
+        self._list.begin()
+        self._inbox = Inbox()
         self._clock = self.set_interval(1.0, self._tick)
         self.refresh_bindings()
         self._tick()
@@ -145,7 +133,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
             self.tutor.live.release()
             setup = self._make_for_run()
             self._setup = setup
-            if self._stopped:
+            if self._list.was_stopped:
                 setup.stop()
             feed(self, inbox, self._events(setup.undo() if undo else setup.run()))
         finally:
@@ -174,39 +162,28 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         self.refresh_bindings()
 
     def _follow(self, event: Event) -> None:
-        if isinstance(event, StepStarted):
-            self._running_step, self._began, self._tail = event.step.id, time.monotonic(), Tail()
-        elif isinstance(event, StepOutput):
-            self._tail.add(f"{event.text}\n")
-        elif isinstance(event, StepEnded):
-            self._ended_steps[event.step.id] = event
-            self._running_step = None
-        else:
-            if self._clock:
-                self._clock.stop()
-            self._clock, self._busy, self._running_step = None, False, None
+        self._list.follow(event)
+        if event is None and self._clock:
+            self._clock.stop()
+            self._clock = None
 
     def _tick(self) -> None:
         """Say how long it has been; runs only while set-up does."""
-        seconds = time.monotonic() - self._began
-        activity = "stopping" if self._stopped else "running, downloads may take minutes"
-        self.say(f"{activity}, {seconds:.0f} s")
+        self.say(self._list.activity)
 
     def _show(self) -> None:
         setup = self._setup
         if setup is None:
             return
-        failed_id = next(
-            (step.id for step in self._steps if step.id in self._ended_steps
-             and step.state in ("failed", "blocked")), None
-        )  # fmt: skip
         rows = self.query_one(Rows)
         open_id = next((step.id for step in self._steps if step.state != "done"), None)
-        mark = self._running_step or failed_id or (open_id if rows.chosen is None else None)
-        rows.show([self._row(setup, step) for step in self._steps], highlight=mark)
+        mark = self._list.to_mark(self._steps) or (open_id if rows.chosen is None else None)
+        rows.show(
+            [step_details.row(setup, step, self._list) for step in self._steps], highlight=mark
+        )
         self.entitle("rows", self._count())
         self._show_details()
-        if not self._busy:
+        if not self._list.is_busy:
             self.say(self._summary(setup))
 
     def _count(self) -> str:
@@ -217,7 +194,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         unfinished = [step for step in setup.steps if step.state not in ("done", "undone")]
         blocked = next((step for step in setup.steps if step.state == "blocked"), None)
         failed = next((step for step in setup.steps if step.state == "failed"), None)
-        log = f" The log is in {visible(setup.short(setup.log))}." if self._ended_steps else ""
+        log = f" The log is in {visible(setup.short(setup.log))}." if self._list.ended else ""
         if failed:
             return f"{visible(failed.title)}: failed. Press f to see why.{log}"
         if blocked:
@@ -228,7 +205,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         if not unfinished:
             return f"Everything is done. {self._next(setup)}"
         remaining = f"{len(unfinished)} of {len(setup.steps)} steps are left"
-        if self._ended_steps:
+        if self._list.ended:
             return f"{remaining}; y goes on.{log}"
         return f"{remaining}. Nothing has run yet. Press y to run the commands above."
 
@@ -270,26 +247,10 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         """Choose a program to rehearse with it."""
         self.tutor.go.to_rehearsal()
 
-    def _row(self, setup: Setup, step: Step) -> Row:
-        ended = self._ended_steps.get(step.id)
-        state = "running" if step.id == self._running_step else step.state
-        said = WORDS.get(state, state)
-        label = word(STYLES.get(state, ""), said, 8) + prose(as_typed(step.title)).stylize("bold")
-        # Of what is done already nothing will be run.
-        below = tuple(self._doing(setup, step)) if ended or state != "done" else ()
-        has_run = ended is not None and ended.step.state != "blocked"
-        seconds = f"{ended.seconds:.0f} s" if ended and has_run else ""
-        return Row(step.id, label, seconds, below, hang=8)
-
-    def _doing(self, setup: Setup, step: Step) -> Iterator[Lines]:
-        """Yield what a step does: its command."""
-        if step.command:
-            yield Hanging("        ", visible(setup.pasted(step.command)))
-
     @on(Rows.OptionHighlighted)
     def _highlighted(self) -> None:
         self._show_details()
-        if self.query_one(Rows).chosen != self._running_step:
+        if self.query_one(Rows).chosen != self._list.running:
             self.query_one("#details", VerticalScroll).scroll_home(animate=False)
         self.refresh_bindings()
 
@@ -300,25 +261,20 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
     def _show_details(self) -> None:
         step = self._marked_step()
         self.entitle("details", as_typed(step.title).replace("`", "") if step else "")
-        if step is None:
+        if step is None or self._setup is None:
             self.show_details("")
-        elif step.id == self._running_step:
-            self.show_details(Content(self._tail.text or "waiting for its first output"))
+        elif step.id == self._list.running:
+            self.show_details(Content(self._list.output))
             self.query_one("#details", VerticalScroll).scroll_end(animate=False)
         else:
-            self.show_details(Stack(self._describe(step, self._ended_steps.get(step.id))))
-
-    def _describe(self, step: Step, ended: StepEnded | None) -> Iterator[Lines | Content]:
-        """Yield what the details say of a step."""
-        yield from details(step, ended)
-        if self._setup:
-            yield Hanging(Content.styled("read     ", "$label"), f"{self._lesson} (l)")
+            ended = self._list.ended.get(step.id)
+            self.show_details(Stack(step_details.details(self._setup, step, ended)))
 
     def stop_work(self) -> bool:
         """Stop the command that runs."""
-        if not self._busy or self._stopped:
+        if not self.can_stop:
             return False
-        self._stopped = True
+        self._list.was_stopped = True
         if self._setup:
             self._setup.stop()
         return True
@@ -326,7 +282,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
     @property
     def can_stop(self) -> bool:
         """Whether a command runs that was not stopped yet."""
-        return self._busy and not self._stopped
+        return self._list.is_busy and not self._list.was_stopped
 
     def action_stop(self) -> None:
         """Stop the command that runs."""
@@ -337,15 +293,13 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
     def action_explain(self) -> None:
         """Say why the marked step failed, as far as that is known."""
         if ended := self._failed_step():
-            why = "a command of this set-up is running" if self._busy else ""
+            why = "a command of this set-up is running" if self._list.is_busy else ""
             self.tutor.go.to_explanation(
                 failed.step(visible(ended.step.title), ended), why_no_look=why
             )
 
     def _failed_step(self) -> StepEnded | None:
-        step = self._marked_step()
-        ended = self._ended_steps.get(step.id) if step else None
-        return ended if ended and ended.step.state == "failed" else None
+        return self._list.failure(self._marked_step())
 
     def action_undo(self) -> None:
         """Ask, with what would be removed."""
@@ -365,32 +319,17 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         """Offer what works now."""
         states = {step.state for step in self._setup.steps} if self._setup else set[str]()
         if action == "run":
-            return bool(states - {"done"}) and not self._busy
+            return bool(states - {"done"}) and not self._list.is_busy
         if action == "explain":
             return self._failed_step() is not None
         if action == "lesson":
-            return bool(self._lesson) and not self._busy
+            return bool(self._lesson) and not self._list.is_busy
         if action in ("check", "rehearse"):
             is_for_it = self._setup is not None and self._setup.profile.command == action
-            return is_for_it and states == {"done"} and not self._busy
+            return is_for_it and states == {"done"} and not self._list.is_busy
         if action == "undo":
             steps = (
                 [step for step in self._setup.steps if step.id != "python"] if self._setup else []
             )
-            return any(step.state == "done" for step in steps) and not self._busy
+            return any(step.state == "done" for step in steps) and not self._list.is_busy
         return super().check_action(action, parameters)
-
-
-def details(step: Step, ended: StepEnded | None) -> Iterator[Lines | Content]:
-    """Yield how a step ended, its reason, and what it changes and needs."""
-    if step.note:
-        yield sentences(step.note)
-    if ended and ended.tail:
-        yield Content.styled("its last lines:", "$muted")
-        yield from (Hanging("| ", visible(line)) for line in ended.tail)
-    facts = [("why", step.why), ("changes", step.changes), ("needs", ", ".join(step.needs))]
-    if step.proof:
-        facts.append(("proof", f"the check {step.proof}"))
-    for name, text in facts:
-        if text:
-            yield Hanging(Content.styled(f"{name:<8} ", "$label"), prose(text))

@@ -20,8 +20,8 @@ from tpustarter.terminal import visible
 from tpustarter.tui import known
 from tpustarter.tui.lines import Hanging, Lines, Stack, heading, prose, typed, word
 from tpustarter.tui.messages import LOOK, Looked
-from tpustarter.tui.screens.setup import WORDS
 from tpustarter.tui.screens.split import Split
+from tpustarter.tui.step_details import WORDS
 from tpustarter.tui.widgets import AwaitedDetailRows, DetailRows, Row, Rows
 
 STYLES = {"ready": "pass", "begun": "next", "not here": "skip", "done": "pass"}
