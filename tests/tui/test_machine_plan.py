@@ -72,6 +72,12 @@ def test_the_plan_shows_reasons_lines_and_files_and_runs_what_needs_no_root_at_o
             assert "changes  something" in seen
             assert not home_file(here, ".mine").exists()
             assert "2 steps are left. Nothing has run yet." in seen
+            assert "Later, z puts back what was changed." in flat(seen)
+            whole = flat(await press(pilot, "enter"))
+            assert "changes something" in whole
+            assert "Press y, and these steps run as well: Do after" in whole
+            assert "Do yours" not in whole  # no key runs that
+            await press(pilot, "enter")
 
             seen = await press(pilot, "y")
             assert "set -g mouse on" in home_file(here, ".mine").read_text()

@@ -28,7 +28,7 @@ from tpustarter import locations, state
 from tpustarter.checking import interpreters
 from tpustarter.learning.paths import read_paths
 from tpustarter.machine import host
-from tpustarter.setup.profiles import PROFILES
+from tpustarter.setup.profiles import PROFILES, SIZES
 from tpustarter.tui.app import Starter
 from tpustarter.tui.editor import Editor
 from tpustarter.tui.screens.checks import Checks
@@ -125,6 +125,34 @@ def test_the_setups_that_exist_are_listed_those_of_the_path_first(tmp_path: Path
             assert re.search(r"ready +jax ", seen)
             assert re.search(r"not made +keras ", seen)
             assert calls(tools)
+
+    run(journey)
+
+
+@pytest.mark.parametrize("size", [(80, 50), (200, 50)], ids=str)
+def test_whoever_says_yes_to_a_set_up_has_seen_what_runs_what_it_takes_and_the_way_back(
+    size: tuple[int, int], tmp_path: Path
+) -> None:
+    """In the list, and in the details of a step, which fill the screen: `y` works in both."""
+    machine, _ = lay_machine(tmp_path)
+    download, space = SIZES["jax"]
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=size, machine=machine) as pilot:
+            pilot.app.lessons, pilot.app.checks = None, CHECKS
+            for keys in (("s", "enter"), ("enter",)):
+                seen = re.sub(r"[\s│╭╮╰╯─▌]+", " ", await press(pilot, *keys))
+                assert "y run these commands" in seen
+                assert "Press y to run the 4 steps that are left." in seen
+                assert f"That downloads {download} and takes {space} on the disk." in seen
+                assert "Later, z removes ~/tpu again." in seen
+                assert "Remember it for later checks" in seen
+            letters = seen.replace(" ", "")
+            assert "uvvenv--allow-existing" in letters
+            assert "uvpipinstall--python~/tpu/bin/pythonjax" in letters
+            assert "checkjax.devices_visible--python~/tpu" in letters
+            assert "one line in the state folder of tpustarter" in seen
+            assert ("a device that answers rightly does" in seen) == (size[0] == 200)
 
     run(journey)
 

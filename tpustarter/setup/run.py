@@ -187,6 +187,12 @@ class Setup:
         folders.require_removable(self.folder)
         return self._undo()
 
+    @property
+    def sizes(self) -> tuple[str, str] | None:
+        """What is left to download, and what that takes on the disk; None where nothing is."""
+        is_left = any(step.id == "install" and step.state != "done" for step in self.steps)
+        return profiles.SIZES.get(self._facts.wheel) if is_left else None
+
     def short(self, path: Path) -> str:
         """Return a path as a person would type it."""
         return self._facts.short(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from textual.content import Content
@@ -50,13 +50,25 @@ def doing(setup: Setup, step: Step) -> Iterator[Lines]:
         yield Hanging(_BESIDE, f"and {count - len(shown)} more lines, which the details show")
 
 
-def details(setup: Setup, step: Step, ended: StepEnded | None) -> Iterator[Lines | Content]:
-    """Yield how a step ended, its reason, what it changes and needs, and all that it writes."""
+def details(
+    setup: Setup, step: Step, ended: StepEnded | None, *, with_command: bool
+) -> Iterator[Lines | Content]:
+    """Yield how a step ended, what it runs or writes, its reason, and what it changes and needs.
+
+    Args:
+        setup: The plan.
+        step: One of its steps.
+        ended: How that has ended; None where it did not run.
+        with_command: Whether its command is to be said, which the list has as well.
+    """
     if step.note:
         yield sentences(step.note)
     if ended and ended.tail:
         yield Content.styled("its last lines:", "$muted")
         yield from (Hanging("| ", visible(line)) for line in ended.tail)
+    command = visible(setup.pasted(step.command))
+    if with_command and command and not step.file and step.state != "done":
+        yield Hanging(_label("command"), command)
     facts = [("why", step.why), ("changes", step.changes), ("needs", ", ".join(step.needs))]
     if step.proof:
         facts.append(("proof", f"the check {step.proof}"))
@@ -65,8 +77,33 @@ def details(setup: Setup, step: Step, ended: StepEnded | None) -> Iterator[Lines
     if step.file:
         yield Hanging(_label("writes"), f"to {visible(setup.short(Path(step.file)))}:")
         yield from (Hanging("| ", visible(line)) for line in step.writes)
-        if step.command:
-            yield Hanging(_label("command"), visible(setup.pasted(step.command)))
+        if command:
+            yield Hanging(_label("command"), command)
+
+
+def others(
+    setup: Setup, steps: Sequence[Step], marked: Step, *, with_reasons: bool
+) -> Iterator[Lines | Content]:
+    """Yield what else the key runs that runs all that is left, step by step.
+
+    Args:
+        setup: The plan.
+        steps: What is left.
+        marked: The step of which the details are.
+        with_reasons: Whether there is room for why each is there, and what it needs.
+    """
+    rest = [step for step in steps if step.id != marked.id]
+    too = " as well" if marked in steps else ""
+    for number, step in enumerate(rest):
+        if with_reasons or not number:
+            yield Content("")
+        if not number:
+            yield prose(f"Press y, and these steps run{too}:")
+        yield Hanging("  ", prose(as_typed(step.title)).stylize("bold"))
+        yield from [*doing(setup, step)] or [Hanging(_BESIDE, prose(step.changes))]
+        for text in (step.why, ", ".join(step.needs)) if with_reasons else ():
+            if text:
+                yield Hanging(_BESIDE, prose(text).stylize("$muted"))
 
 
 def _label(name: str) -> Content:

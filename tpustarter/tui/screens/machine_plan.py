@@ -245,10 +245,12 @@ you do in another place, such as your own computer.
             root = sum(as_root.NEED in step.needs for step in left)
             who = "" if len(left) == 1 else "all " if root == len(left) else f"{root} "
             as_whom = f", {who}as root" if root else ""
-            said = "" if self._list.ended else " Nothing has run yet."
+            said, undo = " Nothing has run yet.", " Later, `z` puts back what was changed."
+            if self._list.ended:
+                said = undo = ""
             count = f"{len(left)} steps are" if len(left) > 1 else "1 step is"
             them = "them" if len(left) > 1 else "it"
-            return f"{count} left{as_whom}.{said} `y` runs {them}.{log}"
+            return f"{count} left{as_whom}.{said} `y` runs {them}.{undo}{log}"
         return f"{self._end(steps)}{log}"
 
     def _end(self, steps: Sequence[Step]) -> str:
@@ -274,8 +276,6 @@ you do in another place, such as your own computer.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""
-        if action == "run":
-            return bool(self._left) and not self._list.is_busy
         if action == "run_one":
             return self._can_run_marked() and not self._list.is_busy
         if action == "values":

@@ -43,9 +43,11 @@ it the reason, what it changes, and what it needs.
 * **x** or **Esc** stops the command that runs.
 * **z** removes what set-up made, after asking.
 * **l** opens the lesson that explains it.
-* **Enter** shows the details on the whole screen, and again the list.
+* **Enter** gives the marked step the whole screen, with all that `y` runs besides it. A second
+  Enter brings the list back.
 
-Nothing outside the folder named in the plan is changed, and no command gets administrator rights.
+Outside of the folder that the plan names, only the caches of uv and pip below your home grow, and
+tpustarter notes where the folder is. No command gets administrator rights.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "run", "run these commands", tooltip="tpustarter setup PROFILE --yes"),
@@ -95,6 +97,11 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
     def _steps(self) -> list[Step]:
         """The steps as they are shown."""
         return self._setup.steps if self._setup else []
+
+    @property
+    def _left(self) -> list[Step]:
+        """The steps that `y` runs."""
+        return [step for step in self._steps if step.state != "done"]
 
     def on_looked(self, message: Looked) -> None:
         """Show the plan."""
@@ -191,7 +198,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         return f"{done} of {len(self._steps)} steps done"
 
     def _summary(self, setup: Setup) -> str:
-        unfinished = [step for step in setup.steps if step.state not in ("done", "undone")]
+        left = self._left
         blocked = next((step for step in setup.steps if step.state == "blocked"), None)
         failed = next((step for step in setup.steps if step.state == "failed"), None)
         log = f" The log is in {visible(setup.short(setup.log))}." if self._list.ended else ""
@@ -202,12 +209,22 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
             return f"{title} cannot be done yet. Once what is in its way is gone, press y."
         if any(step.state == "undone" for step in setup.steps):
             return f"{visible(setup.short(setup.folder))} is gone. Press y to make it again."
-        if not unfinished:
+        if not left:
             return f"Everything is done. {self._next(setup)}"
-        remaining = f"{len(unfinished)} of {len(setup.steps)} steps are left"
         if self._list.ended:
-            return f"{remaining}; y goes on.{log}"
-        return f"{remaining}. Nothing has run yet. Press y to run the commands above."
+            return f"{len(left)} of {len(setup.steps)} steps are left; y goes on.{log}"
+        return self._offer(setup)
+
+    def _offer(self, setup: Setup) -> str:
+        """Say what `y` does, what that takes, and how it is taken back."""
+        count = len(self._left)
+        which = "the step that is" if count == 1 else f"the {count} steps that are"
+        does = ""
+        if setup.sizes:
+            download, space = setup.sizes
+            does = f" That downloads {download} and takes {space} on the disk."
+        undo = f"Later, z removes {visible(setup.short(setup.folder))} again."
+        return f"Nothing has run yet. Press y to run {which} left.{does} {undo}"
 
     def _next(self, setup: Setup) -> str:
         """Say what to do with an environment that is made."""
@@ -268,7 +285,24 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
             self.query_one("#details", VerticalScroll).scroll_end(animate=False)
         else:
             ended = self._list.ended.get(step.id)
-            self.show_details(Stack(step_details.details(self._setup, step, ended)))
+            is_alone = self.has_class("-details")
+            pieces = [*step_details.details(self._setup, step, ended, with_command=is_alone)]
+            if is_alone and self.check_action("run", ()):
+                pieces += step_details.others(
+                    self._setup, self._left, step, with_reasons=self.has_class("-airy")
+                )
+            self.show_details(Stack(pieces))
+
+    def action_details(self) -> None:
+        """Give the details the whole screen, with all that would be run, and back."""
+        super().action_details()
+        self._show_details()
+        self.query_one("#details", VerticalScroll).scroll_home(animate=False)
+
+    def on_resize(self) -> None:
+        """Say as much of a step as there is room for."""
+        super().on_resize()
+        self._show_details()
 
     def stop_work(self) -> bool:
         """Stop the command that runs."""
@@ -317,9 +351,9 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""
-        states = {step.state for step in self._setup.steps} if self._setup else set[str]()
+        states = {step.state for step in self._steps}
         if action == "run":
-            return bool(states - {"done"}) and not self._list.is_busy
+            return bool(self._left) and not self._list.is_busy
         if action == "explain":
             return self._failed_step() is not None
         if action == "lesson":
