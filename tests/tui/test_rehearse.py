@@ -80,6 +80,21 @@ async def mark(pilot: Pilot[None], row: str) -> None:
         await pilot.press("down")
 
 
+def test_it_is_said_why_these_tpus_are_chosen_at_the_start_and_of_what_one_is_made(
+    tmp_path: Path, stub: Path
+) -> None:
+    """Beside the marked one where there is room, and only as long as it is these."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles", size=(200, 50)) as pilot:
+            seen = " ".join(re.sub(r"[│╭╮╰╯─]+", " ", await press(pilot, "tab", "home")).split())
+            assert "TPU v2, 4 chips on 1 host" in seen
+            assert "with one of every other generation" in seen
+            assert "with one of every other generation" not in await press(pilot, "space")
+
+    run(journey)
+
+
 def test_programs_and_tpus_are_chosen_and_answers_stand_in_a_table(
     tmp_path: Path, stub: Path
 ) -> None:
@@ -90,8 +105,10 @@ def test_programs_and_tpus_are_chosen_and_answers_stand_in_a_table(
             seen = on_screen(pilot.app)
             assert "[x] jax.does_not_fit" in seen
             assert "3 checks for 7 TPUs" in seen
+            assert "7 of 16, one of each generation" in seen
             seen = await choose(pilot, "v5e-8", "v6e-8")
             assert "3 checks for 2 TPUs" in seen
+            assert "2 of 16 chosen" in seen
             seen = await press(pilot, "space")
             assert "[ ] jax.compiles" in seen
 

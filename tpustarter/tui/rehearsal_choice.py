@@ -62,6 +62,16 @@ class Choice:
         """Whether there is something to compile, and something to compile it for."""
         return bool(self.tpus) and bool(self.own or self.chosen_checks)
 
+    @property
+    def has_every_generation(self) -> bool:
+        """Whether the TPUs are those that stand for their generations, as at the start."""
+        return self.tpus == {*EVERY_GENERATION}
+
+    def tpu_count(self) -> str:
+        """Return how many TPUs are chosen, and why it is these."""
+        what = ", one of each generation" if self.has_every_generation else " chosen"
+        return f"{len(self.tpus)} of {len(TPU_NAMES)}{what}"
+
     def take(self, program: TypedProgram) -> None:
         """Take a program of the learner's own, in the place of the same one with other words."""
         self.own, self.wanted = program, set[str]()
@@ -116,7 +126,7 @@ class Choice:
                 "Choose at least one TPU: press Tab to go to their list, and Space to select one."
             )
         tpus = f"{len(self.tpus)} TPU{'' if len(self.tpus) == 1 else 's'}"
-        if self.tpus == {*EVERY_GENERATION}:
+        if self.has_every_generation:
             tpus += ", one of each generation"
         if self.own and self.own.kind == SCRIPT:
             runs = f"r runs your script on CPU devices, and compiles what it jits for {tpus}."

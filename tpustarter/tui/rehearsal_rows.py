@@ -9,7 +9,7 @@ from textual.content import Content
 
 from tpustarter.content import Check
 from tpustarter.invocation import as_typed
-from tpustarter.machine.tpus import TOPOLOGIES
+from tpustarter.machine.tpus import TOPOLOGIES, TpuType, parse_type
 from tpustarter.rehearsal.suggestions import EXAMPLES
 from tpustarter.terminal import visible
 from tpustarter.tui.lines import Hanging, Lines, heading, prose, word
@@ -21,6 +21,8 @@ WITH_CLAIMS = 140
 """Columns from which the claim of each check stands beside it, ..."""
 WITH_IDS = 110
 """... and from which an example has its id beside what it compiles."""
+WHY_CHOSEN = "with one of every other generation, to see which of them your program fits"
+"""Why some are chosen at the start."""
 MOST_NAMED = 3
 """Checks that are named in a command."""
 _ADD = "    "
@@ -100,9 +102,19 @@ def about(choice: Choice, name: str) -> Iterator[Lines]:
         if topology.name == name:
             each = " each" if topology.devices > 1 else ""
             memory = f"{topology.devices}, with {topology.hbm_gib_per_device:.2f} GiB{each}"
+            yield Hanging("TPU      ", _made_of(parse_type(name)))
             yield Hanging("devices  ", memory)
+            if choice.has_every_generation and name in choice.tpus:
+                yield Hanging("chosen   ", WHY_CHOSEN)
             if words := _chosen_words(choice):
                 yield Hanging("command  ", visible(_command([*words, "--tpu", name])))
+
+
+def _made_of(tpu: TpuType) -> str:
+    """Return the generation of a TPU, and how much of it that is."""
+    chips = "1 chip" if tpu.chips == 1 else f"{tpu.chips} chips"
+    hosts = "1 host" if tpu.hosts == 1 else f"{tpu.hosts} hosts"
+    return f"{tpu.generation.title}, {chips} on {hosts}"
 
 
 def _about_own(program: TypedProgram) -> Iterator[Lines]:

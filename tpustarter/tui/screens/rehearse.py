@@ -20,7 +20,7 @@ from tpustarter.tui import own_program, rehearsal_rows
 from tpustarter.tui.lines import Stack, prose, typed
 from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.own_program import FUNCTION, OWN, Offered, Offers, OwnLine, TypedProgram
-from tpustarter.tui.rehearsal_choice import TPU_NAMES, Choice
+from tpustarter.tui.rehearsal_choice import Choice
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.screens.rehearsing import NARROW, Rehearsing
 from tpustarter.tui.widgets import Rows
@@ -178,7 +178,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self.query_one("#tpus", Rows).show(rehearsal_rows.tpus(choice))
         count = 1 if choice.own else len(choice.chosen_checks)
         self.entitle("programs", f"{count} chosen")
-        self.entitle("tpus", f"{len(choice.tpus)} of {len(TPU_NAMES)} chosen")
+        self.entitle("tpus", choice.tpu_count())
         line = choice.headline()
         if self._offered:
             line = own_program.how_to_choose(self._offered)
