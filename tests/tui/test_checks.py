@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -55,6 +56,32 @@ def test_after_a_run_what_needs_attention_is_first_and_what_holds_is_one_row(
             assert "host.fails" == pilot.app.screen.query_one(Rows).chosen
 
             assert folded == rows_of(await press(pilot, "p"))
+
+    run(journey)
+
+
+@pytest.mark.parametrize("size", [(80, 60), (120, 60), (200, 60)], ids=str)
+def test_a_list_of_all_claims_shows_each_of_them_whole(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    """On one line where the list can have the width for that; else it goes on below itself."""
+    claim = "A claim of many words is read to its end wherever it stands"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=size) as pilot:
+            more_passes(tmp_path)
+            for name in MANY:
+                path = tmp_path / "checks" / "host" / f"{name}.py"
+                code = path.read_text().partition("\n")[2]
+                path.write_text(f'"""{claim}."""\n{code}')
+            await press(pilot, "c")
+            was_beside = pilot.app.screen.has_class("-beside")
+            seen = await press(pilot, "p")
+            assert "…" not in seen
+            assert claim.replace(" ", "") in "".join(seen.split())
+            assert (size[0] > 80) == bool(re.search(rf"host.{MANY[0]} +{claim} ", seen))
+            await press(pilot, "p")
+            assert was_beside == pilot.app.screen.has_class("-beside")
 
     run(journey)
 

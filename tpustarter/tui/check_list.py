@@ -124,7 +124,8 @@ class CheckList:
             return Row(check, label, f"{self.seconds:.0f} s")
         state = "not run" if self.run else "wait"
         claim = f" {visible(self.checks[check].title)}" if width >= NARROW else ""
-        return Row(check, word("wait", state, 8) + Content.styled(f"{name}{claim}", "$muted"))
+        label = word("wait", state, 8) + Content.styled(f"{name}{claim}", "$muted")
+        return Row(check, label, hang=8 + len(name) + 1)
 
     def _activity(self, check: str) -> str:
         framework = self.checks[check].framework

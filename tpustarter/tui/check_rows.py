@@ -78,16 +78,14 @@ def tally(results: Collection[Result], total: int) -> str:
 def ended(result: Result, name: str, *, has_room: bool) -> Row:
     """Return the row of a check that has run; `name` is as wide as the others.
 
-    Without room for all of a claim that holds it is left out; with room it is cut. What needs
-    attention goes on below itself.
+    What it says goes on below itself; on a narrow screen a claim that holds is left out instead.
     """
     seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
     label = word(result.status, WORDS[result.status], 8) + name
     summary = Content(" ") + prose(text.summary(result))
     if result.status == "pass" and not has_room:
         return Row(result.id, label, seconds, whole=summary)
-    hang = label.cell_length + 1 if result.status in TROUBLE else 0
-    return Row(result.id, label + summary, seconds, hang=hang)
+    return Row(result.id, label + summary, seconds, hang=label.cell_length + 1)
 
 
 def activity(framework: str, platform: str, *, is_warm: bool) -> str:

@@ -31,6 +31,9 @@ from tpustarter.tui.plain import plain
 from tpustarter.tui.screens.split import LOW, Split
 from tpustarter.tui.widgets import Rows
 
+LISTED_BESIDE = 150
+"""Columns from which a list of all claims leaves room for the details beside it."""
+
 
 class Checks(Split):
     """Runs checks, and shows what they found."""
@@ -252,6 +255,7 @@ list, or beside it in a wide window.
         rows = self.query_one(Rows)
         chosen, folds = rows.chosen or "", self._list.folds()
         self._list.lists_all = not self._list.lists_all
+        self._place_details()
         self._show()
         if marked := check_rows.counterpart(chosen, folds):
             rows.highlighted = rows.get_option_index(marked)
@@ -348,9 +352,15 @@ list, or beside it in a wide window.
         super().action_stop()
         self._tick()
 
+    def _place_details(self) -> None:
+        """Put the details beside the list, or below one that needs the width for its claims."""
+        least = LISTED_BESIDE if self._list.lists_all else self.BESIDE
+        self.set_class(self.size.width >= least, "-beside")
+
     def on_resize(self) -> None:
         """Lay the rows out anew."""
         super().on_resize()
+        self._place_details()
         if self._list.checks:
             self._show()
 
