@@ -86,6 +86,36 @@ def test_a_list_of_all_claims_shows_each_of_them_whole(
     run(journey)
 
 
+@pytest.mark.parametrize("size", [(100, 70), (200, 50)], ids=str)
+def test_a_check_on_the_whole_screen_is_told_with_how_it_measures_its_lesson_and_its_code(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    """The code stands beside that where there is room, before the check has run as well."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=size, checks=("passes", "hangs")) as pilot:
+            checks = tmp_path / "checks" / "host"
+            code = (checks / "passes.py").read_text()
+            code = re.sub('LESSON = ".*"', 'LESSON = "start/hello"', code)
+            (checks / "zz_waits.py").write_text(
+                code.replace("def run():", 'def run():\n    """Count all\n    of them."""\n')
+            )
+            await pilot.press("c")
+            await until(pilot, lambda: "RUN " in on_screen(pilot.app))
+            await pilot.press("end", "enter")
+            await until(pilot, lambda: "Count all of them." in on_screen(pilot.app))
+            lines = on_screen(pilot.app).splitlines()
+            seen = "\n".join(lines)
+            assert "From its lesson, “Hello”" in seen
+            assert "A first lesson about a word." in seen
+            code_line = next(line for line in lines if "Its code, checks/host/zz_waits.py" in line)
+            assert ("Claim: " in code_line) == (size[0] == 200)
+            assert 'LESSON = "start/hello"' in seen
+            await press(pilot, "escape", "x")
+
+    run(journey)
+
+
 def test_esc_leads_from_a_log_to_the_findings_and_then_back(tmp_path: Path) -> None:
     """One step at a time, from a log on the whole screen too."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from textual.content import Content
 
@@ -12,7 +13,10 @@ from tpustarter.content import Check
 from tpustarter.invocation import as_typed
 from tpustarter.terminal import visible
 from tpustarter.tui import painted
-from tpustarter.tui.lines import Hanging, Lines, prose, word
+from tpustarter.tui.check_about import About
+from tpustarter.tui.lines import Hanging, Lines, Stack, heading, prose, word
+from tpustarter.tui.plain import plain
+from tpustarter.tui.reading import coloured
 
 
 def details(result: Result, source: str = "") -> Iterator[Lines | Content]:
@@ -56,6 +60,58 @@ def of_claim(check: Check) -> Iterator[Lines | Content]:
     if check.lesson:
         yield Hanging("read  ", f"{visible(check.lesson)} (o)")
     yield Hanging("page  ", visible(check.source))
+
+
+def whole(check: Check, found: Iterable[Lines | Content], about: About, log: str) -> Lines:
+    """Return all there is to read of a check: what it found, how and why, its log and its code.
+
+    Args:
+        check: The check.
+        found: What it found, or claims.
+        about: What its file and its lesson say.
+        log: The last lines that it wrote; empty for none.
+    """
+    left = [*found, *_facts(check, about)]
+    if about.why:
+        title = f"From its lesson, “{visible(about.lesson)}”"
+        left += [Content(""), heading(title), prose(about.why)]
+    if log:
+        left += [Content(""), heading("Its log"), Content(log)]
+    file = f"checks/{check.path.parent.name}/{check.path.name}"
+    return Beside(Stack(left), [heading(f"Its code, {visible(file)}"), coloured(plain(about.code))])
+
+
+def _facts(check: Check, about: About) -> Iterator[Lines]:
+    """Yield how a check measures, and how long that takes."""
+    if about.how:
+        yield Hanging("how   ", prose(about.how))
+    if check.estimate_s:
+        where = " on 8 virtual CPU devices" if check.framework != "host" else ""
+        took = f"about {check.estimate_s:g} s{where}"
+        yield Hanging("takes ", f"{took}, and it is ended after {check.timeout_s:g} s")
+
+
+class Beside(Lines):
+    """A text with code beside it, or below it where there is no room for both."""
+
+    CODE = 100
+    """Columns of the longest line of code."""
+    LEAST = 56
+    """Columns that a text needs beside code."""
+    GAP = 3
+
+    def __init__(self, text: Lines, code: Sequence[Lines | Content]) -> None:
+        self._text, self._code = text, code
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the lines of both."""
+        room = width - self.CODE - self.GAP
+        if room < self.LEAST:
+            return [*self._text.lines(width), *Stack([Content(""), *self._code]).lines(width)]
+        pairs = zip_longest(
+            self._text.lines(room), Stack(self._code).lines(self.CODE), fillvalue=Content("")
+        )
+        return [left.pad_right(room + self.GAP - left.cell_length) + right for left, right in pairs]
 
 
 def _has_hint(result: Result) -> bool:

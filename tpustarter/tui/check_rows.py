@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from textual.content import Content
 
 from tpustarter.checking import bars, causes, text
-from tpustarter.checking.results import Result, Status
+from tpustarter.checking.results import Result, Run, Status
 from tpustarter.checking.verdict import without_verdict
 from tpustarter.content import Check
 from tpustarter.terminal import visible
@@ -73,6 +73,22 @@ def tally(results: Collection[Result], total: int) -> str:
     ]
     left = total - len(results)
     return ", ".join([*parts, f"{left} to go"] if left else parts)
+
+
+def what_to_press(run: Run) -> str:
+    """Say which key leads on after a run."""
+    worst = min(run.results, key=lambda result: WORST_FIRST.index(result.status))
+    name = visible(worst.id)
+    if worst.cause:
+        return f"{name} has failed because of {visible(worst.cause.check)}: press o there."
+    if worst.status in ("fail", "error"):
+        return f"Press f on {name} to see why it has failed."
+    if worst.status == "warn":
+        if worst.lesson:
+            return f"Press o on {name} for its lesson."
+    elif run.stopped_by:
+        return "Press a on a line to run that again."
+    return "Press Esc to go on where you were."
 
 
 def ended(result: Result, name: str, *, has_room: bool) -> Row:

@@ -36,7 +36,7 @@ def _lines(lesson: Lesson, course: Course, standing: Standing | None) -> Iterato
     minutes, state = home_rows.minutes(lesson), _state(lesson, course, standing)
     yield Content.styled(f"{visible(lesson.id)}, {minutes}; {state}", "$muted")
     yield Content("")
-    yield Content(visible(_opening(lines)))
+    yield Content(visible(opening(lines)))
     sections = [line.text for line in lines if line.kind == "heading"][1:]
     sections = [section for section in sections if section not in EVERYWHERE]
     exercises = [f"{name.replace('-', ' ').capitalize()}" for name in texts(lesson, "exercises")]
@@ -72,7 +72,7 @@ def _learned(lesson: Lesson) -> Iterator[str]:
         yield markdown.plain(" ".join(item.partition("\n\n")[0].split()))
 
 
-def _opening(lines: list[markdown.Line]) -> str:
+def opening(lines: list[markdown.Line]) -> str:
     """Return the first paragraph of a lesson."""
     words: list[str] = []
     for line in lines[1:]:

@@ -21,12 +21,13 @@ from tpustarter.content import Check
 from tpustarter.learning import progress
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
-from tpustarter.tui import check_rows, failed
-from tpustarter.tui.check_details import details, of_claim
+from tpustarter.tui import check_about, check_rows, failed
+from tpustarter.tui.check_about import About
+from tpustarter.tui.check_details import details, of_claim, whole
 from tpustarter.tui.check_list import CheckList
-from tpustarter.tui.check_rows import STOPPED, WORDS, WORST_FIRST
+from tpustarter.tui.check_rows import STOPPED, WORDS
 from tpustarter.tui.lines import Stack
-from tpustarter.tui.messages import CHECKS, Arrived, Inbox, feed
+from tpustarter.tui.messages import CHECKS, LOOK, Arrived, Inbox, Looked, feed
 from tpustarter.tui.plain import plain
 from tpustarter.tui.screens.split import LOW, Split
 from tpustarter.tui.widgets import Rows
@@ -42,8 +43,9 @@ class Checks(Split):
 Each line is one claim about this machine. What was found for the marked claim stands below the
 list, or beside it in a wide window.
 
-* **Enter** shows the findings on the whole screen, with the log of the check below them, which is
-  everything that its process wrote. A second Enter brings the list back. **g** shows the log alone.
+* **Enter** shows all there is to read of a check on the whole screen: its findings, how it
+  measures, how its lesson begins, the log of its process and its code. A second Enter brings the
+  list back. **g** shows the log alone.
 * **p** lists the checks that passed and those that don't apply, which otherwise have one row each.
 * **f** explains why a check failed. It searches what the check wrote for failures that are known.
 * **o** opens the lesson that explains the check, and **a** runs the marked check again. **s** shows
@@ -70,6 +72,8 @@ list, or beside it in a wide window.
         self._inbox: Inbox[Event | Run | list[Check]] = Inbox()
         self._clock: Timer | None = None
         self._stopped = False
+        self._about: dict[str, About] = {}
+        """What is known of the checks that were looked at on the whole screen."""
         self._log_of: str | None = None
         """The check whose log is shown; that of the next one is not."""
         self._marked_by_us: str | None = None
@@ -167,24 +171,9 @@ list, or beside it in a wide window.
         if self._request.ids != tuple(run.ids) and line:
             which = ", ".join(run.ids) if len(run.ids) < 4 else f"{len(run.ids)} checks"
             line = f"{which} again: {line}"
-        if line and (hint := self._what_to_press(run)) and self.size.height >= LOW:
+        if line and (hint := check_rows.what_to_press(run)) and self.size.height >= LOW:
             line = f"{line}\n{hint}"
         self.say(line)
-
-    def _what_to_press(self, run: Run) -> str:
-        """Say which key leads on after a run."""
-        worst = min(run.results, key=lambda result: WORST_FIRST.index(result.status))
-        name = visible(worst.id)
-        if worst.cause:
-            return f"{name} has failed because of {visible(worst.cause.check)}: press o there."
-        if worst.status in ("fail", "error"):
-            return f"Press f on {name} to see why it has failed."
-        if worst.status == "warn":
-            if worst.lesson:
-                return f"Press o on {name} for its lesson."
-        elif run.stopped_by:
-            return "Press a on a line to run that again."
-        return "Press Esc to go on where you were."
 
     def _tick(self) -> None:
         """Say what is waited for; runs only while checks do."""
@@ -225,19 +214,30 @@ list, or beside it in a wide window.
         )
         if group := self._list.folds().get(chosen):
             self.show_details(Stack(check_rows.details(chosen, group)))
-        elif result is None:
-            check = self._list.checks.get(chosen)
-            self.show_details(Stack(of_claim(check)) if check else "")
-        elif self._log_of == result.id:
+        elif result and self._log_of == result.id:
             log = plain(result.log.rstrip("\n")) or "This check wrote nothing."
             title = Content.styled(f"Log of {visible(result.id)}", "bold")
             self.show_details(Content.assemble(title, "\n", log))
+        elif check := self._list.checks.get(chosen):
+            found = [*(details(result, check.source) if result else of_claim(check))]
+            if self.has_class("-details"):
+                log = plain(result.log.rstrip("\n")) if result else ""
+                self.show_details(whole(check, found, self._about.get(chosen, About()), log))
+            else:
+                self.show_details(Stack(found))
         else:
-            check = self._list.checks.get(chosen)
-            pieces = [*details(result, check.source if check else "")]
-            if self.has_class("-details") and (log := plain(result.log.rstrip("\n"))):
-                pieces += [Content(""), Content.styled("Its log", "bold"), Content(log)]
-            self.show_details(Stack(pieces))
+            self.show_details("")
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    def _look(self, check: Check) -> None:
+        about = check_about.read(check, self.tutor.lessons)
+        self.post_message(Looked((check.id, about)))
+
+    def on_looked(self, message: Looked) -> None:
+        """Show what the file of a check and its lesson say of it."""
+        name, about = message.what
+        self._about[name] = about
+        self._show_details()
 
     def _marked_result(self) -> Result | None:
         return self._list.results.get(self.query_one(Rows).chosen or "")
@@ -249,6 +249,9 @@ list, or beside it in a wide window.
         else:
             super().action_details()
             self._show_details()
+            check = self._list.checks.get(self.query_one(Rows).chosen or "")
+            if self.has_class("-details") and check:
+                self._look(check)
 
     def action_list_all(self) -> None:
         """List what is folded by name, and fold it again."""
