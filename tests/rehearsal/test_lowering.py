@@ -17,6 +17,7 @@ from tests.support.stub_compiler import SAMPLES, make_compiler
 from tpustarter.machine import tpus
 from tpustarter.machine.machine import Machine
 from tpustarter.machine.memory import available_bytes
+from tpustarter.probe import exports, stablehlo
 from tpustarter.rehearsal import lowering, own_code
 from tpustarter.rehearsal.own_code import Exported, Warned
 from tpustarter.rehearsal.request import Request
@@ -117,6 +118,20 @@ def test_a_mesh_with_explicit_axes_is_one_of_the_tpu_everywhere(stub: str) -> No
     assert [None] * 3 == [exported.error for exported in found]
     assert ["first", "second", "its own mesh"] == [exported.program for exported in found]
     assert [8] * 3 == [exported.source["lowered"]["devices"] for exported in found]
+
+
+def test_a_program_calls_its_arguments_as_the_function_does(tmp_path: Path) -> None:
+    """Parts of a pytree by their paths, and those that are not used by none."""
+
+    def step(params: Any, unused: Any, batch: Any) -> Any:
+        return params["w1"] @ batch + params["w2"]
+
+    array = jax.ShapeDtypeStruct((8, 8), np.float32)
+    path = tmp_path / "artifact"
+    exports.write(path, step, {"w1": array, "w2": array}, array, array)
+
+    assert ["params['w1']", "params['w2']", "batch"] == stablehlo.names_in(path.read_bytes())
+    assert [] == stablehlo.names_in(b"no artifact")
 
 
 def test_a_tpu_named_twice_is_one(stub: str) -> None:

@@ -378,6 +378,21 @@ def test_the_compilers_report_on_memory_is_read() -> None:
     ]
 
 
+def test_an_argument_of_the_report_has_the_name_that_the_program_gives_it() -> None:
+    """The compiler numbers them; where there are thousands, as parts of the first one."""
+    names = ["params['w']", "batch"]
+    by_number = memory_report.read(REPORT.read_text(), names)["buffers"]
+    of_tuple = REPORT.read_text().replace("Argument 1 index {}", "Argument 0 index {1}")
+    by_index = memory_report.read(of_tuple, names)["buffers"]
+    unknown = memory_report.read(REPORT.read_text(), names[:1])["buffers"]
+
+    for buffers, last in ((by_number, "batch"), (by_index, "batch"), (unknown, "")):
+        assert [names[0], last] == [one["op"] for one in buffers if one["kind"] == "argument"]
+    told = [rehearsal_text.array(one, "4.00 GiB") for one in (*by_number, *unknown)]
+    assert "4.00 GiB  argument     f32[32768,32768]  params['w']" in told
+    assert "4.00 GiB  argument 1   f32[32768,32768]" in told
+
+
 @pytest.mark.parametrize("text", ["", "Used", "Used 1G of 2G hbm.", "x" * 1000, "=" * 99 + "\n"])
 def test_a_log_without_a_report_says_nothing(text: str) -> None:
     """Where the compiler wrote no report there are no fields of one."""

@@ -6,6 +6,7 @@ whoever starts this process (`tpustarter.rehearsal.QUIET`), for libtpu reads it 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import json
@@ -14,13 +15,14 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tpustarter.probe import hlo, refusals
 from tpustarter.probe.finding import clip, describe, message
 
-FORMAT = 3
+FORMAT = 4
 """Raised when a stored result would say something else than a fresh one."""
 LARGEST = 8
 """Values in memory that are named, biggest first."""
@@ -123,11 +125,19 @@ Lower = Callable[[], "_Lowered"]
 class _Lowered:
     """A program lowered for one TPU: its text, and a way to compile it."""
 
-    def __init__(self, text: str | bytes, compile_it: Callable[[], Any], devices: int) -> None:
+    def __init__(
+        self,
+        text: str | bytes,
+        compile_it: Callable[[], Any],
+        devices: int,
+        names: Callable[[], list[str]],
+    ) -> None:
         self.text = text
         self.compile = compile_it
         self.devices = devices
         """Devices the program uses."""
+        self.names = names
+        """Returns how it calls its arguments."""
 
 
 def _programs(command: Mapping[str, Any], devices: list[Any]) -> Iterable[tuple[str, Lower]]:
@@ -145,7 +155,8 @@ def _programs(command: Mapping[str, Any], devices: list[Any]) -> Iterable[tuple[
             return stablehlo.compile_for(devices[:count], text, lowered)
 
         decided = text + json.dumps(lowered.get("aliases", "")).encode()
-        yield command["program"], lambda: _Lowered(decided, compile_it, count)
+        names = partial(stablehlo.names_in, text)
+        yield command["program"], lambda: _Lowered(decided, compile_it, count, names)
         return
     module = importlib.import_module("tpustarter.checks." + command["check"])
     for name, function, arguments in module.programs(devices):
@@ -160,10 +171,17 @@ def _lower(function: Any, arguments: Any) -> _Lowered:
     def compile_it() -> Any:
         return lowered.compile().runtime_executable()
 
+    def names() -> list[str]:
+        from tpustarter.probe import stablehlo
+
+        with contextlib.suppress(Exception):  # it is only to be shown
+            return stablehlo.argument_names(lowered.compiler_ir("stablehlo"))
+        return []
+
     used: set[Any] = set()
     for leaf in jax.tree_util.tree_leaves(arguments):
         used |= set(leaf.sharding.device_set)
-    return _Lowered(lowered.as_text(), compile_it, len(used))
+    return _Lowered(lowered.as_text(), compile_it, len(used), names)
 
 
 def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, Any]:
@@ -199,7 +217,9 @@ def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, 
     try:
         executable = lowered.compile()
     except RuntimeError as error:  # the compiler's refusals, and NotImplementedError, are such
-        return result | _refusal(error) | {"seconds": time.monotonic() - began}
+        refused = _refusal(error) | {"seconds": time.monotonic() - began}
+        named = {"argument_names": lowered.names()} if "hbm_bytes" in refused else {}
+        return result | refused | named
     seconds = time.monotonic() - began
     facts = _facts(executable, lowered.devices)
     return result | {"status": "compiles", "seconds": seconds, **facts}

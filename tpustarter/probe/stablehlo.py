@@ -7,9 +7,30 @@ no public name. Tried with jax 0.12.0.1 and libtpu 0.0.50.1; the artifacts came 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+_NAMED = re.compile(r'loc\("((?:[^"\\]|\\.)+)"(?:\(.*)?\)', re.DOTALL)
+"""The place of an argument, where that is its name and no line of a file."""
+
+
+def names_in(artifact: bytes) -> list[str]:
+    """Return how the program calls its arguments; empty where that cannot be read."""
+    with contextlib.suppress(Exception):  # it is only to be shown
+        mlir: Any = importlib.import_module("jax._src.interpreters.mlir")
+        dialect: Any = importlib.import_module("jax._src.lib.mlir.dialects").hlo
+        with mlir.make_ir_context() as context:
+            return argument_names(dialect.deserialize_portable_artifact(context, artifact))
+    return []
+
+
+def argument_names(module: Any) -> list[str]:
+    """Return how a program calls its arguments, such as `params['w']`; empty for one without."""
+    places = (str(argument.location) for argument in _main(module).arguments)
+    return [named[1] if (named := _NAMED.fullmatch(place)) else "" for place in places]
 
 
 def compile_for(devices: list[Any], artifact: bytes, lowered: Mapping[str, Any]) -> Any:

@@ -199,6 +199,7 @@ class Compiler:
         self, task: Task, result: dict[str, Any]
     ) -> Iterator[Working | dict[str, Any]]:
         """Yield a result; for one that does not fit, with what the memory was for."""
+        names = [str(name) for name in result.pop("argument_names", ())]
         if result["status"] != "does-not-fit" or result["cached"]:
             yield result
             return
@@ -224,7 +225,7 @@ class Compiler:
             self._memory_probe.close()
             self._memory_probe = None
             log.close()
-        report = memory_report.read(output.decode("utf-8", "replace"))
+        report = memory_report.read(output.decode("utf-8", "replace"), names)
         yield result | self._session.redact.value(report)
 
     def _ready(self) -> Probe:

@@ -6,6 +6,7 @@ The compiler writes it to its log when a program does not fit (libtpu 0.0.50.1).
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 MOST_BYTES = 4 * 2**20
@@ -19,14 +20,20 @@ _PART = re.compile(rf"^ +(reserved|program|arguments) +{_SIZE}", re.MULTILINE)
 _NEXT = re.compile(r"^[IWEF]\d{4} [\d:.]+ ", re.MULTILINE)
 """Where the next message of the log begins; it may be a report on the memory of the host."""
 _OUTPUT = re.compile(rf"^Output size {_SIZE}; shares {_SIZE}", re.MULTILINE)
+_ARGUMENT = re.compile(r"Argument (\d{1,9}) index \{(\d{0,9})\}")
+"""A program with thousands of arguments has one, a tuple of all."""
 _KINDS = {"argument": "argument", "output": "output"}
 
 
-def read(text: str) -> dict[str, Any]:
+def read(text: str, names: Sequence[str] = ()) -> dict[str, Any]:
     """Return what the last report in a log says, as fields of a result; empty without one.
 
     `hbm_bytes` is what the program needs on one device, `excess_bytes` what it has too much,
     `memory` where it goes, `buffers` the biggest arrays, as `rehearsal` tells them.
+
+    Args:
+        text: The log.
+        names: How the program calls its arguments, which the report numbers; empty is unknown.
     """
     totals = list(_TOTAL.finditer(text))
     if not totals:
@@ -48,13 +55,13 @@ def read(text: str) -> dict[str, Any]:
             "code": 0,
             "reserved": parts.get("reserved", 0),
         }
-    buffers = _buffers(report)
+    buffers = _buffers(report, names)
     if buffers:
         fields["buffers"] = sorted(buffers, key=lambda item: -item["laid_out_bytes"])[:MOST_BUFFERS]
     return fields
 
 
-def _buffers(report: str) -> list[dict[str, Any]]:
+def _buffers(report: str, names: Sequence[str]) -> list[dict[str, Any]]:
     """Return the arrays a report lists; each is told in lines of `Name: value`."""
     buffers: list[dict[str, Any]] = []
     for entry in re.split(r"^ +={10,}$", report, flags=re.MULTILINE):
@@ -76,11 +83,18 @@ def _buffers(report: str) -> list[dict[str, Any]]:
                 "layout": brace + layout,
                 "asked_bytes": _bytes(unpadded[1], unpadded[2]) if unpadded else laid_out,
                 "laid_out_bytes": laid_out,
-                "op": op[1] if op else "",
+                "op": op[1] if op else _name(label, names),
                 "source": "",
             }
         )
     return buffers
+
+
+def _name(label: str, names: Sequence[str]) -> str:
+    """Return how the program calls an argument of the report; empty for what is none."""
+    match = _ARGUMENT.match(label)
+    number = int(match[2] or match[1]) if match else len(names)
+    return names[number] if number < len(names) else ""
 
 
 def _bytes(number: str, unit: str) -> int:

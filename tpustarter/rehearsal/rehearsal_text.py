@@ -324,14 +324,19 @@ def biggest(buffers: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _kind(buffer: dict[str, Any]) -> str:
-    """Return `argument 1`, as the compiler counts them from 0, or the kind alone."""
-    match = re.match(r"Argument (\d+) ", buffer["name"])
+    """Return `argument 1` of one without a name, as the compiler counts from 0, or the kind."""
+    match = None if buffer["op"] else re.match(r"Argument (\d+) ", buffer["name"])
     return f"argument {match[1]}" if match else buffer["kind"]
 
 
 def _origin(buffer: dict[str, Any]) -> str:
-    """Return what made an array: a line of the source, an operation, or the compiler's name."""
-    if buffer["kind"] != "temporary":
+    """Return what made an array, or how the program calls an argument.
+
+    That is a line of the source, an operation, or the compiler's name.
+    """
+    if buffer["kind"] == "argument":
+        return buffer["op"].replace("\\'", "'")  # as the compiler writes it into its text
+    if buffer["kind"] == "output":
         return ""
     return _place(buffer["source"]) or buffer["op"] or buffer["name"]
 
