@@ -9,7 +9,9 @@ from textual.document._document import Document
 
 from tests.support.made_lessons import fence
 from tests.support.tutor import press, run, tutor
-from tpustarter.tui.editor import Editor, place_to_edit
+from tpustarter import content
+from tpustarter.learning import blocks, exercises
+from tpustarter.tui.editor import Editor, has_gap, place_to_edit
 
 
 @pytest.mark.parametrize(
@@ -33,6 +35,59 @@ def test_typing_replaces_what_stands_for_the_learners_own(line: str, replaced: s
     assert 1 == place.start[0]
     assert replaced == Document(code).get_text_range(place.start, place.end)
     assert replaced or 4 == place.start[1]
+
+
+@pytest.mark.parametrize(
+    ("code", "answer", "row", "column", "replaced"),
+    [
+        ("x = 1\ny = f(x)\nprint(y)", "x = 1\ny = g(x)\nprint(y)", 1, 0, ""),
+        ("for x in xs:\n    x\nend()", "for x in xs:\n    print(x)\nend()", 1, 4, ""),
+        ("x = 1\nprint(y)", "x = 1\ny = 2\nprint(y)", 0, 5, ""),
+        ("def f(): pass", "@jit\ndef f(): pass", 0, 0, ""),
+        ("a()\n    # one is missing\nb()", "a()\n    c()\nb()", 1, 4, "# one is missing"),
+        ('log = "w ... w"\nx = 1', 'log = "w ... w"\nx = 2', 1, 0, ""),
+        ('x = f("...", 1)', 'x = f("ab", 1)', 0, 7, "..."),
+        ("x = 1\ny = 2  # change this", "x = 3\ny = 4", 1, 0, ""),
+    ],
+)
+def test_where_nothing_marks_the_line_the_answer_tells_which_one_it_is(
+    code: str, answer: str, row: int, column: int, replaced: str
+) -> None:
+    """Typing begins at the first line that the answer changes, or above where it has one more."""
+    place = place_to_edit(code, answer)
+
+    assert place is not None
+    assert (row, column) == place.start
+    assert replaced == Document(code).get_text_range(place.start, place.end)
+    assert has_gap(code, answer) is (replaced == "...")
+
+
+def test_each_task_and_each_exercise_opens_where_something_is_to_be_typed() -> None:
+    """Nobody has to look for the line: the cursor stands there."""
+    lessons = content.read_lessons()
+    tasks = [block for lesson in lessons for block in blocks.blocks_of(lesson) if block.is_try]
+    lost = [task.id for task in tasks if place_to_edit(task.code, task.answer or "") is None]
+    gaps = [one for lesson in lessons for one in exercises.read(lesson)]
+    lost += [exercise.id for exercise in gaps if place_to_edit(exercise.gap) is None]
+
+    assert len(tasks) > 100
+    assert not lost
+
+
+def test_a_line_that_is_missing_is_begun_with_enter(tmp_path: Path) -> None:
+    """The cursor stands at the end of the line above it."""
+    lesson = (
+        "# T\n\n```python try id=one\nx = 1\nprint(x)\n```\n\n"
+        "```python answer of=one\nx = 1\nx = 2\nprint(x)\n```\n"
+    )
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": lesson}) as pilot:
+            await press(pilot, "enter", "e", "enter", *"x = 2")
+
+            assert "x = 1\nx = 2\nprint(x)" == pilot.app.screen.query_one(Editor).text
+
+    run(journey)
 
 
 def test_a_wrapped_line_of_code_is_one_line(tmp_path: Path) -> None:

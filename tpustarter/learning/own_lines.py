@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from tpustarter.terminal import cut, visible
 
 TO_CHANGE = re.compile(
-    r"# (?:change|fill|fix|rewrite|your code here|and (?:here|this))\b", re.IGNORECASE
+    r"# (?:change|fill|fix|instead of|rewrite|your code (?:here|instead)|and (?:here|this))\b",
+    re.IGNORECASE,
 )
 """What marks a line that the learner is asked to change."""
 _MOST_CODE = 60
@@ -36,6 +37,18 @@ def raised_at(code: str, numbers: Sequence[int]) -> OwnLines | None:
     own = (number for number in numbers if 0 < number <= len(lines) and lines[number - 1].strip())
     number = next(own, None)
     return OwnLines((number,), _with_code(number, lines)) if number else None
+
+
+def to_change(code: str, answer: str) -> list[range]:
+    """Return the rows of some code that its answer has otherwise, in order.
+
+    A range without a row begins where the answer only has more.
+    """
+    from difflib import SequenceMatcher  # needed for tasks alone
+
+    lines, others = code.rstrip().split("\n"), answer.rstrip().split("\n")
+    operations = SequenceMatcher(None, lines, others, autojunk=False).get_opcodes()
+    return [range(first, last) for kind, first, last, *_ in operations if kind != "equal"]
 
 
 def changed(code: str, shipped: str) -> OwnLines | None:

@@ -11,7 +11,7 @@ from textual.widgets.text_area import Selection
 
 from tpustarter.learning.blocks import Block
 from tpustarter.learning.drafts import Draft
-from tpustarter.tui.editor import GAP, Editor, place_to_edit
+from tpustarter.tui.editor import Editor, has_gap, place_to_edit
 from tpustarter.tui.plain import plain, plain_source
 from tpustarter.tui.reading import coloured, marked
 
@@ -24,6 +24,7 @@ class BlockCode(Vertical):
         self._block = block
         self._edited = draft.code if draft else None
         self._is_old_draft = draft is not None and not draft.fits(block)
+        self._has_gap = block.answer is not None and has_gap(block.code, block.answer)
         self._editor: Editor | None = None
         self._typed_at: Selection | None = None
         """Where the learner typed last."""
@@ -67,7 +68,7 @@ class BlockCode(Vertical):
     @property
     def has_gap(self) -> bool:
         """Whether it waits for the learner to fill something in, and can't run before that."""
-        return self.waits_for_change and bool(GAP.search(self.text))
+        return self.waits_for_change and self._has_gap
 
     @property
     def is_editing(self) -> bool:
@@ -80,7 +81,7 @@ class BlockCode(Vertical):
         code = code.rstrip("\n") if self._block.is_try else code
         editor = self._editor = Editor(code)
         self.query_one(".code").display = False
-        place = place_to_edit(code) if self._block.is_try else None
+        place = place_to_edit(code, self._block.answer) if self._block.answer else None
         editor.selection = self._typed_at or place or Selection.cursor(editor.document.end)
         editor.to_change_at = place if self.waits_for_change else None
         await self.mount(editor)

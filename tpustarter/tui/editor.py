@@ -14,12 +14,12 @@ from textual.style import Style
 from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
-from tpustarter.learning.own_lines import TO_CHANGE
+from tpustarter.learning.own_lines import TO_CHANGE, to_change
 from tpustarter.tui.reading import MARKED, Colours
 from tpustarter.tui.widgets import get_app
 
 THEME = "lesson"
-GAP = re.compile(r"(?<![\w\"'.\[])\.\.\.(?![\w\"'.])")
+_GAP = re.compile(r"(?<![\w\"'.\[])\.\.\.(?![\w\"'.])|(?<=[\"'])\.\.\.(?=[\"'])")
 """What stands for code to fill in; it is marked when the editor opens."""
 FILL_GAP = "Type what belongs in place of ... first. To read on without it, press Esc."
 """Said where a key would leave the gap as it is."""
@@ -107,7 +107,8 @@ class Editor(TextArea):
     def _is_untouched(self) -> bool:
         """Whether nothing was typed where a line is to be changed: Enter is meant to read on."""
         is_there = self.to_change_at is not None and self.selection == self.to_change_at
-        return is_there and self.text == self._first_code
+        is_line = is_there and not self.cursor_at_end_of_line  # else Enter begins one
+        return is_line and self.text == self._first_code
 
     def get_cursor_line_start_location(self, smart_home: bool = False) -> tuple[int, int]:  # noqa: FBT001, FBT002  Textual's
         """Return where the line of code begins, however it is wrapped; its indentation first."""
@@ -170,14 +171,41 @@ def _style_of(token: Any) -> str | None:
     return str(token) if token else None
 
 
-def place_to_edit(code: str) -> Selection | None:
-    """Return where a learner is to type: what typing replaces, marked, or a line to change."""
-    for row, line in enumerate(code.split("\n")):
-        if match := GAP.search(line):
+def place_to_edit(code: str, answer: str = "") -> Selection | None:
+    """Return where a learner is to type: what typing replaces, marked, or a line to change.
+
+    Args:
+        code: The code that is to be changed.
+        answer: What it may become; where nothing marks the line, this tells which one it is.
+    """
+    changes = to_change(code, answer) if answer else []
+    lines = code.split("\n")
+    for row, line in enumerate(lines):
+        may_change = not answer or any(row in rows for rows in changes)
+        if may_change and (match := _GAP.search(line)):
             return Selection((row, match.start()), (row, match.end()))
         if match := _STAND_IN.match(line):
             return Selection((row, match.start(1)), (row, match.end(1)))
         if TO_CHANGE.search(line):
-            indent = len(line) - len(line.lstrip())
-            return Selection.cursor((row, indent))
-    return None
+            return Selection.cursor((row, _indent_of(line)))
+    if not changes:
+        return None
+    row, is_new = changes[0].start, not changes[0]
+    if is_new and row:  # a line is missing: the key that ends the one above begins it
+        return Selection.cursor((row - 1, len(lines[row - 1])))
+    indent, line = _indent_of(lines[row]), lines[row]
+    end = len(line) if line.startswith("#", indent) else indent  # only says that one is missing
+    return Selection((row, indent), (row, end))
+
+
+def has_gap(code: str, answer: str) -> bool:
+    """Return whether something is to be filled in before some code can run."""
+    place = place_to_edit(code, answer)
+    if place is None:
+        return False
+    (row, begin), (_, end) = place
+    return code.split("\n")[row][begin:end] == "..."
+
+
+def _indent_of(line: str) -> int:
+    return len(line) - len(line.lstrip())
