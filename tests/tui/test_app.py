@@ -92,7 +92,7 @@ def test_a_block_that_prints_something_else_fails_and_says_what_was_expected(
 
             assert "FAIL" in seen
             assert "hello you" in seen
-            assert "expected:" in seen
+            assert "expected  hello" in seen
             assert "hello nobody" in seen
             assert not progress.is_done("start/hello")
 

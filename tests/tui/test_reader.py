@@ -260,17 +260,44 @@ def test_a_block_that_breaks_says_nothing_of_other_devices(tmp_path: Path) -> No
     run(journey)
 
 
-def test_a_block_that_prints_something_else_says_which_text_is_whose(tmp_path: Path) -> None:
-    """Below FAIL stand what was printed and what was expected, each with its name."""
-    lesson = HELLO.replace("hello you\n", "hello nobody\n")
+@pytest.mark.parametrize(
+    ("printed", "wanted", "shown"),
+    [
+        (["one"], ["two"], ["printed   one", "expected  two"]),
+        (
+            ["one", "two"],
+            ["one", "three"],
+            ["Only line 2 of the output differs:", "printed   two", "expected  three",
+             "printed", "one", "two"],
+        ),
+        (
+            ["one", "two"],
+            ["one"],
+            ["Only line 2 of the output differs:", "printed   two", "expected  no such line",
+             "printed", "one", "two"],
+        ),
+        (
+            ["one", "two"],
+            ["three", "four"],
+            ["Line 1 of the output is the first that differs.", "printed", "one", "two",
+             "┊ expected:", "┊ three", "┊ four"],
+        ),
+    ],
+)  # fmt: skip
+def test_a_block_that_prints_something_else_says_once_what_was_expected(
+    printed: list[str], wanted: list[str], shown: list[str], tmp_path: Path
+) -> None:
+    """The line that differs is compared; where several do, both texts stand there in full."""
+    code = "\n".join(f'print("{line}")' for line in printed)
+    lesson = "# T\n\n" + fence(code, "\n".join(wanted))
 
     async def journey() -> None:
-        async with tutor(tmp_path, lessons={"hello": lesson}, size=(80, 40)) as pilot:
-            seen = await press(pilot, "enter", "r")
-            lines = [line.strip(" ┃━─") for line in seen.splitlines()]
-            place = lines.index("printed")
-            expected = ["hello you", "┊ expected:", "┊ hello nobody"]
-            assert expected == lines[place + 1 : place + 4]
+        async with tutor(tmp_path, lessons={"t": lesson}, size=(80, 40)) as pilot:
+            lines = (await press(pilot, "enter", "r")).splitlines()
+            lines = [line.strip(" ┃━─") for line in lines]
+            place = next(number for number, line in enumerate(lines) if line.startswith("FAIL"))
+            assert shown == lines[place + 1 : place + 1 + len(shown)]
+            assert lines[place + 1 + len(shown)].startswith("┗")
 
     run(journey)
 

@@ -10,7 +10,7 @@ from tpustarter.checking.results import Blocked, Reason
 from tpustarter.learning.blocks import Block
 from tpustarter.learning.drawings import Drawing
 from tpustarter.learning.drawings import parse as parse_drawings
-from tpustarter.learning.expected import Expected, mismatch
+from tpustarter.learning.expected import Difference, Expected, first_difference
 from tpustarter.learning.output import BlockOutput
 from tpustarter.redact import Redactor
 from tpustarter.running.process import Event
@@ -35,6 +35,8 @@ class BlockResult:
     output: str = ""
     expected: str | None = None
     """What it should have printed here; None where the lesson does not say."""
+    difference: Difference | None = None
+    """The first line that differs, if it printed something else."""
     drawings: tuple[Drawing, ...] = ()
     """What it left to be drawn."""
     raised_at: tuple[int, ...] = ()
@@ -71,14 +73,21 @@ def judged(
         detail = redact.text(_PLACE.sub(r"\1", str(end.get("detail", ""))))
         at = _parse_lines(end.get("lines"))
         return replace(result, status="error", reason="exception", detail=detail, raised_at=at)
-    difference = mismatch(expected, output.printed) if expected else None
+    found = first_difference(expected, output.printed) if expected else None
+    difference = _redacted(found, redact) if found else None
     return replace(
         result,
         status="fail" if difference else "pass",
-        detail=redact.text(difference or ""),
+        detail=difference.words if difference else "",
+        difference=difference,
         ran_on=_parse_ran_on(end.get("ran_on")),
         drawings=parse_drawings(end.get("drawings"), redact.text),
     )
+
+
+def _redacted(difference: Difference, redact: Redactor) -> Difference:
+    texts = [text and redact.text(text) for text in (difference.printed, difference.expected)]
+    return replace(difference, printed=texts[0], expected=texts[1])
 
 
 def _parse_lines(value: Any) -> tuple[int, ...]:

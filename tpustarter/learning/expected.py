@@ -33,8 +33,40 @@ class Expected:
         return "" if self.on == "any" else f" on a {self.on.upper()}"
 
 
+@dataclass(frozen=True)
+class Difference:
+    """The first line of an output that differs from what was expected."""
+
+    number: int
+    """Which line it is; the first one is 1."""
+    printed: str | None
+    """What it is; None where fewer lines were printed."""
+    expected: str | None
+    """What it should be; None where no further line was expected."""
+    rtol: float | None
+    """Relative tolerance of the numbers in it; None where they are compared as text."""
+    lines: int
+    """How many lines the longer one of both texts has."""
+    is_only: bool
+    """Whether no other line differs."""
+
+    @property
+    def words(self) -> str:
+        """Return it as a sentence: `line 2: found `4`, expected `5``."""
+        found = "found no such line" if self.printed is None else f"found `{self.printed}`"
+        expected = "no further line" if self.expected is None else f"`{self.expected}`"
+        within = f" within rtol {self.rtol:g}" if self.rtol else ""
+        return f"line {self.number}: {found}, expected {expected}{within}"
+
+
 def mismatch(expected: Expected, printed: str) -> str | None:
-    """Return None when the printed text is what was expected, else the first line that differs.
+    """Return None when the printed text is what was expected, else the first line that differs."""
+    difference = first_difference(expected, printed)
+    return difference.words if difference else None
+
+
+def first_difference(expected: Expected, printed: str) -> Difference | None:
+    """Return the first line that differs; None when the printed text is what was expected.
 
     `...` matches anything in a line, and a line that is only `...` any number of lines.
     """
@@ -51,13 +83,11 @@ def mismatch(expected: Expected, printed: str) -> str | None:
             if n < len(actual_lines) and _matches(line, actual_lines[n], expected.rtol)
         }
         if not next_positions:
-            return _describe(
-                actual_lines, min(positions), f"expected `{_shorten(line)}`", expected.rtol
-            )
+            return _describe(expected, actual_lines, min(positions), line)
         positions = next_positions
     if len(actual_lines) in positions:
         return None
-    return _describe(actual_lines, max(positions), "expected no further line", None)
+    return _describe(expected, actual_lines, max(positions), None)
 
 
 def differing(expected: Expected, printed: str) -> list[str]:
@@ -74,9 +104,17 @@ def _text_lines(text: str) -> list[str]:
     return [line.rstrip() for line in text.rstrip().split("\n")] if text.strip() else []
 
 
-def _describe(lines: list[str], number: int, expected: str, rtol: float | None) -> str:
-    actual = f"found `{_shorten(lines[number])}`" if number < len(lines) else "found no such line"
-    return f"line {number + 1}: {actual}, {expected}" + (f" within rtol {rtol:g}" if rtol else "")
+def _describe(expected: Expected, lines: list[str], number: int, wanted: str | None) -> Difference:
+    wanted_lines = _text_lines(expected.text)
+    missing = differing(expected, "\n".join(lines))
+    return Difference(
+        number + 1,
+        _shorten(lines[number]) if number < len(lines) else None,
+        None if wanted is None else _shorten(wanted),
+        None if wanted is None else expected.rtol,
+        max(len(lines), len(wanted_lines)),
+        is_only=len(missing) + max(len(lines) - len(wanted_lines), 0) == 1,
+    )
 
 
 def _shorten(line: str) -> str:

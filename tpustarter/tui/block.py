@@ -17,11 +17,12 @@ from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block
 from tpustarter.learning.drafts import Draft
 from tpustarter.learning.drawings import Drawing
+from tpustarter.learning.expected import Difference
 from tpustarter.tui import block_words, painted
 from tpustarter.tui.block_code import BlockCode
 from tpustarter.tui.block_words import Quoted, Words
 from tpustarter.tui.editor import FILL_GAP
-from tpustarter.tui.lines import word
+from tpustarter.tui.lines import Stack, word
 from tpustarter.tui.printed import Printed
 from tpustarter.tui.tutor import Tutor
 from tpustarter.tui.widgets import get_app
@@ -98,11 +99,18 @@ class BlockView(Vertical, can_focus=True):
 
     def _show_expected(self) -> None:
         is_kept_back = self._is_predicted and self.result is None
-        content = block_words.expected(self.block, self._platform, self.result)
+        is_told = self._told_difference is not None and self._told_difference.is_only
+        content = block_words.expected(self.block, self._platform, self.result, is_told=is_told)
         content = Content("") if is_kept_back else content
         expected = self.query_one(".expected", Static)
         expected.update(Quoted(content))
         expected.display = bool(content.plain)
+
+    @property
+    def _told_difference(self) -> Difference | None:
+        """What differs from what the lesson says, where its verdict tells that."""
+        is_tried = self.code.is_edited and not self.block.is_try
+        return self.result.difference if self.result and not is_tried else None
 
     @property
     def text(self) -> str:
@@ -204,6 +212,9 @@ class BlockView(Vertical, can_focus=True):
         self.set_class(self.has_failed and not self.block.is_try, "-fail")
         if block_words.tells_syntax(result):
             self._printed.drop_last(result.detail)
+        told = self._told_difference
+        if told and told.lines == 1 and result.output.rstrip("\n") == told.printed:
+            self._printed.display = False
         self._show_drawings(result.drawings)
         self._paint()
         self._show_status()
@@ -277,8 +288,8 @@ class BlockView(Vertical, can_focus=True):
         words = self._words()
         status = self.query_one(".status", Static)
         status.border_title = Content(" ") + words.title + " "
-        status.update(words.note)
-        status.set_class(bool(words.note.plain), "-noted")
+        status.update(Stack(words.note))
+        status.set_class(bool(words.note), "-noted")
         self._printed.entitle(self._output_title)
 
     def code_is_seen(self, seen: Region) -> bool:
@@ -325,13 +336,12 @@ class BlockView(Vertical, can_focus=True):
         )
         if self._executed_code != self.code.exact:  # why it broke stays: it is being mended
             is_told = bool(words.note) and self.code.is_edited
-            note = Content.assemble("Before your change: ", words.note) if is_told else Content("")
+            note = (Content("Before your change:"), *words.note) if is_told else ()
             return Words(Content.styled(self._not_run_label, "$muted"), note)
         if self._is_gone:
             was_stopped = result.reason == "interrupted"
             gone = block_words.gone(was_stopped=was_stopped, is_editing=self.code.is_editing)
-            lines = [line for line in (words.note, gone) if line.plain]
-            return Words(words.title, Content("\n").join(lines))
+            return Words(words.title, (*words.note, gone))
         return words
 
     @property

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from textual.content import Content
 
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block
-from tpustarter.learning.expected import differing
+from tpustarter.learning.expected import Difference, differing
 from tpustarter.terminal import visible
-from tpustarter.tui.lines import Lines, prose, word
+from tpustarter.tui.lines import Hanging, Lines, prose, word
 from tpustarter.tui.plain import plain
 
 _LABELS = {
@@ -32,7 +33,7 @@ class Words:
 
     title: Content
     """What stands in its frame, on one line."""
-    note: Content = field(default_factory=lambda: Content(""))
+    note: tuple[Lines | Content, ...] = ()
     """What stands below that, if anything."""
 
 
@@ -59,12 +60,11 @@ def of_result(
     if result.status in ("fail", "error") and is_try:
         how = "" if is_editing else ", with e"
         first = "" if is_edited else f"; change it first{how}"
-        note = prose(ANSWER) if is_editing else Content("")
-        lines = [line for line in (reason(result), note) if line.plain]
-        return Words(word("warn", "not yet") + where + first, Content("\n").join(lines))
+        note = [*_reason(result), *([prose(ANSWER)] if is_editing else [])]
+        return Words(word("warn", "not yet") + where + first, tuple(note))
     if result.status == "fail" and is_edited:
         return Words(Content(f"ran{where}; it prints something else now"))
-    return Words(word(result.status, _LABELS[result.status]) + where, reason(result))
+    return Words(word(result.status, _LABELS[result.status]) + where, tuple(_reason(result)))
 
 
 def gone(*, was_stopped: bool, is_editing: bool) -> Content:
@@ -84,28 +84,57 @@ def _not_run(result: BlockResult) -> Words:
     return Words(word("notrun", "NOT RUN") + "  stopped by you before it began")
 
 
-def reason(result: BlockResult) -> Content:
-    """Return why it failed or broke; the end of a traceback is not said twice."""
-    if result.reason == "exception":
-        is_told = result.detail in result.output and not tells_syntax(result)
-        return Content("") if is_told else prose(result.detail)
-    told = result.status not in ("fail", "skip") and result.reason
-    # Else the line is looked for in the code that stands right above.
-    detail = f"output {result.detail}" if result.detail.startswith("line ") else result.detail
-    return prose(f"{told.replace('-', ' ')}: {detail}" if told else detail)
+def _reason(result: BlockResult) -> Iterator[Lines | Content]:
+    """Yield why it failed or broke; the end of a traceback is not said twice."""
+    if result.difference:
+        yield from _difference(result.difference)
+    elif result.reason == "exception":
+        if result.detail not in result.output or tells_syntax(result):
+            yield prose(result.detail)
+    elif result.detail or result.reason:
+        told = result.status not in ("fail", "skip") and result.reason
+        yield prose(f"{told.replace('-', ' ')}: {result.detail}" if told else result.detail)
 
 
-def expected(block: Block, platform: str | None, result: BlockResult | None) -> Content:
-    """Return what a block should print: everywhere before a run, elsewhere after one."""
+def _difference(difference: Difference) -> Iterator[Lines | Content]:
+    """Yield the line that differs, as printed and as expected; of several which is the first.
+
+    Where several differ, both texts stand below in full.
+    """
+    if not difference.is_only:
+        yield prose(f"Line {difference.number} of the output is the first that differs.")
+        return
+    if difference.lines > 1:
+        yield prose(f"Only line {difference.number} of the output differs:")
+    for label, line in (("printed", difference.printed), ("expected", difference.expected)):
+        text = Content.styled("no such line", "$muted") if line is None else Content(visible(line))
+        yield Hanging(f"{label:<10}", text, is_typed=False)
+    if difference.rtol:
+        yield Content.styled(f"Its numbers may differ by {100 * difference.rtol:g} %.", "$muted")
+
+
+def expected(
+    block: Block, platform: str | None, result: BlockResult | None, *, is_told: bool
+) -> Content:
+    """Return what a block should print: everywhere before a run, elsewhere after one.
+
+    Args:
+        block: The block.
+        platform: What it runs on.
+        result: How it ended, if it did.
+        is_told: Whether it is said elsewhere what it should have printed here.
+    """
     here = block.expected_on(platform) if platform else None
     title = "expected" if result else "expected when it runs"
     parts: list[Content] = []
     for output in block.expected:
         if result and result.status != "fail" and (output is here or result.status == "error"):
             continue
-        if result and result.status == "fail" and output is not here:
+        if result and result.status == "fail" and (output is not here or is_told):
             continue
         where, text = output.where, output.text.rstrip("\n")
+        if result and result.status == "fail" and output.rtol:
+            where += f", its numbers within {100 * output.rtol:g} %"
         known = result.output if result else here.text if here else ""
         if output is not here and known:  # what is the same here is not said again
             lines = differing(output, known)
