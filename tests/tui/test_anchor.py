@@ -1,11 +1,12 @@
-"""The place in a lesson stays when the window changes its width."""
+"""The place in a lesson stays when the window changes its width, and while blocks above run."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from tests.support.made_lessons import fence
-from tests.support.tutor import on_screen, press, run, settle, tutor
+from tests.support.tutor import on_screen, press, run, settle, tutor, until
+from tpustarter.tui.lesson_page import LessonPage
 
 WORDS = "Every paragraph of this lesson is so long that a narrow window wraps it three times. " * 3
 LESSON = "# Long\n\n" + "\n\n".join(
@@ -31,5 +32,39 @@ def test_the_place_stays_when_the_window_changes(tmp_path: Path) -> None:
                 assert page.marked.name_on_page == block, size  # type: ignore[attr-defined]
                 number = int(block.rpartition(" ")[2])
                 assert f"print({number - 1})" in on_screen(pilot.app), size
+
+    run(journey)
+
+
+def test_a_block_that_is_asked_for_stays_where_it_is_while_those_above_run(
+    tmp_path: Path,
+) -> None:
+    """It also stays the marked one, after a search has led to it past all that have not run."""
+    code = "import time\nfor i in range(40): print(i)\ntime.sleep(0.2)"
+    blocks = [fence(code, name=f"b{number}") for number in range(1, 4)]
+    last = fence("print('asked for')", name="last")
+    lesson = "# T\n\n" + "Text.\n\n".join(blocks) + f"The place.\n\n{last}" + "Below.\n\n" * 20
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": lesson}) as pilot:
+            pilot.app.go.to_lesson("start/t", at="The place.")
+            await until(pilot, lambda: "The place." in on_screen(pilot.app))
+            await settle(pilot)
+            page = pilot.app.screen.query_one(LessonPage)
+            asked, places = page.views[-1], set[tuple[str, int]]()
+
+            def look() -> None:
+                marked = [view.block.id for view in page.views if view.has_class("-current")]
+                places.add((*marked, asked.region.y))
+
+            look()
+            before = set(places)
+            page.watch(page, "virtual_size", lambda: page.call_later(look), init=False)
+            await press(pilot, "enter")
+
+            assert "asked for" in on_screen(pilot.app)
+            assert before == {("last", 4)}
+            assert {"last"} == {name for name, _ in places}
+            assert ("last", 4) == (page.marked.block.id, asked.region.y)
 
     run(journey)

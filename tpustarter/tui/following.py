@@ -19,22 +19,43 @@ class Following:
         """The block whose last line is kept in sight while it prints."""
         self._ended: BlockView | None = None
         """The block whose end is kept in sight while the page is laid out."""
+        self.asked: BlockView | None = None
+        """The block that is to run, until it has: those above it may have to run first."""
+        self._kept: BlockView | None = None
+        """The same; it stays where it is on the screen while those above it print."""
+        self._kept_at = 0.0
+        """How far below the top that is."""
         self._followed_to: float | None = None
         """Where the page stands since it followed what a block printed."""
 
     def look_away(self) -> None:
         """Keep the end of what ran no longer in sight: something else is looked at."""
-        self._ended = None
+        self._ended = self._kept = None
+
+    def begin(self, asked: BlockView) -> None:
+        """Keep a block that is to run where it is, whatever those above it print before."""
+        self.asked = self._kept = asked
+        self._followed_to = self._page.scroll_offset.y
+        self._kept_at = asked.virtual_region.y - self._followed_to
+
+    def _top(self) -> float:
+        """Return where the page begins once it has moved with what was printed above."""
+        if self._kept and self._nobody_scrolled:
+            return self._kept.virtual_region.y - self._kept_at
+        return self._page.scroll_offset.y
 
     def grew(self, message: Grew) -> None:
         """Follow what a block prints, where its end was in sight and nothing is typed into it."""
         page, view = self._page, message.view
+        if self.asked not in (None, view):
+            return
         in_sight = page.scroll_offset.y + page.size.height
         is_at_end = message.bottom <= in_sight and not self._is_scrolling
         was_followed = self._followed is view and self._nobody_scrolled
         if is_at_end:
             self._followed_to = page.scroll_offset.y
-        is_read = is_at_end or was_followed
+        is_kept = self._kept is view and self._nobody_scrolled
+        is_read = is_at_end or was_followed or is_kept
         self._followed = view if is_read and not view.is_typed_in else None
         self.follow_soon()
 
@@ -50,7 +71,7 @@ class Following:
 
     def follow_soon(self) -> None:
         """Follow once what was printed is laid out, which may be later than the next refresh."""
-        if self._followed or self._ended:
+        if self._followed or self._ended or self._kept:
             self._page.call_after_refresh(self._follow)
 
     def _follow(self) -> None:
@@ -58,9 +79,12 @@ class Following:
             self.show_end(self._ended, was_pushed=True, goes_on=False)
             return
         view = self._followed
-        if view and view.is_busy and not view.is_typed_in and self._nobody_scrolled:
-            top = self._page.scroll_offset.y
-            self._go_to(max(view.virtual_region.bottom - self._page.size.height, top))
+        if not self._nobody_scrolled:
+            return
+        if view and view.is_busy and not view.is_typed_in:
+            self._go_to(max(view.virtual_region.bottom - self._page.size.height, self._top()))
+        elif self.asked:
+            self._go_to(self._top())
 
     def _go_to(self, line: float) -> None:
         self._page.scroll_to(y=line, animate=False, immediate=True)
@@ -68,13 +92,13 @@ class Following:
 
     def show_end(self, view: BlockView, *, was_pushed: bool, goes_on: bool) -> None:
         """Show how a block ended, as `LessonPage.show_end` says; everything has to be laid out."""
-        page, views = self._page, self._views()
+        page, views, top = self._page, self._views(), self._top()
         focused = next((other for other in views if other.has_focus_within), view)
         if focused is view and (was_pushed or page.region.overlaps(view.region)):
             status = view.query_one(".status").virtual_region.y
             below = view.virtual_region.bottom - page.size.height
             verdict = view.virtual_region.y + view.gutter.top + status - 1
-            place = max(min(below, verdict), page.scroll_offset.y)
+            place = max(min(below, verdict), top)
             self._go_to(min(place, verdict) if self._nobody_scrolled else place)
             self._ended = view
             if goes_on:

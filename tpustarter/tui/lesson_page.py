@@ -106,6 +106,8 @@ class LessonPage(Scrolled):
         focused = next((view for view in views if view.has_focus_within or view.has_focus), None)
         if focused and (focused in in_sight or focused.code.is_editing):
             return focused
+        if self._following.asked in in_sight:
+            return self._following.asked
         unfinished = [
             view for view in in_sight if not (view.result and view.result.status == "pass")
         ]
@@ -189,6 +191,10 @@ class LessonPage(Scrolled):
         """Remember that a block is worked on."""
         self._last_view = view
         self.look_away()
+
+    def begin(self, view: BlockView) -> None:
+        """Follow a block that is to run; it is the one that is marked."""
+        self._following.begin(view)
 
     def look_away(self) -> None:
         """Keep the end of what ran no longer in sight: something else is looked at."""
@@ -282,6 +288,7 @@ class LessonPage(Scrolled):
             was_pushed: Whether what blocks above it printed took it out of sight, not the reader.
             goes_on: Whether the block after it, once seen, is the one that keys act on next.
         """
+        self._following.asked = None  # from here on what is next is marked
         show = self._following.show_end
         self.call_after_refresh(show, view, was_pushed=was_pushed, goes_on=goes_on)
 

@@ -177,6 +177,7 @@ class Reader(LessonScreen):
         # Later it would look as if the reader had scrolled away from what the block prints.
         view.scroll_visible(animate=False, immediate=True)
         self._work_on(view)
+        self._page.begin(view)
         self._player.run(self._opened.lesson, view, self._page.views, anew=anew)
         self.refresh_bindings()
 
