@@ -101,4 +101,4 @@ class QuestionView(Static):
                 yield number, Hanging(verdict.pad_left(5), prose(answer.why))
         if self.was_left and not self.is_done:
             how = f"Press {self._numbers} to answer. Enter goes on without it."
-            yield 0, Hanging("", word("next", how))
+            yield 0, Hanging("", word("run", how))  # nothing else says that a key did something
