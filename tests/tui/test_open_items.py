@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.support.made_lessons import fence
+from tests.support.made_lessons import TASK_AND_QUESTION, fence
 from tests.support.tutor import HANGS, HELLO, on_screen, press, run, tutor, until
 from tests.tui.test_keys import burst
 from tpustarter.learning import bookmarks
@@ -463,5 +463,38 @@ def test_enter_opens_a_task_that_asks_to_change_a_line(tmp_path: Path) -> None:
             assert "Enter read on" in _keys(pilot)
             await press(pilot, "e", "delete", "escape")
             assert "Enter run" in _keys(pilot)
+
+    run(journey)
+
+
+def test_a_task_that_was_done_stays_done_when_that_is_undone(tmp_path: Path) -> None:
+    """Enter reads on below it, and `j` leads to what is open."""
+    task = TASK_AND_QUESTION.partition("```quiz")[0]
+    lesson = f"# T\n\n{task}\n\n```python run id=below\nprint('ran', 7)\n```\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": lesson}) as pilot:
+            await press(pilot, "enter", "enter", "3", "ctrl+r", "escape")
+            seen = await press(pilot, "k", "u")
+            assert "done before; this is the lesson's code" in seen
+            assert _keys(pilot).startswith(" Enter read on")
+            await press(pilot, "j")
+            assert "ran 7" in await press(pilot, "enter")
+
+    run(journey)
+
+
+def test_enter_opens_a_task_that_was_left_once_one_has_come_back_to_it(tmp_path: Path) -> None:
+    """Esc leaves it, and Enter reads on; at the end Enter leads back, and then into the task."""
+    task = TASK_AND_QUESTION.partition("```quiz")[0]
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": f"# T\n\n{task}\n{LONG}\n"}) as pilot:
+            await press(pilot, "enter", "enter", "escape")
+            assert _keys(pilot).startswith(" Enter read on")
+            await press(pilot, "end")
+            assert _keys(pilot).startswith(" Enter next open")
+            await press(pilot, "enter")
+            assert _keys(pilot).startswith(" Enter fill the gap")
 
     run(journey)

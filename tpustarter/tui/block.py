@@ -208,6 +208,8 @@ class BlockView(Vertical, can_focus=True):
         """Show how it ended."""
         self._printed.show_all()
         self.is_busy, self.result = False, result
+        if self.has_passed and self.block.is_try:  # it stays done when that is undone
+            self._earlier_status = "pass"
         self.remove_class("-running")
         self.set_class(self.has_failed and not self.block.is_try, "-fail")
         if block_words.tells_syntax(result):
@@ -251,13 +253,19 @@ class BlockView(Vertical, can_focus=True):
 
     @property
     def passed_before(self) -> bool:
-        """Whether the lesson's own code passed in an earlier session."""
+        """Whether it passed in an earlier session, or as a task in this one."""
         return self._earlier_status == "pass"
 
     @property
     def is_done(self) -> bool:
         """Whether it passed, now or in an earlier session."""
         return self.has_passed or self.passed_before
+
+    @property
+    def leads_on(self) -> bool:
+        """Whether reading goes on below it: it ran as it stands, or is a task left or done."""
+        is_over = self.code.waits_for_change and self.is_done
+        return self.has_ended or self.was_left or is_over
 
     @property
     def has_failed(self) -> bool:
@@ -354,6 +362,8 @@ class BlockView(Vertical, can_focus=True):
     def _not_run_label(self) -> str:
         """What is said of code that did not run as it stands."""
         if not self.code.is_edited:
+            if self.block.is_try and self.passed_before:
+                return "done before; this is the lesson's code"
             return block_words.EARLIER.get(self._earlier_status or "", self._invitation)
         if self.code.is_outdated:
             return "your code; the lesson has changed since, and u brings its code"

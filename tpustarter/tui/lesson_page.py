@@ -141,7 +141,7 @@ class LessonPage(Scrolled):
             return None
         block = self.marked
         is_first = block and self.is_in_sight(block) and block.region.y < view.region.y
-        runs_first = is_first and block and not (block.has_ended or block.was_left)
+        runs_first = is_first and block and not block.leads_on
         return None if runs_first else view
 
     def neighbour(self, step: int) -> BlockView | None:
@@ -305,7 +305,7 @@ class LessonPage(Scrolled):
         views, height = self.views, self.size.height
         first = 0
         if view and self.is_in_sight(view):
-            first = views.index(view) + (view.has_ended or view.was_left)
+            first = views.index(view) + view.leads_on
         following = next(
             (
                 other

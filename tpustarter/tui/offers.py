@@ -15,7 +15,7 @@ def of_enter(page: LessonPage) -> str:
         return "to the question"
     if page.is_at_end and page.is_done:  # as the panel in sight says; r runs a block again
         return "exercise" if page.has_open_exercise else "next lesson"
-    if view is None or view.has_ended or view.was_left or not page.is_in_sight(view):
+    if view is None or view.leads_on or not page.is_in_sight(view):
         if not page.is_at_end:
             return "read on"
         if page.has_open and not page.is_done:
@@ -35,7 +35,7 @@ def where(page: LessonPage) -> str:
     view = page.marked
     if view is None or not page.is_in_sight(view):
         return page.place
-    if of_enter(page) == "read on" and not (view.has_ended or view.was_left):
+    if of_enter(page) == "read on" and not view.leads_on:
         return f"{view.name_on_page} goes on below"
     return view.state_outside(page.region) or page.place
 

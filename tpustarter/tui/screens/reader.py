@@ -94,6 +94,7 @@ class Reader(LessonScreen):
         if found.is_above:
             self.say("Nothing is open below. This is the first that is open.")
         if isinstance(found.view, BlockView):
+            found.view.was_left = False  # Enter is to open it, and not to read on
             self._go_to(found.view)
         else:
             self._show_question(found.view)
