@@ -354,12 +354,12 @@ class LessonPage(Scrolled):
 
     def go_to(self, line: str) -> None:
         """Show the place that holds a line of the lesson."""
-        letters = _letters(as_typed(line))
+        letters = {_letters(line), _letters(as_typed(line))} - {""}
         kinds = "MarkdownBlock, BlockView, QuestionView, FigureView"
         for widget in self.query(kinds) if letters else ():
             is_view = isinstance(widget, BlockView | QuestionView | FigureView)
             text = widget.text if is_view else cast("MarkdownBlock", widget).source
-            if letters in _letters(text or ""):
+            if any(part in _letters(text or "") for part in letters):
                 for fold in widget.ancestors:
                     if isinstance(fold, Fold):
                         fold.collapsed = False

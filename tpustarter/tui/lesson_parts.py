@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter.learning.blocks import Part
 from tpustarter.tui.block import BlockView
 from tpustarter.tui.folded import FigureView, Fold
+from tpustarter.tui.lines import Stack, prose
 from tpustarter.tui.opened import Opened
 from tpustarter.tui.plain import plain_source
 from tpustarter.tui.question import QuestionView
@@ -22,7 +22,7 @@ class Hint(Static):
     """What a screen adds to a lesson: what to press there."""
 
     def __init__(self, piece: Part) -> None:
-        super().__init__(Content.styled(piece.text, "$muted"), classes="hint")
+        super().__init__(Stack([prose(piece.text).stylize_before("$muted")]), classes="hint")
         self.exercise = piece.exercise
         """The name of the exercise that it leads to, if any."""
 
@@ -68,4 +68,4 @@ def _widget(
         return FigureView(piece.figure)
     if piece.kind == "hint":
         return Hint(piece)
-    return LessonText(plain_source(piece.text))
+    return LessonText(plain_source(piece.text), is_read=True)

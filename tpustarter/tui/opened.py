@@ -24,6 +24,7 @@ from tpustarter.learning.exercises import Exercise
 from tpustarter.learning.lesson_end import LessonEnd, Way
 from tpustarter.learning.paths import Stage, lessons_on, read_paths
 from tpustarter.problem import Problem
+from tpustarter.tui.commands_in_text import says_how
 from tpustarter.tui.references import Reference, references, texts
 from tpustarter.tui.tutor import Tutor
 
@@ -87,6 +88,21 @@ class Opened:
         """Whether anything in it can be run."""
         return any(part.block for part in self.parts)
 
+    def _with_start(self) -> Iterator[Part]:
+        """Yield its parts; below the first sentence with a command, how one is typed here."""
+        is_said = False
+        for part in self._with_offer():
+            told = None if is_said or part.kind != "markdown" else says_how(part.text)
+            if told is None:
+                yield part
+                continue
+            is_said = True
+            above, how, below = told
+            yield replace(part, text=above)
+            yield replace(part, kind="hint", text=how)
+            if below:
+                yield replace(part, text=below)
+
     def _with_offer(self) -> Iterator[Part]:
         """Yield its parts; below its opening, the key for the set-up that it explains."""
         first, *others = self.parts
@@ -102,7 +118,7 @@ class Opened:
     def pieces(self) -> Iterator[Part]:
         """Yield its parts, with what to press where it asks to try something."""
         note = as_typed("\n".join(code_files.note(self.lesson)))
-        for part in self._with_offer():
+        for part in self._with_start():
             if note and part.block:
                 yield replace(part, kind="hint", text=note, block=None)
                 note = ""

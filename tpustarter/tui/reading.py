@@ -17,6 +17,7 @@ from textual.widgets._markdown import MarkdownParagraph  # not exported (8.2.8)
 from textual.widgets.markdown import MarkdownFence
 
 from tpustarter.invocation import as_typed
+from tpustarter.tui.commands_in_text import with_whole_commands
 from tpustarter.tui.tables import Table
 
 KEPT = "\ue000"
@@ -112,8 +113,10 @@ class LessonText(Markdown):
         "code_block": Fence,
     }
 
-    def __init__(self, text: str, *, id: str | None = None) -> None:  # noqa: A002  Textual's name
-        super().__init__(as_typed(text), id=id, parser_factory=_parser, open_links=False)
+    def __init__(self, text: str, *, id: str | None = None, is_read: bool = False) -> None:  # noqa: A002  Textual's name
+        """Take the text; where it `is_read`, its sentences name the program by its name."""
+        typed = with_whole_commands(text) if is_read else as_typed(text)
+        super().__init__(typed, id=id, parser_factory=_parser, open_links=False)
 
 
 def _parser() -> MarkdownIt:

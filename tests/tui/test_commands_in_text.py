@@ -1,0 +1,65 @@
+"""The commands that a lesson names, where what starts the program is long."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.tutor import press, run, tutor
+from tpustarter import invocation
+from tpustarter.tui import commands_in_text
+from tpustarter.tui.commands_in_text import says_how
+
+LESSON = """# Commands
+
+Some words come first.
+
+* Look with `tpustarter check host.chips`,
+  or with `tpustarter check jax.permute`.
+
+* Another item.
+
+Now prove it with `tpustarter check`:
+
+```sh
+tpustarter check host.space
+```
+"""
+
+
+@pytest.fixture
+def long_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start the program with more than its name."""
+    for module in (invocation, commands_in_text):
+        monkeypatch.setattr(module, "command", lambda: "python3 -m uv run tpustarter")
+
+
+@pytest.mark.usefixtures("long_command")
+def test_a_sentence_names_the_program_and_it_is_said_once_how_it_is_started(tmp_path: Path) -> None:
+    """A command that stands alone can be copied as it stands."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": LESSON}) as pilot:
+            seen = " ".join((await press(pilot, "enter")).split())
+            assert "Look with tpustarter check host.chips, or with" in seen
+            assert "Now prove it with tpustarter check: python3 -m uv run tpustarter" in seen
+            how = "To run such a command here, type python3 -m uv run tpustarter in place of"
+            assert 1 == seen.count(how)
+            assert seen.index("Another item") < seen.index(how) < seen.index("Now prove")
+
+    run(journey)
+
+
+@pytest.mark.usefixtures("long_command")
+@pytest.mark.parametrize("text", ["No command.", "```sh\ntpustarter check\n```", "`tpustarter`"])
+def test_nothing_is_said_where_no_sentence_has_a_command(text: str) -> None:
+    """A fence shows the whole command, and the name alone is not one to be typed."""
+    assert says_how(text) is None
+
+
+def test_nothing_is_said_where_the_name_alone_starts_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most who installed it type its name."""
+    monkeypatch.setattr(commands_in_text, "command", lambda: "tpustarter")
+
+    assert says_how("Type `tpustarter check`.") is None
