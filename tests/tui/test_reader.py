@@ -302,6 +302,24 @@ def test_a_block_that_prints_something_else_says_once_what_was_expected(
     run(journey)
 
 
+def test_a_block_that_cannot_run_here_still_says_what_it_prints_and_what_would_help(
+    tmp_path: Path,
+) -> None:
+    """Without the library one can read on, and see what the text speaks of."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": HELLO}, size=(80, 40)) as pilot:
+            file = tmp_path / "lessons" / "start" / "0001-t.md"
+            file.write_text(file.read_text().replace("needs: {}", 'needs: {torch_xla: "2.9"}'))
+            seen = await press(pilot, "enter", "r")
+            assert "─ skip ─" in seen
+            assert "torch_xla is not installed in" in seen
+            assert "tpustarter setup pytorch-xla makes an environment" in " ".join(seen.split())
+            assert "┊ hello you" in seen
+
+    run(journey)
+
+
 def test_home_says_when_jax_cannot_reach_the_tpu(tmp_path: Path) -> None:
     """A JAX without libtpu beside chips is told before anything is started."""
     (tmp_path / "root").mkdir()

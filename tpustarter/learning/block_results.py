@@ -29,6 +29,8 @@ class BlockResult:
     reason: Reason | None = None
     detail: str = ""
     """What belongs to the reason, or the first line that differs."""
+    hint: str = ""
+    """What to do where it could not run, as a sentence without a full stop."""
     seconds: float = 0.0
     ran_on: dict[str, Any] | None = None
     """Platform, kind and count of the devices; None where no framework was used."""
@@ -45,7 +47,7 @@ class BlockResult:
 
 def skipped(block: Block, blocked: Blocked) -> BlockResult:
     """Return the result of a block that is not run at all."""
-    return BlockResult(block.id, "skip", blocked.reason, blocked.what)
+    return BlockResult(block.id, "skip", blocked.reason, blocked.what, hint=blocked.hint)
 
 
 def printed(

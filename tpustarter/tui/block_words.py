@@ -51,6 +51,10 @@ def of_result(
     """
     if result.status == "notrun":
         return _not_run(result)
+    if result.status == "skip":
+        hint = f"{result.hint[:1].upper()}{result.hint[1:]}."
+        help_for_it = [Hanging("", prose(hint))] if result.hint else []
+        return Words(word("skip", "skip"), (prose(f"{result.detail}."), *help_for_it))
     line = f", line {result.raised_at[0]}" if result.raised_at else ""
     where = f"{line}  {result.seconds:.1f} s{_describe_devices(result.ran_on)}"
     if result.status == "pass":
@@ -92,7 +96,7 @@ def _reason(result: BlockResult) -> Iterator[Lines | Content]:
         if result.detail not in result.output or tells_syntax(result):
             yield prose(result.detail)
     elif result.detail or result.reason:
-        told = result.status not in ("fail", "skip") and result.reason
+        told = result.status != "fail" and result.reason
         yield prose(f"{told.replace('-', ' ')}: {result.detail}" if told else result.detail)
 
 
@@ -125,6 +129,7 @@ def expected(
         is_told: Whether it is said elsewhere what it should have printed here.
     """
     here = block.expected_on(platform) if platform else None
+    result = None if result and result.status in ("skip", "notrun") else result
     title = "expected" if result else "expected when it runs"
     parts: list[Content] = []
     for output in block.expected:
