@@ -83,6 +83,24 @@ def test_a_task_says_at_the_next_start_how_it_ended(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_at_the_end_of_a_lesson_keys_reach_the_last_block(tmp_path: Path) -> None:
+    """Opened again where no block is in sight: e edits the last one, u goes to what was edited."""
+    lessons = {"hello": f"{HELLO}\n{LONG}\n"}
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons=lessons) as pilot:
+            await press(pilot, "enter", "end", "e", *"x = 1", "escape")
+            assert "x = 1" in pilot.app.screen._page.views[-1].code.text
+            await press(pilot, "end", "escape")
+        async with tutor(tmp_path, lessons=lessons) as pilot:
+            assert "x = 1" not in await press(pilot, "enter", "end")
+            assert "u undo edit" in _keys(pilot)
+            assert "x = 1" in await press(pilot, "u")
+            assert "x = 1" not in await press(pilot, "u")
+
+    run(journey)
+
+
 def test_what_runs_is_named_wherever_one_looks_and_a_stop_loses_nothing(tmp_path: Path) -> None:
     """Also where the block is taller than the screen; typing, Ctrl+C is named."""
 

@@ -154,6 +154,11 @@ class LessonPage(Scrolled):
             index = above if step > 0 else above - 1
         return views[index] if 0 <= index < len(views) else None
 
+    @property
+    def nearest(self) -> BlockView | None:
+        """The marked block; where none is, the next one below, else the last one above."""
+        return self.marked or self.neighbour(1) or self.neighbour(-1)
+
     def next_open(self) -> Open | None:
         """Return what is open next, below what is worked on; None where nothing is."""
         tasks = self._tasks()

@@ -114,10 +114,10 @@ class Reader(LessonScreen):
         self._page.scroll_end(animate=False)
 
     def _chosen(self) -> BlockView | None:
-        """Return the marked block; where there is none, go to the next one."""
+        """Return the marked block; where there is none, go to the nearest one, to be seen first."""
         view = self._page.marked
-        if view is None and self._page.views:
-            self.action_choose(1)
+        if view is None and self._page.nearest:
+            self._go_to(self._page.nearest)
         return view
 
     @property
@@ -259,16 +259,18 @@ class Reader(LessonScreen):
 
     async def action_edit(self) -> None:
         """Let the learner change the marked block."""
-        view = self._chosen()
+        view = self._chosen() or self._page.nearest
         if view and not view.code.is_editing and not self._player.is_playing(view):
             self._work_on(view)
             await view.edit()
             self.refresh_bindings()
 
     def action_reset(self) -> None:
-        """Bring back the marked block's code."""
-        view = self._chosen()
-        if view:
+        """Bring back the marked block's code; where none is marked, go to one that was edited."""
+        view = self._page.marked
+        if view is None:
+            self._go_to(next(view for view in self._page.views if view.code.is_edited))
+        else:
             view.reset()
             self._keep(view)
             self.refresh_bindings()
