@@ -83,6 +83,21 @@ def test_a_task_says_at_the_next_start_how_it_ended(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_a_task_that_is_wrong_offers_to_be_edited_first(tmp_path: Path) -> None:
+    """Before the ways on; what is typed then is not told where the answer is."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": HELLO + TASK}, size=(80, 40)) as pilot:
+            seen = await press(pilot, "enter", "tab", "tab", "e", "1", "ctrl+r")
+            assert "To see the answer, press Esc" in seen
+            assert "To see the answer" not in await press(pilot, "2")
+            await press(pilot, "backspace", "escape")
+            assert "e edit" in _keys(pilot).partition("u undo edit")[0]
+            assert "sum 3" in await press(pilot, "e", "backspace", "2", "ctrl+r")
+
+    run(journey)
+
+
 def test_at_the_end_of_a_lesson_keys_reach_the_last_block(tmp_path: Path) -> None:
     """Opened again where no block is in sight: e edits the last one, u goes to what was edited."""
     lessons = {"hello": f"{HELLO}\n{LONG}\n"}

@@ -335,14 +335,15 @@ class BlockView(Vertical, can_focus=True):
             return Words(self._waiting)
         if result is None:
             return Words(Content.styled(self._not_run_label, "$muted"))
+        is_other = self._executed_code != self.code.exact
         words = block_words.of_result(
             result,
             is_try=self.block.is_try,
             is_edited=self.code.is_edited,
-            is_editing=self.code.is_editing,
+            is_editing=self.code.is_editing and not is_other,
             shows_error=self._shows_error,
         )
-        if self._executed_code != self.code.exact:  # why it broke stays: it is being mended
+        if is_other:  # why it broke stays: it is being mended
             is_told = bool(words.note) and self.code.is_edited
             note = (Content("Before your change:"), *words.note) if is_told else ()
             return Words(Content.styled(self._not_run_label, "$muted"), note)

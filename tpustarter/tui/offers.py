@@ -65,7 +65,8 @@ def of_lesson(
         "leave_done": lambda: page.is_done_typing and not running,
         "run": can_run,
         "run_to_here": can_run,
-        "edit": can_run,
+        "edit": lambda: can_run() and not _is_wrong(page),
+        "edit_again": lambda: can_run() and _is_wrong(page),
         "choose": lambda: bool(page.views) and not editing,
         "jump": lambda: can_jump() and of_enter(page) != "next open",
         "jump_too": lambda: can_jump() and of_enter(page) == "next open",
@@ -93,6 +94,13 @@ def _has_failed(page: LessonPage) -> bool:
     """Return whether the marked block failed where one sees it."""
     view = page.marked
     return bool(view and view.has_failed and page.is_in_sight(view))
+
+
+def _is_wrong(page: LessonPage) -> bool:
+    """Return whether the marked block is a task that was tried and is not right yet."""
+    view = page.marked
+    is_tried = bool(view and view.block.is_try and view.has_ended and not view.has_passed)
+    return bool(view and is_tried and page.is_in_sight(view))
 
 
 def _has_edits(page: LessonPage, *, passed: bool) -> bool:

@@ -265,6 +265,8 @@ class Reader(LessonScreen):
             await view.edit()
             self.refresh_bindings()
 
+    action_edit_again = action_edit  # of a task that is wrong: it comes before the ways on
+
     def action_reset(self) -> None:
         """Bring back the marked block's code; where none is marked, go to one that was edited."""
         view = self._page.marked

@@ -65,6 +65,7 @@ BINDINGS: list[BindingType] = [
     ),
     Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
     Binding("f2", "explain", "why it failed", key_display="F2", tooltip="where one types"),
+    Binding("e", "edit_again", "edit", tooltip="change the block's code here"),
     Binding("u", "reset", "undo edit", tooltip="the code as the lesson has it"),
     Binding("u", "undo", "undo edit", tooltip="the code as the lesson has it"),
     Binding("u", "redo", "redo edit", tooltip="what you had typed"),
