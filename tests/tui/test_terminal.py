@@ -84,6 +84,28 @@ def test_however_it_ends_the_block_is_gone_and_the_terminal_restored(
         assert how == "hang up" or tty.is_restored
 
 
+def test_a_lesson_is_painted_where_it_was_left_and_nowhere_else_before(tmp_path: Path) -> None:
+    """It never shows its beginning first, on which a reader would take the place for lost."""
+    lines = "\n\n".join(f"Line {number}." for number in range(60))
+    text = f"# Long\n\nPrologue.\n\n{lines}\n{HELLO.partition('word).')[2]}\n{lines}\n"
+    lessons = write_lessons(tmp_path / "lessons", long=text)
+    checks = write_checks(tmp_path / "checks")
+    for begins in (True, False):
+        with terminal(str(lessons), str(checks)) as tty:
+            tty.until(lambda text: "> Long" in text)
+            tty.press("\r")
+            tty.until(
+                lambda text, begins=begins: "Prologue" in text if begins else "Line 5" in text
+            )
+            assert begins == (b"Prologue" in tty.written)
+            tty.press("\x1b[F")
+            tty.until(lambda text: "Line 59." in text)
+            tty.press("\x1b")
+            tty.until(lambda text: "This machine" in text)
+            tty.press("q")
+            assert 0 == tty.end()
+
+
 def test_without_colours_only_the_words_are_left(tmp_path: Path) -> None:
     """NO_COLOR: no colour is asked for, and every word is there."""
     lessons = write_lessons(tmp_path / "lessons")

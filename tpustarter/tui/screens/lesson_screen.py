@@ -40,6 +40,8 @@ class LessonScreen(Page):
         """Here before the screen is composed: the footer asks what works now before that, too."""
         self._bookmark = Bookmark(self._page, self._keep_place)
         self._margin = Margin()
+        self._curtain = Static(OPENING, id="opening-lesson")
+        """Before the page, until that is where the reader left it."""
         self._opened: Opened | None = None
 
     def body(self) -> Iterable[Widget]:
@@ -47,11 +49,11 @@ class LessonScreen(Page):
         with Horizontal(id="reading"):
             yield self._page
             yield self._margin
+            yield self._curtain
 
     def on_mount(self) -> None:
         """Read the lesson in the background, and say so: a long one takes a second."""
         self.set_focus(self._page)
-        self._page.mount(Static(OPENING, id="opening-lesson"))
         self._read()
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
@@ -63,8 +65,8 @@ class LessonScreen(Page):
 
     async def on_looked(self, message: Looked) -> None:
         """Show the lesson, or why there is none."""
-        await self._page.query("#opening-lesson").remove()
         if isinstance(message.what, Problem):
+            await self._curtain.remove()
             await self._page.mount(Static(Content(plain(str(message.what)))))
             self.take_keys()
             return
@@ -85,6 +87,7 @@ class LessonScreen(Page):
 
     def _begin(self) -> None:
         """Follow the reader and act on keys: the page is what is seen."""
+        self._curtain.display = False
         self._bookmark.follow(peeks=bool(self._at))
         self.take_keys()
         self.show_status(self._page.place)
