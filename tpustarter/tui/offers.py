@@ -63,6 +63,7 @@ def of_lesson(
 
     offers: dict[str, Callable[[], bool]] = {
         "leave_done": lambda: page.is_done_typing and not running,
+        "wait": lambda: running,
         "run": can_run,
         "run_to_here": can_run,
         "edit": lambda: can_run() and not _is_wrong(page),

@@ -154,6 +154,11 @@ class Reader(LessonScreen):
         else:
             self.action_next()
 
+    def action_wait(self) -> None:
+        """Say what is waited for."""
+        if turn := self._player.turn:
+            self.say(f"{turn.playing.label} is running. Ctrl+C stops it.")
+
     def action_leave_done(self) -> None:
         """End typing in a task that has passed, and do what comes next."""
         if view := self._page.edited:

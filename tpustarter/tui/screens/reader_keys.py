@@ -63,6 +63,7 @@ BINDINGS: list[BindingType] = [
         Binding("enter", f"run_on('{what}')", what, key_display="Enter", tooltip=tooltip)
         for what, tooltip in ENTER.items()
     ),
+    Binding("enter", "wait", show=False),
     Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
     Binding("f2", "explain", "why it failed", key_display="F2", tooltip="where one types"),
     Binding("e", "edit_again", "edit", tooltip="change the block's code here"),
