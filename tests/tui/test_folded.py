@@ -124,6 +124,19 @@ def test_a_try_says_not_yet_and_then_that_it_is_right(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_a_try_that_breaks_says_what_it_is_to_print(tmp_path: Path) -> None:
+    """Before the first run that is kept back, and then it is a help."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": LESSON}, size=(80, 60)) as pilot:
+            assert "┊ answer 42" not in await press(pilot, "enter", "tab", "e")
+            seen = await press(pilot, *"1/0;", "ctrl+r")
+            assert "ZeroDivisionError" in seen
+            assert "┊ answer 42" in seen
+
+    run(journey)
+
+
 def test_what_is_folded_opens_with_a_key_and_is_skipped_before(tmp_path: Path) -> None:
     """Tab goes to no block that cannot be seen."""
 

@@ -133,9 +133,7 @@ def expected(
     title = "expected" if result else "expected when it runs"
     parts: list[Content] = []
     for output in block.expected:
-        if result and result.status != "fail" and (output is here or result.status == "error"):
-            continue
-        if result and result.status == "fail" and (output is not here or is_told):
+        if not _is_shown(result, is_here=output is here, is_task=block.is_try, is_told=is_told):
             continue
         where, text = output.where, output.text.rstrip("\n")
         if result and result.status == "fail" and output.rtol:
@@ -148,6 +146,15 @@ def expected(
         if text:
             parts.append(Content.styled(f"{title}{where}:\n{plain(text)}", "$muted"))
     return Content("\n").join(parts)
+
+
+def _is_shown(result: BlockResult | None, *, is_here: bool, is_task: bool, is_told: bool) -> bool:
+    """Return whether an output that is expected, here or elsewhere, is of use after a run."""
+    if result is None:
+        return True
+    if result.status == "error":  # of a task nothing else says what is to come out
+        return is_here and is_task
+    return is_here and not is_told if result.status == "fail" else not is_here
 
 
 class Quoted(Lines):
