@@ -108,7 +108,7 @@ def test_programs_and_tpus_are_chosen_and_answers_stand_in_a_table(
             assert "7 of 16, one of each generation" in seen
             seen = await choose(pilot, "v5e-8", "v6e-8")
             assert "3 checks for 2 TPUs" in seen
-            assert "2 of 16 chosen" in seen
+            assert "2 of 16 TPUs chosen" in seen
             seen = await press(pilot, "space")
             assert "[ ] jax.compiles" in seen
 
@@ -133,6 +133,9 @@ def test_programs_and_tpus_are_chosen_and_answers_stand_in_a_table(
             assert re.search(r"\[A+.*\|.*\] \d+ %", seen)
             assert "smaller batch" in seen
             assert re.search(r"or +v6e-1 has 31.24 GiB on a device: rehearse it", seen)
+            assert "The compiler's own words" in seen
+            assert "RESOURCE_EXHAUSTED" in seen
+            assert "g shows the compiler's own words" not in seen
 
     run(journey)
 

@@ -26,6 +26,8 @@ def test_nothing_is_chosen_at_first_and_ones_own_program_is_offered(
         async with rehearsing(tmp_path, stub, "compiles") as pilot:
             seen = await press(pilot, "a", "home")
             assert "[ ] jax.compiles" in seen
+            assert "0 programs chosen" in seen
+            assert "another script of mine, on the CPU " in seen
             assert "or a for all checks" in " ".join(seen.split())
             assert "[ ] model.py:fine f32[1024,1024] " in seen
             seen = await press(pilot, "enter")

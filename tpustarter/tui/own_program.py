@@ -30,7 +30,7 @@ OWN = {
         "FILE.py to see its functions, or FILE.py:FUNCTION and the type of each argument",
     ),
     SCRIPT: (
-        "a script of mine, on CPU devices",
+        "a script of mine, on the CPU",
         "train.py --steps 2",
         "the script, and the arguments it takes; what it passes to jax.jit is compiled as well",
     ),

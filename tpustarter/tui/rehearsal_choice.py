@@ -69,7 +69,7 @@ class Choice:
 
     def tpu_count(self) -> str:
         """Return how many TPUs are chosen, and why it is these."""
-        what = ", one of each generation" if self.has_every_generation else " chosen"
+        what = ", one of each generation" if self.has_every_generation else " TPUs chosen"
         return f"{len(self.tpus)} of {len(TPU_NAMES)}{what}"
 
     def take(self, program: TypedProgram) -> None:

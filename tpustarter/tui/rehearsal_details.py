@@ -30,8 +30,17 @@ WIDE_ENOUGH = 72
 Piece = Lines | Content
 
 
-def describe_cell(answers: Answers, program: Program, tpu: str) -> Iterator[Piece]:
-    """Yield the answer about one program and one TPU, or why there is none."""
+def describe_cell(
+    answers: Answers, program: Program, tpu: str, *, names_words: bool = True
+) -> Iterator[Piece]:
+    """Yield the answer about one program and one TPU, or why there is none.
+
+    Args:
+        answers: What is known.
+        program: The program.
+        tpu: The TPU.
+        names_words: Whether to say which key shows the compiler's own words.
+    """
     text, status = answers.cell(program, tpu)
     result = answers.result(program, tpu)
     title = Content.styled(f"{label(program)} for {tpu}", "bold")
@@ -60,7 +69,7 @@ def describe_cell(answers: Answers, program: Program, tpu: str) -> Iterator[Piec
         yield Hanging(_dim_label("read"), f"{LESSON} (l)")
     for note in result.get("notes", ()):
         yield Hanging(_dim_label("note"), prose(note))
-    if result.get("detail"):
+    if result.get("detail") and names_words:
         yield Hanging(_dim_label("more"), "g shows the compiler's own words")
 
 

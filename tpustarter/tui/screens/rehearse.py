@@ -177,7 +177,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         )
         self.query_one("#tpus", Rows).show(rehearsal_rows.tpus(choice))
         count = 1 if choice.own else len(choice.chosen_checks)
-        self.entitle("programs", f"{count} chosen")
+        self.entitle("programs", f"{count} program{'' if count == 1 else 's'} chosen")
         self.entitle("tpus", choice.tpu_count())
         line = choice.headline()
         if self._offered:

@@ -24,7 +24,7 @@ from tpustarter.rehearsal.run import Began, Event, Rehearsal, Rehearsed, beside
 from tpustarter.terminal import visible
 from tpustarter.tui import rehearsal_details as details
 from tpustarter.tui import rehearsal_line as line
-from tpustarter.tui.lines import Stack
+from tpustarter.tui.lines import Stack, heading
 from tpustarter.tui.messages import REHEARSE, Arrived, Inbox, Looked, feed
 from tpustarter.tui.plain import plain
 from tpustarter.tui.rehearsal_script import Script
@@ -270,9 +270,12 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         elif self._view == "compare":
             self.show_details(Stack(details.comparison(self._answers, program, tpu)))
         else:
-            pieces = [*details.describe_cell(self._answers, program, tpu)]
+            is_alone = self.has_class("-details")
+            pieces = [*details.describe_cell(self._answers, program, tpu, names_words=not is_alone)]
             if self._has_room_to_compare:
                 pieces += [Content(""), *details.comparison(self._answers, program, tpu)]
+            if is_alone and (words := self._words()):
+                pieces += [Content(""), heading("The compiler's own words"), Content(words)]
             if self._request.script and self.has_class("-airy") and self.has_class("-beside"):
                 pieces += [Content(""), *self._script.describe()]
             self.show_details(Stack(pieces))
