@@ -79,6 +79,9 @@ def test_a_list_of_all_claims_shows_each_of_them_whole(
             seen = await press(pilot, "p")
             assert "…" not in seen
             assert claim.replace(" ", "") in "".join(seen.split())
+            if size[0] > 80:
+                assert "p fold" in seen
+                assert "list all" not in seen
             assert (size[0] > 80) == bool(re.search(rf"host.{MANY[0]} +{claim} ", seen))
             await press(pilot, "p")
             assert was_beside == pilot.app.screen.has_class("-beside")

@@ -61,6 +61,7 @@ list, or beside it in a wide window.
         Binding("g", "log", "log", tooltip="tpustarter check ID -v"),
         Binding("a", "again", "again", tooltip="tpustarter check ID"),
         Binding("p", "list_all", "list all", tooltip="tpustarter check -v"),
+        Binding("p", "fold", "fold", tooltip="one row for what needs no attention"),
         Binding("s", "setup", "set up", tooltip="tpustarter setup jax"),
     ]
 
@@ -264,6 +265,10 @@ list, or beside it in a wide window.
             rows.highlighted = rows.get_option_index(marked)
         self.refresh_bindings()
 
+    def action_fold(self) -> None:
+        """Give what needs no attention one row again."""
+        self.action_list_all()
+
     def action_log(self) -> None:
         """Show what the check's process wrote, and back."""
         chosen = self.query_one(Rows).chosen
@@ -373,8 +378,9 @@ list, or beside it in a wide window.
             return True
         if action == "again":
             return bool(self._again())
-        if action == "list_all":
-            return bool(self._list.folds())
+        if action in ("list_all", "fold"):
+            is_listed = self._list.lists_all
+            return bool(self._list.folds()) and is_listed == (action == "fold")
         if action == "lesson":
             return bool(self._lesson())
         if action == "setup":
