@@ -89,6 +89,7 @@ def test_a_failed_step_shows_its_last_lines_and_the_next_run_goes_on(tmp_path: P
 
             seen = await press(pilot, "z")
             assert "Remove it?" in seen
+            assert "stays in the cache of uv or pip" in seen
             seen = await press(pilot, "y")
             assert not (tmp_path / "home" / "tpu").exists()
             assert "~/tpu is gone. Press y to make it again." in seen

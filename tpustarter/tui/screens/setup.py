@@ -28,6 +28,9 @@ from tpustarter.tui.screens.split import Split
 from tpustarter.tui.step_list import Event, StepList
 from tpustarter.tui.widgets import Rows
 
+KEPT = "What was downloaded stays in the cache of uv or pip, and makes the next set-up quicker."
+"""What undo leaves on the disk."""
+
 
 class SetupPlan(Split):
     """The plan, and its run."""
@@ -117,7 +120,8 @@ tpustarter notes where the folder is. No command gets administrator rights.
             self.say(plain(str(what)))
         else:
             removed = "\n".join(f"* {item}" for item in cast("list[str]", what))
-            question = Question("Undo", f"This removes:\n\n{removed}\n\nRemove it?")
+            text = f"This removes:\n\n{removed}\n\n{KEPT}\n\nRemove it?"
+            question = Question("Undo", text)
             self.tutor.push_screen(question, self._answered)
 
     def action_run(self) -> None:
