@@ -111,6 +111,7 @@ def test_nothing_runs_as_root_without_a_yes(
         async with app as pilot:
             seen = await open_plan(pilot, lessons)
             assert "2 steps are left, 1 as root." in seen
+            assert "y runs them, and asks before anything runs as root." in flat(seen)
             seen = await press(pilot, "y")
             assert "╭─ Run this as root? ─" in seen
             assert "sudo -n" in flat(seen)

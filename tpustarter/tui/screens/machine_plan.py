@@ -250,7 +250,8 @@ you do in another place, such as your own computer.
                 said = undo = ""
             count = f"{len(left)} steps are" if len(left) > 1 else "1 step is"
             them = "them" if len(left) > 1 else "it"
-            return f"{count} left{as_whom}.{said} `y` runs {them}.{undo}{log}"
+            asks = ", and asks before anything runs as root" if root else ""
+            return f"{count} left{as_whom}.{said} `y` runs {them}{asks}.{undo}{log}"
         return f"{self._end(steps)}{log}"
 
     def _end(self, steps: Sequence[Step]) -> str:
