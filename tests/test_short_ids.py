@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -82,6 +84,11 @@ def test_of_several_the_preferred_one_is_taken() -> None:
         ("reallt", ["jax/is-it-really-the-tpu"]),
         ("arrays", ["jax/sharding"]),
         ("large matmuls", ["jax.matmul_rate"]),
+        ("jax/precision-again", ["jax/precision"]),
+        ("64bit", ["jax/64-bit"]),
+        ("flax/precision-notes", []),
+        ("bogus", []),
+        ("recursion", []),
         ("zzz", []),
         ("jax/nosuch", []),
         ("ja", []),
@@ -98,6 +105,27 @@ def test_what_is_no_id_is_answered_with_what_is_near(typed: str, near: list[str]
     assert near == [name for name in TITLES if name in hint]
     assert bool(near) == ("did you mean" in hint)
     assert bool(near) != ("`tpustarter learn` lists them" in hint)
+
+
+@pytest.mark.parametrize(
+    ("typed", "near"),
+    [
+        ("trian.log", "train.log"),
+        ("train-log", "train.log"),
+        ("train.log.1", "train.log"),
+        ("train", "train.log"),
+        ("nothere.log", None),
+        ("early.log", None),
+    ],
+)
+def test_a_file_is_named_for_one_that_is_not_there_if_it_is_really_like_it(
+    typed: str, near: str | None, tmp_path: Path
+) -> None:
+    """The same ending is no likeness."""
+    for name in ("train.log", "log"):
+        (tmp_path / name).touch()
+
+    assert (tmp_path / near if near else None) == short_ids.near_file(tmp_path / typed)
 
 
 def test_of_many_a_few_are_named_those_of_a_whole_part_first() -> None:

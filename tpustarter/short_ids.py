@@ -12,10 +12,13 @@ from itertools import islice
 from pathlib import Path
 
 from tpustarter.problem import ExitCode, Problem
+from tpustarter.slips import nearest
 from tpustarter.terminal import wrap
 
 MOST = 8
 """Candidates that are named; more say where the list is."""
+_MOST_NEAR = 3
+"""Ids that are named where none was found."""
 _MOST_FILES = 1000
 """Files of a folder that are looked at."""
 _SHORTEST = 3
@@ -74,14 +77,12 @@ def near_file(path: Path, ending: str = "") -> Path | None:
         path: The file that is not there.
         ending: How its name must end; empty for any file.
     """
-    from difflib import get_close_matches
-
     try:
         files = [one.name for one in islice(path.parent.iterdir(), _MOST_FILES) if one.is_file()]
     except OSError:
         return None
     beside = [name for name in files if name.endswith(ending)]
-    near = get_close_matches(path.name, beside, n=1)
+    near = nearest(path.name, sorted(beside))
     return path.with_name(near[0]) if near else None
 
 
@@ -111,34 +112,17 @@ def _titled(typed: str, titles: Mapping[str, str]) -> list[str]:
 
 
 def _near(typed: str, ids: Sequence[str]) -> list[str]:
-    """Return the ids that a slip of the finger may have been meant for, the nearest first."""
-    from difflib import get_close_matches
-
+    """Return the ids that a slip of the finger may have been meant for."""
     wanted = _spelt(typed)
     by_spelling = {_spelt(name): name for name in ids}
-    whole = get_close_matches(wanted, by_spelling, n=1, cutoff=0.8)
-    whole = whole or get_close_matches(wanted, by_spelling, n=1)
     last = wanted.rpartition("/")[2]
-    if "/" in wanted and whole and get_close_matches(last, [whole[0].rpartition("/")[2]]):
-        return [by_spelling[whole[0]]]
     by_last: dict[str, list[str]] = {}
     for spelling, name in by_spelling.items():
         by_last.setdefault(spelling.rpartition("/")[2], []).append(name)
-    parts = get_close_matches(last, by_last, n=3, cutoff=0.7)
-    return [name for part in parts for name in by_last[part]][:3] or _near_word(last, by_spelling)
-
-
-def _near_word(wanted: str, by_spelling: Mapping[str, str]) -> list[str]:
-    """Return the ids with a word that is nearly the one that was typed: `jti` for `use-jit`."""
-    from difflib import get_close_matches
-
-    if len(wanted) < _SHORTEST:
-        return []
-    by_word: dict[str, list[str]] = {}
-    for spelling, name in by_spelling.items():
-        for word in spelling.rpartition("/")[2].split("-"):
-            by_word.setdefault(word, []).append(name)
-    return [name for word in get_close_matches(wanted, by_word, n=1) for name in by_word[word]][:3]
+    whole = nearest(wanted, by_spelling) if "/" in wanted else []
+    if whole:
+        return [by_spelling[spelling] for spelling in whole][:_MOST_NEAR]
+    return [name for part in nearest(last, by_last) for name in by_last[part]][:_MOST_NEAR]
 
 
 def _spelt(name: str) -> str:

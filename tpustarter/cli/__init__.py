@@ -104,9 +104,9 @@ class _Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command; raises Problem for one that is not there."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            from difflib import get_close_matches
+            from tpustarter.slips import nearest
 
-            matches = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            matches = nearest(args[0], self.list_commands(ctx))
             hint = (
                 f"did you mean `tpustarter {matches[0]}`?"
                 if matches

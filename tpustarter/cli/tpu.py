@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from difflib import get_close_matches
 
 import click
 
 from tpustarter.cli.endings import json_even_if_it_breaks
 from tpustarter.problem import ExitCode, Problem, schema_of
+from tpustarter.slips import nearest
 
 VERBS: dict[str, str] = {
     "zones": "tpu_offers",
@@ -46,7 +46,7 @@ class _Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a verb; raises Problem for one that is not there."""
         if args and not args[0].startswith("-") and args[0] not in VERBS:
-            matches = get_close_matches(args[0], [*VERBS], n=1)
+            matches = nearest(args[0], VERBS)
             hint = "run `tpustarter tpu --help` for the list of commands"
             if matches:
                 hint = f"did you mean `tpustarter tpu {matches[0]}`?"
