@@ -203,7 +203,8 @@ class Sheet(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,enter,q", "dismiss", "close", key_display="Esc", tooltip="put it away"),
         Binding("space", "page_down", "read on", key_display="Space", tooltip="the next lines"),
-        *RELEASE,
+        Binding("t", "release", "end process", tooltip="a lesson's, or that of checks"),
+        Binding("t,ctrl+t", "app.release", show=False),
     ]
 
     def __init__(self, title: str, content: Widget) -> None:
@@ -217,15 +218,21 @@ class Sheet(ModalScreen[None]):
         yield Keys(markup=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer to read on where there is more than fits."""
+        """Offer to read on where there is more than fits, and to let go of a TPU or GPU."""
         if action == "page_down":
             return self.query_one("#sheet").max_scroll_y > 0
+        if action == "release":
+            return cast("Tutor", get_app(self)).live.owns_accelerator
         return super().check_action(action, parameters)
 
     def on_click(self, event: Click) -> None:
         """Put it away with a click beside it."""
         if event.widget is self:
             self.dismiss()
+
+    async def action_release(self) -> None:
+        """End what holds the TPU or GPU; what ends another process is not worth a place here."""
+        await self.run_action("app.release")
 
     def action_page_down(self) -> None:
         """Read on."""
