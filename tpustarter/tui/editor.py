@@ -36,6 +36,26 @@ _LEXER: Any = PythonLexer(stripnl=False, ensurenl=False)
 class Editor(TextArea):
     """The code of a block while it is changed; it stays open while that runs."""
 
+    HELP = """
+Type Python here. What you type is saved as you type it, and **Ctrl+R** runs it.
+
+| key | in the text |
+|---|---|
+| `Enter` | begins a line that is indented as the one above |
+| `Tab` | moves on to the next step of four columns |
+| `Ctrl+Z`, `Ctrl+Y` | undo, and redo |
+| `Ctrl+A`, `Ctrl+E` | go to the beginning and the end of the line |
+| `Ctrl+Home`, `Ctrl+End` | go to the first line, and to the last |
+| `Ctrl+Left`, `Ctrl+Right` | go a word to the left, or to the right |
+| `Ctrl+W` | deletes the word before the cursor |
+| `Ctrl+U`, `Ctrl+K` | delete the line up to the cursor, and from it on |
+| `Shift` and an arrow | selects; `F7` selects everything |
+| `Ctrl+X`, `Ctrl+V` | cut what is selected, or the line, and paste it |
+
+Running leaves this editor open: you see what the code prints below it, and can go on typing. If it
+fails, **F2** says why. **Ctrl+C** stops code that doesn't end, so it copies nothing. To copy, cut
+and then undo that. **Esc** ends typing, and then **u** brings the original code back.
+"""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+r", "screen.run", "run", key_display="Ctrl+R", tooltip="what is typed here"),
         Binding(

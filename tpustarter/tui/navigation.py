@@ -157,6 +157,7 @@ class Navigation:
         self._app.push_screen(Palette(id="--command-palette"))
 
     def to_help(self) -> None:
-        """Show the help of the screen in front."""
-        if isinstance(self._app.screen, Page):
-            self._app.push_screen(Help(self._app.screen, self._app.screen.HELP or ""))
+        """Show the help of the screen in front, or of the field in which one types there."""
+        if isinstance(screen := self._app.screen, Page):
+            typed = screen.focused.HELP if screen.focused else None
+            self._app.push_screen(Help(screen, typed or screen.HELP or ""))

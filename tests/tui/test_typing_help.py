@@ -1,0 +1,75 @@
+"""The help of the editor: about typing, and every key that it names does what it says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from textual.widgets.text_area import Selection
+
+from tests.support.tutor import press, run, tutor
+from tpustarter.tui.editor import Editor
+
+TEXT = "one two\nthree four"
+KEYS = {
+    "Enter": (["enter", "x"], "one two\nthree\nx four"),
+    "Tab": (["tab", "x"], "one two\nthree   x four"),
+    "Ctrl+Z": (["x", "ctrl+z"], TEXT),
+    "Ctrl+Y": (["x", "ctrl+z", "ctrl+y"], "one two\nthreex four"),
+    "Ctrl+A": (["ctrl+a", "x"], "one two\nxthree four"),
+    "Ctrl+E": (["ctrl+e", "x"], "one two\nthree fourx"),
+    "Ctrl+Home": (["ctrl+home", "x"], "xone two\nthree four"),
+    "Ctrl+End": (["ctrl+end", "x"], "one two\nthree fourx"),
+    "Ctrl+Left": (["ctrl+left", "x"], "one two\nxthree four"),
+    "Ctrl+Right": (["ctrl+right", "x"], "one two\nthree fourx"),
+    "Ctrl+W": (["ctrl+w"], "one two\n four"),
+    "Ctrl+U": (["ctrl+u"], "one two\n four"),
+    "Ctrl+K": (["ctrl+k"], "one two\nthree"),
+    "Shift": (["shift+left", "shift+left", "x"], "one two\nthrx four"),
+    "F7": (["f7", "x"], "x"),
+    "Ctrl+X": (["ctrl+x"], "one two\n"),
+    "Ctrl+V": (["shift+left", "ctrl+x", "ctrl+home", "ctrl+v"], "eone two\nthre four"),
+}
+"""Keys that the help names, pressed after `three`, and the text that they leave."""
+
+
+def test_help_while_one_types_is_about_typing(tmp_path: Path) -> None:
+    """Its keys first: those of the editor, and none of the page's; then what running does."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 40)) as pilot:
+            await press(pilot, "enter", "e")
+            seen = await press(pilot, "f1")
+            assert seen.index("Ctrl+R") < seen.index("Ctrl+Z") < seen.index("Running leaves")
+            assert "run all to here" not in seen
+            assert isinstance((await press(pilot, "escape")) and pilot.app.focused, Editor)
+            assert "run all to here" in await press(pilot, "escape", "question_mark")
+
+    run(journey)
+
+
+def test_every_key_that_the_help_names_is_tried() -> None:
+    """In the test below."""
+    rows = [
+        line.split("|")[1] for line in (Editor.HELP or "").splitlines() if line.startswith("| `")
+    ]
+
+    assert set(KEYS) - {"F7"} == set(re.findall(r"`([^`]+)`", "".join(rows)))
+
+
+def test_every_key_of_the_editor_does_what_its_help_says(tmp_path: Path) -> None:
+    """Each on the same text."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter", "e")
+            editor = pilot.app.screen.query_one(Editor)
+            for name, (keys, left) in KEYS.items():
+                editor.text = TEXT
+                editor.selection = Selection.cursor((1, 5))
+                for key in keys:
+                    await pilot.press(key)
+                await pilot.pause()
+                assert left == editor.text, name
+
+    run(journey)
