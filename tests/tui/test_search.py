@@ -10,7 +10,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until
+from tests.support.tutor import HELLO, named_keys, on_screen, press, run, settle, tutor, until
 from tpustarter import invocation
 from tpustarter.tui import lines
 from tpustarter.tui.app import Starter
@@ -168,7 +168,9 @@ def test_enter_searches_for_what_was_meant(tmp_path: Path) -> None:
             for keys in (["enter"], ["down", "enter"]):
                 seen = await press(pilot, "slash", *"hlelo")
                 assert "Did you mean hello? Enter searches for it." in seen
+                assert "Enter search for it" in named_keys(pilot.app)
                 seen = await press(pilot, *keys)
+                assert "Enter open the first" in named_keys(pilot.app)
                 assert "hello" == pilot.app.screen.query_one("#search", Input).value
                 assert "Lessons\n" in seen
                 await press(pilot, "enter")

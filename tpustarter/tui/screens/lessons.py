@@ -47,10 +47,22 @@ class SearchLine(Input):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "open the first", key_display="Enter"),
+        Binding("enter", "submit_meant", "search for it", key_display="Enter"),
         Binding(
             "down", "screen.to_list", "to the list", key_display="Down", tooltip="choose among them"
         ),
     ]
+
+    is_meant = False
+    """Whether Enter takes the word that may have been meant, as nothing was found."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Say of Enter what it does now."""
+        if action in ("submit", "submit_meant"):
+            return self.is_meant == (action == "submit_meant")
+        return super().check_action(action, parameters)
+
+    action_submit_meant = Input.action_submit
 
     def _on_paste(self, event: Paste) -> None:
         """Take a line; an error of many lines is explained, for a search takes only words."""
@@ -267,6 +279,8 @@ opens the marked one.
         shown.show(rows, highlight=target)
         if shown.chosen is None:
             self.show_status("")
+        self.query_one(SearchLine).is_meant = (first or "").startswith(MEANT)
+        self.refresh_bindings()
         self.set_class(not any(row.id and MEANT not in row.id for row in rows), "-empty")
         count = sum(1 for row in rows if row.id in course.lessons)
         kind = "" if self._filter == "all" else f", {self._filter}"
