@@ -56,6 +56,15 @@ def test_of_several_lines_to_change_the_first_that_is_left_is_named() -> None:
     assert whole.words == "you changed lines 2 and 6"
 
 
+def test_a_line_with_what_its_comment_says_is_named_whole() -> None:
+    """Where it is as long as a formatter leaves lines."""
+    line = f"return r  # your code here: {'what stays as it is, ' * 3}r"
+    named = changed(SHIPPED.replace(AREA, f"    {line}"), SHIPPED.replace(AREA, f"    {line}"))
+
+    assert named
+    assert f"yours to change is line 5: {line}" == named.words
+
+
 def test_where_a_line_was_only_deleted_none_is_named() -> None:
     """There is none to point at."""
     assert changed(SHIPPED.replace(f"{AREA}\n", ""), SHIPPED) is None

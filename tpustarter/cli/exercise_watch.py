@@ -68,6 +68,7 @@ def _one(exercise: Exercise, read_key: ReadKey | None, **options: Any) -> tuple[
                 return judged, None
             if key == "n":
                 return judged, way
+            click.echo(err=True)
 
 
 def _offer(way: Way | None, *, with_keys: bool) -> str:

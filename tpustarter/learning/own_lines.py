@@ -13,7 +13,7 @@ TO_CHANGE = re.compile(
     re.IGNORECASE,
 )
 """What marks a line that the learner is asked to change."""
-_MOST_CODE = 60
+_MOST_CODE = 100
 """Characters of a line of code that are told."""
 
 
