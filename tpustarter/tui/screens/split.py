@@ -36,9 +36,7 @@ class Split(Page):
 
     def body(self) -> Iterable[Widget]:
         """Return the list, the details and the line below them."""
-        opening = Static("", id="opening")
-        opening.display = False
-        yield opening
+        yield Static("", id="opening", classes="-silent")
         with Container(id="both"):
             yield self.ROWS(id="rows")
             with Scrolled(id="details"):
@@ -53,7 +51,7 @@ class Split(Page):
         """Show a line."""
         line = self.query_one(f"#{where}", Static)
         line.update(painted.bar(sentences(text)))
-        line.display = bool(text)
+        line.set_class(not text, "-silent")
 
     def show_details(self, found: VisualType) -> None:
         """Show the details of the marked row."""

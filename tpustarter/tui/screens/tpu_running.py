@@ -235,11 +235,6 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         if part and not lines and not (part.ended and part.ended.fixes):
             yield Hanging("", f"{label} has written nothing" + ("." if part.ended else " yet."))
 
-    def action_details(self) -> None:
-        """Give the output the whole screen, also in place of the command, and back."""
-        super().action_details()
-        self.query_one("#opening").display = not self.has_class("-details")
-
     def stop_work(self) -> bool:
         """End the connections."""
         if not self.can_stop:
