@@ -59,8 +59,10 @@ class Keys(Static):
         if keys != self._displayed:
             self._displayed = keys
             ranked = sorted(range(len(valid)), key=lambda number: _weight(valid, number))
-            # The key that ends a process takes nobody's place where there is room for both.
+            # The key that ends a process takes nobody's place where there is room for both. From
+            # the first screen a search and the palette lead to all there is.
             few = FEW + any(_action(active) == "release" for active in valid)
+            few += not _has_way_back(valid)
             self._line = partial(KeyLine, [key.painted for key in keys], ranked, few)
             self.update(self._line(status=self._status))
 
@@ -88,7 +90,7 @@ def _shown(screen: Screen[Any], active: ActiveBinding) -> str:
 def _weight(valid: Sequence[ActiveBinding], number: int) -> tuple[int, int]:
     """Return how soon a key gives way where there is no room for all: what ends something stays."""
     action = _action(valid[number])
-    has_way_back = any(active.binding.key == "escape" for active in valid)
+    has_way_back = _has_way_back(valid)
     if action in ("stop", "release"):
         return 0, number
     if valid[number].binding.key in ("enter", "escape") or action in ("help", "setup"):
@@ -97,9 +99,14 @@ def _weight(valid: Sequence[ActiveBinding], number: int) -> tuple[int, int]:
         return (3 if has_way_back else 1), number
     if action.partition("(")[0] in ("move", "other"):  # from field to field, and list to list
         return 2, 0
-    if action == "search" and not has_way_back:  # from the first screen, a way to all there is
-        return 2, -1
-    return (3 if action in ("search", "command_palette") else 2), number
+    if action in ("search", "command_palette"):
+        return (3, number) if has_way_back else (2, -1)
+    return 2, number
+
+
+def _has_way_back(valid: Sequence[ActiveBinding]) -> bool:
+    """Return whether Esc leads anywhere: it does on every screen but the first."""
+    return any(active.binding.key == "escape" for active in valid)
 
 
 def _action(active: ActiveBinding) -> str:
