@@ -60,8 +60,8 @@ These are the exercises of all lessons, those of your path first. Enter opens th
 the first that is open is marked when you arrive.
 
 * **solved** means that an answer of yours was right, and it stays so.
-* **begun** means that your file is there, and **not yet** that its last answer was not right.
-* **shown** means that you have looked at the solution and not given a right answer yourself.
+* **begun** means that you have opened it, and **not yet** that your last answer was wrong.
+* **shown** means that you have looked at the solution, and have not solved it yourself.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("l", "lesson", "lesson", tooltip="tpustarter learn LESSON"),
@@ -110,13 +110,16 @@ the first that is open is marked when you arrive.
         self.take_keys()
 
     def _rows(self) -> Iterator[Row]:
-        lesson = ""
+        lesson, was_on_path = "", False
         for name, one in self._listed.items():
             exercise = one.exercise
+            if was_on_path and not one.is_on_path:
+                yield Row(None, "")
+                yield Row(None, prose("These are not on your path:"))
+            was_on_path = one.is_on_path
             if exercise.lesson.id != lesson:
                 lesson = exercise.lesson.id
-                aside = "" if one.is_on_path else ", not on your path"
-                yield Row(None, heading(visible(f"{exercise.lesson.title}{aside}")))
+                yield Row(None, heading(visible(exercise.lesson.title)))
             label = word(_STYLES.get(one.state, ""), exercises.WORDS[one.state], exercises.WIDTH)
             yield Row(name, Hanging(label, prose(exercise.title)))
 
