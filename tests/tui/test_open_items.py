@@ -35,6 +35,8 @@ sum 3
 print("sum", 1 + 2)
 ```
 """
+ANSWER = "<details><summary>Answer</summary>\n\n```python answer"
+ANSWERED = TASK.replace("```python answer", ANSWER) + "\n</details>\n"
 LONG = "\n\n".join(f"Line {number}." for number in range(20))
 TALL = HANGS.replace("import os, time\n", "import os, time\n" + "x = 1\n" * 40)
 
@@ -83,16 +85,23 @@ def test_a_task_says_at_the_next_start_how_it_ended(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_task_that_is_wrong_offers_to_be_edited_first(tmp_path: Path) -> None:
-    """Before the ways on; what is typed then is not told where the answer is."""
+def test_a_task_that_is_wrong_offers_to_be_edited_and_its_answer(tmp_path: Path) -> None:
+    """Before the ways on; where the answer is stands there until it is open or has to run again."""
+    lessons = {"hello": f"# Hello\n\n{LONG}\n{ANSWERED}\n{LONG}"}
 
     async def journey() -> None:
-        async with tutor(tmp_path, lessons={"hello": HELLO + TASK}, size=(80, 40)) as pilot:
-            seen = await press(pilot, "enter", "tab", "tab", "e", "1", "ctrl+r")
-            assert "To see the answer, press Esc" in seen
+        async with tutor(tmp_path, lessons=lessons) as pilot:
+            seen = await press(pilot, "enter", "tab", "e", "1", "ctrl+r")
+            assert "To see the answer, press Esc, and then o." in _words(seen)
             assert "To see the answer" not in await press(pilot, "2")
-            await press(pilot, "backspace", "escape")
+            seen = await press(pilot, "backspace", "escape")
             assert "e edit" in _keys(pilot).partition("u undo edit")[0]
+            assert "To see the answer, press o." in _words(seen)
+            await press(pilot, *["up"] * 9)  # until the answer is out of sight
+            seen = await press(pilot, "o")
+            assert 'print("sum", 1 + 2)' in seen
+            assert "To see the answer" not in seen
+            assert "To see the answer" in await press(pilot, "o")
             assert "sum 3" in await press(pilot, "e", "backspace", "2", "ctrl+r")
 
     run(journey)
@@ -466,7 +475,7 @@ def test_enter_opens_a_task_of_which_the_end_is_out_of_sight(tmp_path: Path) -> 
 
 def test_a_task_says_how_to_change_it_where_that_is_a_key(tmp_path: Path) -> None:
     """While one types, an e would be a letter."""
-    task = TASK.replace("1 + ...", "1  # change")
+    task = ANSWERED.replace("1 + ...", "1  # change")
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"turn": f"# Turn\n\n{task}\n"}) as pilot:

@@ -272,8 +272,8 @@ def test_what_has_no_answer_yet_waits_and_then_says_that_it_was_not_compiled(
         async with rehearsing(tmp_path, stub, "hangs", "is_refused") as pilot:
             await choose(pilot, "v5e-8")
             await pilot.press("r")
+            await until(pilot, lambda: re.search(r"is_refused +wait", on_screen(pilot.app)))
             await until(pilot, lambda: "breaks for v5e-8" in on_screen(pilot.app))
-            assert re.search(r"is_refused +wait", on_screen(pilot.app))
             assert on_screen(pilot.app).index("hangs:") < on_screen(pilot.app).index("is_refused")
             seen = await press(pilot, "x", "end")
             assert re.search(r"is_refused +-", seen)

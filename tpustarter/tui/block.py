@@ -22,6 +22,7 @@ from tpustarter.tui import block_words, painted
 from tpustarter.tui.block_code import BlockCode
 from tpustarter.tui.block_words import Quoted, Words
 from tpustarter.tui.editor import FILL_GAP
+from tpustarter.tui.folded import Fold
 from tpustarter.tui.lines import Stack, word
 from tpustarter.tui.printed import Printed
 from tpustarter.tui.tutor import Tutor
@@ -79,6 +80,8 @@ class BlockView(Vertical, can_focus=True):
         self._waiting = Content("")
         """What is said while it runs."""
         self._printed = Printed(lambda: self.post_message(Grew(self, draws=False)))
+        self.answer: Fold | None = None
+        """What folds the lesson's answer to this task."""
         self.result: BlockResult | None = None
         self.is_busy = False
 
@@ -139,6 +142,10 @@ class BlockView(Vertical, can_focus=True):
         """Say that what is typed now has not run, or that it is the code that ran."""
         self.set_class(self.has_failed, "-fail")
         self._show_code()
+
+    def answer_turned(self) -> None:
+        """Say no longer where the answer is, once it is open."""
+        self._show_status()
 
     def end_edit(self) -> None:
         """Keep what was typed."""
@@ -340,7 +347,8 @@ class BlockView(Vertical, can_focus=True):
             result,
             is_try=self.block.is_try,
             is_edited=self.code.is_edited,
-            is_editing=self.code.is_editing and not is_other,
+            is_editing=self.code.is_editing,
+            has_answer=not is_other and self.answer is not None and self.answer.collapsed,
             shows_error=self._shows_error,
         )
         if is_other:  # why it broke stays: it is being mended

@@ -23,8 +23,8 @@ EARLIER = {
     "changed": "changed since you ran it",
 }  # fmt: skip
 """What is said of a block that ran in an earlier session."""
-ANSWER = "To see the answer, press Esc, and then o."
-"""Said where a task is not right yet, while keys are letters."""
+ANSWER, ANSWER_TYPING = "To see the answer, press o.", "To see the answer, press Esc, and then o."
+"""Said where a task is not right yet; the second while keys are letters."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,13 @@ class Words:
 
 
 def of_result(
-    result: BlockResult, *, is_try: bool, is_edited: bool, is_editing: bool, shows_error: bool
+    result: BlockResult,
+    *,
+    is_try: bool,
+    is_edited: bool,
+    is_editing: bool,
+    has_answer: bool,
+    shows_error: bool,
 ) -> Words:
     """Return what is said of a block that ran as it stands.
 
@@ -47,6 +53,7 @@ def of_result(
         is_try: Whether the lesson asks to change it.
         is_edited: Whether the learner did.
         is_editing: Whether keys are letters now.
+        has_answer: Whether the lesson's answer is there to be opened.
         shows_error: Whether what the lesson says it prints begins with an error, which it catches.
     """
     if result.status == "notrun":
@@ -64,7 +71,8 @@ def of_result(
     if result.status in ("fail", "error") and is_try:
         how = "" if is_editing else ", with e"
         first = "" if is_edited else f"; change it first{how}"
-        note = [*_reason(result), *([prose(ANSWER)] if is_editing else [])]
+        where_to_look = prose(ANSWER_TYPING if is_editing else ANSWER)
+        note = [*_reason(result), *([where_to_look] if has_answer else [])]
         return Words(word("warn", "not yet") + where + first, tuple(note))
     if result.status == "fail" and is_edited:
         return Words(Content(f"ran{where}; it prints something else now"))

@@ -19,7 +19,9 @@ class Fold(Collapsible):
     """A part that is opened by a key or a click, such as an answer."""
 
     def __init__(self, summary: str, *widgets: Widget) -> None:
-        self._summary = "The answer to the task above" if summary == ANSWER else visible(summary)
+        self.is_answer = summary == ANSWER
+        """Whether it is the answer to the task above it."""
+        self._summary = "The answer to the task above" if self.is_answer else visible(summary)
         super().__init__(
             *widgets, title=f"{self._summary}  (o opens it)", classes="fold",
             collapsed_symbol=">", expanded_symbol="v",

@@ -38,6 +38,11 @@ class Following:
         self._followed_to = self._page.scroll_offset.y
         self._kept_at = asked.virtual_region.y - self._followed_to
 
+    @property
+    def keeps(self) -> bool:
+        """Whether the page moves with what is printed above the block that is to run."""
+        return self._kept is not None and self._nobody_scrolled
+
     def _top(self) -> float:
         """Return where the page begins once it has moved with what was printed above."""
         if self._kept and self._nobody_scrolled:

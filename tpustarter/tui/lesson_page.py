@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
+from textual import on
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import TextArea
+from textual.widgets import Collapsible, TextArea
 from textual.widgets.markdown import MarkdownBlock
 
 from tpustarter.invocation import as_typed
@@ -81,9 +82,22 @@ class LessonPage(Scrolled):
 
     @property
     def fold(self) -> Fold | None:
-        """The folded part that a key opens: the first in sight that is closed, else the first."""
+        """What a key opens: the first fold in sight, a closed one before others, else an answer."""
         folds = [fold for fold in self._folds if self.region.overlaps(fold.region)]
-        return next(iter([*(fold for fold in folds if fold.collapsed), *folds]), None)
+        closed = [fold for fold in folds if fold.collapsed]
+        below = [self.marked.answer] if self.marked and self.marked.answer else []
+        return next(iter([*closed, *folds, *below]), None)
+
+    @on(Collapsible.Toggled)
+    def show_folded(self, event: Collapsible.Toggled) -> None:
+        """Show what was opened, and say in its task no longer where the answer is."""
+        for view in self.views:
+            if view.answer is event.collapsible:
+                view.answer_turned()
+        if not event.collapsible.collapsed:
+            self.look_away()
+            self.call_after_refresh(event.collapsible.scroll_visible, animate=False)
+        self.mark_soon()
 
     @property
     def edited(self) -> BlockView | None:
@@ -106,8 +120,9 @@ class LessonPage(Scrolled):
         focused = next((view for view in views if view.has_focus_within or view.has_focus), None)
         if focused and (focused in in_sight or focused.code.is_editing):
             return focused
-        if self._following.asked in in_sight:
-            return self._following.asked
+        asked = self._following.asked
+        if asked and (asked in in_sight or self._following.keeps):
+            return asked
         unfinished = [
             view for view in in_sight if not (view.result and view.result.status == "pass")
         ]

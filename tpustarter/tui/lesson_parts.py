@@ -30,6 +30,7 @@ class Hint(Static):
 def widgets_of(opened: Opened, platform: str) -> Iterator[Widget]:
     """Yield what shows a lesson, in order: text, blocks, questions, figures, and folds of them."""
     kinds = [""]
+    last: Widget | None = None
     places = _places(opened.parts)
     for fold, pieces in groupby(opened.pieces(), lambda piece: piece.fold):
         widgets: list[Widget] = []
@@ -40,9 +41,13 @@ def widgets_of(opened: Opened, platform: str) -> Iterator[Widget]:
             widgets.append(_widget(piece, opened, platform, place, is_predicted=is_predicted))
             kinds.append(piece.kind)
         if fold:
-            yield Fold(fold, *widgets)
+            folded = Fold(fold, *widgets)
+            if isinstance(last, BlockView) and folded.is_answer:
+                last.answer = folded
+            yield folded
         else:
             yield from widgets
+            last = widgets[-1]
 
 
 def _places(parts: list[Part]) -> dict[str, str]:

@@ -66,8 +66,7 @@ def of_lesson(
         "wait": lambda: running,
         "run": can_run,
         "run_to_here": can_run,
-        "edit": lambda: can_run() and not _is_wrong(page),
-        "edit_again": lambda: can_run() and _is_wrong(page),
+        "edit": can_run,
         "choose": lambda: bool(page.views) and not editing,
         "jump": lambda: can_jump() and of_enter(page) != "next open",
         "jump_too": lambda: can_jump() and of_enter(page) == "next open",
@@ -97,7 +96,7 @@ def _has_failed(page: LessonPage) -> bool:
     return bool(view and view.has_failed and page.is_in_sight(view))
 
 
-def _is_wrong(page: LessonPage) -> bool:
+def is_wrong(page: LessonPage) -> bool:
     """Return whether the marked block is a task that was tried and is not right yet."""
     view = page.marked
     is_tried = bool(view and view.block.is_try and view.has_ended and not view.has_passed)

@@ -125,7 +125,8 @@ class Reader(LessonScreen):
         """The actions whose keys are named after the others."""
         if self._page.is_at_end:
             return reader_keys.LATE | reader_keys.OF_BLOCKS
-        return reader_keys.LATE
+        late = reader_keys.LATE
+        return late | reader_keys.LATE_IF_WRONG if offers.is_wrong(self._page) else late
 
     @property
     def _enter_does(self) -> str:
@@ -270,8 +271,6 @@ class Reader(LessonScreen):
             await view.edit()
             self.refresh_bindings()
 
-    action_edit_again = action_edit  # of a task that is wrong: it comes before the ways on
-
     def action_reset(self) -> None:
         """Bring back the marked block's code; where none is marked, go to one that was edited."""
         view = self._page.marked
@@ -374,7 +373,6 @@ class Reader(LessonScreen):
         if fold := self._page.fold:
             self._page.look_away()
             fold.turn()
-            self._page.mark_soon()
 
     def action_setup(self) -> None:
         """Show what this lesson sets up."""

@@ -66,7 +66,6 @@ BINDINGS: list[BindingType] = [
     Binding("enter", "wait", show=False),
     Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
     Binding("f2", "explain", "why it failed", key_display="F2", tooltip="where one types"),
-    Binding("e", "edit_again", "edit", tooltip="change the block's code here"),
     Binding("u", "reset", "undo edit", tooltip="the code as the lesson has it"),
     Binding("u", "undo", "undo edit", tooltip="the code as the lesson has it"),
     Binding("u", "redo", "redo edit", tooltip="what you had typed"),
@@ -95,5 +94,7 @@ BINDINGS: list[BindingType] = [
 ]
 LATE = frozenset({"undo", "next"})
 """Actions whose keys are named after the others: a key is the place of all that it does."""
+LATE_IF_WRONG = frozenset({"reset", "jump"})
+"""More of them where a task is not right yet: first it is edited again."""
 OF_BLOCKS = frozenset({"edit", "run", "run_to_here", "choose"})
 """Those that act on blocks, which are out of sight at the end of a lesson."""
