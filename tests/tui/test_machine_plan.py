@@ -15,10 +15,12 @@ from tests.support.machine_setups import as_user, declare, home_file, machine, w
 from tests.support.tutor import named_keys, on_screen, press, run, settle, tutor, until
 from tests.tui.test_sizes import faults
 from tpustarter.machine import host
+from tpustarter.setup.profiles import MACHINE
 from tpustarter.tui.key_line import FEW
 from tpustarter.tui.screens.machine_plan import MachinePlan
 from tpustarter.tui.screens.seen_commands import SeenCommands
 from tpustarter.tui.screens.setup_values import SetupValues
+from tpustarter.tui.screens.setups import SetUp
 from tpustarter.tui.widgets import Rows
 
 MINE = {"id": "mine", "look": {"lines": "~/.mine", "text": "set -g mouse on"}}
@@ -285,6 +287,13 @@ def test_the_list_has_this_machine_in_a_group_of_its_own(tmp_path: Path) -> None
             assert "there is no apt-get here" in flat(seen)
 
     run(journey)
+
+
+def test_a_row_of_the_list_has_no_address_which_it_would_break() -> None:
+    """The details have it whole."""
+    why = "apt does not know this package yet; this page says more: https://example.com/a/b"
+
+    assert why.partition(": http")[0] == SetUp(MACHINE["gcs"], None, trouble=why).why_not
 
 
 def test_a_lesson_leads_to_its_set_up_and_the_set_up_to_its_lesson(tmp_path: Path) -> None:

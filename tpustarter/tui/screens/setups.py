@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,6 +31,7 @@ ONE_LINE = 116
 """Columns from which what each is for has one line, which the details repeat."""
 LOOKING = "..."
 """What stands in the place of a state that is not known yet."""
+_ADDRESS = re.compile(r":? https?://\S+")
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,8 @@ class SetUp:
         if not self.is_machine or self.state != "not here":
             return ""
         steps = self.plan.steps if self.plan else []
-        return next((step.note for step in steps if step.state == "blocked"), self.trouble)
+        why = next((step.note for step in steps if step.state == "blocked"), self.trouble)
+        return _ADDRESS.sub("", why)  # the plan has it whole; a row would break it
 
 
 class Setups(Split):
