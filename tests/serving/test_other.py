@@ -34,7 +34,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         given = self.path.partition("?token=")[2]
         known = {behave!r} == "open" or given == os.environ["JUPYTER_TOKEN"]
-        self.send_response(200 if known else 403)
+        if known or self.path == "/login":
+            self.send_response(200)
+        elif self.path.startswith("/api"):
+            print("403 GET", self.path, flush=True)
+            self.send_response(403)
+        else:
+            self.send_response(302)
+            self.send_header("Location", "/lab" if {behave!r} == "moves" else "/login")
         self.end_headers()
 
     def log_message(self, *_):
@@ -91,12 +98,15 @@ def test_it_serves_who_has_the_token_until_it_is_stopped(tmp_path: Path) -> None
     folder, port = lay(tmp_path / "env"), free_port()
     server = other(folder, port)
     seen: list[int] = []
+    told: list[str] = []
 
     def ready() -> None:
-        seen.extend(status(url) for url in (server.url, server.url.partition("?")[0]))
+        assert [] == told  # the server has met nothing to warn of
+        closed = f"http://127.0.0.1:{port}/api/kernels"
+        seen.extend(status(url) for url in (server.url, closed))
         threading.Thread(target=server.stop).start()
 
-    server.run(ready, seen.append)
+    server.run(ready, told.append)
     pid, *words = (folder / "notes").read_text().splitlines()
 
     assert [200, 403] == seen
@@ -113,7 +123,11 @@ def test_it_serves_who_has_the_token_until_it_is_stopped(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("behave", "said"),
     [
-        ("open", "answers a request without the token: found status 200, expected 403"),
+        ("open", "answers a request without the token: found status 200, expected 302"),
+        (
+            "moves",
+            "answers a request without the token: found status 302, expected 302 to the page",
+        ),
         ("ends", "Jupyter has ended with exit code 3"),
     ],
 )

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from tpustarter import locations
 from tpustarter.problem import Problem
@@ -83,26 +84,26 @@ class Other:
                 tell(log.fresh.popleft())
             if event and event["event"] == "gone":
                 raise self._ended(event)
-            if is_ready or not (status := self._ask()):
+            if is_ready or not (answer := self._ask()):
                 if not is_ready and time.monotonic() > deadline:
                     raise Problem(f"{self._name} did not answer within {START_S:.0f} s")
                 continue
-            if self._server.closed and status != http.client.FORBIDDEN:
+            if self._server.closed and not _asks_for_token(answer):
                 raise Problem(
-                    f"{self._name} answers a request without the token: found status {status}, "
-                    "expected 403, so it was ended",
+                    f"{self._name} answers a request without the token: found status "
+                    f"{answer.status}, expected 302 to the page that asks for it, so it was ended",
                     hint="`/etc/jupyter` and `/usr/local/etc/jupyter` may hold a configuration "
                     "that turns the token off",
                 )
             is_ready = True
             ready()
 
-    def _ask(self) -> int | None:
-        """Return what a request without the token is answered with; null for no answer yet."""
+    def _ask(self) -> http.client.HTTPResponse | None:
+        """Return the answer to a request without the token; null for no answer yet."""
         connection = http.client.HTTPConnection(HOST, self._port, timeout=ASK_S)
         try:
             connection.request("GET", self._server.closed or "/")
-            return connection.getresponse().status
+            return connection.getresponse()
         except (OSError, http.client.HTTPException):
             return None
         finally:
@@ -127,3 +128,8 @@ class Other:
             hint="what it wrote stands above; `tpustarter setup "
             f"{self._what}` shows whether its environment is whole",
         )
+
+
+def _asks_for_token(answer: http.client.HTTPResponse) -> bool:
+    where = urlsplit(answer.getheader("Location") or "").path
+    return answer.status == http.client.FOUND and where.endswith("/login")

@@ -37,7 +37,10 @@ class Server:
     path: str
     """What a browser opens, after host and port; a token is in it where there is one."""
     closed: str | None
-    """What the server must refuse without the token; null for a server that has none."""
+    """The page that must not be shown without the token; null for a server that has none.
+
+    It is none that programs ask for, such as `/api/kernels`: Jupyter logs a warning for those.
+    """
 
 
 def jupyter_words(
@@ -94,9 +97,7 @@ def server(what: str, folder: Path, machine: host.Machine, *, port: int, root: P
     token = secrets.token_urlsafe(24)
     origin = COLAB if what == "colab" else ""
     words = jupyter_words(folder, port=port, root=root, origin=origin)
-    return Server(
-        words, {**variables, "JUPYTER_TOKEN": token}, f"/tree?token={token}", "/api/kernels"
-    )
+    return Server(words, {**variables, "JUPYTER_TOKEN": token}, f"/tree?token={token}", "/tree")
 
 
 def virtual_devices(machine: host.Machine) -> dict[str, str]:
