@@ -71,7 +71,7 @@ def _after_all_fit(rehearsal: Rehearsal) -> Iterator[str]:
 def _after_error(result: dict[str, Any], context: click.Context) -> Iterator[str]:
     command = shlex.join(words(context))
     said = f"{result['reason']}\n{result.get('detail') or ''}"
-    begin = _mend(said)
+    begin = _mend(said, or_arguments=bool(context.params["arguments"]))
     if _is_explained(said):
         yield from _shown(f"{begin}This says what the error means, and what to do:",
                           f"{command} 2>&1 | tpustarter explain")  # fmt: skip
@@ -81,10 +81,16 @@ def _after_error(result: dict[str, Any], context: click.Context) -> Iterator[str
         yield from _shown(begin or "This tries it again:", command)
 
 
-def _mend(said: str) -> str:
-    """Return which line of the user's to mend, where an error begins with one."""
+def _mend(said: str, *, or_arguments: bool = False) -> str:
+    """Return which line of the user's to mend, where an error begins with one.
+
+    JAX names the line also where the types of the arguments are wrong, so these may be meant.
+    """
     place = _PLACE.match(said)
-    return f"Now mend {visible(place['place'])}, and type the same command again. " if place else ""
+    what, command = (" or the --arg", "the") if or_arguments else ("", "the same")
+    if not place:
+        return ""
+    return f"Now mend {visible(place['place'])}{what}, and type {command} command again. "
 
 
 def _after_too_big(
