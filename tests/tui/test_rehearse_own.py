@@ -77,6 +77,46 @@ def test_a_function_of_ones_own_is_typed_and_compiled(tmp_path: Path, stub: Path
     run(journey)
 
 
+ADDS = "def adds(a, b):\n    return a + b\n\n\ndef too_big(x):\n    return x + 1\n"
+WRONG = {
+    "adds f32[8] f32[3]": "mine.py:2: ",
+    "adds s64[8] s64[8]": "64-bit types are off",
+    "too_big f32[8]": "too big",
+}
+
+
+@pytest.mark.parametrize("typed", WRONG)
+def test_arguments_that_are_wrong_are_changed_from_where_that_is_told(
+    tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    """A key leads back to the line with what was typed, and the next start takes what it holds."""
+    (tmp_path / "mine.py").write_text(ADDS)
+    monkeypatch.chdir(tmp_path)
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles") as pilot:
+            pilot.app.choose(replace(pilot.app.choices, python=sys.executable))
+            await choose(pilot, "v5e-8")
+            await mark(pilot, "function")
+            await press(pilot, "enter")
+            pilot.app.screen.query_one("#search").value = f"mine.py:{typed}"
+            await press(pilot, "enter", "r")
+            await until(pilot, lambda: "Press e to change" in on_screen(pilot.app))
+            assert WRONG[typed] in on_screen(pilot.app)
+            assert "Once it is mended" not in on_screen(pilot.app)
+            await press(pilot, "e")
+            line = pilot.app.screen.query_one("#search")
+            assert f"mine.py:{typed}" == line.value
+            assert line.has_focus
+            line.value = "mine.py:adds f32[8] f32[8]"
+            seen = await press(pilot, "enter")
+            assert "[x] mine.py:adds f32[8] f32[8]" in seen
+            await press(pilot, "r")
+            await until(pilot, lambda: "1 of 1 compile" in on_screen(pilot.app))
+
+    run(journey)
+
+
 JITS = "import jax\n\n\n@jax.jit\ndef step(weights, batch):\n    return batch @ weights\n\n\n"
 OFFERS = {
     "train.py": ("is given without the function", "train.py:step f32[1024,1024] f32[1024,1024]"),

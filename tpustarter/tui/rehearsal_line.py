@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tpustarter.problem import Problem
 from tpustarter.rehearsal import verdict
 from tpustarter.rehearsal.compiler import Working
 from tpustarter.rehearsal.own_code import is_code
@@ -13,6 +14,8 @@ from tpustarter.tui.rehearsal_table import Answers
 PARTING = 10
 """Columns that the program and its TPU need more than what a check run says."""
 NOTHING_RUN = "Nothing is run on a TPU."
+_CHANGE = "Press e to change the arguments"
+"""Which key leads back to the arguments of a function of the learner's."""
 
 
 def is_own(request: Request) -> bool:
@@ -50,6 +53,12 @@ def at_the_end(answers: Answers, request: Request, *, stopped_of: int | None) ->
     return verdict.headline(results, own=own, script=script, stopped_of=stopped_of)
 
 
+def of_problem(problem: Problem, request: Request) -> str:
+    """Return why nothing was compiled; where no hint follows, the arguments may be the reason."""
+    may_change = request.arguments and not problem.hint
+    return f"{problem}\n{_CHANGE}." if may_change else str(problem)
+
+
 def what_to_press(answers: Answers, request: Request, *, stopped: bool, compares: bool) -> str:
     """Say which key leads on after a rehearsal.
 
@@ -63,6 +72,8 @@ def what_to_press(answers: Answers, request: Request, *, stopped: bool, compares
     if stopped:
         return "It was stopped. Press r to go on; what was compiled already is stored."
     if came_to & {"error", "refused"} or (request.script and not came_to):
+        if request.arguments:  # JAX names a line of the file also where these are wrong
+            return f"{_CHANGE}, or mend your file and press r to start again."
         return "Once it is mended, press r to start again."
     if not came_to:
         return "Press Esc to choose a TPU with more devices."
@@ -70,6 +81,8 @@ def what_to_press(answers: Answers, request: Request, *, stopped: bool, compares
         return "Press c to compare the TPUs."
     if "does-not-fit" in came_to and "compiles" in came_to and is_own(request):
         return "Make it smaller, or press Esc twice and then u to get a TPU that holds it."
+    if "does-not-fit" in came_to and request.arguments:
+        return f"{_CHANGE}, or Esc to choose a TPU with more memory."
     if "does-not-fit" in came_to:
         return "Press Esc to choose smaller arrays, or a TPU with more memory."
     if is_own(request):

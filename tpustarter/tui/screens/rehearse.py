@@ -286,7 +286,13 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     def action_start(self) -> None:
         """Compile what is chosen."""
         if self._choice.is_complete:
-            self.tutor.push_screen(Rehearsing(self._choice.request(self.tutor.choices.python)))
+            request = self._choice.request(self.tutor.choices.python)
+            self.tutor.push_screen(Rehearsing(request, change=self._change_own))
+
+    def _change_own(self) -> None:
+        """Let the arguments be changed that the learner's own program was rehearsed with."""
+        if own := self._choice.own:
+            self._ask(own.kind, own.words)
 
     def action_setup(self) -> None:
         """Show how the compiler gets here."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import ClassVar
 
@@ -57,6 +57,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
   the whole screen, and a second Enter brings the table back.
 * **c** compares all TPUs for the marked program, and **g** shows the compiler's own words. **o**
   shows what your script printed, and what it passed to `jax.jit`.
+* **e** goes back to the arguments of your function, to change them.
 * **l** opens the lesson on memory, where a program is too big.
 * **x** or **Esc** stops at once. **r** starts all of it again, and uses stored answers.
 """
@@ -64,6 +65,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
     """A table with seven TPUs takes half of that."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "view('compare')", "compare", tooltip="tpustarter rehearse ID --json"),
+        Binding("e", "change", "change arguments", tooltip="of your function"),
         Binding("g", "view('words')", "compiler's words", tooltip="tpustarter rehearse ID -v"),
         Binding("o", "view('script')", "script", tooltip="tpustarter rehearse --script FILE.py"),
         Binding("l", "lesson", "lesson", tooltip="tpustarter learn LESSON"),
@@ -71,9 +73,16 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         Binding("s", "setup", "set up", tooltip="tpustarter setup rehearse"),
     ]
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, *, change: Callable[[], None]) -> None:
+        """Take what is asked for.
+
+        Args:
+            request: What is asked for.
+            change: Lets its arguments be changed, on the screen behind this one.
+        """
         super().__init__(f"Rehearsal: nothing is run{' on a TPU' if request.script else ''}")
         self._request = request
+        self._change = change
         self._rehearsal: Rehearsal | None = None
         self._without_compiler = False
         self._inbox: Inbox[Event | list[dict[str, str]] | None] = Inbox()
@@ -160,7 +169,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         elif not self._stopped:
             self._failed = True
             self._without_compiler = "setup rehearse" in str(error.hint)
-            self.say(plain(str(error)))
+            self.say(plain(line.of_problem(error, self._request)))
             self.refresh_bindings()
 
     def action_setup(self) -> None:
@@ -325,6 +334,11 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         if not self._answers.busy:
             self._start()
 
+    def action_change(self) -> None:
+        """Go back to what was typed, to change the arguments there."""
+        self.dismiss()
+        self._change()
+
     def stop_work(self) -> bool:
         """Stop the compiler."""
         if not self.can_stop:
@@ -353,6 +367,8 @@ Each line is a program and each column is a TPU. The words are the compiler's an
             return self._without_compiler
         if action == "again":
             return not self._answers.busy
+        if action == "change":
+            return bool(self._request.arguments) and not self._answers.busy
         if action == "lesson":
             return self._is_too_big
         if action == "view":
