@@ -226,7 +226,9 @@ def test_what_the_compiler_says_is_text(tmp_path: Path, stub: Path) -> None:
             await choose(pilot, "v5e-8")
             seen = await press(pilot, "r")
             assert "compiler's words" not in seen
+            assert "f why it failed" not in seen
             seen = await press(pilot, "down")
+            assert "f why it failed" in seen
             assert "no eig on [bold]this\\x1b[31m TPU" in seen
             seen = await press(pilot, "g", "enter")
             assert "UNIMPLEMENTED: no eig on [bold]this TPU" in seen

@@ -104,6 +104,7 @@ def test_arguments_that_are_wrong_are_changed_from_where_that_is_told(
             await until(pilot, lambda: "Press e to change" in on_screen(pilot.app))
             assert WRONG[typed] in on_screen(pilot.app)
             assert "Once it is mended" not in on_screen(pilot.app)
+            assert ("f why it failed" in on_screen(pilot.app)) == ("too_big" not in typed)
             await press(pilot, "e")
             line = pilot.app.screen.query_one("#search")
             assert f"mine.py:{typed}" == line.value
@@ -113,6 +114,34 @@ def test_arguments_that_are_wrong_are_changed_from_where_that_is_told(
             assert "[x] mine.py:adds f32[8] f32[8]" in seen
             await press(pilot, "r")
             await until(pilot, lambda: "1 of 1 compile" in on_screen(pilot.app))
+
+    run(journey)
+
+
+@pytest.mark.parametrize("kind", ["function", "script"])
+def test_what_the_error_of_ones_own_program_means_is_a_key_away(
+    tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """A mistake in the program is told as one, whether JAX met it or the script broke."""
+    lines = "import jax.numpy as jnp\n\n\ndef product(a, b):\n    return jnp.dot(a, b)\n"
+    call = "\n\nproduct(jnp.ones((8, 4)), jnp.ones((8, 4)))\n"
+    (tmp_path / "mine.py").write_text(lines + call * (kind == "script"))
+    monkeypatch.chdir(tmp_path)
+    typed = "mine.py" if kind == "script" else "mine.py:product f32[8,4] f32[8,4]"
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles") as pilot:
+            pilot.app.choose(replace(pilot.app.choices, python=sys.executable))
+            await choose(pilot, "v5e-8")
+            await mark(pilot, kind)
+            await press(pilot, "enter")
+            pilot.app.screen.query_one("#search").value = typed
+            await press(pilot, "enter", "r")
+            await until(pilot, lambda: "f why it failed" in on_screen(pilot.app))
+            await press(pilot, "f")
+            await until(pilot, lambda: "A product of matrices sums" in on_screen(pilot.app))
+            assert "Why it failed: " in on_screen(pilot.app)
+            assert "f why it failed" in await press(pilot, "escape")
 
     run(journey)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _SIGNAL = re.compile(rf"\b({'|'.join(one.name for one in signal.Signals)})\b")
 KEPT = 1 << 16
 """Bytes at the end of a log that are read to be shown."""
-BLOCK, ANSWER, CHECK, STEP = "block", "answer", "check", "step"
+BLOCK, ANSWER, CHECK, STEP, PROGRAM = "block", "answer", "check", "step", "program"
 PASTED, LOG = "text", "log"
 OWN = {PASTED: "The end of what you pasted", LOG: "The end of the log"}
 """What comes from a program of the learner's own, and what its last lines are called."""
@@ -42,7 +42,8 @@ class Failed:
     """One check, block, answer or step that failed, or a program of the learner's own."""
 
     kind: str
-    """What it is: a block, an answer to an exercise, a check, a step, a pasted text or a log."""
+    """What it is: a block, an answer to an exercise, a check, a step, a program that was rehearsed,
+    a pasted text or a log."""
     name: str
     log: str = ""
     """What it wrote, as far as that was kept."""
@@ -181,6 +182,18 @@ def step(name: str, ended: StepEnded) -> Failed:
     log = "\n".join(ended.tail)
     file = ended.log if ended.log.is_file() else None
     return Failed(STEP, name, log, file, tuple(ended.step.note.splitlines()), is_crash=True)
+
+
+def program(name: str, said: str, ended: str = "") -> Failed:
+    """Return what there is of a program that could not be compiled for a TPU.
+
+    Args:
+        name: What it is called.
+        said: What it wrote, or the compiler said of it.
+        ended: How it ended, where that does not stand in what it wrote.
+    """
+    told = (ended,) if ended and ended not in said else ()
+    return Failed(PROGRAM, name, said, ended=told, words=_words("jax", "tpu"))
 
 
 def _words(*names: Any) -> str:

@@ -10,6 +10,8 @@ from textual.content import Content
 from tpustarter.rehearsal import memory_bar, model_estimate, rehearsal_text, verdict
 from tpustarter.terminal import visible
 from tpustarter.tui import memory_picture
+from tpustarter.tui.failed import Failed
+from tpustarter.tui.failed import program as of_program
 from tpustarter.tui.lines import Hanging, Lines, prose, word
 from tpustarter.tui.plain import plain
 from tpustarter.tui.rehearsal_table import Answers, Program, label
@@ -105,6 +107,14 @@ def _explain_missing(answers: Answers, program: Program, tpu: str) -> str:
 def words(result: dict[str, Any] | None) -> str:
     """Return what the compiler itself said, if it said more than that it compiles."""
     return plain(str(result.get("detail") or result.get("reason") or "")) if result else ""
+
+
+def failed(answers: Answers, program: Program | None, tpu: str) -> Failed | None:
+    """Return what there is to explain of an answer; None where there is nothing."""
+    result = answers.result(program, tpu)
+    if program is None or result is None or result["status"] not in ("refused", "error"):
+        return None
+    return of_program(f"{label(program)} for {tpu}", words(result), str(result["reason"]))
 
 
 def comparison(answers: Answers, program: Program, tpu: str) -> Iterator[Piece]:

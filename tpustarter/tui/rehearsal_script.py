@@ -11,6 +11,7 @@ from tpustarter.rehearsal.own_code import Asked, Function, Printed, ScriptEnded,
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.rehearsal.script_text import STORM, STORM_LESSON
 from tpustarter.terminal import visible
+from tpustarter.tui.failed import Failed, program
 from tpustarter.tui.lines import Hanging, prose, word
 from tpustarter.tui.plain import Tail
 from tpustarter.tui.rehearsal_details import LABEL, Piece
@@ -25,6 +26,7 @@ class Script:
         self._functions: list[Function] = []
         self._tail = Tail()
         self._remarks: list[str] = []
+        self._error = ""
         self._has_ended = False
 
     def follow(self, event: Event) -> None:
@@ -36,12 +38,17 @@ class Script:
         elif isinstance(event, Warned):
             self._tail.add(f"warning: {event.program}: {event.text}\n")
         elif isinstance(event, ScriptEnded):
-            self._has_ended = True
+            self._has_ended, self._error = True, event.error or ""
 
     def finish(self, rehearsal: Rehearsal) -> None:
         """Keep what there is to say of it, now that it is known what was compiled."""
         if self._has_ended:
             self._remarks = [text for text, _ in script_text.remarks(rehearsal)]
+
+    @property
+    def failed(self) -> Failed | None:
+        """What there is to explain of it; None where it did not break."""
+        return program("your script", self._tail.text, self._error) if self._error else None
 
     def describe(self) -> Iterator[Piece]:
         """Yield what it gave to `jax.jit`, how it ended, and what it printed."""

@@ -16,7 +16,7 @@ from textual.widgets import Static
 from tpustarter.invocation import as_typed
 from tpustarter.problem import Problem
 from tpustarter.terminal import continued, cut, visible
-from tpustarter.tui.failed import ANSWER, BLOCK, OWN, Failed
+from tpustarter.tui.failed import ANSWER, BLOCK, OWN, PROGRAM, Failed
 from tpustarter.tui.lines import Hanging, Lines, Stack, prose
 from tpustarter.tui.messages import EXPLAIN, Arrived, Inbox, Looked, feed
 from tpustarter.tui.screens.page import Page
@@ -186,7 +186,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
     def _mistake(self, found: Explanation) -> MistakeFound | None:
         """Return what is wrong in the reader's own program; a check or a step is none."""
-        return found.mistake if self._failed.kind in (BLOCK, ANSWER, *OWN) else None
+        return found.mistake if self._failed.kind in (BLOCK, ANSWER, PROGRAM, *OWN) else None
 
     def _what_is_there(self, last_error: str) -> Iterator[Lines | Content]:
         failed = self._failed

@@ -16,7 +16,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tpustarter.problem import Problem
+from tpustarter.problem import ExitCode, Problem
 from tpustarter.rehearsal import rehearsal_text
 from tpustarter.rehearsal.compiler import Finished, Working
 from tpustarter.rehearsal.request import Request
@@ -24,6 +24,7 @@ from tpustarter.rehearsal.run import Began, Event, Rehearsal, Rehearsed, beside
 from tpustarter.terminal import visible
 from tpustarter.tui import rehearsal_details as details
 from tpustarter.tui import rehearsal_line as line
+from tpustarter.tui.failed import Failed, program
 from tpustarter.tui.lines import Stack, heading
 from tpustarter.tui.messages import REHEARSE, Arrived, Inbox, Looked, feed
 from tpustarter.tui.plain import plain
@@ -57,6 +58,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
   the whole screen, and a second Enter brings the table back.
 * **c** compares all TPUs for the marked program, and **g** shows the compiler's own words. **o**
   shows what your script printed, and what it passed to `jax.jit`.
+* **f** says why a program was refused or broke.
 * **e** goes back to the arguments of your function, to change them.
 * **l** opens the lesson on memory, where a program is too big.
 * **x** or **Esc** stops at once. **r** starts all of it again, and uses stored answers.
@@ -64,6 +66,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
     BESIDE = 150
     """A table with seven TPUs takes half of that."""
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
         Binding("c", "view('compare')", "compare", tooltip="tpustarter rehearse ID --json"),
         Binding("e", "change", "change arguments", tooltip="of your function"),
         Binding("g", "view('words')", "compiler's words", tooltip="tpustarter rehearse ID -v"),
@@ -91,7 +94,8 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         self._began = 0.0
         self._clock: Timer | None = None
         self._stopped = False
-        self._failed = False
+        self._problem: Problem | None = None
+        """Why nothing was compiled."""
         self._view = self._opening = ""
         self._total = 0
         """How much there was to do."""
@@ -121,7 +125,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         self._start()
 
     def _start(self) -> None:
-        self._began, self._stopped, self._failed, self._job = time.monotonic(), False, False, None
+        self._began, self._stopped, self._problem, self._job = time.monotonic(), False, None, None
         self._rehearsal, self._inbox, self._answers = None, Inbox(), self._new_answers()
         self._script = Script()
         self.query_one(Table).known = self._answers
@@ -167,7 +171,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         if not isinstance(error, Problem):
             super().show_error(error)
         elif not self._stopped:
-            self._failed = True
+            self._problem = error
             self._without_compiler = "setup rehearse" in str(error.hint)
             self.say(plain(line.of_problem(error, self._request)))
             self.refresh_bindings()
@@ -252,7 +256,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         counts = Counter(str(result["status"]) for result in self._answers.results)
         words = rehearsal_text.WORDS
         self.entitle("table", ", ".join(f"{n} {words[said]}" for said, n in counts.items()))
-        if not self._failed:
+        if not self._problem:
             self.say(self._headline())
         self._show_details()
 
@@ -308,6 +312,20 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         table = self.query_one(Table)
         answer = self._answers.result(table.program, table.tpu)
         return answer is not None and answer["status"] == "does-not-fit"
+
+    def action_explain(self) -> None:
+        """Say why the marked program failed, as far as that is known."""
+        if failed := self._what_failed():
+            self.tutor.go.to_explanation(failed)
+
+    def _what_failed(self) -> Failed | None:
+        """Return what there is to explain: the marked answer, else of the script, or of all."""
+        table = self.query_one(Table)
+        failed = details.failed(self._answers, table.program, table.tpu) or self._script.failed
+        problem = None if self._without_compiler else self._problem
+        if problem and problem.code == ExitCode.INCONCLUSIVE:
+            failed = failed or program("your program", problem.what)
+        return failed
 
     def action_view(self, view: str) -> None:
         """Show something else of the marked cell, and back."""
@@ -371,6 +389,8 @@ Each line is a program and each column is a TPU. The words are the compiler's an
             return bool(self._request.arguments) and not self._answers.busy
         if action == "lesson":
             return self._is_too_big
+        if action == "explain":
+            return self._what_failed() is not None
         if action == "view":
             if parameters == ("script",):
                 return bool(self._request.script)
