@@ -116,9 +116,10 @@ def read(folder: Path | None) -> Course:
         records = progress.read().lessons
     except Problem as problem:
         return replace(known, trouble=str(problem))
-    typed = {one: progress.LessonProgress() for one in drafts.kept() - records.keys()}
+    worked_on = {one: record for one, record in records.items() if record.blocks or record.quizzes}
+    typed = {one: records.get(one, progress.LessonProgress()) for one in sorted(drafts.kept())}
     begun: dict[str, tuple[int, int]] = {}
-    for lesson_id, record in {**records, **typed}.items():
+    for lesson_id, record in {**typed, **worked_on}.items():  # not where only an exercise was
         if not (record.done or record.is_read) and lesson_id in lessons:
             with contextlib.suppress(Problem):  # the lesson's own page says what is wrong with it
                 begun[lesson_id] = progress.things_done(lessons[lesson_id], record)
