@@ -119,6 +119,27 @@ def test_a_check_on_the_whole_screen_is_told_with_how_it_measures_its_lesson_and
     run(journey)
 
 
+def test_a_check_that_was_opened_while_it_ran_stays_in_sight(tmp_path: Path) -> None:
+    """The run goes on to others behind it, and folds its row; Esc leads back to the list."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, checks=("passes",)) as pilot:
+            folder = tmp_path / "checks" / "host"
+            slow = (folder / "passes.py").read_text().replace("run():", "run():\n    _wait()")
+            slow += "\n\ndef _wait():\n    import time\n\n    time.sleep(1)\n"
+            for name in (*MANY, "slow"):
+                (folder / f"{name}.py").write_text(slow)
+            await pilot.press("c")
+            await until(pilot, lambda: "RUN" in on_screen(pilot.app))
+            rows = pilot.app.screen.query_one(Rows)
+            opened = rows.chosen
+            seen = await press(pilot, "enter")  # and until the run has ended
+            assert f"{opened}: pass" in seen
+            assert "6 claims hold" in await press(pilot, "escape")
+
+    run(journey)
+
+
 def test_esc_leads_from_a_log_to_the_findings_and_then_back(tmp_path: Path) -> None:
     """One step at a time, from a log on the whole screen too."""
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.tutor import on_screen, press, run, settle, tutor
-from tests.tui.test_exercise import LESSON, lessons_with_exercise
+from tests.learning.test_exercises import SOLVED
+from tests.support.tutor import on_screen, press, run, settle, tutor, until
+from tests.tui.test_exercise import LESSON, learner_file, lessons_with_exercise
 from tpustarter.learning import progress
 from tpustarter.tui.app import Starter
 from tpustarter.tui.screens.exercise import ExercisePage
@@ -69,5 +70,30 @@ def test_the_task_is_read_before_it_is_opened(size: tuple[int, int], tmp_path: P
             assert isinstance(pilot.app.screen, Exercises)
             assert ("double must return twice its number." in seen) == (size[1] > 18)
             assert "Return the double" in on_screen(pilot.app)
+
+    run(journey)
+
+
+def test_from_the_list_a_right_answer_leads_on_in_it(tmp_path: Path) -> None:
+    """Enter opens the next one that is open, and Esc the list, with what is open next marked."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON, "other": LESSON}) as pilot:
+            lessons_with_exercise(tmp_path)
+            file = next((tmp_path / "lessons/start").glob("*-asks.md"))
+            file.write_text(file.read_text().replace("[double]", "[double, triple]"))
+            for kind in ("exercises", "solutions"):
+                folder = tmp_path / "lessons/start" / kind
+                text = (folder / "double.py").read_text().replace("the double", "the triple")
+                (folder / "triple.py").write_text(text)
+            await press(pilot, "e", "enter")
+            learner_file().write_text(SOLVED)
+            await press(pilot, "r")
+            await until(pilot, lambda: "The next exercise of the list" in on_screen(pilot.app))
+            assert "Back to the list of exercises" in on_screen(pilot.app)
+            assert "Return the triple" in (await press(pilot, "enter")).splitlines()[0]
+            seen = await press(pilot, "escape")
+            assert re.search(r"solved +Return the double", seen)
+            assert "start/triple" == pilot.app.screen.query_one(Rows).chosen
 
     run(journey)

@@ -120,6 +120,7 @@ def test_at_the_end_of_a_lesson_keys_reach_the_last_block(tmp_path: Path) -> Non
             assert "x = 1" not in await press(pilot, "enter", "end")
             assert "u undo edit" in _keys(pilot)
             assert "x = 1" in await press(pilot, "u")
+            assert "x = 1" in await press(pilot, "end", "u")  # the one used last, out of sight
             assert "x = 1" not in await press(pilot, "u")
 
     run(journey)

@@ -79,6 +79,8 @@ list, or beside it in a wide window.
         """The check whose log is shown; that of the next one is not."""
         self._marked_by_us: str | None = None
         """The check that was marked because it ran; moving away ends that."""
+        self._opened = ""
+        """The check that has the whole screen; its row may be folded meanwhile."""
 
     def on_mount(self) -> None:
         """Start at once: that is what the key that led here says."""
@@ -203,13 +205,13 @@ list, or beside it in a wide window.
     @on(Rows.OptionHighlighted)
     def highlighted(self) -> None:
         """Show what was found for the marked check; a log was that of another one."""
-        if self._log_of != self.query_one(Rows).chosen:
+        if self._log_of != self._chosen:
             self._log_of = None
         self._show_details()
         self.refresh_bindings()
 
     def _show_details(self) -> None:
-        result, chosen = self._marked_result(), self.query_one(Rows).chosen or ""
+        result, chosen = self._marked_result(), self._chosen
         self.entitle(
             "details", f"{result.id}: {WORDS[result.status].lower()}" if result else chosen
         )
@@ -240,8 +242,13 @@ list, or beside it in a wide window.
         self._about[name] = about
         self._show_details()
 
+    @property
+    def _chosen(self) -> str:
+        """The check that is looked at: the one that was opened, else the marked one."""
+        return self._opened or self.query_one(Rows).chosen or ""
+
     def _marked_result(self) -> Result | None:
-        return self._list.results.get(self.query_one(Rows).chosen or "")
+        return self._list.results.get(self._chosen)
 
     def action_details(self) -> None:
         """Show the findings; a row that stands for many is unfolded."""
@@ -249,9 +256,10 @@ list, or beside it in a wide window.
             self.action_list_all()
         else:
             super().action_details()
+            is_open = self.has_class("-details")
+            self._opened = self.query_one(Rows).chosen or "" if is_open else ""
             self._show_details()
-            check = self._list.checks.get(self.query_one(Rows).chosen or "")
-            if self.has_class("-details") and check:
+            if check := self._list.checks.get(self._opened):
                 self._look(check)
 
     def action_list_all(self) -> None:
@@ -271,8 +279,7 @@ list, or beside it in a wide window.
 
     def action_log(self) -> None:
         """Show what the check's process wrote, and back."""
-        chosen = self.query_one(Rows).chosen
-        self._log_of = None if self._log_of == chosen else chosen
+        self._log_of = None if self._log_of == self._chosen else self._chosen
         self._show_details()
         self.refresh_bindings()
 
@@ -287,7 +294,7 @@ list, or beside it in a wide window.
     @property
     def _shows_log(self) -> bool:
         """Whether the log of the marked check stands in the place of what it found."""
-        return self._log_of is not None and self._log_of == self.query_one(Rows).chosen
+        return self._log_of is not None and self._log_of == self._chosen
 
     def action_explain(self) -> None:
         """Say why the marked check failed, as far as that is known."""
@@ -325,8 +332,7 @@ list, or beside it in a wide window.
         return not self._is_busy and any("tpustarter setup" in str(hint) for hint in hints)
 
     def _lesson(self) -> str:
-        chosen = self.query_one(Rows).chosen or ""
-        check = self._list.checks.get(chosen)
+        check = self._list.checks.get(self._chosen)
         return check.lesson if check else ""
 
     def action_again(self) -> None:
@@ -336,7 +342,7 @@ list, or beside it in a wide window.
 
     def _again(self) -> tuple[str, ...]:
         """Return what can be run again; empty while something runs."""
-        chosen = self.query_one(Rows).chosen or ""
+        chosen = self._chosen
         stopped = self._list.folds().get(STOPPED, ()) if chosen == STOPPED else ()
         ids = [chosen] if chosen in self._list.checks else [one.id for one in stopped]
         return () if self._is_busy else tuple(ids)

@@ -29,6 +29,7 @@ from tpustarter.tui.outline import BESIDE
 from tpustarter.tui.plain import plain
 from tpustarter.tui.printed import Printout
 from tpustarter.tui.screens import exercise_keys
+from tpustarter.tui.screens.exercises import Exercises
 from tpustarter.tui.screens.page import Page, Question
 
 WAIT_S = 0.2
@@ -92,8 +93,18 @@ class ExercisePage(Page):
         done, read = progress.done(), progress.read_only()
         mark = progress.mark(lesson, records.get(lesson.id))
         self._achieved = solved.words(lessons_on(path, lessons), records)
-        self._back = f"the lesson {lesson.title}{f', {mark}' if mark else ''}"
-        self.post_message(Looked(lesson_end.after_exercise(exercise, path, lessons, done, read)))
+        below = self._below
+        self._back = below.CALLED or f"the lesson {lesson.title}{f', {mark}' if mark else ''}"
+        way = lesson_end.after_exercise(exercise, path, lessons, done, read)
+        if isinstance(below, Exercises) and (other := below.after(exercise.id)):
+            way = Way(f"The next exercise of the list: {other.title}", exercise=other.id)
+        self.post_message(Looked(way))
+
+    @property
+    def _below(self) -> Page:
+        """The screen that it was opened from, to which Esc leads."""
+        stack = self.tutor.screen_stack
+        return cast("Page", stack[stack.index(self) - 1])
 
     def on_looked(self, message: Looked) -> None:
         """Show the task, or why there is none; after a right answer, where it leads."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -55,6 +55,7 @@ class _Found:
 class Exercises(Split):
     """The list of exercises, those of the path first."""
 
+    CALLED = "the list of exercises"
     HELP = """
 These are the exercises of all lessons, those of your path first. Enter opens the marked one, and
 the first that is open is marked when you arrive.
@@ -96,11 +97,10 @@ the first that is open is marked when you arrive.
     def on_looked(self, message: Looked) -> None:
         """Show what there is, and why something is not."""
         found = cast("_Found", message.what)
+        rows, before = self.query_one(DetailRows), self._listed
         self._listed = {one.exercise.id: one for one in found.listed}
-        rows = self.query_one(DetailRows)
         rows.leading = self._listed.keys()
-        is_first = rows.chosen is None
-        rows.show([*self._rows()], highlight=found.next if is_first else None)
+        rows.show([*self._rows()], highlight=self._to_mark(rows.chosen, before, found))
         on_path = [one for one in found.listed if one.is_on_path] or found.listed
         count = sum(one.state == "pass" for one in on_path)
         whose = " of your path" if len(on_path) < len(found.listed) else ""
@@ -108,6 +108,24 @@ the first that is open is marked when you arrive.
         self.say(found.trouble)
         self._show_details()
         self.take_keys()
+
+    def _to_mark(
+        self, marked: str | None, before: Mapping[str, _Listed], found: _Found
+    ) -> str | None:
+        """Return what is to be marked: at first the next one, and so once the marked is solved."""
+        if marked is None or marked not in self._listed:
+            return found.next
+        was_open = marked in before and before[marked].state != "pass"
+        if was_open and self._listed[marked].state == "pass" and (other := self.after(marked)):
+            return other.id
+        return marked
+
+    def after(self, name: str) -> Exercise | None:
+        """Return the exercise that is open next, below one that was solved, else above it."""
+        left = [one for one in self._listed if one == name or self._listed[one].state != "pass"]
+        place = left.index(name) if name in left else 0
+        others = left[place + 1 :] + left[:place]
+        return self._listed[others[0]].exercise if others else None
 
     def _rows(self) -> Iterator[Row]:
         lesson, was_on_path = "", False

@@ -43,6 +43,7 @@ SETTLE_S = 0.05
 class Home(Page):
     """The first screen."""
 
+    CALLED = "the first screen"
     HELP = """
 The line that is marked when you arrive is your next step, and Enter takes it.
 

@@ -75,6 +75,7 @@ class SearchLine(Input):
 class Lessons(Page):
     """The list of lessons."""
 
+    CALLED = "the list of lessons"
     HELP = """
 This is the list of all lessons, first those of your path by its stages, then the others. Enter
 opens the marked one.

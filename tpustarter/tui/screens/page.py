@@ -54,6 +54,8 @@ class Page(Screen[None]):
     HELP: ClassVar[str | None] = ""
     """Markdown: what one can do here."""
     AUTO_FOCUS = ""
+    CALLED: ClassVar[str] = ""
+    """What leads back to it, in words: `the list of lessons`."""
     LOST_WITH_PROCESS: ClassVar[str] = ""
     """What is lost here with the process; the key that ends it, which may be a stray letter, asks
     where there is something."""

@@ -272,9 +272,9 @@ class Reader(LessonScreen):
             self.refresh_bindings()
 
     def action_reset(self) -> None:
-        """Bring back the marked block's code; where none is marked, go to one that was edited."""
+        """Bring back the code of the block in sight; with none there go to one that was edited."""
         view = self._page.marked
-        if view is None:
+        if view is None or not self._page.is_in_sight(view):
             self._go_to(next(view for view in self._page.views if view.code.is_edited))
         else:
             view.reset()
