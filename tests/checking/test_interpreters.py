@@ -55,6 +55,26 @@ def test_an_environment_for_one_framework_is_for_that_alone(tmp_path: Path) -> N
     assert jax == choose(tmp_path).path.parents[1]
 
 
+def test_the_python_that_was_chosen_compiles_where_it_can(tmp_path: Path) -> None:
+    """One made for that comes first; one without the TPU compiler is none."""
+    chosen, other = tmp_path / "chosen", tmp_path / "here" / ".venv"
+    make_python(chosen, jax="0.12.0.1", libtpu="0.0.50.1")
+    make_python(other, jax="0.12.0.1", libtpu="0.0.50.1")
+
+    def compilers() -> list[Path]:
+        found = interpreters.with_libtpu({"PATH": ""}, tmp_path / "here")
+        return [one.path.parents[1] for one in found][:2]
+
+    assert other == compilers()[0]
+    state.save("settings", {"python": str(chosen / "bin" / "python")})
+    assert [chosen, other] == compilers()
+    make_python(tmp_path / "made", jax="0.12.0.1", libtpu="0.0.50.1")
+    environments.remember(tmp_path / "made", environments.COMPILES)
+    assert [tmp_path / "made", chosen] == compilers()
+    state.save("settings", {"python": sys.executable})
+    assert chosen not in compilers()
+
+
 def test_the_active_environment_tpustarter_runs_in_is_not_the_users(tmp_path: Path) -> None:
     """`uv run` sets VIRTUAL_ENV to our own environment: that says nothing about the user's."""
     make_python(tmp_path / ".venv")

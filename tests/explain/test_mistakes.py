@@ -35,6 +35,10 @@ PROGRAMS = {
     f"{JAX}jnp.einsum('ij,jk->ik', jnp.ones((2, 3)), jnp.ones((4, 4)))": "A letter of",
     f"{JAX}jnp.stack([jnp.ones(3), jnp.ones(4)])": "can be joined",
     f"{JAX}jax.vmap(lambda x, y: x)(jnp.ones(3), jnp.ones(4))": "the same length in all of them",
+    f"{JAX}jnp.ones(3)['loss']": "something that it does not take",
+    f"{JAX}jnp.sin('abc')": "something that it does not take",
+    f"{JAX}jax.jit(lambda training: 1, static_argnames='traning')(True)": "does not take",
+    "'1' + 1": "does something with a value",
 }
 """Programs that are wrong, and a part of what is said of each."""
 

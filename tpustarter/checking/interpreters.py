@@ -101,14 +101,15 @@ def _saved() -> Interpreter | None:
 
 
 def with_libtpu(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
-    """Yield the Pythons that have JAX and the TPU compiler, the one made for it first."""
+    """Yield the Pythons that have JAX and the TPU compiler: made for it, chosen, then others."""
     proved = environments.proved(environments.COMPILES)
     first = (
         [Interpreter(proved / "bin/python", "made by `tpustarter setup rehearse`")]
         if proved
         else []
     )
-    for candidate in (*first, *_candidates(env, folder)):
+    saved = [one] if (one := _saved()) else []
+    for candidate in (*first, *saved, *_candidates(env, folder)):
         prefix = candidate.path.parent.parent
         names = [name.split(" ", 1)[0] for name in installed(prefix, env)]
         if "jax" in names and any(prefix.glob("lib/python3*/site-packages/libtpu-*.dist-info")):

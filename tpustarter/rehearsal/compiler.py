@@ -316,6 +316,7 @@ def missing(what: str) -> Problem:
     return Problem(
         f"{what} (the packages `jax` and `libtpu`)",
         hint="`tpustarter setup rehearse` makes an environment with both. It downloads 400 MB, and "
-        "takes 1.2 GB on the disk",
+        "takes 1.2 GB on the disk. For one that you have, add `--compiler PATH`, or choose it in "
+        "the settings of the tutor",
         code=ExitCode.INCONCLUSIVE,
     )
