@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from textual.app import App
 from textual.binding import ActiveBinding
@@ -17,6 +17,9 @@ from textual.widgets import Static
 
 from tpustarter.tui.lines import KeyLine
 from tpustarter.tui.widgets import get_app
+
+if TYPE_CHECKING:
+    from tpustarter.tui.tutor import Tutor
 
 FEW = 5
 """Keys that are shown on less than a wide screen; `?` lists all."""
@@ -59,10 +62,13 @@ class Keys(Static):
         if keys != self._displayed:
             self._displayed = keys
             ranked = sorted(range(len(valid)), key=lambda number: _weight(valid, number))
-            # The key that ends a process takes nobody's place where there is room for both. From
-            # the first screen a search and the palette lead to all there is.
-            few = FEW + any(_action(active) == "release" for active in valid)
-            few += not _has_way_back(valid)
+            few = FEW + (not _has_way_back(valid))  # a search and the palette lead to all there is
+            ends = [n for n, active in enumerate(valid) if _action(active) == "release"]
+            if ends:  # the process: where it holds no accelerator, that key gives way first
+                if not cast("Tutor", get_app(self)).live.owns_accelerator:
+                    others = [number for number in ranked if number not in ends]
+                    ranked = [*others[:few], *ends, *others[few:]]
+                few += 1
             self._line = partial(KeyLine, [key.painted for key in keys], ranked, few)
             self.update(self._line(status=self._status))
 
