@@ -354,7 +354,7 @@ def test_every_screen_of_it_fits(
             look("question")
             await press(pilot, "n")
             look("plan after a run")
-            assert home_file(here, ".mine").exists()
+            await until(pilot, home_file(here, ".mine").exists)
             await press(pilot, "question_mark")
             look("help")
 

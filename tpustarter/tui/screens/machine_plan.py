@@ -214,6 +214,7 @@ you do in another place, such as your own computer.
     def _take_values(self, told: dict[str, str]) -> None:
         self.tutor.setup_values[self._profile] = told
         self._list.ended = {}
+        self.is_ready = False  # a `y` is about the plan with these values
         self._plan()
 
     def action_check(self) -> None:

@@ -109,6 +109,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
     def on_looked(self, message: Looked) -> None:
         """Show the plan."""
         self._take(message.what)
+        self.take_keys()
         self.refresh_bindings()
 
     def _take(self, what: Any) -> None:
