@@ -98,6 +98,7 @@ def test_a_lesson_is_painted_where_it_was_left_and_nowhere_else_before(tmp_path:
                 lambda text, begins=begins: "Prologue" in text if begins else "Line 5" in text
             )
             assert begins == (b"Prologue" in tty.written)
+            assert b"start/long" not in tty.written  # it has a title
             tty.press("\x1b[F")
             tty.until(lambda text: "Line 59." in text)
             tty.press("\x1b")

@@ -122,6 +122,8 @@ class Tutor(SequentialKeys, inherit_bindings=False):
         self.live = Live(lambda holder: self.post_message(messages.Holding(holder)))
         self.edits: dict[tuple[str, str], Draft | None] = {}
         """What was typed since the start, by lesson and block; null for the lesson's code."""
+        self.titles: dict[str, str] = {}
+        """What lessons are called, by id, as far as they were read."""
         self.setup_values: dict[str, dict[str, str]] = {}
         """What was typed for the steps of a set-up, by profile."""
         self.tpu_draft: TpuDraft | None = None

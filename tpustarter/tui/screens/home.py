@@ -161,6 +161,8 @@ names the keys that you need most there, and `?` lists all of them.
         previous = (self._facts, self._course)
         if isinstance(message.what, Course):
             self._course = message.what
+            lessons = message.what.lessons
+            self.tutor.titles = {name: one.title for name, one in lessons.items()}
         else:
             self._facts = message.what
             self.tutor.show_place(message.what.place, on_tpu=message.what.on_tpu)

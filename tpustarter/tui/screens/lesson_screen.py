@@ -53,6 +53,7 @@ class LessonScreen(Page):
 
     def on_mount(self) -> None:
         """Read the lesson in the background, and say so: a long one takes a second."""
+        self.rename(visible(self.tutor.titles.get(self.lesson, self.lesson)))
         self.set_focus(self._page)
         self._read()
 
