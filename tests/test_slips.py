@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tpustarter.slips import nearest
+from tpustarter.short_ids import nearest
 
 COMMANDS = (
     "check",

@@ -18,7 +18,7 @@ other, also not inside a function or for a type (`python tests/structure.py` sho
     running/    supervised processes: start, listen, end; the device's lease; the probe's archive
     ground      what all of these stand on, one module each at the root:
                 bug, cache, content, invocation, locations, problem, redact, rows, short_ids,
-                slips, state, terminal, version
+                state, terminal, version
     probe/      what runs inside the Python under test; standard library only
     machine/    facts about this machine and about TPUs; standard library only
 

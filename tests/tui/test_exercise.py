@@ -35,6 +35,16 @@ def lessons_with_exercise(folder: Path, text: str = SHIPPED) -> None:
         file.write_text(program)
 
 
+def add_another(folder: Path) -> None:
+    """Add a second exercise, of the same kind, to that lesson."""
+    file = next((folder / "lessons/start").glob("*-asks.md"))
+    file.write_text(file.read_text().replace("[double]", "[double, triple]"))
+    for kind in ("exercises", "solutions"):
+        place = folder / "lessons/start" / kind
+        text = (place / "double.py").read_text().replace("the double", "the triple")
+        (place / "triple.py").write_text(text)
+
+
 def learner_file() -> Path:
     """Return where the learner's copy is."""
     return locations.state() / "exercises" / "start" / "double.py"
@@ -297,12 +307,7 @@ def test_p_opens_the_exercise_that_is_asked_for_in_sight(tmp_path: Path) -> None
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON + link}, size=(80, 40)) as pilot:
             lessons_with_exercise(tmp_path)
-            file = next((tmp_path / "lessons/start").glob("*-asks.md"))
-            file.write_text(file.read_text().replace("[double]", "[double, triple]"))
-            for kind in ("exercises", "solutions"):
-                folder = tmp_path / "lessons/start" / kind
-                text = (folder / "double.py").read_text().replace("the double", "the triple")
-                (folder / "triple.py").write_text(text)
+            add_another(tmp_path)
             seen = await press(pilot, "enter", "end")
             assert "Exercise: Return the triple" in seen
             assert "Return the triple" in (await press(pilot, "p")).splitlines()[0]

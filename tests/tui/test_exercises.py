@@ -9,7 +9,7 @@ import pytest
 
 from tests.learning.test_exercises import SOLVED
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
-from tests.tui.test_exercise import LESSON, learner_file, lessons_with_exercise
+from tests.tui.test_exercise import LESSON, add_another, learner_file, lessons_with_exercise
 from tpustarter.learning import progress
 from tpustarter.tui.app import Starter
 from tpustarter.tui.screens.exercise import ExercisePage
@@ -80,12 +80,7 @@ def test_from_the_list_a_right_answer_leads_on_in_it(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON, "other": LESSON}) as pilot:
             lessons_with_exercise(tmp_path)
-            file = next((tmp_path / "lessons/start").glob("*-asks.md"))
-            file.write_text(file.read_text().replace("[double]", "[double, triple]"))
-            for kind in ("exercises", "solutions"):
-                folder = tmp_path / "lessons/start" / kind
-                text = (folder / "double.py").read_text().replace("the double", "the triple")
-                (folder / "triple.py").write_text(text)
+            add_another(tmp_path)
             await press(pilot, "e", "enter")
             learner_file().write_text(SOLVED)
             await press(pilot, "r")

@@ -104,7 +104,7 @@ class _Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command; raises Problem for one that is not there."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            from tpustarter.slips import nearest
+            from tpustarter.short_ids import nearest
 
             matches = nearest(args[0], self.list_commands(ctx))
             hint = (

@@ -8,7 +8,7 @@ import click
 
 from tpustarter.cli.endings import json_even_if_it_breaks
 from tpustarter.problem import ExitCode, Problem, schema_of
-from tpustarter.slips import nearest
+from tpustarter.short_ids import nearest
 
 VERBS: dict[str, str] = {
     "zones": "tpu_offers",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.events import Paste
 from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Input
@@ -25,9 +24,9 @@ from tpustarter.tui.lines import Hanging, Stack
 from tpustarter.tui.messages import LOOK, SEARCH, Looked
 from tpustarter.tui.screens.older_claim import OlderClaim
 from tpustarter.tui.screens.page import Page
+from tpustarter.tui.screens.search_line import SearchLine
 from tpustarter.tui.screens.words import Entry
-from tpustarter.tui.tutor import Tutor
-from tpustarter.tui.widgets import Aside, Row, Rows, get_app
+from tpustarter.tui.widgets import Aside, Row, Rows
 
 if TYPE_CHECKING:
     from tpustarter.learning.search import Hit, Spot
@@ -40,36 +39,6 @@ HEAD, FOR_SENTENCE = 12, 10
 """Lines that a search needs besides the lessons it found, and for another sentence of each."""
 STATES = {"all": (True, False), "open": (False,), "done": (True,)}
 """Which lessons are shown: whether those that are done, and those that are not."""
-
-
-class SearchLine(Input):
-    """Where one types what is looked for."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "open the first", key_display="Enter"),
-        Binding("enter", "submit_meant", "search for it", key_display="Enter"),
-        Binding(
-            "down", "screen.to_list", "to the list", key_display="Down", tooltip="choose among them"
-        ),
-    ]
-
-    is_meant = False
-    """Whether Enter takes the word that may have been meant, as nothing was found."""
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Say of Enter what it does now."""
-        if action in ("submit", "submit_meant"):
-            return self.is_meant == (action == "submit_meant")
-        return super().check_action(action, parameters)
-
-    action_submit_meant = Input.action_submit
-
-    def _on_paste(self, event: Paste) -> None:
-        """Take a line; an error of many lines is explained, for a search takes only words."""
-        if "\n" in event.text.strip():
-            event.stop()
-            event.prevent_default()
-            cast("Tutor", get_app(self)).go.to_explanation(of_text(event.text))
 
 
 class Lessons(Page):
