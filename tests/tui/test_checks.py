@@ -131,10 +131,11 @@ def test_a_check_that_was_opened_while_it_ran_stays_in_sight(tmp_path: Path) -> 
                 (folder / f"{name}.py").write_text(slow)
             await pilot.press("c")
             await until(pilot, lambda: "RUN" in on_screen(pilot.app))
-            rows = pilot.app.screen.query_one(Rows)
-            opened = rows.chosen
-            seen = await press(pilot, "enter")  # and until the run has ended
-            assert f"{opened}: pass" in seen
+            await pilot.press("enter")  # on the marked row, and the mark goes on with the run
+            await until(pilot, lambda: "Its code, " in on_screen(pilot.app))
+            (opened,) = re.findall(r"─ (host\.\w+)", on_screen(pilot.app))
+            await settle(pilot)  # until the run has ended
+            assert f"─ {opened}: pass ─" in on_screen(pilot.app)
             assert "6 claims hold" in await press(pilot, "escape")
 
     run(journey)
