@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 from textual import events
+from textual.binding import ActiveBinding
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
@@ -17,6 +19,7 @@ from tests.support.tutor import (
     HANGS,
     HELLO,
     JAX_HANGS,
+    named_keys,
     on_screen,
     press,
     run,
@@ -25,7 +28,7 @@ from tests.support.tutor import (
     until,
     write_checks,
 )
-from tpustarter.tui.key_line import valid_keys
+from tpustarter.tui.key_line import Keys, valid_keys
 from tpustarter.tui.screens.checks import Checks
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.page import Sheet
@@ -370,5 +373,30 @@ def test_no_terminal_is_too_small_to_stay_alive(tmp_path: Path, size: tuple[int,
             await pilot.resize_terminal(80, 24)
             await settle(pilot)
             assert "> Hello" in on_screen(pilot.app)
+
+    run(journey)
+
+
+def test_the_key_line_asks_a_screen_once_what_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lesson looks through its page to answer: asked for each key, the line lags behind it."""
+    asked = 0
+
+    def counted(screen: Screen[None]) -> dict[str, ActiveBinding]:
+        nonlocal asked
+        asked += 1
+        return active_bindings.__get__(screen)
+
+    active_bindings = Screen.__dict__["active_bindings"]
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter")
+            monkeypatch.setattr(Screen, "active_bindings", property(counted))
+            shown = named_keys(pilot.app)
+            pilot.app.screen.query_one(Keys)._show(pilot.app.screen)
+            assert asked == 1
+            assert shown == named_keys(pilot.app)
 
     run(journey)

@@ -56,8 +56,9 @@ class Keys(Static):
     def _show(self, screen: Screen[Any]) -> None:
         if not self.is_attached or screen is not self.screen:
             return
-        valid = valid_keys(screen)
-        keys = [_Key(_shown(screen, active), active.binding.description, active.binding.key)
+        bindings = screen.active_bindings  # once: it asks the screen about each of its actions
+        valid, back = valid_keys(screen, bindings), bindings.get("escape")
+        keys = [_Key(_shown(screen, active, back), active.binding.description, active.binding.key)
                 for active in valid]  # fmt: skip
         if keys != self._displayed:
             self._displayed = keys
@@ -85,10 +86,9 @@ class Keys(Static):
                 self.update(self._line(status=text), layout=False)
 
 
-def _shown(screen: Screen[Any], active: ActiveBinding) -> str:
+def _shown(screen: Screen[Any], active: ActiveBinding, way_back: ActiveBinding | None) -> str:
     """Return what a key is called; with Esc before it, where Esc does the same."""
     shown, binding = get_app(screen).get_key_display(active.binding), active.binding
-    way_back = screen.active_bindings.get("escape")
     is_same = way_back and way_back.enabled and way_back.binding.action == binding.action
     return f"Esc, {shown}" if is_same and binding.key != "escape" else shown
 
@@ -119,16 +119,19 @@ def _action(active: ActiveBinding) -> str:
     return active.binding.action.rpartition(".")[2]
 
 
-def valid_keys(screen: Screen[Any], *, rare: bool = False) -> list[ActiveBinding]:
+def valid_keys(
+    screen: Screen[Any], bindings: dict[str, ActiveBinding] | None = None, *, rare: bool = False
+) -> list[ActiveBinding]:
     """Return the bindings to show: those that would act now, once per action.
 
     Args:
         screen: The one in front.
+        bindings: Its active bindings, where they were asked for already.
         rare: With those that the key line has no room for: what help and the palette show.
     """
     focused = screen.focused
     by_action: dict[str, ActiveBinding] = {}
-    for active in screen.active_bindings.values():
+    for active in (bindings or screen.active_bindings).values():
         binding = active.binding
         is_shown = binding.show or (rare and binding.tooltip)
         if not (is_shown and active.enabled and binding.description):
