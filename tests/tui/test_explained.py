@@ -116,6 +116,29 @@ def test_a_mistake_in_a_block_is_no_matter_of_a_tpu(tmp_path: Path) -> None:
     run(journey)
 
 
+@pytest.mark.parametrize(
+    ("says", "expected"),
+    [("Glue is dry now", "The lesson “Hello” names this error."), ("no more glue", "with u and")],
+)
+def test_an_error_of_a_block_sends_nobody_to_file_a_bug(
+    tmp_path: Path, says: str, expected: str
+) -> None:
+    """What the lesson says of it, or where to look first, and no word of slices."""
+    broken = HELLO.replace('name = "you"', f"raise RuntimeError({says!r})")
+    broken += "\n## If it fails\n\n* **`Glue is dry now`.** Stir it.\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(100, 40), lessons={"hello": broken}) as pilot:
+            await press(pilot, "enter", "r", "f")
+            seen = whole(pilot)
+            assert expected in seen
+            assert ("Stir it." in seen) == ("Glue" in says)
+            assert "tpustarter report" not in seen
+            assert "slice" not in seen
+
+    run(journey)
+
+
 def test_while_one_types_another_key_leads_there_and_back(tmp_path: Path) -> None:
     """An f would be a letter; the editor is open as it was left."""
     broken = HELLO.replace('name = "you"', "x = (1, 2")

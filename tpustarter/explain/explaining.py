@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tpustarter.checking import interpreters
-from tpustarter.explain import ending, known, looking, mistakes, ranking
+from tpustarter.explain import ending, known, looking, mistakes, ranking, taught
 from tpustarter.explain.explanation import Explanation, last_error
 from tpustarter.explain.scanning import Scan
 from tpustarter.problem import Problem
@@ -25,7 +25,12 @@ class End:
 
 
 def from_log(
-    scan: Scan, env: Mapping[str, str] | None = None, end: End | None = None
+    scan: Scan,
+    env: Mapping[str, str] | None = None,
+    end: End | None = None,
+    *,
+    lessons: Path | None = None,
+    lesson: str = "",
 ) -> Explanation:
     """Return the explanation of what a log shows; nothing is looked at.
 
@@ -33,6 +38,8 @@ def from_log(
         scan: What was found in the log.
         env: The environment in which the user's Python is looked for; null for this one.
         end: How the command ended, where that is known.
+        lessons: The folder of the lessons, which name errors, too; None for the program's own.
+        lesson: The lesson in which it happened, if any.
     """
     failures = known.read()
     matches = ranking.rank(scan, failures)
@@ -40,7 +47,8 @@ def from_log(
         matches = ending.with_exit_code(matches, scan, failures, end.code)
         matches = ending.with_kills(matches, scan, failures, end.kills)
     error = last_error(scan.last)
-    mistake = None if matches else mistakes.find(error, scan.last)
+    named = () if matches else taught.read(lessons, lesson)
+    mistake = None if matches else mistakes.find(error, scan.last, named)
     return Explanation(tuple(matches), scan.lines, error, _python(env), mistake)
 
 

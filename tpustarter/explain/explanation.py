@@ -208,17 +208,22 @@ def _nothing(one: Explanation) -> Iterator[Part]:
 
 def of_mistake(found: Found) -> Iterator[Part]:
     """Yield what is wrong in the program, where, and what to do."""
-    yield Part("This looks like a mistake in the program, and not like a failure of a TPU.")
+    if title := found.mistake.title:
+        yield Part(f"The lesson “{title}” names this error.")
+    else:
+        yield Part("This looks like a mistake in the program, and not like a failure of a TPU.")
     yield Part(visible(cut(found.error, 300)), "error")
     if found.place:
         yield Part(visible(cut(": ".join(filter(None, (found.place, found.code))), 300)), "where")
     yield Part()
     yield Part(found.mistake.means)
     yield Part()
-    yield Part(found.mistake.fix, "do")
+    if found.mistake.fix:
+        yield Part(found.mistake.fix, "do")
     if found.mistake.read:
         yield Part(f"tpustarter learn {found.mistake.read}", "read", is_literal=True)
-    yield Part(found.mistake.source, "source", is_literal=True)
+    if found.mistake.source:
+        yield Part(found.mistake.source, "source", is_literal=True)
 
 
 def advice() -> Iterator[Part]:
@@ -253,9 +258,9 @@ def _mistake_fields(found: Found) -> dict[str, Any]:
         "error": found.error,
         "place": found.place or None,
         "cause": mistake.means,
-        "fix": mistake.fix,
+        "fix": mistake.fix or None,
         "lesson": mistake.read or None,
-        "source": mistake.source,
+        "source": mistake.source or None,
     }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -34,13 +34,18 @@ class Mistake:
 
     error: re.Pattern[str]
     """Found in the last line of the traceback."""
-    anywhere: bool
-    """Whether it is the program's mistake also where a line of a package has raised it."""
     means: str
-    fix: str
-    read: str
+    fix: str = ""
+    """Empty where `means` says it, too."""
+    read: str = ""
     """The lesson that teaches it, `track/id`; empty where there is none."""
-    source: str
+    source: str = ""
+    anywhere: bool = False
+    """Whether it is the program's mistake also where a line of a package has raised it."""
+    title: str = ""
+    """Of the lesson whose own words these are; empty for a row of `mistakes.yml`."""
+    general: bool = False
+    """Whether more is known of an error that has a row of its own in a lesson."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +80,12 @@ def _made(fields: Mapping[str, Any]) -> Mistake:
         raise ValueError(f"its `error` is no pattern: {problem}") from problem
     anywhere = rows.truth(fields, "anywhere", default=False)
     means, fix, source = (rows.text(fields, key) for key in ("means", "fix", "source"))
-    return Mistake(error, anywhere, means, fix, rows.text(fields, "read", ""), source)
+    general = rows.truth(fields, "general", default=False)
+    read = rows.text(fields, "read", "")
+    return Mistake(error, means, fix, read, source, anywhere, general=general)
 
 
-def find(last_error: str, end_of_log: str) -> Found | None:
+def find(last_error: str, end_of_log: str, taught: Iterable[Mistake] = ()) -> Found | None:
     """Return the mistake that ended a program; None where its last error is none of them.
 
     A package that breaks in a line of its own, by another version of what it uses or without a
@@ -87,8 +94,11 @@ def find(last_error: str, end_of_log: str) -> Found | None:
     Args:
         last_error: The last line of the log that looks like an error.
         end_of_log: Where its traceback stands.
+        taught: What lessons say of errors; asked before the rows that hold for many.
     """
-    mistake = next((one for one in read() if one.error.search(last_error)), None)
+    general = [one for one in read() if one.general]
+    rows = [*(one for one in read() if not one.general), *taught, *general]
+    mistake = next((one for one in rows if one.error.search(last_error)), None)
     if mistake is None:
         return None
     traceback = end_of_log.rpartition("Traceback (most recent call last)")[2]

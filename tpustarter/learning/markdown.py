@@ -121,6 +121,11 @@ def plain(line: str) -> str:
     return re.sub(r"\s*(?<!\\)\|\s*", "  ", words).strip() if line.endswith("|") else words
 
 
+def without_links(text: str) -> str:
+    """Return a text of Markdown with the words of each link in quotation marks."""
+    return _LINK.sub(r"“\1”", text)
+
+
 def _opened(line: str) -> str:
     """Return a line without the tags in it, and without the mark that it begins with."""
     return _OPENING.sub("", _TAG.sub("", line).strip())

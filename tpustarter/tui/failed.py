@@ -54,7 +54,7 @@ class Failed:
     advice: tuple[str, ...] = ()
     """What it says itself is to be done: the hints of a check's findings."""
     lesson: str = ""
-    """The lesson that explains it; empty where none is named."""
+    """The lesson that explains it, or in which it happened; empty where none is named."""
     is_crash: bool = False
     """Whether it says of a process how that ended."""
     words: str = ""
@@ -168,8 +168,9 @@ def block(
     told = () if is_said else (ended,)
     is_crash = result.reason == "crashed"
     return Failed(
-        BLOCK, f"block {number}", result.output, ended=told, is_crash=is_crash, words=words
-    )
+        BLOCK, f"block {number}", result.output, ended=told, is_crash=is_crash, words=words,
+        lesson=lesson.id,
+    )  # fmt: skip
 
 
 def answer(result: BlockResult, lesson: Lesson, session: LessonSession | None) -> Failed:

@@ -31,6 +31,18 @@ LABEL = 8
 """Columns of what stands before a text."""
 BESIDE = 150
 """Columns from which what the failure wrote stands beside what is known of it."""
+OF_LESSONS = {
+    BLOCK: (
+        "A block of a lesson runs as it comes. If you changed it, look first at the line of yours "
+        "that the output names, or take the change back with `u` and run the block again."
+    ),
+    ANSWER: (
+        "Look first at the line of yours that the output names. `h` in the exercise gives a hint, "
+        "and `s` shows a solution."
+    ),
+}
+"""What helps with what a learner wrote, before anybody looks for a fault of the machine."""
+OTHERWISE = "If it fails unchanged, `tpustarter check` tells whether this machine is sound."
 SURE = {"confirmed": "bold $fail", "likely": "bold $warn", "possible": "$code"}
 
 
@@ -103,7 +115,9 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         except OSError as error:
             raise Problem(f"its log cannot be read: {error.strerror or error}") from error
         end = explaining.End(self._failed.code)
-        found = explaining.from_log(scan, app.machine.env, end)
+        found = explaining.from_log(
+            scan, app.machine.env, end, lessons=app.lessons, lesson=self._failed.lesson
+        )
         if not explaining.can_look(found):
             yield found, ""
         elif self._why_no_look:
@@ -176,7 +190,10 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             yield Content.styled("No known failure of a TPU matches.", "bold")
             yield from self._what_is_there(found.last_error)
             yield Content("")
-            yield from (_piece(part) for part in explanation.advice())
+            if self._failed.kind in OF_LESSONS:
+                yield prose(f"{OF_LESSONS[self._failed.kind]} {OTHERWISE}")
+            else:
+                yield from (_piece(part) for part in explanation.advice())
         if self._failed.file:
             yield Content("")
             home = f"{self.tutor.machine.env.get('HOME', '').rstrip('/')}/"
