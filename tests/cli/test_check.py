@@ -382,9 +382,19 @@ def test_nothing_is_coloured_in_a_pipe_and_nothing_moves_the_cursor() -> None:
     assert "\x1b" not in done.stdout + done.stderr
 
 
-def on_a_terminal(*arguments: str, env: dict[str, str], columns: int = 80) -> str:
-    """Run the command line on a pseudo-terminal and return what it wrote there."""
-    words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-", *arguments]
+def on_a_terminal(
+    *arguments: str, env: dict[str, str], columns: int = 80, through: tuple[str, ...] = ()
+) -> str:
+    """Run the command line on a pseudo-terminal and return what it wrote there.
+
+    Args:
+        arguments: Its own.
+        env: Variables beside those of this process.
+        columns: Of the terminal.
+        through: A shell with a script, whose `"$@"` is the command line.
+    """
+    words = [*through, sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-"]
+    words += arguments
     main, secondary = pty.openpty()
     fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
@@ -415,6 +425,17 @@ def test_colour_is_for_terminals_and_honours_no_color() -> None:
     assert "\x1b[31mFAIL" in coloured
     assert "\x1b" not in plain
     assert "FAIL" in plain
+
+
+def test_what_a_pipe_brings_back_to_the_terminal_meets_no_line_of_progress() -> None:
+    """With `| head`, the line that says how far the run is has gone before anything comes."""
+    through = ("sh", "-c", '"$@" | cat', "sh")
+    told = on_a_terminal("check", "host.*", env={"TERM": "xterm-256color"}, through=through)
+
+    progress, report = told.rsplit("\x1b[K", 1)
+    assert " of " in progress
+    assert report.startswith("python ")
+    assert "claims" in report
 
 
 def test_a_terminal_without_a_cursor_is_told_why_there_is_no_tutor() -> None:

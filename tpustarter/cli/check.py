@@ -227,18 +227,27 @@ def _stream(selfcheck: SelfCheck, *, ndjson: bool) -> None:
 
 
 def _follow(selfcheck: SelfCheck) -> None:
-    """Run the checks; says on stdout in which Python, and on stderr how far it is."""
+    """Run the checks; says on stdout in which Python, and on stderr how far it is.
+
+    Whatever reads stdout may write it onto the terminal of stderr, at a time of its own: so a pipe
+    gets nothing before the line that says how far it is has gone for good.
+    """
     from tpustarter.checking import text
     from tpustarter.checking.selfcheck import Began
     from tpustarter.cli.check_progress import Progress
 
+    opening = ""
     with Progress(selfcheck) as progress:
         for event in selfcheck.events():
             if isinstance(event, Began):
                 progress.begin()
-                click.echo(text.opening(event.run))
-                click.echo()
+                opening = f"{text.opening(event.run)}\n"
+                if sys.stdout.isatty() or not progress.rewrites:
+                    click.echo(opening)
+                    opening = ""
             progress.follow(event)
+    if opening:
+        click.echo(opening)
 
 
 def _read_earlier(name: str | None) -> tuple[str, dict[str, Any]] | None:

@@ -34,7 +34,8 @@ class Progress:
     def __init__(self, selfcheck: SelfCheck, stream: TextIO | None = None) -> None:
         self._selfcheck = selfcheck
         self._stream = stream or sys.stderr
-        self._rewrites = can_rewrite(self._stream)
+        self.rewrites = can_rewrite(self._stream)
+        """Whether one line says how far the run is, and is written anew each time."""
         self._shown = 0
         """Columns of the line that stands there; 0 for none."""
         self._ended: dict[str, int] = {}
@@ -74,7 +75,7 @@ class Progress:
             )
             platform = str(self._selfcheck.run.target.get("platform"))
             line = text.waiting(event.check.id, seconds, platform=platform, progress=said)
-            if self._rewrites:
+            if self.rewrites:
                 self._draw(line)
             elif isinstance(event, Waiting) and int(seconds) % WAIT_LINE_S == 0:
                 self._write(f"{line}\n")
@@ -84,7 +85,7 @@ class Progress:
 
     def _draw(self, activity: str) -> None:
         """Write the line anew."""
-        if not self._rewrites:
+        if not self.rewrites:
             return
         if self._selfcheck.run.stopped_by is not None:
             activity = f"stopping {activity}".rstrip()
