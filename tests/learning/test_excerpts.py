@@ -39,6 +39,10 @@ def shown(text: str) -> str:
         (["<Found>."], 0, "<Found>."),
         (["orbax  <found> and kept  0.12"], 0, "orbax: <found> and kept, 0.12"),
         (["The <found> of a chip"], 0, "The <found> of a chip"),
+        (["No. A mesh has axes. They have", "names that are <found> anywhere."], 1,
+         "A mesh has axes. They have names that are <found> anywhere."),
+        (["They have names that are <found> anywhere."], 0,
+         "They have names that are <found> anywhere."),
     ],
 )  # fmt: skip
 def test_the_whole_sentence_is_shown(lines: list[str], at: int, expected: str) -> None:

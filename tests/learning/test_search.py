@@ -188,11 +188,20 @@ def test_a_slip_of_the_finger_is_answered_with_what_may_be_meant(library: Librar
 @pytest.mark.parametrize(
     ("typed", "term"),
     [("xla", "xla"), ("what is XLA", "xla"), ("what is a mesh", "mesh"), ("core", "core"),
-     ("mesh axis", ""), ("data loader", ""), ("pytorch", "")],
+     ("mesh axis", ""), ("data loader", ""), ("pytorch", ""), ("bf16", "bfloat16"), ("fp16", ""),
+     ("pmap", "")],
 )  # fmt: skip
 def test_a_word_of_the_glossary_that_is_asked_for_is_known(typed: str, term: str) -> None:
-    """Its meaning is shown before anything else; a part of what was asked is none."""
+    """Its meaning is shown before anything else, also for it in short; a part of it is none."""
     assert term == LIBRARY.search(typed).term
+
+
+def test_sentences_with_what_was_typed_come_before_those_with_other_words_for_it() -> None:
+    """A mesh is looked for as a sharding, too."""
+    [best, *_] = LIBRARY.search("mesh").of("lesson")
+
+    for spot in best.spots:
+        assert "mesh" in "".join(text for text, _ in spot.parts).casefold()
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("vmpa", "vmap"), ("jti", ""), ("vapm", "")])

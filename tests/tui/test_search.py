@@ -111,6 +111,23 @@ def test_a_key_opens_the_lesson_of_a_claim(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_what_is_typed_by_its_id_comes_first(tmp_path: Path) -> None:
+    """A check before the lessons that name it, so that Enter runs it; a lesson before all else."""
+    naming = HELLO + "\nRun `tpustarter check host.passes`, after start/hello.\n"
+
+    async def journey() -> None:
+        lessons = {"other": naming, "hello": naming}
+        async with tutor(tmp_path, lessons=lessons, checks=("passes",)) as pilot:
+            await press(pilot, "slash", *"host.passes")
+            seen = await _wait_for(pilot, "Checks\n", "Lessons\n")
+            assert seen.index("Checks\n") < seen.index("Lessons\n")
+            pilot.app.screen.query_one("#search", Input).value = "start/hello"
+            seen = await _wait_for(pilot, "Found for start/hello")
+            assert "start/hello" == pilot.app.screen.query_one(Rows).get_option_at_index(1).id
+
+    run(journey)
+
+
 def test_claims_that_cannot_be_read_are_a_message_in_their_place(tmp_path: Path) -> None:
     """The file is named, and the app goes on."""
     write_claims(tmp_path, "- 3\n")

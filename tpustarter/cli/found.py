@@ -79,10 +79,14 @@ def _show(found: Found, mark: Mark) -> None:
 
 
 def _groups(found: Found) -> Iterable[tuple[Kind, list[Hit]]]:
-    """Yield what was found beside the word that was asked for, by its kind."""
+    """Yield what was typed by its id, and then the rest by its kind, without the word asked for."""
+    named = [hit for hit in found.hits if found.is_named(hit)]
+    for hit in named:
+        yield hit.kind, [hit]
     kinds: list[Kind] = [*_TITLES]
     for kind in kinds:
-        if hits := [hit for hit in found.of(kind) if not found.is_asked_for(hit)]:
+        others = [hit for hit in found.of(kind) if hit not in named]
+        if hits := [hit for hit in others if not found.is_asked_for(hit)]:
             yield kind, hits
 
 

@@ -15,6 +15,12 @@ _END = re.compile(rf"(?<=[.!?]){END}?{_ABBREVIATED}\s+|(?<=[.!?]{END})\s+")
 """Between two sentences."""
 SHORT = 30
 """Letters of a sentence that says too little without the next one."""
+_POINTS_BACK = re.compile(
+    rf"{BEGIN}?(?:It|Its|They|Their|These|Those|Them|He|She|Both|Either|Neither|Others?|There|Then|"
+    r"Here|So|But|Otherwise|In practice|Only (?:real|then|that|these|those)|(?:This|That|Each|One|"
+    r"Such)(?= (?:is|was|are|were|means|holds|needs|takes|can|does|one|a|an)\b))\b"
+)
+"""How a sentence begins that says nothing without the one before."""
 _CELL = re.compile(r" {2,}")
 """Between two cells of a table."""
 _WORD = re.compile(rf"(\w*){BEGIN}([^{END}]*){END}(\w*)")
@@ -64,6 +70,8 @@ def _of_paragraph(lines: Sequence[str], first: int) -> Iterator[Excerpt]:
         if BEGIN in (text := whole[begin:end].strip()):
             if len(text) < SHORT:
                 text = whole[begin : cuts[min(number + 2, len(cuts) - 1)]].strip()
+            if number and _POINTS_BACK.match(text):
+                text = f"{whole[cuts[number - 1] : begin].strip()} {text}"
             line = bisect_right(begins, whole.index(BEGIN, begin)) - 1
             is_sentence = text.rstrip(f"{END})\"'").endswith((".", "!", "?", ":"))
             yield Excerpt(first + line, text, whole, is_sentence)

@@ -101,6 +101,10 @@ class Found:
     term: str = ""
     """The word of the glossary that was asked for, by its anchor; empty where it was none."""
 
+    def is_named(self, hit: Hit) -> bool:
+        """Return whether the id of a lesson or a check is what was typed."""
+        return hit.kind in ("lesson", "check") and hit.id == self.text.strip().casefold()
+
     def is_asked_for(self, hit: Hit) -> bool:
         """Return whether a hit is the word of the glossary that was asked for."""
         return hit.kind == "word" and hit.id == self.term
@@ -165,13 +169,22 @@ def search(
     for terms, every in ((whole, True), (parts, True), (whole, False), (parts, False)):
         if not every and (len(words) == 1 or any(kind == "lesson" for kind, _ in hits)):
             break
-        for hit in _hits(texts, terms, preferred, every=every):
+        for hit in _hits(texts, terms, words, preferred, every=every):
             hits.setdefault((hit.kind, hit.id), hit)
     ordered = tuple(_some(hits.values()))
     meant = "" if ordered else _meant({*texts.words(), *synonyms}, words)
     titles = {"".join(part for part, _ in hit.title).casefold(): hit.id
               for hit in hits.values() if hit.kind == "word"}  # fmt: skip
-    return Found(text, ordered, also if ordered else (), meant, titles.get(" ".join(words), ""))
+    asked = " ".join(words)
+    names = [asked, *(other for other in also if _is_short_for(asked, other))]
+    term = next((titles[name] for name in names if name in titles), "")
+    return Found(text, ordered, also if ordered else (), meant, term)
+
+
+def _is_short_for(word: str, other: str) -> bool:
+    """Return whether a word is another one with letters left out, as bf16 is bfloat16."""
+    letters = iter(other.casefold())
+    return word[:1] == other[:1].casefold() and all(letter in letters for letter in word)
 
 
 def _some(hits: Iterable[Hit]) -> Iterator[Hit]:
@@ -184,7 +197,12 @@ def _some(hits: Iterable[Hit]) -> Iterator[Hit]:
 
 
 def _hits(
-    texts: Searchable, terms: Terms, preferred: Collection[str], *, every: bool
+    texts: Searchable,
+    terms: Terms,
+    typed: Sequence[str],
+    preferred: Collection[str],
+    *,
+    every: bool,
 ) -> Iterator[Hit]:
     """Yield what holds these words: lessons with the lines to look at."""
     lessons = texts.find(terms, ["lesson"], every=every, most=MOST["lesson"])
@@ -198,7 +216,7 @@ def _hits(
     boost = {one.id: _PREFERENCE if one.id in preferred else 1.0 for one in kept}
     for match in sorted(kept, key=lambda one: fitness[one.id] * boost[one.id], reverse=True):
         title = _parts_of(match.columns[0].partition("\n")[0])
-        spots = tuple(_spots(sections.get(match.id, ())))
+        spots = tuple(_spots(sections.get(match.id, ()), typed))
         yield Hit("lesson", match.id, title, BEGIN in match.columns[0], (), spots, every)
     for kind in ("word", "check", "old"):
         for match in texts.find(terms, [kind], every=every, most=MOST[kind]):
@@ -219,22 +237,37 @@ def _share(name: Parts) -> float:
     return found / max(sum(len(text) for text, _ in name), 1)
 
 
-def _spots(sections: Sequence[Match]) -> Iterator[Spot]:
+def _spots(sections: Sequence[Match], typed: Sequence[str]) -> Iterator[Spot]:
     """Yield the sentences that say most about what was looked for, one of a section.
 
-    Only where no sentence of the lesson holds it, something else is shown.
+    Only where no sentence of the lesson holds it, something else is shown. Those with a word that
+    was typed come before those with another word for it.
     """
-    spots = [spot for section in sections if (spot := _sentence_of(section))]
+    spots = [spot for section in sections if (spot := _sentence_of(section, typed))]
+    spots.sort(
+        key=lambda spot: not _is_typed((text for text, is_found in spot.parts if is_found), typed)
+    )
     if not spots:
         others = (spot for section in sections if (spot := _line_of(section)))
         spots = list(islice(others, 1))
     yield from spots[:SPOTS]
 
 
-def _sentence_of(section: Match) -> Spot | None:
+def _is_typed(found: Iterable[str], typed: Sequence[str]) -> bool:
+    """Return whether something was found because it was typed, and not as another word for it."""
+    pieces = [piece.casefold() for piece in found]
+    return any(piece.startswith(word) for piece in pieces for word in typed)
+
+
+def _sentence_of(section: Match, typed: Sequence[str]) -> Spot | None:
     lines = [*_unbroken(section.columns[2].split("\n"))]
     found = [one for one in excerpts(lines) if one.is_sentence]
-    best = max(found, key=lambda one: len(_found(one.text)), default=None)  # the first of the best
+
+    def fitness(one: Excerpt) -> tuple[bool, int]:
+        pieces = _found(one.text)
+        return _is_typed(pieces, typed), len(pieces)
+
+    best = max(found, key=fitness, default=None)  # the first of the best
     return _spot(section, best, lines[best.line], best.line + 1) if best else None
 
 

@@ -106,12 +106,15 @@ def found(
         spots: How many sentences are shown of each lesson.
     """
     lessons = [hit for hit in what.of("lesson") if (hit.id in course.done) in states]
+    named = [hit for hit in what.hits if what.is_named(hit)]
     groups = [
         list(_words(filter(what.is_asked_for, what.hits))),
+        list(_lessons(course, (hit for hit in named if hit in lessons), spots)),
+        list(_by_id((hit for hit in named if hit.kind == "check"), "Checks", CHECK)),
         list(_exercises(course, what.text, titles)),
-        list(_lessons(course, lessons, spots)),
+        list(_lessons(course, (hit for hit in lessons if hit not in named), spots)),
         list(_words(hit for hit in what.of("word") if not what.is_asked_for(hit))),
-        list(_by_id(what.of("check"), "Checks", CHECK)),
+        list(_by_id((hit for hit in what.of("check") if hit not in named), "Checks", CHECK)),
         list(_by_id(what.of("old"), "Older tutorials", OLD)),
     ]
     rows = [row for group in groups if group for row in [Row(None, ""), *group]][1:]
