@@ -84,6 +84,26 @@ def test_what_follows_a_key_at_once_goes_where_that_key_leads(tmp_path: Path) ->
     run(journey)
 
 
+def test_what_a_key_says_stands_once_however_fast_it_is_pressed_again(tmp_path: Path) -> None:
+    """What is said again stays longer; what else is said stands beside it."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter")
+            seen = await burst(pilot, "\t" * 5)
+            assert 1 == seen.count("This is the last block.")
+            await press(pilot, "k")
+            pilot.app.notify("The same.", timeout=0.2)
+            pilot.app.notify("Something else.", timeout=30)
+            pilot.app.screen.notify("The same.", timeout=30)
+            await pilot.pause(0.4)
+            await settle(pilot)
+            assert 1 == on_screen(pilot.app).count("The same.")
+            assert 1 == on_screen(pilot.app).count("Something else.")
+
+    run(journey)
+
+
 def test_one_key_typed_fifty_times_runs_a_block_once_at_a_time(tmp_path: Path) -> None:
     """A key that does not act in the state it meets is dropped."""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from textual import work
 from textual.filter import NoColor
+from textual.notifications import Notify
 from textual.reactive import reactive
 from textual.timer import Timer
 from textual.worker import Worker, WorkerState
@@ -188,10 +189,14 @@ class Tutor(SequentialKeys, inherit_bindings=False):
         on_tpu = self.on_tpu is not False
         return course.path_to_follow(paths, on_tpu=on_tpu, chosen=self.choices.path)
 
-    def notify(self, message: str, **how: Any) -> None:
-        """Say something for a moment; what is still there is not said again below it."""
-        if all(said.message != message for said in self._notifications):
-            super().notify(message, **how)
+    def on_notify(self, event: Notify) -> None:
+        """Take what is said again for what is there still: it stays longer, and stands once.
+
+        Of keys that come together, each is acted on before what the first one says is there.
+        """
+        for said in [*self._notifications]:
+            if said.message == event.notification.message:
+                self._unnotify(said, refresh=False)
 
     def show_place(self, where: str, *, on_tpu: bool) -> None:
         """Say what the machine is, once that is known."""
