@@ -128,6 +128,70 @@ def test_a_key_runs_everything_down_to_a_block_anew(tmp_path: Path) -> None:
     run(journey)
 
 
+def _task(name: str) -> str:
+    code = "```python {} {}={}\nprint('sum', 1 + {})\n```\n\n"
+    folded = f"<details><summary>Answer</summary>\n\n{code.format('answer', 'of', name, 2)}"
+    return f"{code.format('try', 'id', name, '...')}{folded}</details>"
+
+
+GAPS = "\n\n".join(
+    ["# Gaps", fence("x = 1\nprint('first')", name="one"), _task("two"),
+     fence("print('second')", name="three"), *(f"Paragraph {n}." for n in range(20)), _task("four"),
+     fence("print('third')", name="five")]
+)  # fmt: skip
+
+
+def test_on_a_gap_the_key_runs_what_stands_above_it_and_says_that_it_waits(tmp_path: Path) -> None:
+    """With nothing to run above it, it says so at once; the gap stays where it is seen."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"gaps": GAPS}) as pilot:
+            await press(pilot, "enter", "tab")
+            said = " ".join((await press(pilot, "a")).split())
+            assert {"one": "pass"} == _results(pilot)
+            assert "Block 2 of 5 waits for your code. Press e" in said
+            assert ["two"] == _current(pilot)
+            await press(pilot, "tab", "tab")
+            said = " ".join((await press(pilot, "a")).split())
+            assert {"one": "pass", "three": "pass"} == _results(pilot)
+            assert "Block 2 and block 4 were left out, because they wait" in said
+            assert ["four"] == _current(pilot)
+            assert "sum" in said
+
+    run(journey)
+
+
+def test_the_key_that_runs_all_says_which_gap_it_has_passed_over(tmp_path: Path) -> None:
+    """Once it is filled, nothing is left out, and nothing is said of it."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"gaps": GAPS}) as pilot:
+            await press(pilot, "enter", "tab", "tab")
+            said = " ".join((await press(pilot, "a")).split())
+            assert "Block 2 was left out, because it waits for your code." in said
+            await press(pilot, "k", "e", "2", "escape", "tab")
+            seen = await press(pilot, "a")
+            assert {"one": "pass", "three": "pass"} == _results(pilot)
+            assert "left out" not in seen
+
+    run(journey)
+
+
+def test_what_breaks_above_a_gap_is_what_is_said_of_it(tmp_path: Path) -> None:
+    """The gap is not the reason why the run has ended."""
+
+    async def journey() -> None:
+        text = GAPS.replace("print('second')", "1 / 0")
+        async with tutor(tmp_path, lessons={"gaps": text}) as pilot:
+            await press(pilot, "enter", "tab", "tab", "tab")
+            seen = await press(pilot, "a")
+            assert "ZeroDivisionError" in seen
+            assert "left out" not in seen
+            assert "waits" not in seen
+
+    run(journey)
+
+
 def test_at_the_end_the_key_runs_the_whole_lesson(tmp_path: Path) -> None:
     """With no block in sight, down to here means down to the last one above."""
     text = f"{HELLO}\n" + "\n\n".join(f"Paragraph {n}." for n in range(40))

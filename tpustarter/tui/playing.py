@@ -51,16 +51,18 @@ class Player:
             lesson: Whose block it is.
             view: The block.
             views: All blocks of the page, in order.
-            anew: In a new process, so that all blocks above run again.
+            anew: In a new process, so that all blocks above run again. A block that waits for the
+                learner's code does not run with them.
         """
         self._lesson, self._is_stopped = lesson, False
         fresh = anew or not self._screen.tutor.live.is_warm
-        self.turn = Turn(view, views, fresh=fresh)
+        self.turn = Turn(view, views, fresh=fresh, runs_all=anew)
         self._inbox = Inbox()
         self._clock = self._screen.set_interval(1.0, self.tick)
         self.tick()
-        above = [item for item in views[: views.index(view)] if not item.block.is_try]
-        codes = [(item.block, item.code.exact) for item in (*above, view)]
+        asked = self.turn.asked
+        above = [item for item in views[: views.index(asked)] if not item.block.is_try]
+        codes = [(item.block, item.code.exact) for item in (*above, asked)]
         play = partial(self._play, lesson, codes, self._inbox, anew=anew)
         self._screen.run_worker(play, thread=True, exclusive=True, exit_on_error=False, group=BLOCK)
 

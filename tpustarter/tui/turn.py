@@ -1,4 +1,7 @@
-"""One block that was asked for: it runs after those above it that have not run yet."""
+"""One block that was asked for: it runs after those above it that have not run yet.
+
+A block that waits for the learner's code runs nothing: where all down to it run, it is left out.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,33 @@ from tpustarter.learning.lesson_process import RunsFirst
 from tpustarter.tui.block import BlockView
 
 
+def last_to_run(here: BlockView, views: Sequence[BlockView]) -> BlockView | None:
+    """Return the last block that runs where all down to one are to; None where none does."""
+    if not here.code.has_gap:
+        return here
+    above = [view for view in views[: views.index(here)] if not view.block.is_try]
+    return above[-1] if above else None
+
+
 class Turn:
     """Shows, on the blocks of a page, how far a run is; `is_over` once the asked one has ended."""
 
-    def __init__(self, view: BlockView, views: Sequence[BlockView], *, fresh: bool) -> None:
-        self.asked = self.playing = view
+    def __init__(
+        self, here: BlockView, views: Sequence[BlockView], *, fresh: bool, runs_all: bool = False
+    ) -> None:
+        """Begin to show a run.
+
+        Args:
+            here: The block that the reader asks for.
+            views: All blocks of the page, in order.
+            fresh: Whether it has to start a process.
+            runs_all: Whether all down to the block are to run.
+        """
+        self.here = here
+        self.asked = self.playing = (last_to_run(here, views) if runs_all else None) or here
         """The block that is to run; the one that runs is that one, or one above it."""
         self.is_over = False
+        self._runs_all = runs_all
         self._views = views
         self._last_above: BlockView | None = None
         """The block above that ran first, and last of those."""
@@ -26,12 +49,38 @@ class Turn:
         self._began = time.monotonic()
         self._fresh = fresh
         """Whether the block that runs had to start the process."""
-        view.begin()
+        self.asked.begin()
 
     @property
     def ran_above(self) -> bool:
-        """Whether blocks above the asked one ran first."""
-        return self._last_above is not None
+        """Whether blocks above the one that the reader asks for ran first."""
+        return self._last_above is not None or self.asked is not self.here
+
+    @property
+    def seen(self) -> BlockView:
+        """The block of which the reader is to see how it stands at the end."""
+        return self.here if self._has_run_through else self.asked
+
+    @property
+    def left_out(self) -> str:
+        """What is said of blocks that were to run and wait for the learner's code, if any do."""
+        if not (self._runs_all and self._has_run_through):
+            return ""
+        down_to = self._views[: self._views.index(self.here) + 1]
+        gaps = [view for view in down_to if view.code.has_gap]
+        if gaps == [self.here]:
+            return self.here.gap_first
+        *others, last = [view.name_on_page for view in gaps] or [""]
+        if others:
+            blocks = f"{', '.join(others)} and {last}".capitalize()
+            return f"{blocks} were left out, because they wait for your code."
+        return last and f"{last.capitalize()} was left out, because it waits for your code."
+
+    @property
+    def _has_run_through(self) -> bool:
+        """Whether all that can run did: none broke, and nobody stopped it."""
+        result = self.asked.result
+        return self.is_over and result is not None and result.status in ("pass", "fail")
 
     def tick(self, starting: str) -> None:
         """Say what is waited for; `starting` is what a fresh process is doing."""

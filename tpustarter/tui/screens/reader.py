@@ -21,7 +21,7 @@ from tpustarter.tui.question import Picked, QuestionView
 from tpustarter.tui.screens import reader_keys
 from tpustarter.tui.screens.lesson_screen import LessonScreen
 from tpustarter.tui.screens.words import Words
-from tpustarter.tui.turn import Turn
+from tpustarter.tui.turn import Turn, last_to_run
 from tpustarter.tui.typed import Typed
 
 
@@ -177,7 +177,8 @@ class Reader(LessonScreen):
         view = (self._page.here if anew else None) or self._chosen()
         if view is None:
             return
-        if view.code.has_gap:  # once it is filled, what is missing above it runs, too
+        runs_above = anew and last_to_run(view, self._page.views)
+        if view.code.has_gap and not runs_above:  # filled, it runs what is missing above it, too
             self.say(view.gap_first)
             return
         self._goes_on = goes_on
@@ -204,7 +205,11 @@ class Reader(LessonScreen):
         self._page.look_at_end()
         if turn.is_over:
             goes_on = self._goes_on and turn.asked.has_passed
-            self._page.show_end(turn.asked, was_pushed=turn.ran_above, goes_on=goes_on)
+            if turn.here is self.focused:  # else the reader went elsewhere
+                self.set_focus(turn.seen, scroll_visible=False)
+            self._page.show_end(turn.seen, was_pushed=turn.ran_above, goes_on=goes_on)
+            if turn.left_out:
+                self.say(turn.left_out)
         self.refresh_bindings()
 
     def on_screen_resume(self) -> None:

@@ -17,7 +17,7 @@ its right answer, or a task.
   solved, and then to the next lesson, so you can follow the course with this key alone. `n` leaves
   what is open for later. `r` runs a block again. All blocks of a lesson share their variables, as
   in a notebook, so blocks above that have not run yet run first. `a` starts anew and runs
-  everything down to the block.
+  everything down to the block, without the tasks above it.
 * **Ctrl+C** stops what runs, and so does Esc while you read. The variables stay, as in a REPL. Only
   what does not end by itself within two seconds is ended with its process. When nothing runs,
   Ctrl+C asks whether to quit.
