@@ -13,7 +13,7 @@ from tests.support.made_lessons import make_lesson, make_session
 from tests.support.shipped import DEFAULT, exercise_is_judged, shipped_exercises
 from tpustarter import content
 from tpustarter.content import Lesson
-from tpustarter.learning import code_files, exercises, progress
+from tpustarter.learning import code_files, exercises, merging, progress
 from tpustarter.learning.exercises import Exercise, Judged
 from tpustarter.learning.lesson_process import LessonSession
 from tpustarter.learning.output import Output
@@ -227,10 +227,10 @@ def test_a_solution_looked_at_before_is_remembered_as_shown(exercise: Exercise) 
 def test_exercises_done_elsewhere_are_added(exercise: Exercise) -> None:
     """The newer entry of each counts."""
     exercises.next_hint(exercise)
-    exported = progress.export()
+    exported = merging.export()
     fields = exported["lessons"]["made/sample"]["exercises"]
     fields["double"] = {"status": "pass", "hints": 2, "when": "2999-01-01T00:00:00+00:00"}
-    progress.merge(exported)
+    merging.merge(exported)
 
     assert (exercises.state(exercise), exercises.hints_given(exercise)) == ("pass", 2)
 

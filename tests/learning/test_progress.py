@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.support.made_lessons import TASK_AND_QUESTION, fence, make_lesson
 from tpustarter import state
 from tpustarter.checking.results import Result, Run
-from tpustarter.learning import progress
+from tpustarter.learning import merging, progress, progress_file
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import blocks_of
 from tpustarter.problem import Problem
@@ -172,9 +172,9 @@ def test_a_program_that_keeps_the_lock_is_waited_for_in_bounded_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Another one that stopped in the middle of a write is said, not waited for without limit."""
-    monkeypatch.setattr(progress, "LOCK_WAIT_S", 0.2)
+    monkeypatch.setattr(progress_file, "LOCK_WAIT_S", 0.2)
     progress.lesson_done("a/one")
-    with progress._lock(), pytest.raises(Problem, match="another tpustarter"):
+    with progress_file._lock(), pytest.raises(Problem, match="another tpustarter"):
         progress.lesson_done("a/two")
 
     assert not progress.is_done("a/two")
@@ -186,9 +186,9 @@ def test_a_program_that_keeps_the_lock_is_waited_for_in_bounded_time(
 def test_what_is_no_export_is_refused(text: str) -> None:
     """Anything but what `export` gives in this version is no progress."""
     with pytest.raises(ValueError, match=r"expected|Expecting|nested"):
-        progress.read_export(text)
+        merging.read_export(text)
 
-    assert progress.export() == progress.read_export(json.dumps(progress.export()))
+    assert merging.export() == merging.read_export(json.dumps(merging.export()))
 
 
 DATES = st.none() | st.dates().map(str)
@@ -208,15 +208,13 @@ STORED = st.fixed_dictionaries({"lessons": LESSONS}) | st.dictionaries(st.text()
 
 def done(value: dict[str, Any]) -> set[str]:
     """Return the lessons that are done in a stored progress."""
-    return {
-        name for name, fields in progress.merged(value, {})["lessons"].items() if fields["done"]
-    }
+    return {name for name, fields in merging.merged(value, {})["lessons"].items() if fields["done"]}
 
 
 @given(STORED, STORED)
 def test_merging_loses_no_lesson_that_is_done(one: dict[str, Any], other: dict[str, Any]) -> None:
     """What is done on either side is done in both together, and nothing else is."""
-    assert done(one) | done(other) == done(progress.merged(one, other))
+    assert done(one) | done(other) == done(merging.merged(one, other))
 
 
 @given(STORED, STORED)
@@ -226,25 +224,43 @@ def test_merging_in_either_order_gives_the_same(one: dict[str, Any], other: dict
     def facts(value: dict[str, Any]) -> dict[str, Any]:
         return {k: (v["done"], v["blocks"]) for k, v in value["lessons"].items()}
 
-    assert facts(progress.merged(one, other)) == facts(progress.merged(other, one))
+    assert facts(merging.merged(one, other)) == facts(merging.merged(other, one))
 
 
 @given(STORED, STORED)
 def test_merging_again_changes_nothing(one: dict[str, Any], other: dict[str, Any]) -> None:
     """The same export can be read any number of times."""
-    once = progress.merged(one, other)
+    once = merging.merged(one, other)
 
-    assert once == progress.merged(once, other)
-    assert once == progress.merged(once, once)
+    assert once == merging.merged(once, other)
+    assert once == merging.merged(once, once)
+
+
+def test_code_that_was_typed_ends_beside_the_lessons_own(tmp_path: Path) -> None:
+    """It neither passes the block nor takes a pass from it; what was not run is not remembered."""
+    lesson = make_lesson(tmp_path, fence("print(1)"))
+    (one,) = blocks_of(lesson)
+
+    def known() -> progress.LessonProgress:
+        return progress.read().lessons[lesson.id]
+
+    progress.edit_ended(lesson, one, BlockResult("one", "pass"), "print(2)")
+    assert (None, "pass") == (known().status(one), known().status_of(one, "print(2)"))
+    progress.block_ended(lesson, one, BlockResult("one", "pass"))
+    progress.edit_ended(lesson, one, BlockResult("one", "error"), "print(")
+    progress.edit_ended(lesson, one, BlockResult("one", "notrun"), "print(2)")
+    assert ("pass", "pass") == (known().status(one), known().status_of(one, one.code))
+    assert ("error", None) == tuple(known().status_of(one, code) for code in ("print(", "print(2)"))
+    assert progress.is_done(lesson.id)
 
 
 def test_an_export_can_be_merged_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What was done on one machine is done on the other as well, through JSON."""
     progress.lesson_done("a/one")
-    exported = json.loads(json.dumps(progress.export()))
+    exported = json.loads(json.dumps(merging.export()))
     monkeypatch.setenv("TPUSTARTER_HOME", str(tmp_path / "other"))
     progress.lesson_done("a/two")
-    progress.merge(exported)
+    merging.merge(exported)
 
     assert (True, True) == (progress.is_done("a/one"), progress.is_done("a/two"))
 

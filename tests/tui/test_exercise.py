@@ -10,7 +10,7 @@ import pytest
 from tests.learning.test_exercises import SHIPPED, SOLVED
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until, write_lessons
 from tpustarter import locations
-from tpustarter.learning import progress
+from tpustarter.learning import merging, progress
 
 LESSON = """# Asks
 
@@ -65,7 +65,7 @@ def test_a_digit_answers_the_question_in_sight_and_says_why(tmp_path: Path) -> N
             assert "right  Two cores are one device." in seen
 
     run(journey)
-    quizzes = progress.export()["lessons"]["start/asks"]["quizzes"]
+    quizzes = merging.export()["lessons"]["start/asks"]["quizzes"]
 
     assert quizzes["v4"]["right"] is True
 

@@ -77,10 +77,29 @@ def test_a_task_says_at_the_next_start_how_it_ended(tmp_path: Path) -> None:
             await press(pilot, "enter", "e", *"# mine", "escape", "tab", "tab", "e", "2", "ctrl+r")
         async with tutor(tmp_path, lessons=lessons, size=(80, 60)) as pilot:
             seen = _words(await press(pilot, "enter"))
-            assert 1 == seen.count("edited, not run yet")  # the lesson's own block
-            assert 2 == seen.count("passed the last time")
+            assert 3 == seen.count("passed the last time")
             await press(pilot, "tab", "tab", "e", "1", "escape")
-            assert 2 == _words(on_screen(pilot.app)).count("edited, not run yet")
+            assert 1 == _words(on_screen(pilot.app)).count("edited, not run yet")
+
+    run(journey)
+
+
+def test_code_of_the_learners_says_at_the_next_start_how_it_ended(tmp_path: Path) -> None:
+    """Where it broke, or printed something else; the lesson's own code did not run by that."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 60)) as pilot:
+            await press(pilot, "enter", "tab", "e", *"print(1)", "ctrl+r", "escape")
+            seen = await press(pilot, "k", "e", *"+", "ctrl+r", "escape")
+            assert "prints something else" in seen
+            await press(pilot, "escape")
+            assert "broke the last time" in await press(pilot, "enter")
+        async with tutor(tmp_path, size=(80, 60)) as pilot:
+            seen = await press(pilot, "enter")
+            assert "broke the last time" in seen
+            assert "ran the last time" in seen
+            assert "passed the last time" in await press(pilot, "u")
+            assert "edited, not run yet" in await press(pilot, "e", "x", "escape")
 
     run(journey)
 

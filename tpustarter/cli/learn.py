@@ -306,9 +306,9 @@ def _lesson_meant(typed: str, lessons: list[Lesson]) -> Lesson | None:
 
 def _export() -> None:
     from tpustarter.checking import document
-    from tpustarter.learning import progress
+    from tpustarter.learning import merging
 
-    click.echo(document.line(progress.export()))
+    click.echo(document.line(merging.export()))
 
 
 def _find_lesson(name: str, lessons: list[Lesson]) -> Lesson:
@@ -328,16 +328,16 @@ def _find_lesson(name: str, lessons: list[Lesson]) -> Lesson:
 
 
 def _import(exported: TextIO) -> None:
-    from tpustarter.learning import progress
+    from tpustarter.learning import merging, progress
 
     try:
-        imported = progress.read_export(exported.read())
+        imported = merging.read_export(exported.read())
     except (OSError, ValueError) as error:
         raise Problem(
             f"`{exported.name}` is not what `tpustarter learn --export` prints: {error}",
             hint="run `tpustarter learn --export > FILE` on the machine where you learned before",
         ) from error
-    progress.merge(imported)
+    merging.merge(imported)
     done = sum(1 for record in progress.read().lessons.values() if record.done)
     click.echo(f"{done} lesson{'s are' if done != 1 else ' is'} done now, there or here")
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from tpustarter import locations, state
-from tpustarter.learning import progress
+from tpustarter.learning import progress, progress_file
 from tpustarter.problem import Problem
 
 TYPE_CHECKING = False
@@ -81,8 +81,10 @@ def keep(lesson_id: str, changes: Mapping[str, Draft | None]) -> None:
                 hint="copy it into a file of your own, because tpustarter does not save it",
             )
     folder = locations.make_folder(locations.state() / FOLDER)
-    busy = Problem(f"another tpustarter has kept `{folder}` locked for {progress.LOCK_WAIT_S:g} s")
-    with locations.alone(folder / ".lock", wait_s=progress.LOCK_WAIT_S, busy=busy):
+    busy = Problem(
+        f"another tpustarter has kept `{folder}` locked for {progress_file.LOCK_WAIT_S:g} s"
+    )
+    with locations.alone(folder / ".lock", wait_s=progress_file.LOCK_WAIT_S, busy=busy):
         name = _name(lesson_id)
         merged = {**_parse(state.load(name)), **changes}
         drafts = {block: draft for block, draft in merged.items() if draft}

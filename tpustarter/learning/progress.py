@@ -1,19 +1,21 @@
-"""What the learner has done: which lessons, which blocks, and the last check.
-
-Every change reads the file anew under a lock and replaces it whole, so that two programs that
-write at once lose nothing, and a kill loses only the change it interrupted.
-"""
+"""What the learner has done: which lessons, which blocks, and the last check."""
 
 from __future__ import annotations
 
 import contextlib
-import json
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from typing import Any, cast
 
-from tpustarter import locations, state
+from tpustarter import state
+from tpustarter.learning.progress_file import (
+    Fields,
+    as_count,
+    as_date,
+    as_entries,
+    now,
+    read_lessons,
+    update,
+)
 from tpustarter.problem import Problem
 
 TYPE_CHECKING = False
@@ -22,12 +24,6 @@ if TYPE_CHECKING:
     from tpustarter.content import Lesson
     from tpustarter.learning.block_results import BlockResult
     from tpustarter.learning.blocks import Block
-
-SCHEMA = "tpustarter.progress/1"
-LOCK_WAIT_S = 5.0
-"""Longest wait for another program that is writing; a write takes milliseconds."""
-
-Fields = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -43,6 +39,8 @@ class LessonProgress:
     """By question: whether it was answered `right`, the `answers` by their text, and `when`."""
     exercises: dict[str, Fields] = field(default_factory=dict[str, Fields])
     """By name: `status`, `hints` and `when`."""
+    edits: dict[str, Fields] = field(default_factory=dict[str, Fields])
+    """By block that is no task, how the code of the learner ended: `status`, `typed`, `when`."""
     open: int | None = None
     """How many of its tasks and questions are open; None before it was left with them."""
 
@@ -60,9 +58,11 @@ class LessonProgress:
 
     def status_of(self, block: Block, code: str) -> str | None:
         """Return how the block last ended; None where that was with other code than this."""
-        typed = self.blocks.get(block.id, {}).get("typed")
-        is_same = hash_of(code) == (typed if block.is_try else code_hash(block))
-        return self.status(block) if is_same else None
+        ran, typed = hash_of(code), self.blocks.get(block.id, {}).get("typed")
+        if ran == (typed if block.is_try else code_hash(block)):
+            return self.status(block)
+        edit = self.edits.get(block.id, {})
+        return str(edit.get("status")) if ran == edit.get("typed") else None
 
 
 @dataclass(frozen=True)
@@ -74,15 +74,16 @@ class Progress:
 
 def read() -> Progress:
     """Return what was done so far; what is not understood is left out, and kept in the file."""
-    lessons = _lessons(state.load("progress"))
+    lessons = read_lessons()
     return Progress(
         {
             name: LessonProgress(
-                _date(fields.get("done")),
-                _dicts(fields.get("blocks")),
-                _dicts(fields.get("quizzes")),
-                _dicts(fields.get("exercises")),
-                _count(fields.get("open")),
+                as_date(fields.get("done")),
+                as_entries(fields.get("blocks")),
+                as_entries(fields.get("quizzes")),
+                as_entries(fields.get("exercises")),
+                as_entries(fields.get("edits")),
+                as_count(fields.get("open")),
             )
             for name, fields in lessons.items()
         }
@@ -133,7 +134,7 @@ def block_ended(lesson: Lesson, block: Block, result: BlockResult, code: str = "
     """Remember how a block ended, and with what code; one that did not run changes nothing."""
     if result.status in ("skip", "notrun"):
         return
-    entry: Fields = {"status": result.status, "ran_on": result.ran_on, "when": _now()}
+    entry: Fields = {"status": result.status, "ran_on": result.ran_on, "when": now()}
     entry["hash"] = code_hash(block)
     if block.is_try and code:
         entry["typed"] = hash_of(code)
@@ -142,10 +143,23 @@ def block_ended(lesson: Lesson, block: Block, result: BlockResult, code: str = "
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson.id, {})
-        fields["blocks"] = {**_dicts(fields.get("blocks")), block.id: entry}
+        fields["blocks"] = {**as_entries(fields.get("blocks")), block.id: entry}
         _settle(lesson, fields)
 
-    _update(change)
+    update(change)
+
+
+def edit_ended(lesson: Lesson, block: Block, result: BlockResult, code: str) -> None:
+    """Remember how code ended that was typed into a block which is no task: nothing is done."""
+    if result.status in ("skip", "notrun"):
+        return
+    entry: Fields = {"status": result.status, "typed": hash_of(code), "when": now()}
+
+    def change(lessons: dict[str, Fields]) -> None:
+        fields = lessons.setdefault(lesson.id, {})
+        fields["edits"] = {**as_entries(fields.get("edits")), block.id: entry}
+
+    update(change)
 
 
 def _settle(lesson: Lesson, fields: Fields, *, is_left: bool = False) -> None:
@@ -156,7 +170,9 @@ def _settle(lesson: Lesson, fields: Fields, *, is_left: bool = False) -> None:
     """
     from tpustarter.learning.blocks import parse
 
-    known = LessonProgress(None, _dicts(fields.get("blocks")), _dicts(fields.get("quizzes")))
+    known = LessonProgress(
+        None, as_entries(fields.get("blocks")), as_entries(fields.get("quizzes"))
+    )
     parts = [part for part in parse(lesson) if not part.fold]
     blocks = [part.block for part in parts if part.block]
     if any(known.status(block) != "pass" for block in blocks if not block.is_try):
@@ -167,7 +183,7 @@ def _settle(lesson: Lesson, fields: Fields, *, is_left: bool = False) -> None:
     if blocks and (is_left or "open" in fields):
         fields["open"] = count
     if (blocks or asked) and not count:
-        fields["done"] = _date(fields.get("done")) or _now()
+        fields["done"] = as_date(fields.get("done")) or now()
 
 
 def lesson_left(lesson: Lesson) -> None:
@@ -177,7 +193,7 @@ def lesson_left(lesson: Lesson) -> None:
         _settle(lesson, lessons.setdefault(lesson.id, {}), is_left=True)
 
     if started(lesson.id):
-        _update(change)
+        update(change)
 
 
 def lesson_done(lesson_id: str) -> None:
@@ -185,9 +201,9 @@ def lesson_done(lesson_id: str) -> None:
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson_id, {})
-        fields["done"] = _date(fields.get("done")) or _now()
+        fields["done"] = as_date(fields.get("done")) or now()
 
-    _update(change)
+    update(change)
 
 
 def read_only() -> set[str]:
@@ -212,8 +228,8 @@ def started(lesson_id: str) -> bool:
 
 def exercise(lesson_id: str, name: str) -> Fields:
     """Return what is remembered of an exercise: `status`, `hints` and `when`."""
-    fields = _lessons(state.load("progress")).get(lesson_id, {})
-    return _dicts(fields.get("exercises")).get(name, {})
+    fields = read_lessons().get(lesson_id, {})
+    return as_entries(fields.get("exercises")).get(name, {})
 
 
 def exercise_judged(lesson_id: str, name: str, *, is_right: bool) -> None:
@@ -238,18 +254,18 @@ def quiz_answered(lesson: Lesson, name: str, *, is_right: bool, answer: str = ""
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson.id, {})
-        entries = _dicts(fields.get("quizzes"))
+        entries = as_entries(fields.get("quizzes"))
         known = entries.get(name, {})
         answers = [text for text in answers_given(known) if text != answer]
         entry = {
             "right": is_right or bool(known.get("right")),
             "answers": [*answers, *filter(None, [answer])],
-            "when": _now(),
+            "when": now(),
         }
         fields["quizzes"] = {**entries, name: entry}
         _settle(lesson, fields)
 
-    _update(change)
+    update(change)
 
 
 def answers_given(entry: Fields) -> list[str]:
@@ -262,61 +278,11 @@ def answers_given(entry: Fields) -> list[str]:
 def _change_exercise(lesson_id: str, name: str, **changes: Any) -> None:
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson_id, {})
-        entries = _dicts(fields.get("exercises"))
-        entry = {**entries.get(name, {}), **changes, "when": _now()}
+        entries = as_entries(fields.get("exercises"))
+        entry = {**entries.get(name, {}), **changes, "when": now()}
         fields["exercises"] = {**entries, name: entry}
 
-    _update(change)
-
-
-def export() -> dict[str, Any]:
-    """Return everything that is remembered of lessons, as `merge` takes it."""
-    return {"schema": SCHEMA, "lessons": _lessons(state.load("progress"))}
-
-
-def read_export(text: str) -> dict[str, Any]:
-    """Return what `export` gave, from its text; raises ValueError with what it is not."""
-    value = state.parse(text)
-    schema = cast("dict[str, Any]", value).get("schema") if isinstance(value, dict) else None
-    if schema != SCHEMA:
-        raise ValueError(f"found the schema `{schema}`, expected `{SCHEMA}`")
-    return cast("dict[str, Any]", value)
-
-
-def merge(exported: dict[str, Any]) -> None:
-    """Add what was exported elsewhere to what is remembered here."""
-
-    def change(lessons: dict[str, Fields]) -> None:
-        both = merged({"lessons": lessons}, exported)["lessons"]
-        lessons.clear()
-        lessons.update(both)
-
-    _update(change)
-
-
-def merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    """Return both progresses as one: whatever is done in either is done, the newer block counts."""
-    first_lessons, second_lessons = _lessons(first), _lessons(second)
-    lessons: dict[str, Fields] = {}
-    for name in sorted({*first_lessons, *second_lessons}):
-        pair = [side[name] for side in (first_lessons, second_lessons) if name in side]
-        dates = [date for fields in pair if (date := _date(fields.get("done")))]
-        combined = {key: value for fields in pair for key, value in fields.items()}
-        newest = {kind: _newest(pair, kind) for kind in ("blocks", "exercises", "quizzes")
-                  if kind == "blocks" or kind in combined}  # fmt: skip
-        left = [count for fields in pair if (count := _count(fields.get("open"))) is not None]
-        newest |= {"open": min(left)} if left else {}
-        lessons[name] = {**combined, "done": min(dates, default=None), **newest}
-    return {"schema": SCHEMA, "lessons": lessons}
-
-
-def _newest(pair: Sequence[Fields], kind: str) -> Fields:
-    """Return the newer entry of each block, exercise or quiz."""
-    newest: dict[str, Fields] = {}
-    for fields in pair:
-        for name, entry in _dicts(fields.get(kind)).items():
-            newest[name] = max(newest.get(name, {}), entry, key=_sort_key)
-    return newest
+    update(change)
 
 
 def remember_check(run: Run) -> None:
@@ -348,51 +314,3 @@ def remember_check(run: Run) -> None:
 def last_check() -> dict[str, Any] | None:
     """Return what the last check came to: `when`, `level`, `python`, `headline`, and more."""
     return state.load("last-check") or None
-
-
-def _update(change: Callable[[dict[str, Fields]], None]) -> None:
-    """Change what is remembered, alone."""
-    with _lock():
-        stored = state.load("progress")
-        lessons = _lessons(stored)
-        change(lessons)
-        state.save("progress", {**stored, "schema": SCHEMA, "lessons": lessons})
-
-
-def _lock() -> contextlib.AbstractContextManager[int]:
-    """Hold the lock of the progress file."""
-    path = locations.state() / "progress.lock"
-    busy = Problem(
-        f"another tpustarter has kept `{path}` locked for {LOCK_WAIT_S:g} s",
-        hint="end the other tpustarter, then try again",
-    )
-    return locations.alone(path, wait_s=LOCK_WAIT_S, busy=busy)
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
-
-
-def _date(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and value >= 0 else None
-
-
-def _sort_key(entry: Fields) -> tuple[str, str]:
-    """Return what orders two entries of a block: when, then anything that is the same anywhere."""
-    return (str(entry.get("when") or ""), json.dumps(entry, sort_keys=True, default=str))
-
-
-def _lessons(value: dict[str, Any]) -> dict[str, Fields]:
-    return _dicts(value.get("lessons"))
-
-
-def _dicts(value: Any) -> dict[str, Fields]:
-    """Return the entries of a mapping that are mappings themselves; the rest is not ours."""
-    if not isinstance(value, dict):
-        return {}
-    items = cast("dict[Any, Any]", value).items()
-    return {str(key): entry for key, entry in items if isinstance(entry, dict)}

@@ -21,6 +21,7 @@ from tpustarter.learning.expected import Difference
 from tpustarter.tui import block_words, painted
 from tpustarter.tui.block_code import BlockCode
 from tpustarter.tui.block_words import Quoted, Words
+from tpustarter.tui.earlier import Earlier
 from tpustarter.tui.editor import FILL_GAP
 from tpustarter.tui.folded import Fold
 from tpustarter.tui.lines import Stack, word
@@ -65,10 +66,7 @@ class BlockView(Vertical, can_focus=True):
         self.border_title = f"{self.label}: your turn" if block.is_try else self.label
         self._is_predicted = is_predicted
         """Whether what it prints is kept back until it ran."""
-        self._earlier_status = before
-        """How it ended in an earlier session."""
-        self._draft_before = {draft.code: draft_before} if draft else {}
-        """How what the learner had typed then ended, if that ran."""
+        self._earlier = Earlier(before, draft, draft_before)
         self._platform = platform
         self.code = BlockCode(block, draft)
         self.was_left = False
@@ -216,7 +214,7 @@ class BlockView(Vertical, can_focus=True):
         self._printed.show_all()
         self.is_busy, self.result = False, result
         if self.has_passed and self.block.is_try:  # it stays done when that is undone
-            self._earlier_status = "pass"
+            self._earlier.now_passed()
         self.remove_class("-running")
         self.set_class(self.has_failed and not self.block.is_try, "-fail")
         if block_words.tells_syntax(result):
@@ -261,7 +259,7 @@ class BlockView(Vertical, can_focus=True):
     @property
     def passed_before(self) -> bool:
         """Whether it passed in an earlier session, or as a task in this one."""
-        return self._earlier_status == "pass"
+        return self._earlier.has_passed
 
     @property
     def is_done(self) -> bool:
@@ -341,7 +339,7 @@ class BlockView(Vertical, can_focus=True):
         if self.is_busy:
             return Words(self._waiting)
         if result is None:
-            return Words(Content.styled(self._not_run_label, "$muted"))
+            return Words(Content.styled(self._earlier.words(self.block, self.code), "$muted"))
         is_other = self._executed_code != self.code.exact
         words = block_words.of_result(
             result,
@@ -354,7 +352,7 @@ class BlockView(Vertical, can_focus=True):
         if is_other:  # why it broke stays: it is being mended
             is_told = bool(words.note) and self.code.is_edited
             note = (Content("Before your change:"), *words.note) if is_told else ()
-            return Words(Content.styled(self._not_run_label, "$muted"), note)
+            return Words(Content.styled(self._earlier.words(self.block, self.code), "$muted"), note)
         if self._is_gone:
             was_stopped = result.reason == "interrupted"
             gone = block_words.gone(was_stopped=was_stopped, is_editing=self.code.is_editing)
@@ -366,25 +364,3 @@ class BlockView(Vertical, can_focus=True):
         """Whether what the lesson says it prints here begins with an exception."""
         expected = self.block.expected_on(self._platform or "any")
         return bool(expected and _EXCEPTION.match(expected.text))
-
-    @property
-    def _not_run_label(self) -> str:
-        """What is said of code that did not run as it stands."""
-        if not self.code.is_edited:
-            if self.block.is_try and self.passed_before:
-                return "done before; this is the lesson's code"
-            return block_words.EARLIER.get(self._earlier_status or "", self._invitation)
-        if self.code.is_outdated:
-            return "your code; the lesson has changed since, and u brings its code"
-        ended = self._draft_before.get(self.code.text)
-        return block_words.EARLIER.get(ended or "", "edited, not run yet")
-
-    @property
-    def _invitation(self) -> str:
-        """What is said of it before it ran."""
-        if not self.block.is_try:
-            return "not run yet"
-        if self.code.is_editing:
-            how = "type what belongs there" if self.code.has_gap else "change it here"
-            return f"your turn: {how}; Ctrl+R runs it"
-        return "your turn: press e to change it, and Ctrl+R to run it"

@@ -18,11 +18,6 @@ from tpustarter.tui.plain import plain
 _LABELS = {
     "pass": "pass", "fail": "FAIL", "error": "ERROR", "skip": "skip", "notrun": "NOT RUN",
 }  # fmt: skip
-EARLIER = {
-    "pass": "passed the last time", "fail": "failed the last time", "error": "broke the last time",
-    "changed": "changed since you ran it",
-}  # fmt: skip
-"""What is said of a block that ran in an earlier session."""
 ANSWER, ANSWER_TYPING = "To see the answer, press o.", "To see the answer, press Esc, and then o."
 """Said where a task is not right yet; the second while keys are letters."""
 

@@ -70,10 +70,7 @@ class Player:
         """Run the last of some blocks; the others stand above it. Called in a worker."""
         app = self._screen.tutor
         *above, (block, code) = codes
-        counting = {item.id: item for item, source in codes
-                    if item.is_try != (source == item.code)}  # fmt: skip
-        # A task that was not changed has not been tried.
-        typed = {item.id: source for item, source in codes}
+        played = {item.id: (item, source) for item, source in codes}
 
         def make() -> LessonSession:
             return LessonSession(lesson, machine=app.machine, devices=app.choices.devices,
@@ -86,8 +83,8 @@ class Player:
                 yield BlockResult(block.id, "notrun", "interrupted")
                 return
             for event in app.live.run(lesson.id, make, block, code, above):
-                if isinstance(event, BlockResult) and event.id in counting:
-                    progress.block_ended(lesson, counting[event.id], event, typed[event.id])
+                if isinstance(event, BlockResult) and event.id in played:
+                    _remember(lesson, event, *played[event.id])
                 yield event
 
         try:
@@ -156,3 +153,11 @@ class Player:
         self._is_stopped = True
         self._screen.tutor.live.stop(names_stay=True)
         return True
+
+
+def _remember(lesson: Lesson, result: BlockResult, block: Block, code: str) -> None:
+    """Remember how a block ended; a task that was not changed has not been tried."""
+    if block.is_try != (code == block.code):
+        progress.block_ended(lesson, block, result, code)
+    elif not block.is_try:
+        progress.edit_ended(lesson, block, result, code)

@@ -1,0 +1,55 @@
+"""What is said of a block that has not run as it stands: how it ended earlier, or how to begin."""
+
+from __future__ import annotations
+
+from tpustarter.learning.blocks import Block
+from tpustarter.learning.drafts import Draft
+from tpustarter.tui.block_code import BlockCode
+
+ENDED = {
+    "pass": "passed the last time", "fail": "failed the last time", "error": "broke the last time",
+    "changed": "changed since you ran it",
+}  # fmt: skip
+RAN = "ran the last time"
+"""Said where it printed something else, and the learner had changed what it prints."""
+
+
+class Earlier:
+    """How a block ended before this session, with the lesson's code and with the learner's."""
+
+    def __init__(self, status: str | None, draft: Draft | None, draft_status: str | None) -> None:
+        self._status = status
+        self._draft_status = {draft.code: draft_status} if draft else {}
+        """How what the learner had typed then ended, if that ran."""
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether it passed in an earlier session, or as a task in this one."""
+        return self._status == "pass"
+
+    def now_passed(self) -> None:
+        """Take a task for one that was done: it stays that when what was typed is undone."""
+        self._status = "pass"
+
+    def words(self, block: Block, code: BlockCode) -> str:
+        """Return what is said of code that did not run in this session."""
+        if not code.is_edited:
+            if block.is_try and self.has_passed:
+                return "done before; this is the lesson's code"
+            return ENDED.get(self._status or "", _invitation(block, code))
+        if code.is_outdated:
+            return "your code; the lesson has changed since, and u brings its code"
+        ended = self._draft_status.get(code.text)
+        if ended == "fail" and not block.is_try:
+            return RAN
+        return ENDED.get(ended or "", "edited, not run yet")
+
+
+def _invitation(block: Block, code: BlockCode) -> str:
+    """Return what is said of a block that never ran."""
+    if not block.is_try:
+        return "not run yet"
+    if code.is_editing:
+        how = "type what belongs there" if code.has_gap else "change it here"
+        return f"your turn: {how}; Ctrl+R runs it"
+    return "your turn: press e to change it, and Ctrl+R to run it"
