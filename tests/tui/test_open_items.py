@@ -126,6 +126,22 @@ def test_a_task_that_is_wrong_offers_to_be_edited_and_its_answer(tmp_path: Path)
     run(journey)
 
 
+def test_where_the_answer_is_stands_below_what_a_task_printed(tmp_path: Path) -> None:
+    """It parts no error from its place, and comes after what was expected."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"turn": f"# Turn\n{ANSWERED}"}) as pilot:
+            said = _words(await press(pilot, "enter", "enter", *"(", "ctrl+r"))
+            parts = ["never closed", 'print("sum", 1 + ()', "^", "To see the answer, press Esc"]
+            places = [said.rindex(part) for part in parts]
+            assert places == sorted(places)
+            said = _words(await press(pilot, "backspace", *"1)", "enter", *"print(1", "ctrl+r"))
+            places = [said.rindex(part) for part in ("sum 2", "sum 3", "To see the answer")]
+            assert places == sorted(places)
+
+    run(journey)
+
+
 def test_at_the_end_of_a_lesson_keys_reach_the_last_block(tmp_path: Path) -> None:
     """Opened again where no block is in sight: e edits the last one, u goes to what was edited."""
     lessons = {"hello": f"{HELLO}\n{LONG}\n"}

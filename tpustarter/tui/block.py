@@ -92,6 +92,7 @@ class BlockView(Vertical, can_focus=True):
         drawing.display = False
         yield drawing
         yield Static("", classes="expected")
+        yield Static("", classes="last")
 
     def on_mount(self) -> None:
         """Show how it stands, and what the lesson says it prints."""
@@ -303,6 +304,9 @@ class BlockView(Vertical, can_focus=True):
         status.border_title = Content(" ") + words.title + " "
         status.update(Stack(words.note))
         status.set_class(bool(words.note), "-noted")
+        last = self.query_one(".last", Static)
+        last.update(words.last)
+        last.display = bool(words.last.plain)
         self._printed.entitle(self._output_title)
 
     def code_is_seen(self, seen: Region) -> bool:
@@ -356,7 +360,7 @@ class BlockView(Vertical, can_focus=True):
         if self._is_gone:
             was_stopped = result.reason == "interrupted"
             gone = block_words.gone(was_stopped=was_stopped, is_editing=self.code.is_editing)
-            return Words(words.title, (*words.note, gone))
+            return Words(words.title, (*words.note, gone), words.last)
         return words
 
     @property

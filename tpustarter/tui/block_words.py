@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from textual.content import Content
@@ -30,6 +30,8 @@ class Words:
     """What stands in its frame, on one line."""
     note: tuple[Lines | Content, ...] = ()
     """What stands below that, if anything."""
+    last: Content = field(default_factory=Content)
+    """What stands below all that was printed, if anything."""
 
 
 def of_result(
@@ -66,9 +68,8 @@ def of_result(
     if result.status in ("fail", "error") and is_try:
         how = "" if is_editing else ", with e"
         first = "" if is_edited else f"; change it first{how}"
-        where_to_look = prose(ANSWER_TYPING if is_editing else ANSWER)
-        note = [*_reason(result), *([where_to_look] if has_answer else [])]
-        return Words(word("warn", "not yet") + where + first, tuple(note))
+        where_to_look = prose(ANSWER_TYPING if is_editing else ANSWER) if has_answer else Content()
+        return Words(word("warn", "not yet") + where + first, tuple(_reason(result)), where_to_look)
     if result.status == "fail" and is_edited:
         return Words(Content(f"ran{where}; it prints something else now"))
     return Words(word(result.status, _LABELS[result.status]) + where, tuple(_reason(result)))
