@@ -270,6 +270,8 @@ def test_an_error_stays_in_sight_when_typing_ends_and_while_it_is_mended(tmp_pat
             seen = await press(pilot, "e", *") +")
             assert "edited, not run yet" in seen
             assert "SyntaxError: " in _words(seen)
+            assert "Before your change:" in seen
+            assert "output before" not in seen  # that is the same
 
     run(journey)
 

@@ -330,11 +330,10 @@ class BlockView(Vertical, can_focus=True):
         """What stands above the output where that is not what the code above it printed."""
         result = self.result
         if result and self._executed_code != self.code.exact:
-            return (
-                "output before your change"
-                if self.code.is_edited
-                else "output of what you had typed"
-            )
+            if not self.code.is_edited:
+                return "output of what you had typed"
+            if not self._words().note:  # which says that itself
+                return "output before your change"
         return "printed" if result and result.status == "fail" else None
 
     def _words(self) -> Words:
