@@ -31,7 +31,7 @@ from tests.support.tutor import (
 from tpustarter.tui.key_line import Keys, valid_keys
 from tpustarter.tui.screens.checks import Checks
 from tpustarter.tui.screens.home import Home
-from tpustarter.tui.screens.page import Sheet
+from tpustarter.tui.screens.page import Question, Sheet
 from tpustarter.tui.screens.reader import Reader
 
 NAMES = {"\x1b": "escape", "\r": "enter", "\t": "tab", "\x12": "ctrl+r", "/": "slash",
@@ -204,6 +204,24 @@ def test_every_screen_says_what_holds_the_device_and_one_key_releases_it(tmp_pat
                 assert "end process" not in " ".join(seen.splitlines()[-2:]), opened
                 await press(pilot, *closed)
             assert isinstance(pilot.app.screen, Reader)
+
+    run(journey)
+
+
+def test_a_question_offers_only_what_answers_it(tmp_path: Path) -> None:
+    """While a process is up, too; the key that ends it still works there."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter", "r")
+            await pilot.app.push_screen(Question("Begin anew", "Throw away what you typed?"))
+            await until(pilot, lambda: "y yes" in on_screen(pilot.app))
+            assert "y yes  Esc, n no" == on_screen(pilot.app).splitlines()[-1].strip()
+            assert "End the process?" in await press(pilot, "t")
+            await press(pilot, "escape", "escape", "ctrl+c")
+            assert "y quit  Esc, n stay" == on_screen(pilot.app).splitlines()[-1].strip()
+            seen = await press(pilot, "escape", "e", "ctrl+c")
+            assert "Ctrl+C quit  Esc type on" == seen.splitlines()[-1].strip()
 
     run(journey)
 

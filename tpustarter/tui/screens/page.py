@@ -270,7 +270,7 @@ class Question(ModalScreen[bool]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", "yes", tooltip="do it"),
         Binding("n,escape", "answer(False)", "no", tooltip="change nothing"),
-        *RELEASE,
+        Binding("t,ctrl+t", "app.release", show=False),  # acts everywhere, and answers nothing
     ]
 
     def __init__(self, title: str, text: str) -> None:
@@ -321,7 +321,7 @@ class QuitTyping(Quit, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "answer(True)", "quit", key_display="Ctrl+C", tooltip="for good"),
         Binding("escape", "answer(False)", "type on", key_display="Esc", tooltip="any letter, too"),
-        *RELEASE[1:],
+        Binding("ctrl+t", "app.release", show=False),
     ]
     ANSWER = "To quit, press Ctrl-C again. To go on, just type on."
 
