@@ -284,7 +284,7 @@ def test_a_link_is_followed_by_key(tmp_path: Path) -> None:
 def test_while_something_runs_the_way_back_is_not_promised(
     tmp_path: Path, keys: tuple[str, ...]
 ) -> None:
-    """Esc stops first, so the key line says `stop` and no `back` until it has."""
+    """Esc stops that first, or asks, so the key line says `stop` and no `back` until it has."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"hangs": HANGS}, checks=("hangs",)) as pilot:
@@ -294,7 +294,7 @@ def test_while_something_runs_the_way_back_is_not_promised(
             labels = {one.binding.description for one in valid_keys(pilot.app.screen)}
             assert "stop" in labels
             assert "back" not in labels
-            seen = await press(pilot, "escape")
+            seen = await press(pilot, "escape" if keys == ("enter",) else "x")
             assert "STOPPED" in seen if keys == ("enter",) else "NOT RUN" in seen
             assert "Esc back" in seen
 
@@ -302,11 +302,11 @@ def test_while_something_runs_the_way_back_is_not_promised(
 
 
 def test_checks_that_are_stopped_before_they_start_are_no_error(tmp_path: Path) -> None:
-    """`c` and Esc at once: a line says so, and nothing has to be put away."""
+    """`c` and `x` at once: a line says so, and nothing has to be put away."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
-            await burst(pilot, "c\x1b")
+            await burst(pilot, "cx")
             assert isinstance(pilot.app.screen, Checks)
             seen = await press(pilot, "escape")
             assert "This machine" in seen

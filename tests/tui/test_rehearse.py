@@ -241,7 +241,7 @@ def test_what_the_compiler_says_is_text(tmp_path: Path, stub: Path) -> None:
 
 
 def test_a_rehearsal_is_stopped_at_once_and_leaves_no_process(tmp_path: Path, stub: Path) -> None:
-    """While it compiles Esc means stop; then a cell without an answer says so."""
+    """While it compiles Esc asks whether to stop; then a cell without an answer says so."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "hangs") as pilot:
@@ -253,6 +253,9 @@ def test_a_rehearsal_is_stopped_at_once_and_leaves_no_process(tmp_path: Path, st
             assert "breaks for v5e-8" in seen
             assert "x stop" in seen
             assert "Esc back" not in seen
+            await pilot.press("escape")
+            await until(pilot, lambda: "The rehearsal still runs." in on_screen(pilot.app))
+            assert pilot.app.screen.can_stop
             seen = await press(pilot, "escape")
             assert "1 program compiles; stopped before the end." in seen
             assert "Press r to go on" in seen

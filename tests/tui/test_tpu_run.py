@@ -97,7 +97,7 @@ def test_one_worker_alone_is_told_apart(cloud: FakeCloud, tools: Path, tmp_path:
 def test_a_run_that_is_stopped_leaves_no_process(
     cloud: FakeCloud, tools: Path, tmp_path: Path
 ) -> None:
-    """Esc ends the connections, and says that programs may still run on the workers."""
+    """The second Esc ends the connections, and programs may still run on the workers, it says."""
     add(cloud, workers=2)
     behave(tools, all={"say": "working\n", "sleep": 3600})
 
@@ -108,6 +108,9 @@ def test_a_run_that_is_stopped_leaves_no_process(
             await until(pilot, lambda: on_screen(pilot.app).count("running") == 2)
             assert "working" in on_screen(pilot.app)
             assert "2 of 2 workers still run it" in text_of(on_screen(pilot.app))
+            await pilot.press("escape")
+            await until(pilot, lambda: "The command still runs." in on_screen(pilot.app))
+            assert pilot.app.screen.can_stop
             seen = text_of(await press(pilot, "escape"))
             assert isinstance(pilot.app.screen, Running)
             assert "0 of 2 workers ended with 0" in seen

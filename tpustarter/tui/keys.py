@@ -18,6 +18,7 @@ from typing import Any
 from textual import events
 from textual.app import App
 from textual.message_pump import MessagePump
+from textual.notifications import Notification, Notify
 
 from tpustarter.tui.plain import plain_source
 
@@ -34,6 +35,8 @@ class SequentialKeys(App[None], inherit_bindings=False):
         super().__init__(**options)
         self._held: deque[events.Key | events.Paste] = deque()
         """What was typed and waits for the screen."""
+        self._just_said: list[str] = []
+        """What was said for a moment as the last key came."""
         self._led_here = ""
         """The key that opened the screen in front, if the last one did."""
 
@@ -68,8 +71,25 @@ class SequentialKeys(App[None], inherit_bindings=False):
 
     def forget_said(self) -> None:
         """Take away what was said for a moment: with the next key something else is looked at."""
-        for said in [said for said in self._notifications if said.severity == "information"]:
-            self._unnotify(said)
+        said = [said for said in self._notifications if said.severity == "information"]
+        self._just_said = [one.message for one in said]
+        for one in said:
+            self._unnotify(one)
+
+    def confirms(self, question: str) -> bool:
+        """Return whether a key answers what the key before it has asked; else ask it.
+
+        What is asked stands there for some seconds, and any other key takes it away.
+        """
+        if question in self._just_said:
+            return True
+        self._on_notify(Notify(Notification(question)))  # at once, for the next key may be here
+        return False
+
+    def withdraw(self, question: str) -> None:
+        """Ask something no longer."""
+        for one in [one for one in self._notifications if one.message == question]:
+            self._unnotify(one)
 
     async def _act(self, event: events.Key | events.Paste) -> None:
         self.forget_said()

@@ -50,11 +50,13 @@ list, or beside it in a wide window.
 * **f** explains why a check failed. It searches what the check wrote for failures that are known.
 * **o** opens the lesson that explains the check, and **a** runs the marked check again. **s** shows
   the set-up plan where a new environment helps.
-* **x** or **Esc** stops the run. The checks that have not run by then are listed as such.
+* **x** stops the run at once, and **Esc** asks before it does so. The checks that have not run by
+  then are listed as such.
 * **PASS** means that the claim holds, and **FAIL** that it doesn't. **WARN** has a remark that you
   should read, **ERROR** means that there is no verdict, and **skip** that the check doesn't apply
   here. The last line says on which devices this was shown. Only what ran on a TPU counts for a TPU.
 """
+    STILL_RUNS = "The checks still run. Press Esc again or x to stop them."
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
         Binding("o", "lesson", "open lesson", tooltip="tpustarter learn LESSON"),

@@ -46,8 +46,9 @@ it is there, what it changes and what it needs.
 * A step that **needs root** runs only after you have seen its command once more and pressed `y`.
   `n` runs the steps that need no root, and leaves the others. `Enter` is never a yes.
 * **v** asks for the values that the steps are filled with, such as the name of a bucket.
-* **x** or **Esc** stops the command that runs, and what that has started as root ends with it. Only
-  apt first finishes the packages that it unpacks, and the next run waits for that.
+* **x** stops the command that runs, and what that has started as root ends with it. Only apt first
+  finishes the packages that it unpacks, and the next run waits for that. **Esc** asks before it
+  stops anything.
 * **z** shows what would be put back, and asks. Only what set-up itself changed is put back.
 * **f** explains why the marked step failed, **c** runs the checks that prove the set-up, and **l**
   opens its lesson.

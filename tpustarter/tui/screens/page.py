@@ -56,6 +56,8 @@ class Page(Screen[None]):
     AUTO_FOCUS = ""
     CALLED: ClassVar[str] = ""
     """What leads back to it, in words: `the list of lessons`."""
+    STILL_RUNS: ClassVar[str] = ""
+    """What the first Esc says while something runs: a second one stops it. Without it one does."""
     LOST_WITH_PROCESS: ClassVar[str] = ""
     """What is lost here with the process; the key that ends it, which may be a stray letter, asks
     where there is something."""
@@ -64,7 +66,8 @@ class Page(Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "back", key_display="Esc", tooltip="the screen before this one"),
-        Binding("x", "stop", "stop", tooltip="ends what runs, as Ctrl-C does; so does Esc"),
+        Binding("x", "stop", "stop", tooltip="ends what runs at once, as Ctrl-C does"),
+        Binding("escape", "ask_to_stop", show=False),
         Binding("escape", "stop", show=False),
     ]
 
@@ -126,6 +129,8 @@ class Page(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to stop what runs, and the way back when nothing does."""
+        if action == "ask_to_stop":
+            return self.can_stop and bool(self.STILL_RUNS)
         if action in ("stop", "back"):
             return self.can_stop == (action == "stop")
         return super().check_action(action, parameters)
@@ -134,6 +139,11 @@ class Page(Screen[None]):
         """Stop what runs."""
         self.stop_work()
         self.refresh_bindings()
+
+    def action_ask_to_stop(self) -> None:
+        """Stop what runs if that was asked for twice: who only wants to leave loses nothing."""
+        if self.tutor.confirms(self.STILL_RUNS):
+            self.action_stop()
 
     def action_back(self) -> None:
         """Stop what runs; with nothing running, go back."""
@@ -167,6 +177,8 @@ class Page(Screen[None]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Show what a worker could not do; keys wait no longer for it."""
+        if not self.can_stop:
+            self.tutor.withdraw(self.STILL_RUNS)
         if event.state == WorkerState.ERROR:
             worker = cast("Any", event).worker
             self.show_error(worker.error)

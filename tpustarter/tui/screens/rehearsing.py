@@ -61,8 +61,10 @@ Each line is a program and each column is a TPU. The words are the compiler's an
 * **f** says why a program was refused or broke.
 * **e** goes back to the arguments of your function, to change them.
 * **l** opens the lesson on memory, where a program is too big.
-* **x** or **Esc** stops at once. **r** starts all of it again, and uses stored answers.
+* **x** stops at once, and **Esc** asks before it does so. **r** starts all of it again, and uses
+  stored answers.
 """
+    STILL_RUNS = "The rehearsal still runs. Press Esc again or x to stop it."
     BESIDE = 150
     """A table with seven TPUs takes half of that."""
     BINDINGS: ClassVar[list[BindingType]] = [

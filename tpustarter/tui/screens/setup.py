@@ -43,7 +43,7 @@ it the reason, what it changes, and what it needs.
   stays done, so the next `y` goes on from there.
 * **c** checks an environment once it is made, and **r** rehearses a program with the compiler.
 * **f** explains why the marked step failed. It searches the log for failures that are known.
-* **x** or **Esc** stops the command that runs.
+* **x** stops the command that runs at once, and **Esc** asks before it does so.
 * **z** removes what set-up made, after asking.
 * **l** opens the lesson that explains it.
 * **Enter** gives the marked step the whole screen, with all that `y` runs besides it. A second
@@ -52,6 +52,7 @@ it the reason, what it changes, and what it needs.
 Outside of the folder that the plan names, only the caches of uv and pip below your home grow, and
 tpustarter notes where the folder is. No command gets administrator rights.
 """
+    STILL_RUNS = "A command of this set-up still runs. Press Esc again or x to stop it."
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "run", "run these commands", tooltip="tpustarter setup PROFILE --yes"),
         Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),

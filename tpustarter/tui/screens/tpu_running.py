@@ -72,12 +72,13 @@ class Running(Split):
 The list shows the workers, each with the number of lines that it has written and how it ended.
 What the marked one wrote last stands below, and **Enter** gives that the whole screen, and back.
 
-* **x** or **Esc** ends the connections. What was started on the workers may still run there, and
-  then it still holds their chips.
+* **x** ends the connections at once, and **Esc** asks before it does so. What was started on the
+  workers may still run there, and then it still holds their chips.
 * All that a worker writes is in a file of its own, in the folder named below.
 * The worst exit code is what `tpustarter tpu run` would end with. 255 means that a worker was not
   reached.
 """
+    STILL_RUNS = "The command still runs. Press Esc again or x to end the connections."
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("x", "stop", "stop", tooltip="Ctrl-C of `tpustarter tpu run NAME`"),
     ]

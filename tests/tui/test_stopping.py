@@ -1,0 +1,132 @@
+"""Esc where something runs for long: it asks once, and a second one stops that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual import events
+
+from tests.support.fake_tools import behave, lay_tools
+from tests.support.machines import lay_out
+from tests.support.places import TESTS
+from tests.support.tutor import on_screen, press, run, settle, tutor, until
+from tpustarter.tui.screens.checks import Checks
+from tpustarter.tui.screens.home import Home
+from tpustarter.tui.screens.setup import SetupPlan
+
+ASKED = "The checks still run. Press Esc again or x to stop them."
+
+
+def asked(app: object) -> str:
+    """Return what stands over the screen for a moment."""
+    return " ".join(said.message for said in app._notifications)  # type: ignore[attr-defined]
+
+
+def test_two_quick_esc_on_the_page_of_a_check_lose_no_run(tmp_path: Path) -> None:
+    """The first leads back to the list, the second only asks; a third one stops the run."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, checks=("hangs", "passes")) as pilot:
+            await pilot.press("c")
+            await until(pilot, lambda: "RUN " in on_screen(pilot.app))
+            assert "  x stop" in on_screen(pilot.app)
+            assert "Esc, x stop" not in on_screen(pilot.app)
+            await pilot.press("enter", "escape", "escape")
+            await until(pilot, lambda: ASKED in " ".join(on_screen(pilot.app).split()))
+            assert pilot.app.screen.can_stop
+            seen = await press(pilot, "escape")
+            assert isinstance(pilot.app.screen, Checks)
+            assert 2 == seen.count("NOT RUN")
+            assert ASKED not in asked(pilot.app)
+            await press(pilot, "escape")
+            assert isinstance(pilot.app.screen, Home)
+
+    run(journey)
+
+
+def test_any_other_key_and_some_seconds_take_the_question_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then Esc asks again: nobody is held to what is no longer on the screen."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, checks=("hangs", "passes")) as pilot:
+            app = pilot.app
+            await pilot.press("c")
+            await until(pilot, lambda: "RUN " in on_screen(app))
+            await pilot.press("escape", "down")
+            assert "" == asked(app)
+            await pilot.press("escape")
+            assert ASKED == asked(app)
+            for said in app._notifications:
+                said.raised_at -= said.timeout
+            await pilot.press("escape")
+            assert ASKED == asked(app)
+            assert app.screen.can_stop
+            await press(pilot, "x")
+            assert "" == asked(app)
+
+    run(journey)
+
+
+def test_esc_twice_at_once_stops_and_is_not_asked_about_afterwards(tmp_path: Path) -> None:
+    """Keys may come together, as over a slow line; what they ask is over with them."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, checks=("hangs", "passes")) as pilot:
+            await pilot.press("c")
+            await until(pilot, lambda: "RUN " in on_screen(pilot.app))
+            for _ in range(2):
+                pilot.app.post_message(events.Key("escape", None))
+            await until(pilot, lambda: not pilot.app.screen.can_stop)
+            await settle(pilot)
+            assert isinstance(pilot.app.screen, Checks)
+            assert "" == asked(pilot.app)
+
+    run(journey)
+
+
+def test_a_run_that_ends_by_itself_is_not_asked_about_any_longer(tmp_path: Path) -> None:
+    """It still runs, the question says, and so it goes with the run."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, checks=("passes",)) as pilot:
+            slow = tmp_path / "checks" / "host" / "passes.py"
+            waits = "run():\n    import time\n\n    time.sleep(1)"
+            slow.write_text(slow.read_text().replace("run():", waits))
+            await pilot.press("c")
+            await until(pilot, lambda: "RUN " in on_screen(pilot.app))
+            await pilot.press("escape")
+            assert ASKED == asked(pilot.app)
+            await until(pilot, lambda: "PASS " in on_screen(pilot.app))
+            await settle(pilot)
+            assert "" == asked(pilot.app)
+
+    run(journey)
+
+
+def test_a_command_of_set_up_is_stopped_by_the_second_esc(tmp_path: Path) -> None:
+    """The first says that it still runs; x would have stopped it at once."""
+    for name in ("machine", "home"):
+        (tmp_path / name).mkdir()
+    tools = lay_tools(tmp_path / "tools", uv=True, python=True)
+    behave(tools, pip={"say": "Collecting jax\n", "sleep": 3600})
+    env = {"PATH": str(tools), "HOME": str(tmp_path / "home")}
+    machine = lay_out(tmp_path / "machine", env=env)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, machine=machine) as pilot:
+            pilot.app.lessons, pilot.app.checks = None, TESTS / "samples" / "machine_checks"
+            await press(pilot, "s", "enter")
+            await pilot.press("y")
+            await until(pilot, lambda: "Collecting jax" in on_screen(pilot.app))
+            await pilot.press("escape")
+            question = "A command of this set-up still runs. Press Esc again or x to stop it."
+            assert question == asked(pilot.app)
+            assert pilot.app.screen.can_stop
+            seen = await press(pilot, "escape")
+            assert isinstance(pilot.app.screen, SetupPlan)
+            assert "steps are left; y goes on." in " ".join(seen.split())
+
+    run(journey)
