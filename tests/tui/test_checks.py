@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.runs import result
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
-from tpustarter.tui import check_rows
+from tpustarter.tui import check_line, check_rows
 from tpustarter.tui.widgets import Rows
 
 MANY = tuple(f"passes_{letter}" for letter in "abcd")
@@ -264,7 +264,7 @@ def test_the_bar_counts_what_went_wrong(statuses: Sequence[str], said: str) -> N
     """All of them count as done, skipped ones too."""
     results = [result(status, f"jax.n{n}") for n, status in enumerate(statuses)]
 
-    assert said == check_rows.progress(results, 8)
+    assert said == check_line.progress(results, 8)
 
 
 def test_a_skip_that_should_have_told_something_is_not_folded() -> None:
@@ -331,7 +331,7 @@ def test_the_whole_screen_shows_the_log_below_what_was_found(tmp_path: Path) -> 
 
 def test_the_bar_of_a_run_has_the_width_that_there_is() -> None:
     """A third of the screen, and no less than on a narrow one."""
-    narrow, wide = (check_rows.progress([], 8, width) for width in (40, 180))
+    narrow, wide = (check_line.progress([], 8, width) for width in (40, 180))
     assert 20 == len(narrow.partition(" ")[0])
     assert 60 == len(wide.partition(" ")[0])
 

@@ -11,16 +11,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from textual.content import Content
 
-from tpustarter.checking import bars, causes, text
-from tpustarter.checking.results import Result, Run, Status
+from tpustarter.checking import causes, text
+from tpustarter.checking.results import Result
 from tpustarter.checking.verdict import without_verdict
 from tpustarter.content import Check
 from tpustarter.terminal import visible
 from tpustarter.tui.lines import Columns, Hanging, Lines, prose, word
 from tpustarter.tui.widgets import Row
 
-BAR_WIDTH = 20
-TROUBLE: tuple[Status, ...] = ("fail", "error", "warn")
 WORST_FIRST = ("fail", "error", "notrun", "warn", "pass", "skip")
 WORDS = {
     "fail": "FAIL", "error": "ERROR", "notrun": "NOT RUN", "warn": "WARN", "pass": "PASS",
@@ -50,21 +48,6 @@ def rank(result: Result | None) -> causes.Rank:
     return WORST_FIRST.index(result.status), not without_verdict(result)
 
 
-def progress(results: Collection[Result], total: int, width: int = 0) -> str:
-    """Return how far a run is, as a bar and in numbers, and what went wrong so far.
-
-    Args:
-        results: What there is.
-        total: How many there will be.
-        width: The columns of the screen, of which a bar has a third where that is much.
-    """
-    done = len(results)
-    filled = bars.bar(done / total if total else 0.0, max(BAR_WIDTH, width // 3))
-    counts = Counter(result.status for result in results)
-    wrong = "".join(f", {counts[status]} {status}" for status in TROUBLE if counts[status])
-    return f"{filled}  {done} of {total} done{wrong}"
-
-
 def tally(results: Collection[Result], total: int) -> str:
     """Return how many checks came to what, the worst first."""
     counts = Counter(result.status for result in results)
@@ -73,22 +56,6 @@ def tally(results: Collection[Result], total: int) -> str:
     ]
     left = total - len(results)
     return ", ".join([*parts, f"{left} to go"] if left else parts)
-
-
-def what_to_press(run: Run) -> str:
-    """Say which key leads on after a run."""
-    worst = min(run.results, key=lambda result: WORST_FIRST.index(result.status))
-    name = visible(worst.id)
-    if worst.cause:
-        return f"{name} has failed because of {visible(worst.cause.check)}: press o there."
-    if worst.status in ("fail", "error"):
-        return f"Press f on {name} to see why it has failed."
-    if worst.status == "warn":
-        if worst.lesson:
-            return f"Press o on {name} for its lesson."
-    elif run.stopped_by:
-        return "Press a on a line to run that again."
-    return "Press Esc to go on where you were."
 
 
 def ended(result: Result, name: str, *, has_room: bool) -> Row:

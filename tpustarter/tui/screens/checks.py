@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from typing import ClassVar
 
 from textual import on, work
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.timer import Timer
 
-from tpustarter.checking import failures, text
+from tpustarter.checking import failures
 from tpustarter.checking.headline import headline
 from tpustarter.checking.results import Result, Run
 from tpustarter.checking.runner import Started
@@ -21,7 +20,7 @@ from tpustarter.content import Check
 from tpustarter.learning import progress
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
-from tpustarter.tui import check_about, check_rows, failed
+from tpustarter.tui import check_about, check_line, check_rows, failed
 from tpustarter.tui.check_about import About
 from tpustarter.tui.check_details import details, of_claim, whole
 from tpustarter.tui.check_list import CheckList
@@ -29,6 +28,7 @@ from tpustarter.tui.check_rows import STOPPED, WORDS
 from tpustarter.tui.lines import Stack
 from tpustarter.tui.messages import CHECKS, LOOK, Arrived, Inbox, Looked, feed
 from tpustarter.tui.plain import plain
+from tpustarter.tui.screens import checks_keys
 from tpustarter.tui.screens.split import LOW, Split
 from tpustarter.tui.widgets import Rows
 
@@ -39,33 +39,9 @@ LISTED_BESIDE = 150
 class Checks(Split):
     """Runs checks, and shows what they found."""
 
-    HELP = """
-Each line is one claim about this machine. What was found for the marked claim stands below the
-list, or beside it in a wide window.
-
-* **Enter** shows all there is to read of a check on the whole screen: its findings, how it
-  measures, how its lesson begins, the log of its process and its code. A second Enter brings the
-  list back. **g** shows the log alone.
-* **p** lists the checks that passed and those that don't apply, which otherwise have one row each.
-* **f** explains why a check failed. It searches what the check wrote for failures that are known.
-* **o** opens the lesson that explains the check, and **a** runs the marked check again. **s** shows
-  the set-up plan where a new environment helps.
-* **x** stops the run at once, and **Esc** asks before it does so. The checks that have not run by
-  then are listed as such.
-* **PASS** means that the claim holds, and **FAIL** that it doesn't. **WARN** has a remark that you
-  should read, **ERROR** means that there is no verdict, and **skip** that the check doesn't apply
-  here. The last line says on which devices this was shown. Only what ran on a TPU counts for a TPU.
-"""
+    HELP = checks_keys.HELP
     STILL_RUNS = "The checks still run. Press Esc again or x to stop them."
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
-        Binding("o", "lesson", "open lesson", tooltip="tpustarter learn LESSON"),
-        Binding("g", "log", "log", tooltip="tpustarter check ID -v"),
-        Binding("a", "again", "again", tooltip="tpustarter check ID"),
-        Binding("p", "list_all", "list all", tooltip="tpustarter check -v"),
-        Binding("p", "fold", "fold", tooltip="one row for what needs no attention"),
-        Binding("s", "setup", "set up", tooltip="tpustarter setup jax"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = checks_keys.BINDINGS
 
     def __init__(self, request: Request, title: str = "") -> None:
         super().__init__(title or f"Checks, {request.level}")
@@ -165,18 +141,15 @@ list, or beside it in a wide window.
         else:
             self._list.follow(event)
             if isinstance(event, Began):
-                self.say(re.sub(r"\n {2,}", " ", text.opening(event.run)), where="opening")
+                self.say(check_line.opening(event.run), where="opening")
 
     def _finish(self, run: Run) -> None:
         if self._clock:
             self._clock.stop()
         self._clock, self._selfcheck = None, None
         self._list.end(run)
-        line = headline(run) if run.results else ""
-        if self._request.ids != tuple(run.ids) and line:
-            which = ", ".join(run.ids) if len(run.ids) < 4 else f"{len(run.ids)} checks"
-            line = f"{which} again: {line}"
-        if line and (hint := check_rows.what_to_press(run)) and self.size.height >= LOW:
+        line = check_line.at_the_end(run, self._request)
+        if line and (hint := check_line.what_to_press(run)) and self.size.height >= LOW:
             line = f"{line}\n{hint}"
         self.say(line)
 
@@ -192,7 +165,7 @@ list, or beside it in a wide window.
         """Paint the rows, and how far the run is."""
         known, ids = self._list, self._list.ids()
         if not known.run:
-            line = check_rows.progress(known.results.values(), len(known.checks), self.size.width)
+            line = check_line.progress(known.results.values(), len(known.checks), self.size.width)
             self.say(line + ", stopping" * self._stopped)
         self.entitle("rows", check_rows.tally(known.results.values(), len(known.checks)))
         rows = self.query_one(Rows)
