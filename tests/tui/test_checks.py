@@ -212,6 +212,27 @@ def test_the_last_line_says_what_was_shown_and_which_key_leads_on(tmp_path: Path
     run(journey)
 
 
+def test_the_page_of_a_check_says_no_key_for_another_check(tmp_path: Path) -> None:
+    """There f and o act on the check of the page, and Esc leads to the list."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "c")
+            seen = " ".join((await press(pilot, "enter")).split())
+            assert "1 does not, 1 has a warning. No device was tested. Press f to see why" in seen
+            assert "Press f on host.fails" not in seen
+            seen = " ".join((await press(pilot, "escape", "down", "enter")).split())
+            assert "Press o for its lesson." in seen
+            assert "Press f on host.fails" not in seen
+            seen = await press(pilot, "escape", "down", "enter")
+            assert "host.passes: pass" in seen
+            assert "Press" not in seen
+            seen = await press(pilot, "escape")
+            assert "Press f on host.fails to see why it has failed." in seen
+
+    run(journey)
+
+
 def test_while_checks_run_a_bar_says_how_far_they_are_and_what_went_wrong(tmp_path: Path) -> None:
     """What went wrong comes first, then what runs; what has not run yet is one row."""
 

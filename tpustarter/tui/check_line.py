@@ -59,3 +59,10 @@ def what_to_press(run: Run) -> str:
     elif run.stopped_by:
         return "Press a on a line to run that again."
     return "Press Esc to go on where you were."
+
+
+def what_helps(opened: Result | None) -> str:
+    """Say which key leads on from the page of a check; from there Esc leads to the list."""
+    if opened and opened.status in ("fail", "error") and not opened.cause:
+        return "Press f to see why it has failed."
+    return "Press o for its lesson." if opened and opened.status == "warn" and opened.lesson else ""

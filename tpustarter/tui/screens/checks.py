@@ -148,10 +148,15 @@ class Checks(Split):
             self._clock.stop()
         self._clock, self._selfcheck = None, None
         self._list.end(run)
-        line = check_line.at_the_end(run, self._request)
-        if line and (hint := check_line.what_to_press(run)) and self.size.height >= LOW:
-            line = f"{line}\n{hint}"
-        self.say(line)
+        self._say_the_end(run)
+
+    def _say_the_end(self, run: Run) -> None:
+        """Say what a run came to, and where there is room the key that leads on from here."""
+        line, hint = check_line.at_the_end(run, self._request), ""
+        if line and self.size.height >= LOW:
+            result = self._marked_result()
+            hint = check_line.what_helps(result) if self._opened else check_line.what_to_press(run)
+        self.say(f"{line}\n{hint}" if hint else line)
 
     def _tick(self) -> None:
         """Say what is waited for; runs only while checks do."""
@@ -234,6 +239,8 @@ class Checks(Split):
             is_open = self.has_class("-details")
             self._opened = self.query_one(Rows).chosen or "" if is_open else ""
             self._show_details()
+            if (run := self._list.run) and run.results:
+                self._say_the_end(run)
             if check := self._list.checks.get(self._opened):
                 self._look(check)
 
