@@ -23,7 +23,7 @@ from tests.support.machines import lay_out
 from tests.support.stub_compiler import CHECKS, REPORT, make_compiler
 from tpustarter import locations
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.rehearsal import answers, compiler, memory_report, rehearsal_text
+from tpustarter.rehearsal import answers, compiler, memory_report, other_sizes, rehearsal_text
 from tpustarter.rehearsal.request import Request
 from tpustarter.rehearsal.run import Began, Rehearsal
 
@@ -101,7 +101,7 @@ def test_every_sample_has_an_outcome() -> None:
     """No sample lies there unused."""
     names = {path.stem for path in (CHECKS / "jax").glob("[!_]*.py")}
 
-    assert {*OUTCOMES, *UNLISTED, "needs_many"} == names
+    assert {*OUTCOMES, *UNLISTED, "by_size", "needs_many"} == names
 
 
 def test_a_crash_keeps_the_compilers_own_words(stub: str) -> None:
@@ -155,6 +155,24 @@ def test_a_check_that_needs_more_devices_is_left_out(stub: str) -> None:
     assert [{"name": "jax.needs_many", "tpu": "v5e-8",
              "reason": "it needs 9 devices, and v5e-8 has 8"}] == rehearsal.skipped  # fmt: skip
     assert ExitCode.OK == rehearsal.exit_code
+
+
+def test_a_program_that_is_for_tpus_of_another_size_says_so_below_the_table(stub: str) -> None:
+    """Its check has no such program there, which a `-` alone doesn't tell."""
+    report = rehearsal_text.render(rehearse(stub, "by_size", tpus=("v5e-8", "v4-8", "v5p-8")))
+
+    assert "by_size: 2x4       ok    -    -" in report
+    assert "-     by_size: ring of 8, 2x4 are for 8 devices, and v4-8, v5p-8 have 4" in report
+    assert "-     by_size: ring of 4 is for 4 devices, and v5e-8 has 8" in report
+
+
+def test_a_program_that_broke_is_no_reason_to_call_the_others_too_large(stub: str) -> None:
+    """Who crashed may have kept a program from its turn, and then nothing is said about why."""
+    rehearsal = rehearse(stub, "by_size", tpus=("v5e-8", "v4-8"))
+    broken = {**rehearsal.results[0], "status": "error", "program": "ring of 4", "tpu": "v4-8"}
+    del broken["devices"]
+
+    assert [] == other_sizes.lines([rehearsal.results[0], broken], ["v5e-8", "v4-8"])
 
 
 @pytest.mark.parametrize(

@@ -287,6 +287,27 @@ def test_what_has_no_answer_yet_waits_and_then_says_that_it_was_not_compiled(
     run(journey)
 
 
+def test_a_program_for_tpus_of_another_size_says_why_it_has_no_answer(
+    tmp_path: Path, stub: Path
+) -> None:
+    """`skip` in the table, and the reason below it, in the comparison too."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "by_size") as pilot:
+            await choose(pilot, "v5e-8", "v4-8")
+            seen = await press(pilot, "r")
+            assert re.search(r"by_size: 2x4 +skip +ok", seen)
+            assert re.search(r"by_size: ring of 4 +ok +skip", seen)
+            table = pilot.app.screen.query_one("#rows")
+            row = next(n for n, (_, name) in enumerate(table.known.programs) if name == "2x4")
+            seen = await press(pilot, "home", *["down"] * row, "left")
+            assert "Left out: it is for 8 devices, and v4-8 has 4." in seen
+            seen = await press(pilot, "c")
+            assert re.search(r"v4-8 +skip +Left out: it is for 8 devices, and v4-8 has 4\.", seen)
+
+    run(journey)
+
+
 def test_quitting_while_it_compiles_leaves_no_process(tmp_path: Path, stub: Path) -> None:
     """`q` ends the compiler with the app."""
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tpustarter.rehearsal import memory_bar, model_estimate, script_text
+from tpustarter.rehearsal import memory_bar, model_estimate, other_sizes, script_text
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.rehearsal.verdict import counts_too_much, headline, label
 from tpustarter.terminal import WIDTH, Paint, cut, unpainted, visible, wrap
@@ -79,6 +79,8 @@ def render(rehearsal: Rehearsal, *, verbose: bool = False, paint: Paint = unpain
             lines += _group(group, paint, facts=own or verbose, verbose=verbose)
     if len(tpus) > 1:
         lines += ["", *table(results, tpus, paint)] if lines else table(results, tpus, paint)
+    for text in () if stopped else other_sizes.lines(results, tpus):
+        lines += wrap(text, "-     ", hang=_INDENT)
     for entry in rehearsal.skipped:
         lines += wrap(
             f"{visible(entry['name'])} was left out: {entry['reason']}", "skip  ", hang=_INDENT

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import OptionList
 
-from tpustarter.rehearsal import rehearsal_text
+from tpustarter.rehearsal import other_sizes, rehearsal_text
 from tpustarter.terminal import visible
 from tpustarter.tui.lines import word
 from tpustarter.tui.widgets import REVERSE, DetailRows, Row
@@ -44,6 +44,8 @@ class Answers:
         """What needs more devices than a TPU has: `name`, `tpu` and `reason`."""
         self.busy = True
         """Whether there are answers to come."""
+        self.is_whole = False
+        """Whether it went to its end, so that what has no answer never had a turn."""
         self._rows: dict[Program, dict[str, dict[str, Any]]] = {program: {} for program in programs}
         self._checks = [check for check, _ in self._rows]
         self._seconds: dict[tuple[Program, str], float] = {}
@@ -102,7 +104,17 @@ class Answers:
             for entry in self.skipped
             if tpu in entry["tpu"].split(", ") and _names(entry["name"], program[0] or program[1])
         )
-        return next(reasons, None)
+        return next(reasons, None) or self._why_not_for(program, tpu)
+
+    def _why_not_for(self, program: Program, tpu: str) -> str | None:
+        """Return why a check, or a file, gives no such program for this TPU, where it does not."""
+        results = [result for result in self.results if result["check"] == program[0]]
+        sizes = other_sizes.difference(tpu, program[1], results) if self.is_whole else None
+        return (
+            f"it is for {other_sizes.in_words(sizes[0])}, and {tpu} has {sizes[1]}"
+            if sizes
+            else None
+        )
 
     def cell(self, program: Program, tpu: str) -> Cell:
         """Return what stands in a cell."""

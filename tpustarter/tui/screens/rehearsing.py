@@ -223,7 +223,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
             self._script.finish(self._rehearsal)
             self._total = self._rehearsal.progress.total
         self._clock, self._job, self._rehearsal = None, None, None
-        self._answers.busy = False
+        self._answers.busy, self._answers.is_whole = False, not self._stopped
 
     def _tick(self) -> None:
         """Say what is waited for; runs only while the compiler does."""
