@@ -37,10 +37,8 @@ class Entry(Sheet):
 
 BESIDE = 120
 """Columns from which it is said beside the list what a line refers to."""
-WIDEST_LABEL = 22
-"""Columns of a word, to which shorter ones are filled up."""
 WIDE = 80
-"""Columns from which they are."""
+"""Columns from which words and ids are filled up to the longest of their kind."""
 
 
 class Words(Page):
@@ -124,9 +122,10 @@ This is what the lesson refers to, and Enter follows the marked line.
 
     def _rows(self) -> Iterator[Row]:
         kind, widths = "", dict[str, int]()
-        most = WIDEST_LABEL if self.tutor.size.width >= WIDE else 0
+        is_wide = self.tutor.size.width >= WIDE
         for reference in self._references.values():
-            width = min(len(visible(reference.target)), most)
+            fills = is_wide and reference.kind != "On the web"  # an address leaves no room
+            width = len(visible(reference.target)) if fills else 0
             widths[reference.kind] = max(width, widths.get(reference.kind, 0))
         for number, reference in self._references.items():
             if reference.kind != kind:
