@@ -11,6 +11,7 @@ import pytest
 from tests.support.runs import result
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
 from tpustarter.tui import check_line, check_rows
+from tpustarter.tui.screens import checks
 from tpustarter.tui.widgets import Rows
 
 MANY = tuple(f"passes_{letter}" for letter in "abcd")
@@ -137,6 +138,29 @@ def test_a_check_that_was_opened_while_it_ran_stays_in_sight(tmp_path: Path) -> 
             await settle(pilot)  # until the run has ended
             assert f"─ {opened}: pass ─" in on_screen(pilot.app)
             assert "6 claims hold" in await press(pilot, "escape")
+
+    run(journey)
+
+
+@pytest.mark.parametrize(("seen_s", "opened"), [(60.0, "host.hangs"), (0.0, "host.passes")])
+def test_a_key_is_for_the_check_that_was_marked_until_a_moment_ago(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seen_s: float, opened: str
+) -> None:
+    """The mark goes on with the run, and nobody presses a key for what they have not seen yet."""
+    monkeypatch.setattr(checks, "SEEN_S", seen_s)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, checks=("hangs", "passes")) as pilot:
+            await pilot.press("c")
+            await until(pilot, lambda: "RUN " in on_screen(pilot.app))
+            screen = pilot.app.screen
+            assert "host.hangs" == screen.query_one(Rows).chosen
+            screen._list.running = "host.passes"
+            screen._show()
+            assert "host.passes" == screen.query_one(Rows).chosen
+            await pilot.press("enter")
+            assert opened == screen._opened
+            await press(pilot, "x")
 
     run(journey)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -32,6 +33,8 @@ from tpustarter.tui.screens import checks_keys
 from tpustarter.tui.screens.split import LOW, Split
 from tpustarter.tui.widgets import Rows
 
+SEEN_S = 0.3
+"""Seconds for which a key is meant for what was marked before the mark went on with the run."""
 LISTED_BESIDE = 150
 """Columns from which a list of all claims leaves room for the details beside it."""
 
@@ -57,6 +60,8 @@ class Checks(Split):
         """The check whose log is shown; that of the next one is not."""
         self._marked_by_us: str | None = None
         """The check that was marked because it ran; moving away ends that."""
+        self._left_by_us, self._left_at = "", 0.0
+        """The check that was marked before that one, and until when."""
         self._opened = ""
         """The check that has the whole screen; its row may be folded meanwhile."""
 
@@ -178,7 +183,8 @@ class Checks(Split):
         mark = (ids[0] if known.run and ids else known.running) if follows else None
         width, has_names = self.size.width, self.has_class("-airy")
         rows.show([known.row(one, width, has_names=has_names) for one in ids], highlight=mark)
-        if follows:
+        if follows and rows.chosen != self._marked_by_us:
+            self._left_by_us, self._left_at = self._marked_by_us or "", time.monotonic()
             self._marked_by_us = rows.chosen
         self._show_details()
 
@@ -227,17 +233,23 @@ class Checks(Split):
         """The check that is looked at: the one that was opened, else the marked one."""
         return self._opened or self.query_one(Rows).chosen or ""
 
+    @property
+    def _meant(self) -> str:
+        """The check that a key is for: who pressed it may not have seen the mark go on."""
+        is_unseen = self._is_busy and time.monotonic() - self._left_at < SEEN_S
+        return (self._left_by_us if is_unseen and not self._opened else "") or self._chosen
+
     def _marked_result(self) -> Result | None:
         return self._list.results.get(self._chosen)
 
     def action_details(self) -> None:
         """Show the findings; a row that stands for many is unfolded."""
-        if self.query_one(Rows).chosen in self._list.folds() and not self.has_class("-details"):
+        meant = self._meant
+        if meant in self._list.folds() and not self.has_class("-details"):
             self.action_list_all()
         else:
             super().action_details()
-            is_open = self.has_class("-details")
-            self._opened = self.query_one(Rows).chosen or "" if is_open else ""
+            self._opened = meant if self.has_class("-details") else ""
             self._show_details()
             if (run := self._list.run) and run.results:
                 self._say_the_end(run)
@@ -295,7 +307,7 @@ class Checks(Split):
 
     def action_lesson(self) -> None:
         """Open the lesson that explains the marked check; go back to it where it is open."""
-        lesson = self._lesson()
+        lesson = self._lesson(self._meant)
         if self._is_busy or not self.tutor.go.back_to_lesson(lesson):
             self.tutor.go.to_lesson(lesson)
 
@@ -313,8 +325,8 @@ class Checks(Split):
             hints += [headline(run), run.blocked.hint if run.blocked else ""]
         return not self._is_busy and any("tpustarter setup" in str(hint) for hint in hints)
 
-    def _lesson(self) -> str:
-        check = self._list.checks.get(self._chosen)
+    def _lesson(self, name: str) -> str:
+        check = self._list.checks.get(name)
         return check.lesson if check else ""
 
     def action_again(self) -> None:
@@ -370,7 +382,7 @@ class Checks(Split):
             is_listed = self._list.lists_all
             return bool(self._list.folds()) and is_listed == (action == "fold")
         if action == "lesson":
-            return bool(self._lesson())
+            return bool(self._lesson(self._chosen))
         if action == "setup":
             return self._needs_setup()
         if action == "explain":
