@@ -12,7 +12,8 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tpustarter.learning import bookmarks
+from tpustarter.content import Lesson
+from tpustarter.learning import bookmarks, progress
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import opened
@@ -28,7 +29,7 @@ OPENING = "Opening the lesson ..."
 
 
 class LessonScreen(Page):
-    """A lesson, opened to be read; what can be done with it is the business of the reader."""
+    """A lesson, opened to be read, and what is remembered of that; what it does is the reader's."""
 
     def __init__(self, lesson: str, *, at: str = "") -> None:
         """Take the id of a lesson, and a line of its text to begin at."""
@@ -99,6 +100,27 @@ class LessonScreen(Page):
             self.tutor.run_worker(keep, thread=True, exit_on_error=False, group="remember")
         else:
             keep()
+
+    def _note_read(self) -> None:
+        """Remember a lesson without blocks, once its end was seen."""
+        is_whole = self._page.end_was_seen and not self._page.has_open
+        if self._opened and not self._opened.has_blocks and is_whole:
+            self._remember_read(self._opened.lesson.id)
+
+    @work(thread=True, exit_on_error=False, group="remember")
+    def _remember_read(self, lesson: str) -> None:
+        progress.lesson_done(lesson)
+
+    @work(thread=True, exit_on_error=False, group="remember")
+    def _remember_left(self, lesson: Lesson) -> None:
+        progress.lesson_left(lesson)
+
+    @work(thread=True, exit_on_error=False, group="remember")
+    def _remember_answer(self, quiz: str, answer: str, *, is_right: bool) -> None:
+        if self._opened:
+            lesson = self._opened.lesson
+            progress.quiz_answered(lesson, quiz, is_right=is_right, answer=answer)
+        self._page.look_at_end()
 
     def on_resize(self) -> None:
         """Show the lesson's sections beside it where there is room."""

@@ -5,12 +5,9 @@ from __future__ import annotations
 import contextlib
 from typing import ClassVar
 
-from textual import work
 from textual.binding import BindingType
 
 from tpustarter.checking.selfcheck import Request
-from tpustarter.content import Lesson
-from tpustarter.learning import progress
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import failed, offers
@@ -321,20 +318,6 @@ class Reader(LessonScreen):
     action_next_now = action_next  # where it is one of two ways on
     action_next_too = action_next  # where Enter does it, and is named
 
-    def _note_read(self) -> None:
-        """Remember a lesson without blocks, once its end was seen."""
-        is_whole = self._page.end_was_seen and not self._page.has_open
-        if self._opened and not self._opened.has_blocks and is_whole:
-            self._remember_read(self._opened.lesson.id)
-
-    @work(thread=True, exit_on_error=False, group="remember")
-    def _remember_read(self, lesson: str) -> None:
-        progress.lesson_done(lesson)
-
-    @work(thread=True, exit_on_error=False, group="remember")
-    def _remember_left(self, lesson: Lesson) -> None:
-        progress.lesson_left(lesson)
-
     def action_exercise(self) -> None:
         """Work on the exercise that is asked for in sight, else the first that is not done yet."""
         opened, name = self._opened, self._page.exercise_in_sight
@@ -365,13 +348,6 @@ class Reader(LessonScreen):
             self._remember_answer(view.quiz.id, answer, is_right=is_right)
 
     action_look_at = action_answer  # one that was not given, where the right one was
-
-    @work(thread=True, exit_on_error=False, group="remember")
-    def _remember_answer(self, quiz: str, answer: str, *, is_right: bool) -> None:
-        if self._opened:
-            lesson = self._opened.lesson
-            progress.quiz_answered(lesson, quiz, is_right=is_right, answer=answer)
-        self._page.look_at_end()
 
     def action_fold(self) -> None:
         """Open the folded part in sight, or close it."""
