@@ -10,8 +10,7 @@ import pytest
 
 from tests.support.runs import result
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
-from tpustarter.tui import check_line, check_rows
-from tpustarter.tui.screens import checks
+from tpustarter.tui import check_line, check_mark, check_rows
 from tpustarter.tui.widgets import Rows
 
 MANY = tuple(f"passes_{letter}" for letter in "abcd")
@@ -147,7 +146,7 @@ def test_a_key_is_for_the_check_that_was_marked_until_a_moment_ago(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seen_s: float, opened: str
 ) -> None:
     """The mark goes on with the run, and nobody presses a key for what they have not seen yet."""
-    monkeypatch.setattr(checks, "SEEN_S", seen_s)
+    monkeypatch.setattr(check_mark, "SEEN_S", seen_s)
 
     async def journey() -> None:
         async with tutor(tmp_path, checks=("hangs", "passes")) as pilot:

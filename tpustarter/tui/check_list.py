@@ -9,6 +9,7 @@ from typing import Any
 from textual.content import Content
 
 from tpustarter.checking import causes
+from tpustarter.checking.headline import headline
 from tpustarter.checking.results import Result, Run
 from tpustarter.checking.runner import Ended, Started, Waiting
 from tpustarter.checking.selfcheck import Began
@@ -75,6 +76,15 @@ class CheckList:
         """Keep the run that is over."""
         self.running, self.run = None, run
         self._warm.clear()
+
+    @property
+    def asks_for_setup(self) -> bool:
+        """Whether a result, or what the run came to, names set-up as what helps."""
+        run = self.run
+        hints = [finding["hint"] for result in self.results.values() for finding in result.findings]
+        if run and run.results:
+            hints += [headline(run), run.blocked.hint if run.blocked else ""]
+        return any("tpustarter setup" in str(hint) for hint in hints)
 
     @property
     def seconds(self) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -13,7 +12,6 @@ from textual.content import Content
 from textual.timer import Timer
 
 from tpustarter.checking import failures
-from tpustarter.checking.headline import headline
 from tpustarter.checking.results import Result, Run
 from tpustarter.checking.runner import Started
 from tpustarter.checking.selfcheck import Began, Event, Request, SelfCheck
@@ -25,6 +23,7 @@ from tpustarter.tui import check_about, check_line, check_rows, failed
 from tpustarter.tui.check_about import About
 from tpustarter.tui.check_details import details, of_claim, whole
 from tpustarter.tui.check_list import CheckList
+from tpustarter.tui.check_mark import CheckMark
 from tpustarter.tui.check_rows import STOPPED, WORDS
 from tpustarter.tui.lines import Stack
 from tpustarter.tui.messages import CHECKS, LOOK, Arrived, Inbox, Looked, feed
@@ -33,8 +32,6 @@ from tpustarter.tui.screens import checks_keys
 from tpustarter.tui.screens.split import LOW, Split
 from tpustarter.tui.widgets import Rows
 
-SEEN_S = 0.3
-"""Seconds for which a key is meant for what was marked before the mark went on with the run."""
 LISTED_BESIDE = 150
 """Columns from which a list of all claims leaves room for the details beside it."""
 
@@ -58,10 +55,7 @@ class Checks(Split):
         """What is known of the checks that were looked at on the whole screen."""
         self._log_of: str | None = None
         """The check whose log is shown; that of the next one is not."""
-        self._marked_by_us: str | None = None
-        """The check that was marked because it ran; moving away ends that."""
-        self._left_by_us, self._left_at = "", 0.0
-        """The check that was marked before that one, and until when."""
+        self._mark = CheckMark()
         self._opened = ""
         """The check that has the whole screen; its row may be folded meanwhile."""
 
@@ -179,13 +173,12 @@ class Checks(Split):
             self.say(line + ", stopping" * self._stopped)
         self.entitle("rows", check_rows.tally(known.results.values(), len(known.checks)))
         rows = self.query_one(Rows)
-        follows = rows.chosen in (None, self._marked_by_us)
-        mark = (ids[0] if known.run and ids else known.running) if follows else None
+        follows = self._mark.follows(rows.chosen)
+        mark = self._mark.place(known, ids) if follows else None
         width, has_names = self.size.width, self.has_class("-airy")
         rows.show([known.row(one, width, has_names=has_names) for one in ids], highlight=mark)
-        if follows and rows.chosen != self._marked_by_us:
-            self._left_by_us, self._left_at = self._marked_by_us or "", time.monotonic()
-            self._marked_by_us = rows.chosen
+        if follows:
+            self._mark.went_to(rows.chosen)
         self._show_details()
 
     @on(Rows.OptionHighlighted)
@@ -236,8 +229,7 @@ class Checks(Split):
     @property
     def _meant(self) -> str:
         """The check that a key is for: who pressed it may not have seen the mark go on."""
-        is_unseen = self._is_busy and time.monotonic() - self._left_at < SEEN_S
-        return (self._left_by_us if is_unseen and not self._opened else "") or self._chosen
+        return self._opened or (self._is_busy and self._mark.seen) or self._chosen
 
     def _marked_result(self) -> Result | None:
         return self._list.results.get(self._chosen)
@@ -317,13 +309,7 @@ class Checks(Split):
 
     def _needs_setup(self) -> bool:
         """Return whether set-up is what a result, or the headline, asks for."""
-        run = self._list.run
-        hints = [
-            finding["hint"] for result in self._list.results.values() for finding in result.findings
-        ]
-        if run and run.results:
-            hints += [headline(run), run.blocked.hint if run.blocked else ""]
-        return not self._is_busy and any("tpustarter setup" in str(hint) for hint in hints)
+        return not self._is_busy and self._list.asks_for_setup
 
     def _lesson(self, name: str) -> str:
         check = self._list.checks.get(name)
