@@ -147,12 +147,16 @@ class Checks(Split):
             self._clock.stop()
         self._clock, self._selfcheck = None, None
         self._list.end(run)
-        self._say_the_end(run)
+        self.say("")
+        self._say_the_end()
 
-    def _say_the_end(self, run: Run) -> None:
+    def _say_the_end(self) -> None:
         """Say what a run came to, and where there is room the key that leads on from here."""
+        run = self._list.run
+        if not run or not run.results:
+            return
         line, hint = check_line.at_the_end(run, self._request), ""
-        if line and self.size.height >= LOW:
+        if self.size.height >= LOW and not self._shows_log:
             result = self._marked_result()
             hint = check_line.what_helps(result) if self._opened else check_line.what_to_press(run)
         self.say(f"{line}\n{hint}" if hint else line)
@@ -184,8 +188,9 @@ class Checks(Split):
     @on(Rows.OptionHighlighted)
     def highlighted(self) -> None:
         """Show what was found for the marked check; a log was that of another one."""
-        if self._log_of != self._chosen:
+        if self._log_of not in (None, self._chosen):
             self._log_of = None
+            self._say_the_end()
         self._show_details()
         self.refresh_bindings()
 
@@ -243,8 +248,7 @@ class Checks(Split):
             super().action_details()
             self._opened = meant if self.has_class("-details") else ""
             self._show_details()
-            if (run := self._list.run) and run.results:
-                self._say_the_end(run)
+            self._say_the_end()
             if check := self._list.checks.get(self._opened):
                 self._look(check)
 
@@ -267,6 +271,7 @@ class Checks(Split):
         """Show what the check's process wrote, and back."""
         self._log_of = None if self._log_of == self._chosen else self._chosen
         self._show_details()
+        self._say_the_end()
         self.refresh_bindings()
 
     def action_back(self) -> None:
