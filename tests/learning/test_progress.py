@@ -237,16 +237,18 @@ def test_merging_again_changes_nothing(one: dict[str, Any], other: dict[str, Any
 
 
 def test_code_that_was_typed_ends_beside_the_lessons_own(tmp_path: Path) -> None:
-    """It neither passes the block nor takes a pass from it; what was not run is not remembered."""
+    """It passes the block as well, and takes no pass from it; what was not run is forgotten."""
     lesson = make_lesson(tmp_path, fence("print(1)"))
     (one,) = blocks_of(lesson)
 
     def known() -> progress.LessonProgress:
         return progress.read().lessons[lesson.id]
 
-    progress.edit_ended(lesson, one, BlockResult("one", "pass"), "print(2)")
-    assert (None, "pass") == (known().status(one), known().status_of(one, "print(2)"))
-    progress.block_ended(lesson, one, BlockResult("one", "pass"))
+    progress.block_ended(lesson, one, BlockResult("one", "pass"), "print(2)")
+    assert ("pass", None) == (known().status(one), known().status_of(one, one.code))
+    assert "pass" == known().status_of(one, "print(2)")
+    assert progress.is_done(lesson.id)
+    progress.block_ended(lesson, one, BlockResult("one", "pass"), one.code)
     progress.edit_ended(lesson, one, BlockResult("one", "error"), "print(")
     progress.edit_ended(lesson, one, BlockResult("one", "notrun"), "print(2)")
     assert ("pass", "pass") == (known().status(one), known().status_of(one, one.code))

@@ -76,7 +76,7 @@ def test_a_task_says_at_the_next_start_how_it_ended(tmp_path: Path) -> None:
         async with tutor(tmp_path, lessons=lessons, size=(80, 60)) as pilot:
             await press(pilot, "enter", "e", *"# mine", "escape", "tab", "tab", "e", "2", "ctrl+r")
         async with tutor(tmp_path, lessons=lessons, size=(80, 60)) as pilot:
-            seen = _words(await press(pilot, "enter"))
+            seen = _words(await press(pilot, "l", "home", "enter"))
             assert 3 == seen.count("passed the last time")
             await press(pilot, "tab", "tab", "e", "1", "escape")
             assert 1 == _words(on_screen(pilot.app)).count("edited, not run yet")
@@ -100,6 +100,25 @@ def test_code_of_the_learners_says_at_the_next_start_how_it_ended(tmp_path: Path
             assert "ran the last time" in seen
             assert "passed the last time" in await press(pilot, "u")
             assert "edited, not run yet" in await press(pilot, "e", "x", "escape")
+
+    run(journey)
+
+
+def test_a_block_that_passed_with_a_change_of_the_learners_counts(tmp_path: Path) -> None:
+    """On Home, at its end and at the next start, also where the lesson's own code never ran."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 60)) as pilot:
+            await press(pilot, "enter", "e", *"# mine", "ctrl+r", "escape", "tab", "r")
+            await press(pilot, "e", *"(", "ctrl+r", "escape")  # what breaks later undoes nothing
+            assert "Done: 2 of 2 blocks" in _words(await press(pilot, "end"))
+        async with tutor(tmp_path, size=(80, 60)) as pilot:
+            assert "done" in await press(pilot, "l")
+            seen = _words(await press(pilot, "home", "enter", "home"))
+            assert "# mine" in seen
+            assert 1 == seen.count("passed the last time")
+            assert 1 == seen.count("broke the last time")
+            assert "edited, not run yet" not in seen
 
     run(journey)
 

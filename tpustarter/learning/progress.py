@@ -33,14 +33,14 @@ class LessonProgress:
     done: str | None = None
     """ISO date and time at which it was first done: blocks, tasks and questions."""
     blocks: dict[str, Fields] = field(default_factory=dict[str, Fields])
-    """By block: `status`, `ran_on`, `when`, the `hash` of the code as the lesson had it, and of a
-    task `typed`, that of the code that ran."""
+    """By block: `status`, `ran_on`, `when`, the `hash` of the code as the lesson had it, and
+    `typed`, that of the code that ran, where it was another."""
     quizzes: dict[str, Fields] = field(default_factory=dict[str, Fields])
     """By question: whether it was answered `right`, the `answers` by their text, and `when`."""
     exercises: dict[str, Fields] = field(default_factory=dict[str, Fields])
     """By name: `status`, `hints` and `when`."""
     edits: dict[str, Fields] = field(default_factory=dict[str, Fields])
-    """By block that is no task, how the code of the learner ended: `status`, `typed`, `when`."""
+    """By block that is no task, how other code failed in it: `status`, `typed`, `when`."""
     open: int | None = None
     """How many of its tasks and questions are open; None before it was left with them."""
 
@@ -58,8 +58,9 @@ class LessonProgress:
 
     def status_of(self, block: Block, code: str) -> str | None:
         """Return how the block last ended; None where that was with other code than this."""
-        ran, typed = hash_of(code), self.blocks.get(block.id, {}).get("typed")
-        if ran == (typed if block.is_try else code_hash(block)):
+        entry = self.blocks.get(block.id)
+        ran = hash_of(code)
+        if entry and ran == entry.get("typed", None if block.is_try else code_hash(block)):
             return self.status(block)
         edit = self.edits.get(block.id, {})
         return str(edit.get("status")) if ran == edit.get("typed") else None
@@ -136,7 +137,7 @@ def block_ended(lesson: Lesson, block: Block, result: BlockResult, code: str = "
         return
     entry: Fields = {"status": result.status, "ran_on": result.ran_on, "when": now()}
     entry["hash"] = code_hash(block)
-    if block.is_try and code:
+    if code and (block.is_try or hash_of(code) != code_hash(block)):
         entry["typed"] = hash_of(code)
     if result.status != "pass":
         entry |= {"reason": result.reason, "detail": result.detail}
@@ -150,7 +151,7 @@ def block_ended(lesson: Lesson, block: Block, result: BlockResult, code: str = "
 
 
 def edit_ended(lesson: Lesson, block: Block, result: BlockResult, code: str) -> None:
-    """Remember how code ended that was typed into a block which is no task: nothing is done."""
+    """Remember how code failed that was typed into a block which is no task: it stays as done."""
     if result.status in ("skip", "notrun"):
         return
     entry: Fields = {"status": result.status, "typed": hash_of(code), "when": now()}

@@ -156,8 +156,12 @@ class Player:
 
 
 def _remember(lesson: Lesson, result: BlockResult, block: Block, code: str) -> None:
-    """Remember how a block ended; a task that was not changed has not been tried."""
-    if block.is_try != (code == block.code):
+    """Remember how a block ended; a task that was not changed has not been tried.
+
+    What was typed into another block counts once it has passed, and undoes nothing if it fails.
+    """
+    is_changed = code != block.code
+    if is_changed if block.is_try else not is_changed or result.status == "pass":
         progress.block_ended(lesson, block, result, code)
-    elif not block.is_try:
+    elif is_changed:
         progress.edit_ended(lesson, block, result, code)
