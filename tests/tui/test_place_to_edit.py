@@ -11,6 +11,7 @@ from tests.support.made_lessons import fence
 from tests.support.tutor import press, run, tutor
 from tpustarter import content
 from tpustarter.learning import blocks, exercises
+from tpustarter.learning.own_lines import to_change
 from tpustarter.tui.editor import Editor, has_gap, place_to_edit
 
 
@@ -40,20 +41,21 @@ def test_typing_replaces_what_stands_for_the_learners_own(line: str, replaced: s
 @pytest.mark.parametrize(
     ("code", "answer", "row", "column", "replaced"),
     [
-        ("x = 1\ny = f(x)\nprint(y)", "x = 1\ny = g(x)\nprint(y)", 1, 0, ""),
-        ("for x in xs:\n    x\nend()", "for x in xs:\n    print(x)\nend()", 1, 4, ""),
+        ("x = 1\ny = f(x)\nprint(y)", "x = 1\ny = g(x)\nprint(y)", 1, 0, "y = f(x)"),
+        ("for x in xs:\n    x\nend()", "for x in xs:\n    print(x)\nend()", 1, 4, "x"),
         ("x = 1\nprint(y)", "x = 1\ny = 2\nprint(y)", 0, 5, ""),
         ("def f(): pass", "@jit\ndef f(): pass", 0, 0, ""),
         ("a()\n    # one is missing\nb()", "a()\n    c()\nb()", 1, 4, "# one is missing"),
-        ('log = "w ... w"\nx = 1', 'log = "w ... w"\nx = 2', 1, 0, ""),
+        ('log = "w ... w"\nx = 1', 'log = "w ... w"\nx = 2', 1, 0, "x = 1"),
         ('x = f("...", 1)', 'x = f("ab", 1)', 0, 7, "..."),
-        ("x = 1\ny = 2  # change this", "x = 3\ny = 4", 1, 0, ""),
+        ('x = """\n"""  # add', 'x = """\n1\n"""', 1, 0, ""),
+        ("x = 1\ny = 2  # change this", "x = 3\ny = 4", 1, 0, "y = 2"),
     ],
 )
 def test_where_nothing_marks_the_line_the_answer_tells_which_one_it_is(
     code: str, answer: str, row: int, column: int, replaced: str
 ) -> None:
-    """Typing begins at the first line that the answer changes, or above where it has one more."""
+    """Typing replaces the first line that the answer changes, or begins above one that it adds."""
     place = place_to_edit(code, answer)
 
     assert place is not None
@@ -72,6 +74,38 @@ def test_each_task_and_each_exercise_opens_where_something_is_to_be_typed() -> N
 
     assert len(tasks) > 100
     assert not lost
+
+
+def test_each_task_opens_with_the_statement_marked_that_is_to_be_changed() -> None:
+    """What is typed takes its place; only where the answer adds lines, none is marked."""
+    lessons = content.read_lessons()
+    tasks = [block for lesson in lessons for block in blocks.blocks_of(lesson) if block.is_try]
+    unmarked: list[str] = []
+    for task in tasks:
+        place = place_to_edit(task.code, task.answer or "")
+        rows = to_change(task.code, task.answer or "")[0]
+        if place is not None and place.is_empty and rows:
+            unmarked.append(task.code.split("\n")[rows.start])
+
+    assert ['"""  # add lines here'] == unmarked
+
+
+def test_enter_and_tab_leave_a_statement_that_is_marked(tmp_path: Path) -> None:
+    """They would only take it away; what is typed replaces it, and the comment behind it stays."""
+    lesson = (
+        "# T\n\n```python try id=one\nx = 1  # change this line\nprint(x)\n```\n\n"
+        "```python answer of=one\nx = 2\nprint(x)\n```\n"
+    )
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": lesson}) as pilot:
+            seen = await press(pilot, "enter", "e", "enter")
+            assert "Change this line first." in seen
+            await press(pilot, "tab", *"y = 3")
+            code = "y = 3  # change this line\nprint(x)"
+            assert code == pilot.app.screen.query_one(Editor).text
+
+    run(journey)
 
 
 def test_a_line_that_is_missing_is_begun_with_enter(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from pygments.lexers.python import PythonLexer  # pyright: ignore[reportMissingTypeStubs]
+from pygments.token import Comment
 from textual import events
 from textual._text_area_theme import TextAreaTheme  # what `register_theme` takes, not exported
 from textual.binding import Binding, BindingType
@@ -24,7 +25,7 @@ _GAP = re.compile(r"(?<![\w\"'.\[])\.\.\.(?![\w\"'.])|(?<=[\"'])\.\.\.(?=[\"'])"
 FILL_GAP = "Type what belongs in place of ... first. To read on without it, press Esc."
 """Said where a key would leave the gap as it is."""
 CHANGE_LINE = "Change this line first. To read on without that, press Esc."
-"""Said where Enter would only move down the line that is to be changed."""
+"""Said where Enter or Tab would only move the line that is to be changed, or take it away."""
 _STAND_IN = re.compile(r"\s*((?:return |[^=#]+ [-+*/@]?= ).*\S)\s+# your code here")
 """A statement that stands for the learner's own."""
 _MARK = "mark"
@@ -108,7 +109,8 @@ and then undo that. **Esc** ends typing, and then **u** brings the original code
     async def _on_key(self, event: events.Key) -> None:
         """Fill a gap only with what is typed, and begin a new line where the one above begins."""
         is_gap = event.key in ("enter", "tab") and self.selected_text == "..."
-        if is_gap or (event.key == "enter" and self._is_untouched):
+        is_kept = event.key == "enter" or (event.key == "tab" and self.selected_text)
+        if is_gap or (is_kept and self._is_untouched):
             event.stop()
             event.prevent_default()  # else Textual goes on with its own way to handle it
             self.notify(FILL_GAP if is_gap else CHANGE_LINE, markup=False, timeout=3)
@@ -127,8 +129,8 @@ and then undo that. **Esc** ends typing, and then **u** brings the original code
     def _is_untouched(self) -> bool:
         """Whether nothing was typed where a line is to be changed: Enter is meant to read on."""
         is_there = self.to_change_at is not None and self.selection == self.to_change_at
-        is_line = is_there and not self.cursor_at_end_of_line  # else Enter begins one
-        return is_line and self.text == self._first_code
+        is_line = is_there and (self.selected_text or not self.cursor_at_end_of_line)
+        return bool(is_line) and self.text == self._first_code  # else Enter begins a line
 
     def get_cursor_line_start_location(self, smart_home: bool = False) -> tuple[int, int]:  # noqa: FBT001, FBT002  Textual's
         """Return where the line of code begins, however it is wrapped; its indentation first."""
@@ -207,15 +209,32 @@ def place_to_edit(code: str, answer: str = "") -> Selection | None:
         if match := _STAND_IN.match(line):
             return Selection((row, match.start(1)), (row, match.end(1)))
         if TO_CHANGE.search(line):
-            return Selection.cursor((row, _indent_of(line)))
+            return (
+                _statement(row, line)
+                if any(row in rows for rows in changes)
+                else (Selection.cursor((row, _indent_of(line))))
+            )
     if not changes:
         return None
     row, is_new = changes[0].start, not changes[0]
     if is_new and row:  # a line is missing: the key that ends the one above begins it
         return Selection.cursor((row - 1, len(lines[row - 1])))
     indent, line = _indent_of(lines[row]), lines[row]
-    end = len(line) if line.startswith("#", indent) else indent  # only says that one is missing
-    return Selection((row, indent), (row, end))
+    if line.startswith("#", indent):  # only says that one is missing
+        return Selection((row, indent), (row, len(line)))
+    return Selection.cursor((row, indent)) if is_new else _statement(row, line)
+
+
+def _statement(row: int, line: str) -> Selection:
+    """Return the code of a line without a comment behind it; what only closes something stays."""
+    code, indent = "", _indent_of(line)
+    if not re.match(r"[\w@]", line[indent:]):
+        return Selection.cursor((row, indent))
+    for token, text in _LEXER.get_tokens(line):
+        if token in Comment:
+            break
+        code += text
+    return Selection((row, indent), (row, len(code.rstrip())))
 
 
 def has_gap(code: str, answer: str) -> bool:
