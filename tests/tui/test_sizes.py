@@ -299,3 +299,19 @@ def test_another_size_keeps_the_place_in_a_lesson(tmp_path: Path) -> None:
                 assert "print(1)" in on_screen(pilot.app), size
 
     run(journey)
+
+
+def test_a_long_command_in_a_text_is_seen_whole(tmp_path: Path) -> None:
+    """It goes on in the next line; what is drawn with signs is not broken."""
+    command = "JAX_PLATFORMS=cpu JAX_NUM_CPU_DEVICES=8 python train.py --steps 1000 --last"
+    lesson = f"# T\n\n```sh\n{command}\n```\n\n```text\n{'─' * 70}\nbelow\n```\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": lesson}, size=(60, 24)) as pilot:
+            seen = (await press(pilot, "enter")).splitlines()
+            begin = next(row for row, line in enumerate(seen) if "JAX_PLATFORMS" in line)
+            assert command == " ".join(" ".join(seen[begin : begin + 2]).split())
+            drawn = next(row for row, line in enumerate(seen) if "─" * 20 in line and row > begin)
+            assert "below" in seen[drawn + 1]
+
+    run(journey)

@@ -60,6 +60,11 @@ def marked(code: Content, rows: Collection[int], style: str = MARKED) -> Content
 class Fence(MarkdownFence):
     """Code in a lesson that is read and not run."""
 
+    def __init__(self, markdown: Markdown, token: MarkdownToken, code: str) -> None:
+        """Take code; a line that is too long goes on below, but for text, which may be drawn."""
+        super().__init__(markdown, token, code)
+        self.set_class(self.lexer.partition(" ")[0] not in ("", "text"), "-wraps")
+
     @classmethod
     def highlight(
         cls,
