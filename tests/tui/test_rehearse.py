@@ -304,6 +304,10 @@ def test_a_program_for_tpus_of_another_size_says_why_it_has_no_answer(
             assert "Left out: it is for 8 devices, and v4-8 has 4." in seen
             seen = await press(pilot, "c")
             assert re.search(r"v4-8 +skip +Left out: it is for 8 devices, and v4-8 has 4\.", seen)
+            assert "Press Esc" not in seen
+            assert "Press Esc to choose other programs" in await press(pilot, "escape")
+            assert "Press Esc" not in await press(pilot, "enter")
+            assert "Press Esc to choose other programs" in await press(pilot, "escape")
 
     run(journey)
 

@@ -213,6 +213,8 @@ class Rehearsing(Split):
             seconds = time.monotonic() - self._began
             return line.while_it_runs(self._job, answers, progress, seconds, self.size.width)
         text = line.at_the_end(answers, request, stopped_of=self._total if self._stopped else None)
+        if self._view or self.has_class("-details"):  # from which Esc leads to the table
+            return text
         parting = "\n" if self.size.height >= LOW else " "
         compares = self._has_room_to_compare
         keys = line.what_to_press(answers, request, stopped=self._stopped, compares=compares)
@@ -308,7 +310,7 @@ class Rehearsing(Split):
         """Show something else of the marked cell, and back."""
         self._view = "" if self._view == view else view
         self.set_class(self._view == "compare", "-compare")
-        self._show_details()
+        self._show()
         self.query_one("#details").scroll_home(animate=False)
         self.refresh_bindings()
 
