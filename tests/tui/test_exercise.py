@@ -300,6 +300,21 @@ def test_who_types_on_while_an_answer_is_judged_goes_on_typing(tmp_path: Path) -
     run(journey)
 
 
+def test_while_an_answer_is_judged_one_can_begin_to_type(tmp_path: Path) -> None:
+    """The first answer takes seconds: what is typed meanwhile must not become keys."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
+            lessons_with_exercise(tmp_path)
+            await press(pilot, "enter", "p")
+            await pilot.press("r", "enter", *"return 2 * number")
+            assert "return 2 * number" in on_screen(pilot.app)
+            await until(pilot, lambda: "NOT YET" in on_screen(pilot.app))
+            assert "RIGHT" in await press(pilot, "ctrl+r")
+
+    run(journey)
+
+
 def test_p_opens_the_exercise_that_is_asked_for_in_sight(tmp_path: Path) -> None:
     """Not the lesson's first one, whose text is elsewhere."""
     link = "\n\n[Exercise: Return the triple](exercises/triple.py)\n"

@@ -128,6 +128,33 @@ def test_the_editor_stays_while_what_is_typed_runs(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_tab_indents_what_is_selected_and_takes_nothing_of_it_away(tmp_path: Path) -> None:
+    """Whole lines, and Shift+Tab takes the step back, also of the one line one is in."""
+    one = 'name = "you"\nprint("hello", name)'
+    deeper = '    name = "you"\n    print("hello", name)'
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter", "e", "ctrl+home", "right", "shift+down")
+
+            async def text(*keys: str) -> str:
+                await press(pilot, *keys)
+                editor = pilot.app.focused
+                assert isinstance(editor, Editor)
+                return editor.text.rstrip()
+
+            assert deeper == await text("tab")
+            assert deeper.replace("    ", " " * 8) == await text("tab")
+            assert one == await text("shift+tab", "shift+tab")
+            assert one == await text("shift+tab")  # there is nothing left to take
+            assert deeper == await text("tab", "ctrl+z", "ctrl+y")
+            assert f'{one.partition(chr(10))[0]}\n    print("hello", name)' == await text(
+                "ctrl+home", "right", "shift+tab"
+            )
+
+    run(journey)
+
+
 def test_code_has_the_same_colours_while_it_is_changed(tmp_path: Path) -> None:
     """Also behind letters of several bytes, and in a string of several lines."""
     code = 'é = "ü"  # ä\nfor x in "abc":\n    print("""two\nlines""", 12)'

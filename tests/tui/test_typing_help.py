@@ -14,6 +14,7 @@ TEXT = "one two\nthree four"
 KEYS = {
     "Enter": (["enter", "x"], "one two\nthree\nx four"),
     "Tab": (["tab", "x"], "one two\nthree   x four"),
+    "Shift+Tab": (["home", "tab", "tab", "shift+tab", "x"], "one two\n    xthree four"),
     "Ctrl+Z": (["x", "ctrl+z"], TEXT),
     "Ctrl+Y": (["x", "ctrl+z", "ctrl+y"], "one two\nthreex four"),
     "Ctrl+A": (["ctrl+a", "x"], "one two\nxthree four"),

@@ -43,7 +43,8 @@ Type Python here. What you type is saved as you type it, and **Ctrl+R** runs it.
 | key | in the text |
 |---|---|
 | `Enter` | begins a line that is indented as the one above |
-| `Tab` | moves on to the next step of four columns |
+| `Tab` | moves on to the next step of four columns, or indents the lines that are selected |
+| `Shift+Tab` | takes four columns of indent from the line, or from those that are selected |
 | `Ctrl+Z`, `Ctrl+Y` | undo, and redo |
 | `Ctrl+A`, `Ctrl+E` | go to the beginning and the end of the line |
 | `Ctrl+Home`, `Ctrl+End` | go to the first line, and to the last |
@@ -114,6 +115,10 @@ and then undo that. **Esc** ends typing, and then **u** brings the original code
             event.stop()
             event.prevent_default()  # else Textual goes on with its own way to handle it
             self.notify(FILL_GAP if is_gap else CHANGE_LINE, markup=False, timeout=3)
+        elif event.key == "shift+tab" or (event.key == "tab" and "\n" in self.selected_text):
+            event.stop()
+            event.prevent_default()
+            self._indent(deeper=event.key == "tab")
         elif event.key == "enter" and self.is_done:
             event.stop()
             event.prevent_default()
@@ -124,6 +129,22 @@ and then undo that. **Esc** ends typing, and then **u** brings the original code
             start, end = sorted(self.selection)
             before = self.document.get_line(start[0])[: start[1]]
             self.replace(f"\n{_indent_below(before)}", start, end, maintain_selection_offset=False)
+
+    def _indent(self, *, deeper: bool) -> None:
+        """Indent the lines that are selected by a step, or by one less."""
+        (first, begin), (last, end) = sorted(self.selection)
+        if last > first and not end:  # none of that line is selected
+            last -= 1
+        before = [self.document.get_line(row) for row in range(first, last + 1)]
+        after = [_shifted(line, deeper=deeper) for line in before]
+        if after == before:
+            return
+        is_selected = bool(self.selected_text)
+        self.replace("\n".join(after), (first, 0), (last, len(before[-1])))
+        if is_selected:
+            self.selection = Selection((first, 0), (last, len(after[-1])))
+        else:
+            self.move_cursor((first, max(begin + len(after[0]) - len(before[0]), 0)))
 
     @property
     def _is_untouched(self) -> bool:
@@ -178,6 +199,13 @@ and then undo that. **Esc** ends typing, and then **u** brings the original code
                 line = self.document.get_line(row)
                 begin = len(line.encode()) - len(line.lstrip().encode())
                 self._highlights[row].append((begin, len(line.encode()), _MARK))
+
+
+def _shifted(line: str, *, deeper: bool) -> str:
+    """Return a line with a step of indent more or less; an empty one has none."""
+    if deeper:
+        return INDENT + line if line.strip() else line
+    return line[min(_indent_of(line), len(INDENT)) :]
 
 
 def _indent_below(line: str) -> str:

@@ -365,8 +365,10 @@ class ExercisePage(Page):
         exercise = self._exercise
         if action == "back" and self._view.editor:
             return True
-        if action in ("judge", "run", "edit", "anew", "open"):
+        if action in ("judge", "run", "anew", "open"):
             return exercise is not None and not self._judging.is_busy
+        if action == "edit":  # also while an answer is judged: a letter must not be a key then
+            return exercise is not None
         if action == "leave_done":
             return False  # a right answer ends typing by itself
         if action == "explain":
