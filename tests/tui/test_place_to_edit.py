@@ -38,6 +38,16 @@ def test_typing_replaces_what_stands_for_the_learners_own(line: str, replaced: s
     assert replaced or 4 == place.start[1]
 
 
+def test_typing_replaces_all_the_lines_that_are_said_to_be_replaced() -> None:
+    """With the comment that says so, to the end of the function."""
+    below = "# your code here: replace the lines below\n\n    if x:\n        a()\n    b()"
+    code = f"def f(x):\n    {below}\n\n\nc = 1\n"
+    place = place_to_edit(code)
+
+    assert place is not None
+    assert below == Document(code).get_text_range(place.start, place.end)
+
+
 @pytest.mark.parametrize(
     ("code", "answer", "row", "column", "replaced"),
     [

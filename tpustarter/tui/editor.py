@@ -28,6 +28,8 @@ CHANGE_LINE = "Change this line first. To read on without that, press Esc."
 """Said where Enter or Tab would only move the line that is to be changed, or take it away."""
 _STAND_IN = re.compile(r"\s*((?:return |[^=#]+ [-+*/@]?= ).*\S)\s+# your code here")
 """A statement that stands for the learner's own."""
+_ALL_BELOW = re.compile(r"\s*# your code here: replace the lines below")
+"""What stands above several lines that the learner's own take the place of."""
 _MARK = "mark"
 """The style of a line that a verdict is about."""
 INDENT = "    "
@@ -234,6 +236,9 @@ def place_to_edit(code: str, answer: str = "") -> Selection | None:
         may_change = not answer or any(row in rows for rows in changes)
         if may_change and (match := _GAP.search(line)):
             return Selection((row, match.start()), (row, match.end()))
+        if _ALL_BELOW.match(line):
+            end = _end_of_body(lines, row)
+            return Selection((row, _indent_of(line)), (end, len(lines[end])))
         if match := _STAND_IN.match(line):
             return Selection((row, match.start(1)), (row, match.end(1)))
         if TO_CHANGE.search(line):
@@ -251,6 +256,17 @@ def place_to_edit(code: str, answer: str = "") -> Selection | None:
     if line.startswith("#", indent):  # only says that one is missing
         return Selection((row, indent), (row, len(line)))
     return Selection.cursor((row, indent)) if is_new else _statement(row, line)
+
+
+def _end_of_body(lines: list[str], first: int) -> int:
+    """Return the last row of what is indented as a row is."""
+    end = first
+    for row in range(first, len(lines)):
+        if lines[row].strip():
+            if _indent_of(lines[row]) < _indent_of(lines[first]):
+                break
+            end = row
+    return end
 
 
 def _statement(row: int, line: str) -> Selection:
