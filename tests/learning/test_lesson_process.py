@@ -72,7 +72,7 @@ PATHOLOGIES = {
     ),
     "floods_stderr": (
         "import sys\nfor _ in range(999): print('x' * 65536, file=sys.stderr)\nprint('as')",
-        "timeout=60", "fail", None, "line 1: found no such line", "the rest is left out", 60,
+        "timeout=60", "fail", None, "line 1: found `as`", "the rest is left out", 60,
     ),
     "escapes": ("print('\\x1b[31m[b]red[/b]')", "", "fail", None, "", "\x1b[31m[b]red[/b]", 10),
     "half_a_character": (
