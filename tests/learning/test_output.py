@@ -33,7 +33,7 @@ def test_of_much_the_beginning_and_the_last_lines_are_told() -> None:
     assert before == lines(100_000).decode()[:HEAD]
     assert after.endswith("000099998\n000099999\n")
     assert after.splitlines()[0] in lines(100_000).decode().splitlines()  # a whole one
-    assert END_CHARACTERS - 10 <= len(after) <= END_CHARACTERS
+    assert END_CHARACTERS // 2 - 10 <= len(after) <= END_CHARACTERS // 2
 
 
 @given(st.lists(st.binary(max_size=9), max_size=9))
@@ -46,7 +46,8 @@ def test_what_fits_is_told_whole(written: list[bytes]) -> None:
 
 def test_at_the_limit_nothing_is_left_out() -> None:
     """One character more, and the line that is cut goes."""
-    whole = lines(MAX_CHARACTERS // 10) + b"x" * (MAX_CHARACTERS % 10)
+    limit = HEAD + END_CHARACTERS // 2
+    whole = lines(limit // 10) + b"x" * (limit % 10)
 
     assert told(whole)[0] == whole.decode()
     assert LEFT_OUT in told(whole + b"y")[0]
@@ -55,7 +56,20 @@ def test_at_the_limit_nothing_is_left_out() -> None:
 def test_no_half_of_a_secret_is_told_where_the_end_begins() -> None:
     """A line that is not whole is left out with what was in it."""
     token = "s3cr3t-value"
-    text, shown = told(lines(50_000), token.encode() + b"\n" + b"z" * (END_CHARACTERS - 8) + b"\n",
-                       token=token)  # fmt: skip
+    behind = b"z" * (END_CHARACTERS // 2 - 8) + b"\n"
+    text, shown = told(lines(50_000), token.encode() + b"\n" + behind, token=token)
 
     assert "value" not in text + shown
+
+
+def test_a_log_takes_no_room_from_the_end_of_what_is_judged() -> None:
+    """Each stream keeps its own, and both are told in the order in which they came."""
+    output = BlockOutput(Redactor({}))
+    for name, data in [("stderr", lines(30_000)), ("stdout", b"as\n"), ("stderr", lines(30_000))]:
+        _ = [*output.add(name, data)]
+    _ = [*output.flush(final=True)]
+
+    assert output.printed.endswith("as\n")
+    after = output.shown.split(LEFT_OUT)[1]
+    assert "as\n" in after
+    assert after.endswith("000029999\n")

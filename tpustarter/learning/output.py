@@ -16,7 +16,7 @@ from tpustarter.redact import Redactor
 MAX_CHARACTERS = 256 * 1024
 """Characters of a block's output that are shown and judged: of more the beginning and the end."""
 END_CHARACTERS = 32 * 1024
-"""How many of them are the end, which is told when the block has ended."""
+"""How many of them are the end, half of each stream's: it is told when the block has ended."""
 MAX_WAITING = 4096
 """Characters of an unfinished line that are held back."""
 FLUSH_S = 0.1
@@ -33,6 +33,38 @@ class Output:
     text: str
 
 
+class _End:
+    """The newest of what came on one stream, in pieces with the number of each."""
+
+    def __init__(self) -> None:
+        self._pieces: deque[tuple[int, str]] = deque()
+        self._length = 0
+        self.is_cut = False
+        """Whether something was let go of."""
+
+    def add(self, number: int, text: str) -> None:
+        """Take what may turn out to be the end, and let go of what it is not."""
+        self._pieces.append((number, text))
+        self._length += len(text)
+        while (surplus := self._length - END_CHARACTERS // 2) > 0:
+            oldest, text = self._pieces.popleft()
+            if len(text) > surplus:
+                self._pieces.appendleft((oldest, text[surplus:]))
+            self._length -= min(len(text), surplus)
+            self.is_cut = True
+
+    def whole_lines(self) -> list[tuple[int, str]]:
+        """Return the pieces; of half a line it is not seen whether it holds a secret."""
+        pieces = list(self._pieces)
+        if self.is_cut:
+            while pieces and "\n" not in pieces[0][1]:
+                pieces.pop(0)
+            if pieces:
+                number, text = pieces[0]
+                pieces[0] = number, text.partition("\n")[2]
+        return pieces
+
+
 class BlockOutput:
     """The output of one block."""
 
@@ -42,11 +74,10 @@ class BlockOutput:
         self._decoders = {name: decoder("replace") for name in ("stdout", "stderr")}
         self._pieces: list[tuple[str, str]] = []
         self._remaining = MAX_CHARACTERS - END_CHARACTERS
-        self._end: deque[tuple[str, str]] = deque()
-        """The newest of what is behind that, by the piece."""
-        self._end_length = 0
-        self._is_cut = False
-        """Whether something was let go of."""
+        self._ends = {name: _End() for name in self._decoders}
+        """The newest of what is behind that; a log on stderr takes no room from what is judged."""
+        self._count = 0
+        """Pieces that were taken, to bring the two into their order again."""
         self._waiting = ""
 
     @property
@@ -72,41 +103,27 @@ class BlockOutput:
             yield from self._add(name, text)
             text = beyond
         if text:
-            self._keep_end(name, text)
-
-    def _keep_end(self, name: str, text: str) -> None:
-        """Take what may turn out to be the end, and let go of what it is not."""
-        self._end.append((name, text))
-        self._end_length += len(text)
-        while self._end_length > END_CHARACTERS:
-            oldest, text = self._end.popleft()
-            surplus, self._is_cut = self._end_length - END_CHARACTERS, True
-            if len(text) > surplus:
-                self._end.appendleft((oldest, text[surplus:]))
-            self._end_length -= min(len(text), surplus)
+            self._count += 1
+            self._ends[name].add(self._count, text)
 
     def flush(self, *, final: bool = False) -> Iterator[Output]:
         """Yield the unfinished line, and at the end half a character."""
         for name, decoder in self._decoders.items():
             if final and self._remaining > 0:
                 yield from self._add(name, decoder.decode(b"", final=True))
-        if final and self._end:
-            yield from self._add_end()
+        if final:
+            yield from self._add_ends()
         text, self._waiting = self._waiting, ""
         if text:
             yield Output(self._redact.text(text))
 
-    def _add_end(self) -> Iterator[Output]:
-        """Yield the last whole lines: of half a one it is not seen whether it holds a secret."""
-        if self._is_cut:
-            name = self._end[0][0]
-            while self._end and "\n" not in self._end[0][1]:
-                self._end.popleft()
-            if self._end:
-                name, text = self._end.popleft()
-                self._end.appendleft((name, text.partition("\n")[2]))
-            self._end.appendleft((name, LEFT_OUT))
-        for name, text in self._end:
+    def _add_ends(self) -> Iterator[Output]:
+        cut = [name for name, end in self._ends.items() if end.is_cut]
+        if cut:
+            yield from self._add(cut[0], LEFT_OUT)
+        pieces = [(number, name, text) for name, end in self._ends.items()
+                  for number, text in end.whole_lines()]  # fmt: skip
+        for _, name, text in sorted(pieces):
             yield from self._add(name, text)
 
     def _add(self, name: str, text: str) -> Iterator[Output]:
