@@ -102,6 +102,40 @@ def test_a_package_that_breaks_in_its_own_line_is_no_mistake_of_the_program() ->
     assert ("train.py, line 3", "step(x)") == (shapes.mistake.place, shapes.mistake.code)
 
 
+KERAS = b"""Traceback (most recent call last):
+  File "<string>", line 1, in <module>
+  File "/home/ann/tpu-keras/lib/python3.12/site-packages/keras/__init__.py", line 7, in <module>
+    from keras import _tf_keras as _tf_keras
+  File "/home/ann/tpu-keras/lib/python3.12/site-packages/keras/src/tree/optree_impl.py", line 13
+    from tensorflow.python.trackable.data_structures import ListWrapper
+ModuleNotFoundError: No module named 'tensorflow'
+"""
+"""What `python -c "import keras"` says where Keras stands beside JAX alone."""
+
+
+def test_keras_that_looks_for_tensorflow_is_told_of_its_backend() -> None:
+    """Installing TensorFlow would be the wrong way where the environment has JAX."""
+    text = " ".join(explanation.text(explained(KERAS)).split())
+
+    assert "export KERAS_BACKEND=jax" in text
+    assert "learn tensorflow/keras-on-jax" in text
+    assert "where <string>, line 1 Keras" in text
+    assert "pip install" not in text
+
+
+def test_a_program_that_imports_tensorflow_itself_is_told_of_the_package() -> None:
+    """The same words, raised in another file, have another cause."""
+    log = (
+        b"Traceback (most recent call last):\n"
+        b'  File "/home/ann/train.py", line 1, in <module>\n    import tensorflow as tf\n'
+        b"ModuleNotFoundError: No module named 'tensorflow'\n"
+    )
+    text = explanation.text(explained(log))
+
+    assert "pip install" in text
+    assert "KERAS_BACKEND" not in text
+
+
 def test_an_error_that_may_be_anything_is_no_mistake() -> None:
     """A RuntimeError says nothing of whose fault it is."""
     assert explained(b"RuntimeError: something broke\n").mistake is None

@@ -18,7 +18,8 @@ from tpustarter.problem import Problem
 FILE = Path(__file__).with_name("mistakes.yml")
 
 _FRAME = re.compile(
-    r'^ *File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<name>\S+))?.*\n(?P<code>  .*)?',
+    r'^ *File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<name>\S+))?.*\n'
+    r'(?P<code>(?! *File ")  .*)?',
     re.MULTILINE,
 )
 _OTHERS = re.compile(r"site-packages|dist-packages|/lib/python3[.\d]*/|^<frozen|\.pyenv/versions/")
@@ -46,6 +47,8 @@ class Mistake:
     """Of the lesson whose own words these are; empty for a row of `mistakes.yml`."""
     general: bool = False
     """Whether more is known of an error that has a row of its own in a lesson."""
+    raised_in: re.Pattern[str] | None = None
+    """Found in the file that raised it, where the same words have another cause elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -74,15 +77,20 @@ def read(file: Path = FILE) -> tuple[Mistake, ...]:
 
 
 def _made(fields: Mapping[str, Any]) -> Mistake:
-    try:
-        error = re.compile(rows.text(fields, "error"))
-    except re.error as problem:
-        raise ValueError(f"its `error` is no pattern: {problem}") from problem
+    error = _pattern(fields, "error")
+    raised_in = _pattern(fields, "raised_in") if "raised_in" in fields else None
     anywhere = rows.truth(fields, "anywhere", default=False)
     means, fix, source = (rows.text(fields, key) for key in ("means", "fix", "source"))
     general = rows.truth(fields, "general", default=False)
     read = rows.text(fields, "read", "")
-    return Mistake(error, means, fix, read, source, anywhere, general=general)
+    return Mistake(error, means, fix, read, source, anywhere, general=general, raised_in=raised_in)
+
+
+def _pattern(fields: Mapping[str, Any], key: str) -> re.Pattern[str]:
+    try:
+        return re.compile(rows.text(fields, key))
+    except re.error as problem:
+        raise ValueError(f"its `{key}` is no pattern: {problem}") from problem
 
 
 def find(last_error: str, end_of_log: str, taught: Iterable[Mistake] = ()) -> Found | None:
@@ -98,12 +106,13 @@ def find(last_error: str, end_of_log: str, taught: Iterable[Mistake] = ()) -> Fo
     """
     general = [one for one in read() if one.general]
     rows = [*(one for one in read() if not one.general), *taught, *general]
-    mistake = next((one for one in rows if one.error.search(last_error)), None)
-    if mistake is None:
-        return None
     traceback = end_of_log.rpartition("Traceback (most recent call last)")[2]
     # A package that says itself that it has no such attribute does so for the line that asked.
     frames = [frame for frame in _FRAME.finditer(traceback) if frame["name"] != "__getattr__"]
+    raiser = frames[-1]["file"] if frames else ""
+    mistake = next((one for one in rows if _fits(one, last_error, raiser)), None)
+    if mistake is None:
+        return None
     own = [frame for frame in frames if not _OTHERS.search(frame["file"])]
     if frames and frames[-1] not in own and not mistake.anywhere:
         return None
@@ -112,3 +121,8 @@ def find(last_error: str, end_of_log: str, taught: Iterable[Mistake] = ()) -> Fo
         return Found(mistake, last_error, "", "")
     place = f"{Path(own[-1]['file']).name}, line {own[-1]['line']}"
     return Found(mistake, last_error, place, (own[-1]["code"] or "").strip())
+
+
+def _fits(mistake: Mistake, last_error: str, raiser: str) -> bool:
+    is_there = mistake.raised_in is None or mistake.raised_in.search(raiser)
+    return bool(is_there and mistake.error.search(last_error))
