@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.setup.test_run import IDS, make
+from tests.setup.test_run import IDS, make, run
 from tests.support.stubs import make_python
 from tpustarter.checking import environments, interpreters
 from tpustarter.machine import frameworks
+from tpustarter.setup import environment as folders
 from tpustarter.setup import profiles
 
 LINUX = profiles.PROFILES["tensorflow"].system
@@ -39,10 +42,11 @@ def test_the_plan_installs_what_fits_together(
 ) -> None:
     """Each package is an argument of its own, with and without uv; nothing is made yet."""
     setup = make(tmp_path, profile, tools={"uv": True, "python": True}, **machine)
-    _, _, install, prove, _ = setup.steps
+    _, _, install, *written, prove, _ = setup.steps
     words = list(install.command)
 
-    assert IDS == [step.id for step in setup.steps]
+    assert IDS == [step.id for step in setup.steps if step not in written]
+    assert ["backend"] * (profile == "keras") == [step.id for step in written]
     assert wheels == words[words.index("--python") + 2 :]
     assert f"Install {' and '.join(wheels)} into it" == install.title
     assert proof == prove.proof
@@ -61,6 +65,31 @@ def test_nothing_is_downloaded_for_a_tpu_that_has_no_tensorflow(tmp_path: Path) 
     assert "tpustarter setup keras" in python.note
     assert {"blocked", "todo"} >= {step.state for step in rest}
     assert "done" == keras.state
+
+
+def test_programs_of_the_environment_of_keras_take_jax(tmp_path: Path) -> None:
+    """One line is written where Python reads it as it starts; a value of one's own wins."""
+    setup = make(tmp_path, "keras", tools={"python": True})
+    planned = setup.steps[IDS.index("install") + 1]
+    run(setup)
+    written = setup.steps[IDS.index("install") + 1]
+
+    assert ("todo", "done") == (planned.state, written.state)
+    file = Path(written.file)
+    assert file == next(setup.folder.glob("lib/python3*/site-packages")) / file.name
+    assert file.read_text().splitlines() == list(planned.writes)
+
+    starts = f"import os, site; site.addsitedir({str(file.parent)!r})"
+    program = f"{starts}; print(os.environ['KERAS_BACKEND'])"
+    for env, backend in (({}, "jax"), ({"KERAS_BACKEND": "torch"}, "torch")):
+        words = [sys.executable, "-c", program]
+        done = subprocess.run(words, env=env, capture_output=True, text=True, check=True)
+        assert backend == done.stdout.strip()
+
+    file.unlink()
+    again = make(tmp_path, "keras").steps
+    assert "todo" == next(step.state for step in again if step.file)
+    assert [] == folders.unknown_names(setup.folder)
 
 
 @pytest.mark.parametrize("profile", ["tensorflow", "keras"])

@@ -21,7 +21,7 @@ from typing import Any
 
 from tests.support.places import REPOSITORY
 
-BESIDE = ("notebook", "xprof", "tensorboard")
+BESIDE = ("keras", "notebook", "xprof", "tensorboard")
 """Packages that set-up looks for, and which no stub stands in for."""
 PROGRAM = """#!{python}
 import sys

@@ -69,6 +69,14 @@ class Facts:
         return [by_name[name] for name in names] if by_name.keys() >= set(names) else []
 
     @property
+    def site(self) -> Path:
+        """Return where the environment has its packages, or will have them."""
+        first = self.python.name if self.python else f"python{self.profile.versions[0]}"
+        libraries = self.folder / "lib"
+        there = [path.name for path in _list_folder(libraries) if path.name.startswith("python3")]
+        return libraries / min(there, default=first) / "site-packages"
+
+    @property
     def shown(self) -> str:
         """Return the folder as a person would type it."""
         return self.short(self.folder)

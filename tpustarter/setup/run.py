@@ -273,6 +273,10 @@ class Setup:
         if step.id == "remember":
             environments.remember(self.folder, self.profile.key)
             return "done", self.profile.remembered.format(folder=self._facts.shown)
+        if step.file:
+            locations.write(Path(step.file), "".join(f"{line}\n" for line in step.writes))
+            locations.give_to_caller(Path(step.file))
+            return "done", f"{self._facts.short(Path(step.file))} is there"
         if step.id == "prove":
             return (yield from self._prove(step, log))
         if step.id == "environment":

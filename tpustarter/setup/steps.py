@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from tpustarter import content
+from tpustarter import content, locations
 from tpustarter.content import Lesson
 from tpustarter.problem import Problem
 from tpustarter.setup import servers
@@ -71,23 +72,10 @@ def steps_of(lesson: Lesson, facts: Facts) -> list[Step]:
 
 def _make_step(fields: dict[str, Any], facts: Facts) -> Step:
     unknown = set(fields) - {"id", "title", "why", "command", "without_uv", "changes", "needs",
-                             "proof"}  # fmt: skip
+                             "proof", "file", "writes"}  # fmt: skip
     if unknown:
         raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
-    download, space = SIZES[facts.wheel]
-    first = facts.profile.versions[0]
-    values = {
-        "uv": str(facts.uv),
-        "python": str(facts.python or (first if facts.uv else f"python{first}")),
-        "folder": str(facts.folder),
-        "wheel": facts.wheel,
-        "beside": "--beside-tpu" if facts.on_tpu else "",
-        "anew": "--reinstall" if facts.half_installed else "",
-        "download": download,
-        "space": space,
-        "programs": str(servers.PROGRAMS),
-        "platform": "tpu" if facts.on_tpu else "cpu",
-    }
+    values = _values(facts)
     several = {
         "{wheel}": facts.wheel.split(),
         "{jupyter}": servers.jupyter_words(facts.folder),
@@ -101,7 +89,12 @@ def _make_step(fields: dict[str, Any], facts: Facts) -> Step:
     if facts.uv is None and words[:1] == ["{uv}"]:
         words = fields.get("without_uv", [])
     filled = (several.get(word) or [str(word).format(**values)] for word in words)
-    state, note = _STATE_FUNCTIONS[fields["id"]](facts)
+    file = str(fields.get("file", "")).format(**values)
+    writes = tuple(str(line) for line in fields.get("writes", []))
+    if file:
+        state, note = _written_state(file, writes, facts)
+    else:
+        state, note = _STATE_FUNCTIONS[fields["id"]](facts)
     return Step(
         id=fields["id"],
         title=fields["title"].format(**shown_values),
@@ -112,7 +105,28 @@ def _make_step(fields: dict[str, Any], facts: Facts) -> Step:
         proof=fields.get("proof"),
         state=state,
         note=note,
+        file=file,
+        writes=writes,
     )
+
+
+def _values(facts: Facts) -> dict[str, str]:
+    """Return what stands for the words in braces."""
+    download, space = SIZES[facts.wheel]
+    first = facts.profile.versions[0]
+    return {
+        "uv": str(facts.uv),
+        "python": str(facts.python or (first if facts.uv else f"python{first}")),
+        "folder": str(facts.folder),
+        "wheel": facts.wheel,
+        "beside": "--beside-tpu" if facts.on_tpu else "",
+        "anew": "--reinstall" if facts.half_installed else "",
+        "download": download,
+        "space": space,
+        "programs": str(servers.PROGRAMS),
+        "site": str(facts.site),
+        "platform": "tpu" if facts.on_tpu else "cpu",
+    }
 
 
 def _python_state(facts: Facts) -> tuple[State, str]:
@@ -159,6 +173,13 @@ def _install_state(facts: Facts) -> tuple[State, str]:
         )
     ):
         return "done", f"{facts.shown} has {' and '.join(facts.needed)}"
+    return "todo", ""
+
+
+def _written_state(file: str, lines: tuple[str, ...], facts: Facts) -> tuple[State, str]:
+    with contextlib.suppress(OSError, Problem):
+        if locations.read_text(Path(file)).splitlines() == list(lines):
+            return "done", f"{facts.short(Path(file))} is there"
     return "todo", ""
 
 
