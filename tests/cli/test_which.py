@@ -73,6 +73,23 @@ def test_every_recommendation_can_be_printed_and_told_as_json() -> None:
         assert advice.start.lesson not in ids or any(advice.start.lesson in one for one in lines)
 
 
+def test_a_path_is_named_only_where_it_holds_the_lesson() -> None:
+    """The learner's own comes first, then the one that is advised, then any."""
+    guide = which.read()
+    lessons, paths = content.read_lessons(), read_paths()
+    own = next(path for path in paths if path.id == "laptop")
+    for answers in which.every_answer(guide):
+        advice = which.advise(guide, answers)
+        for followed in (None, own):
+            told = " ".join("\n".join(command._describe(advice, lessons, paths, followed)).split())
+            holding = [path for path in paths if f' path "{path.title}".' in told]
+
+            assert all(advice.start.lesson in path.lessons for path in holding)
+            if followed and advice.start.lesson in own.lessons:
+                assert [own] == holding
+                assert f' on your path "{own.title}".' in told
+
+
 def test_json_is_the_same_advice_as_one_document() -> None:
     """Stdout holds it and nothing else, also for an error."""
     done, broken = learn(*GIVEN, "--json"), learn("--need", "train", "--json")

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import click
 
 from tpustarter import content
+from tpustarter.cli import onward
 from tpustarter.cli.endings import json_even_if_it_breaks, print_result
 from tpustarter.cli.saying import say
 from tpustarter.content import Lesson
@@ -51,7 +52,8 @@ def recommend(given: Mapping[str, str | None], *, as_json: bool) -> None:
         if as_json:
             print_result(which.document(advice))
             return
-        say(_describe(advice, content.read_lessons(), read_paths()))
+        paths = read_paths()
+        say(_describe(advice, content.read_lessons(), paths, onward.path_here(paths)))
 
 
 def _nobody_to_ask(guide: Guide, unanswered: Sequence[Question]) -> Problem:
@@ -112,12 +114,21 @@ def _number_of_this_machine(question: Question, machine: host.Machine | None = N
 
 
 def _describe(
-    advice: Advice, lessons: Sequence[Lesson], paths: Sequence[LessonPath]
+    advice: Advice,
+    lessons: Sequence[Lesson],
+    paths: Sequence[LessonPath],
+    followed: LessonPath | None = None,
 ) -> Iterator[str]:
-    """Yield the recommendation: what, why, what to know, what to type and what to read."""
+    """Yield the recommendation: what, why, what to know, what to type and what to read.
+
+    Args:
+        advice: The recommendation.
+        lessons: What there is to read.
+        paths: The orders in which to read.
+        followed: The one that the learner follows, if any.
+    """
     paint = paint_for(_COLOURS)
     titles = {lesson.id: lesson.title for lesson in lessons}
-    path = next((path for path in paths if path.id == advice.start.path), None)
     yield f"Take {paint(advice.library.title, 'answer')}."
     yield f"\n{paint('Why', 'heading')}"
     yield from _describe_rows(advice.reasons)
@@ -128,16 +139,31 @@ def _describe(
     for command in advice.library.install:
         yield f"  {command}"
     yield f"\n{paint('Begin with', 'heading')}"
-    names = dict.fromkeys((advice.start.lesson, READ_ON))
+    names = list(dict.fromkeys((advice.start.lesson, READ_ON)))
     for lesson in names:
         yield from wrap(visible(titles.get(lesson, "")), f"  tpustarter learn {lesson}  ", "      ")
-    if path:
-        both = len(names) > 1 and READ_ON in path.lessons
-        what = "Both are" if both else "The first one is" if len(names) > 1 else "It is"
-        yield from wrap(visible(f'{what} on the path "{path.title}".'), "  ")
+    yield from _describe_path(names, advice, paths, followed)
     options = " ".join(f"--{name} {answer}" for name, answer in advice.answers.items())
     yield f"\n{paint('The same without questions', 'heading')}"
     yield f"  tpustarter learn --which {options}"
+
+
+def _describe_path(
+    names: Sequence[str],
+    advice: Advice,
+    paths: Sequence[LessonPath],
+    followed: LessonPath | None,
+) -> Iterator[str]:
+    """Yield which path the first of these lessons is on: the learner's own before any other."""
+    advised = [path for path in paths if path.id == advice.start.path]
+    candidates = [*filter(None, [followed]), *advised, *paths]
+    path = next((path for path in candidates if names[0] in path.lessons), None)
+    if not path:
+        return
+    both = len(names) > 1 and names[1] in path.lessons
+    what = "Both are" if both else "The first one is" if len(names) > 1 else "It is"
+    whose = "your" if path is followed else "the"
+    yield from wrap(visible(f'{what} on {whose} path "{path.title}".'), "  ")
 
 
 def _describe_rows(rows: Sequence[Row]) -> Iterator[str]:
