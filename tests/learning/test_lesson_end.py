@@ -161,6 +161,10 @@ def test_the_way_on_is_one_line_with_the_title_of_the_path(tmp_path: Path) -> No
         lesson=mine,
     )
     assert way("a/one", mine, "a/one").text.endswith("Still open on it: Sample, 3 min")
+    left = (
+        'All that follows on your path "I have a laptop" is done. Still open on it: Sample, 3 min'
+    )
+    assert left == way("a/one", mine, "a/one", "a/two", done=("a/two",)).text
     end = way("a/one", mine, "a/one", done=(mine,))
     assert (None, True) == (end.lesson, "and all others are done" in end.text)
     nowhere = Way("No path leads on from here.")

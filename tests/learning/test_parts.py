@@ -218,6 +218,12 @@ def test_what_comes_next_is_what_the_path_says() -> None:
     assert course.onward("a/three", laptop, (), ["a/one"]) == Onward(laptop, "back", "a/two")
     assert course.onward("a/two", laptop, (), ["a/one"]) == Onward(laptop, "left", "a/one")
     assert course.onward("a/three", laptop, ["a/one", "a/two"]) == Onward(laptop, "back", "a/one")
+    long = LessonPath("long", "L", "W.", (Stage("", ("a/one", "a/two", "a/three", "a/four")),))
+    assert course.onward("a/one", long, ["a/two"]) == Onward(long, "next", "a/three")
+    assert course.onward("a/one", long, ["a/two"], ["a/three"]) == Onward(long, "next", "a/four")
+    assert course.onward("a/three", long, ["a/four"]) == Onward(long, "left", "a/one")
+    every = long.lessons
+    assert course.onward("a/one", long, every) == Onward(long, "next", "a/two")
     assert course.onward("a/nope", None, ()) == Onward(None, "end", None)
     assert laptop == course.path_to_follow(PATHS, on_tpu=False)
     assert trouble == course.path_to_follow(PATHS, on_tpu=False, chosen="trouble")

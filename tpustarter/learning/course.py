@@ -66,8 +66,9 @@ class Onward:
     path: LessonPath | None
     """The path that the learner follows; None where there is none."""
     kind: Literal["next", "left", "back", "end"]
-    """The next lesson of the path; at its end the first that is left, or the end itself; for a
-    lesson that is not on the path, the way back to it."""
+    """The next lesson of the path that is not done; where all that follow are, the first that is
+    left, or the end itself; for a lesson that is not on the path, the way back to it. Where the
+    whole path is done, its order goes on."""
     lesson: str | None
     """The id of the lesson to go on with; None at the end."""
 
@@ -90,6 +91,7 @@ def onward(
         following = left or next(iter(lessons), None)
         return Onward(path, "back" if following else "end", following)
     after = lessons[lessons.index(lesson_id) + 1 :]
-    if after:
-        return Onward(path, "next", after[0])
+    following = first_left(after, done, read) or (None if left else next(iter(after), None))
+    if following:
+        return Onward(path, "next", following)
     return Onward(path, "left" if left else "end", left)

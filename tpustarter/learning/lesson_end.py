@@ -236,9 +236,17 @@ def after_lesson(
     title = f"{following.title}, {following.header.get('minutes', '?')} min"
     text = {
         "next": f"Next on {name}: {title}",
-        "left": f"This is the last lesson of {name}. Still open on it: {title}",
+        "left": f"{_last_of(path, lesson_id, name)} Still open on it: {title}",
     }.get(onward.kind, f"This lesson is not on {name}. The path goes on with: {title}")
     return Way(text, lesson=following.id)
+
+
+def _last_of(path: LessonPath | None, lesson_id: str, name: str) -> str:
+    """Return why nothing of a path is left behind a lesson."""
+    is_last = path is not None and path.lessons[-1] == lesson_id
+    return (
+        f"This is the last lesson of {name}." if is_last else f"All that follows on {name} is done."
+    )
 
 
 def after_exercise(
