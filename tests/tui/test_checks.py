@@ -164,6 +164,51 @@ def test_a_key_is_for_the_check_that_was_marked_until_a_moment_ago(
     run(journey)
 
 
+def test_the_worst_is_marked_at_the_end_where_only_the_key_for_all_was_pressed(
+    tmp_path: Path,
+) -> None:
+    """Between two checks that key puts the mark from a row of many to the first of them."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, checks=("hangs", "passes")) as pilot:
+            more_passes(tmp_path)
+            hangs = tmp_path / "checks" / "host" / "hangs.py"
+            hangs.write_text(hangs.read_text().replace("TIMEOUT_S = 2", "TIMEOUT_S = 60"))
+            await pilot.press("c")
+            await until(pilot, lambda: "RUN " in on_screen(pilot.app))
+            screen = pilot.app.screen
+            for name in (*reversed(MANY), "hangs"):
+                screen._list.results[f"host.{name}"] = result("pass", f"host.{name}")
+            screen._list.running = None
+            screen._show()
+            assert check_rows.PASSED == screen.query_one(Rows).chosen
+            await pilot.press("p")
+            await press(pilot, "x")
+            assert screen._list.ids()[0] == screen.query_one(Rows).chosen
+
+    run(journey)
+
+
+def test_the_mark_is_in_sight_when_the_rows_get_another_order(tmp_path: Path) -> None:
+    """What was moved to the last line while checks ran may be the first one after them."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, checks=("passes",)) as pilot:
+            host = tmp_path / "checks" / "host"
+            for number in range(30):
+                (host / f"n{number:02}.py").write_text((host / "passes.py").read_text())
+            await press(pilot, "c", "p", "end")
+            screen = pilot.app.screen
+            rows = screen.query_one(Rows)
+            marked = rows.chosen
+            screen._list.results[marked] = result("warn", marked)
+            screen._show()
+            assert (marked, 0) == (rows.chosen, rows.highlighted)
+            await until(pilot, lambda: f"WARN    {marked}" in on_screen(pilot.app))
+
+    run(journey)
+
+
 def test_esc_leads_from_a_log_to_the_findings_and_then_back(tmp_path: Path) -> None:
     """One step at a time, from a log on the whole screen too."""
 

@@ -66,19 +66,25 @@ class Rows(OptionList):
     ]
 
     def show(self, rows: Iterable[Row], *, highlight: str | None = None) -> None:
-        """Replace all rows, and highlight one: the one named, else the one that was."""
+        """Replace all rows, and highlight one: the one named, else the one that was.
+
+        What is in sight stays where it was, unless another order would move the mark out of sight.
+        """
         target = highlight or self.chosen
-        top = self.scroll_offset.y
+        top, before = self.scroll_offset.y, [option.id for option in self.options]
         options = [Option(row.line(), row.id, disabled=row.id is None) for row in rows]
         self.set_options(options)
         index = next(
             (n for n, option in enumerate(options) if option.id and option.id == target), None
         )
+        is_gone = index is None
         if index is None:
             index = next((n for n, option in enumerate(options) if option.id), None)
         self.highlighted = index
-        if target and highlight is None:
+        if target and highlight is None and not is_gone:
             self.scroll_to(y=top, animate=False)
+            if before != [option.id for option in options]:
+                self.call_after_refresh(self.scroll_to_highlight)
         elif index is not None and not any(option.id for option in options[:index]):
             self.scroll_home(animate=False)
 

@@ -256,11 +256,14 @@ class Checks(Split):
         """List what is folded by name, and fold it again."""
         rows = self.query_one(Rows)
         chosen, folds = rows.chosen or "", self._list.folds()
+        follows = self._mark.follows(rows.chosen)
         self._list.lists_all = not self._list.lists_all
         self._place_details()
         self._show()
         if marked := check_rows.counterpart(chosen, folds):
             rows.highlighted = rows.get_option_index(marked)
+        if follows:  # the mark is where it was put: the key was no move
+            self._mark.went_to(rows.chosen)
         self.refresh_bindings()
 
     def action_fold(self) -> None:
