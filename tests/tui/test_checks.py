@@ -280,6 +280,22 @@ def test_the_last_line_says_what_was_shown_and_which_key_leads_on(tmp_path: Path
     run(journey)
 
 
+def test_the_last_line_names_the_setup_that_mends_a_warning(tmp_path: Path) -> None:
+    """It is what the command line says to do; s shows the plan of that very set-up."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, checks=("passes", "warns")) as pilot:
+            path = tmp_path / "checks" / "host" / "warns.py"
+            path.write_text(path.read_text().replace("make it two", "run `tpustarter setup keras`"))
+            seen = " ".join((await press(pilot, "c")).split())
+            mends = "Press s for a set-up that mends what host.warns found, or o there for its"
+            assert mends in seen
+            assert "Press s for a set-up that mends this" in await press(pilot, "enter")
+            assert "Set up Keras 3" in (await press(pilot, "s")).splitlines()[0]
+
+    run(journey)
+
+
 def test_the_page_of_a_check_says_no_key_for_another_check(tmp_path: Path) -> None:
     """There f and o act on the check of the page, and Esc leads to the list; so it is at a log."""
 

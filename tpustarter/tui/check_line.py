@@ -51,6 +51,8 @@ def what_to_press(run: Run) -> str:
     name = visible(worst.id)
     if worst.cause:
         return f"{name} has failed because of {visible(worst.cause.check)}: press o there."
+    if setup_of(worst):
+        return f"Press s for a set-up that mends what {name} found, or o there for its lesson."
     if worst.status in ("fail", "error"):
         return f"Press f on {name} to see why it has failed."
     if worst.status == "warn":
@@ -63,6 +65,14 @@ def what_to_press(run: Run) -> str:
 
 def what_helps(opened: Result | None) -> str:
     """Say which key leads on from the page of a check; from there Esc leads to the list."""
+    if opened and setup_of(opened):
+        return "Press s for a set-up that mends this, or o for its lesson."
     if opened and opened.status in ("fail", "error") and not opened.cause:
         return "Press f to see why it has failed."
     return "Press o for its lesson." if opened and opened.status == "warn" and opened.lesson else ""
+
+
+def setup_of(result: Result) -> str:
+    """Return the set-up that the next step after a result names first; empty for none."""
+    named = re.search(r"tpustarter setup (\w[\w-]*)", text.next_step(result))
+    return named[1] if named and result.status in ("fail", "warn") else ""

@@ -312,8 +312,10 @@ class Checks(Split):
             self.tutor.go.to_lesson(lesson)
 
     def action_setup(self) -> None:
-        """Show the set-up plan."""
-        self.tutor.go.to_setup()
+        """Show the set-up plan: what the marked check names, else the first one that names any."""
+        results = [self._marked_result(), *map(self._list.results.get, self._list.ids())]
+        named = (check_line.setup_of(result) for result in results if result)
+        self.tutor.go.to_setup(next(filter(None, named), "jax"))
 
     def _needs_setup(self) -> bool:
         """Return whether set-up is what a result, or the headline, asks for."""
