@@ -12,6 +12,7 @@ from textual.widgets import Input
 
 from tests.support.tutor import HELLO, named_keys, on_screen, press, run, settle, tutor, until
 from tpustarter import invocation
+from tpustarter.learning import progress
 from tpustarter.tui import lines
 from tpustarter.tui.app import Starter
 from tpustarter.tui.screens.exercise import ExercisePage
@@ -354,6 +355,28 @@ def test_an_exercise_is_found_by_its_name_and_opened(tmp_path: Path) -> None:
             await _wait_for(pilot, "Exercises\n", "Write one training step with sharded weights")
             await press(pilot, "down", "enter")
             assert isinstance(pilot.app.screen, ExercisePage)
+
+    run(journey)
+
+
+def test_the_lesson_that_was_found_stays_marked_and_the_mark_in_sight(tmp_path: Path) -> None:
+    """After Esc the one whose line was marked; where a filter leaves it out, the first one."""
+    names = [f"lesson{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
+    lessons = {name: HELLO.replace("Hello", name) for name in names}
+    lessons["lessonx"] += "\nIt has a needle.\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons=lessons, size=(120, 24)) as pilot:
+            progress.lesson_done("start/lessonx")
+            await press(pilot, "l", "slash", *"needle")
+            await _wait_for(pilot, "lessonx: It has a needle")
+            await press(pilot, "down", "down", "escape")
+            rows = pilot.app.screen.query_one(Rows)
+            assert "start/lessonx" == rows.chosen
+            await _wait_for(pilot, "done  Lessonx", "─ Lessonx ─")
+            await press(pilot, "f")
+            assert ("start/lessona", 0) == (rows.chosen, rows.scroll_offset.y)
+            await _wait_for(pilot, "  next  Lessona", "─ Lessona ─")
 
     run(journey)
 

@@ -246,6 +246,9 @@ opens the marked one.
         first = next((row.id for row in rows if row.id), None)
         is_first_time = shown.chosen is None and not self._found and standing
         target = standing.next if is_first_time and standing else first if from_first else None
+        name, is_place, _ = (shown.chosen or "").partition("#")
+        if is_place and not self._found and any(row.id == name for row in rows):
+            target = name  # after a search the lesson stays marked of which a line was
         shown.show(rows, highlight=target)
         if shown.chosen is None:
             self.show_status("")
