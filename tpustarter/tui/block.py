@@ -67,6 +67,7 @@ class BlockView(Vertical, can_focus=True):
         self._is_predicted = is_predicted
         """Whether what it prints is kept back until it ran."""
         self._earlier = Earlier(before, draft, draft_before)
+        self._shown_words: Words | None = None
         self._platform = platform
         self.code = BlockCode(block, draft)
         self.was_left = False
@@ -300,6 +301,10 @@ class BlockView(Vertical, can_focus=True):
 
     def _show_status(self) -> None:
         words = self._words()
+        self._printed.entitle(self._output_title)
+        if self._shown_words and words.is_like(self._shown_words):
+            return  # each update lays the page out anew
+        self._shown_words = words
         status = self.query_one(".status", Static)
         status.border_title = Content(" ") + words.title + " "
         status.update(Stack(words.note))
@@ -307,7 +312,6 @@ class BlockView(Vertical, can_focus=True):
         last = self.query_one(".last", Static)
         last.update(words.last)
         last.display = bool(words.last.plain)
-        self._printed.entitle(self._output_title)
 
     def code_is_seen(self, seen: Region) -> bool:
         """Return whether the end of its code is in sight, or above that."""

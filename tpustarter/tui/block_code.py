@@ -123,8 +123,9 @@ class BlockCode(Vertical):
             rows: Those that an error is about.
             is_done: Whether it is all that the lesson asks for, as it stands.
         """
-        self.query_one(".code", Static).update(marked(coloured(plain(self.text)), rows))
         if self._editor:
             self._editor.mark(rows)
             self._editor.show_line_numbers |= bool(rows)  # it is said which line it is
             self._editor.is_done = is_done
+        else:  # out of sight it would lay the page out anew for each letter
+            self.query_one(".code", Static).update(marked(coloured(plain(self.text)), rows))

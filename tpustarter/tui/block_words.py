@@ -33,6 +33,12 @@ class Words:
     last: Content = field(default_factory=Content)
     """What stands below all that was printed, if anything."""
 
+    def is_like(self, other: Words) -> bool:
+        """Return whether other words look the same; a note is taken for new."""
+        pairs = ((self.title, other.title), (self.last, other.last))
+        are_like = all(one.plain == two.plain and one.spans == two.spans for one, two in pairs)
+        return are_like and not self.note and not other.note
+
 
 def of_result(
     result: BlockResult,
