@@ -6,8 +6,10 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
@@ -17,6 +19,12 @@ from tests.support.places import SUPPORT
 from tests.support.stub_compiler import CHECKS, make_compiler
 from tests.support.stubs import make_python
 from tpustarter import locations
+from tpustarter.cli import check_progress
+from tpustarter.cli import rehearse as command
+from tpustarter.problem import Problem
+from tpustarter.rehearsal.compiler import Working
+from tpustarter.rehearsal.own_code import Printed, Warned
+from tpustarter.rehearsal.progress import Progress
 
 SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())
 
@@ -177,3 +185,30 @@ def test_a_pipe_gets_no_line_for_what_only_began(stub: str) -> None:
 
     assert 3 == run.returncode
     assert "" == run.stderr
+
+
+def test_the_line_goes_before_anything_else_is_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A warning, what a file prints and the error that ends it all begin a line of their own."""
+
+    def events() -> Iterator[object]:
+        yield Working("your code", "a TPU", 5.0)
+        yield Warned("f", "it is slow")
+        yield Printed("stderr", b"of the file\n")
+        yield Working("your code", "a TPU", 6.0)
+        raise Problem("`a.py:f` cannot be lowered: no")
+
+    fake = SimpleNamespace(
+        progress=Progress(), runs_script=False, events=events, stop=lambda _: None
+    )
+    monkeypatch.setattr(check_progress, "can_rewrite", lambda _: True)
+    monkeypatch.setattr(command, "_asked", lambda *_: fake)
+    with pytest.raises(Problem):
+        command.rehearse.main(["a.py:f"], standalone_mode=False)
+    erase = "\r"  # and the code that click leaves out where there is no terminal
+
+    assert capsys.readouterr().err == (
+        f"{erase}your code for a TPU  5 s{erase}warning: f: it is slow\nof the file\n"
+        f"{erase}your code for a TPU  6 s{erase}"
+    )

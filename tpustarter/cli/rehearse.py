@@ -19,6 +19,7 @@ from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import paint_for, visible, wrap
 
 if TYPE_CHECKING:
+    from tpustarter.rehearsal.compiler import Working
     from tpustarter.rehearsal.run import Event, Rehearsal
 
 _COLOURS = {"compiles": "green", "does-not-fit": "red", "refused": "red", "error": "magenta"}
@@ -138,9 +139,13 @@ def rehearse(
         return
     with json_even_if_it_breaks(REHEARSAL_SCHEMA, wanted=as_json):
         rehearsal = _asked(ids, tpus, script, options)
+        shown = _Shown(rehearsal, quiet=as_json)
         with stopped_by_signals(rehearsal.stop), _ends_with_a_command():
-            for event in rehearsal.events():
-                _show(event, rehearsal, quiet=as_json)
+            try:
+                for event in rehearsal.events():
+                    shown.show(event)
+            finally:  # also where it breaks, or Ctrl-C ends it
+                shown.clear()
         _report(rehearsal, verbose=verbose, as_json=as_json)
     sys.exit(rehearsal.exit_code)
 
@@ -183,37 +188,60 @@ def _list() -> None:
         click.echo(f"{check.id:<{max(width, 26)}} {check.title}")
 
 
-def _show(event: Event, rehearsal: Rehearsal, *, quiet: bool) -> None:
-    """Tell one event: the first line on stdout, progress and a script's output on stderr."""
-    from tpustarter.checking import bars
-    from tpustarter.cli.check_progress import can_rewrite
-    from tpustarter.rehearsal import rehearsal_text
-    from tpustarter.rehearsal.compiler import Working
-    from tpustarter.rehearsal.own_code import Printed, Warned
-    from tpustarter.rehearsal.run import Began, Rehearsed
+class _Shown:
+    """Tells events: the first line on stdout, progress and a script's output on stderr.
 
-    if isinstance(event, Printed):
-        click.echo(event.data, nl=False, err=True)
-    elif isinstance(event, Warned):
-        lines = wrap(visible(f"{event.program}: {event.text}"), "warning: ", hang=" " * 9)
-        click.echo("\n".join(lines), err=True)
-    if quiet:
-        return
-    on_screen = can_rewrite(sys.stderr)
-    if isinstance(event, Began):
-        click.echo(f"{rehearsal_text.opening(event.compiler, event.versions, event.tpus)}\n")
-    elif isinstance(event, Rehearsed) and on_screen:
-        click.echo("\r\x1b[K", nl=False, err=True)
-    elif isinstance(event, Working) and not rehearsal.runs_script:
-        progress = rehearsal.progress
+    On a terminal one line says how far it is, and goes before anything else is written.
+    """
+
+    def __init__(self, rehearsal: Rehearsal, *, quiet: bool) -> None:
+        from tpustarter.cli.check_progress import can_rewrite
+
+        self._rehearsal = rehearsal
+        self._quiet = quiet
+        self._on_screen = can_rewrite(sys.stderr)
+        self._stands = False
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._stands:
+            click.echo("\r\x1b[K", nl=False, err=True)
+            self._stands = False
+
+    def show(self, event: Event) -> None:
+        """Tell one event."""
+        from tpustarter.rehearsal import rehearsal_text
+        from tpustarter.rehearsal.compiler import Working
+        from tpustarter.rehearsal.own_code import Printed, Warned
+        from tpustarter.rehearsal.run import Began
+
+        if isinstance(event, Working):
+            if not (self._quiet or self._rehearsal.runs_script):
+                self._follow(event)
+            return
+        self.clear()
+        if isinstance(event, Printed):
+            click.echo(event.data, nl=False, err=True)
+        elif isinstance(event, Warned):
+            lines = wrap(visible(f"{event.program}: {event.text}"), "warning: ", hang=" " * 9)
+            click.echo("\n".join(lines), err=True)
+        elif isinstance(event, Began) and not self._quiet:
+            click.echo(f"{rehearsal_text.opening(event.compiler, event.versions, event.tpus)}\n")
+
+    def _follow(self, event: Working) -> None:
+        """Say what is being compiled, and how far it all is."""
+        from tpustarter.checking import bars
+
+        progress = self._rehearsal.progress
         check = (event.check or "").partition(".")[2]
         program = event.program if event.program == event.check else f"{check}: {event.program}"
         program = program if check else event.program
         line = visible(f"{program} for {event.tpu}  {event.seconds:.0f} s")
-        if on_screen:
+        if self._on_screen:
             if text := progress.text():
                 line = f"{progress.bar(sys.stderr.encoding)}  {text}  {line}"
             click.echo(f"\r\x1b[K{bars.shortened(line, 78)}", nl=False, err=True)
+            self._stands = True
         elif event.seconds >= 1 and int(event.seconds) % 30 == 0:
             click.echo(line, err=True)
 
@@ -234,11 +262,8 @@ def _report(rehearsal: Rehearsal, *, verbose: bool, as_json: bool) -> None:
     if as_json:
         print_result(rehearsal.document())
         return
-    from tpustarter.cli.check_progress import can_rewrite
     from tpustarter.rehearsal import rehearsal_text
 
-    if can_rewrite(sys.stderr):  # Ctrl-C leaves the line that says how far it was
-        click.echo("\r\x1b[K", nl=False, err=True)
     paint = paint_for(_COLOURS)
     say(rehearsal_text.render(rehearsal, verbose=verbose, paint=paint))
     from tpustarter.cli import rehearse_end

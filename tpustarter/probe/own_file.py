@@ -23,8 +23,8 @@ ENTRY = "devices"
 """A function whose one parameter has this name lists programs; any other is one."""
 
 _WHILE_LOADED = (
-    "a line outside of every function led there; what stands below "
-    '`if __name__ == "__main__":` is not run'
+    "a line outside of every function led there; what stands below the line with `__main__` is "
+    "not run"
 )
 
 
