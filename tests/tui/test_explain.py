@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
+from tpustarter.tui.failed import PASTED, names_a_log, of_text
 from tpustarter.tui.screens.explain import Explain
 from tpustarter.tui.screens.explained import Explained
 from tpustarter.tui.screens.home import Home
@@ -127,6 +128,10 @@ def test_a_log_is_explained_by_its_path(tmp_path: Path, monkeypatch: pytest.Monk
     ("typed", "said"),
     [("", "Paste an error first"),
      ("~/trian.log", "cannot be read: No such file or directory. Did you mean"),
+     ("../trian.log", "Did you mean ../train.log?"),
+     ("../train.logg", "Did you mean ../train.log?"),
+     ("train.lgo", "cannot be read: No such file or directory"),
+     ("logs/run-3", "cannot be read: No such file or directory"),
      ("/nowhere/train.log", "cannot be read: No such file or directory"),
      ("/dev/zero", "is no file"),
      ("~/folder.log", "cannot be read: Is a directory")],
@@ -138,6 +143,7 @@ def test_what_cannot_be_explained_is_said(
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "train.log").write_text(HELD)
     (tmp_path / "folder.log").mkdir()
+    monkeypatch.chdir(tmp_path / "folder.log")
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:
@@ -147,6 +153,15 @@ def test_what_cannot_be_explained_is_said(
             assert isinstance(pilot.app.screen, Explain)
 
     run(journey)
+
+
+@pytest.mark.parametrize(
+    "word", ["jax.errors.UnexpectedTracerError", "logging.error", "np.log10", "sys.exit", "Killed"]
+)
+def test_a_word_that_is_no_path_is_an_error(word: str) -> None:
+    """A name with a dot in it may be what somebody wants to know about."""
+    assert not names_a_log(word)
+    assert PASTED == of_text(word).kind
 
 
 def test_a_text_that_nothing_explains_says_what_to_try(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import io
 import re
 import signal
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +34,12 @@ OWN = {PASTED: "The end of what you pasted", LOG: "The end of the log"}
 
 MOST_SHOWN = 60
 """Characters of a path that are repeated."""
-_LIKE_A_PATH = re.compile(r"[~.]?/[^\s:]+|[^\s:/]+\.(?:log|txt|out|err)")
-"""One word that is rather the path of a log than an error."""
+_PATH = re.compile(r"[^\s:]*/[^\s:]*")
+"""One word that is rather a path than an error."""
+_NAME = re.compile(r"[^\s:]+\.(?P<ending>[^\s:.]{2,5})")
+_ENDINGS = ("log", "txt", "out", "err")
+_NEAR = 0.8
+"""How alike the ending of a log and a slip of it are; `error` and `log10` are less so."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +123,16 @@ def named_file(text: str) -> Path | None:
 
 def names_a_log(text: str) -> bool:
     """Return whether a text is the path of a log, or looks like one that was mistyped."""
-    return bool(named_file(text) or _LIKE_A_PATH.fullmatch(text.strip()))
+    return bool(named_file(text)) or _is_like_a_path(text.strip())
+
+
+def _is_like_a_path(word: str) -> bool:
+    """Return whether a word has a slash, or ends as a log does, but for a slip."""
+    if _PATH.fullmatch(word):
+        return True
+    ending = found["ending"] if (found := _NAME.fullmatch(word)) else ""
+    swapped = any(sorted(ending) == sorted(one) for one in _ENDINGS)
+    return swapped or bool(get_close_matches(ending, _ENDINGS, n=1, cutoff=_NEAR))
 
 
 def of_text(text: str) -> Failed:
@@ -129,7 +143,7 @@ def of_text(text: str) -> Failed:
     """
     name = text.strip()
     path = named_file(name)
-    if path is None and not _LIKE_A_PATH.fullmatch(name):
+    if path is None and not _is_like_a_path(name):
         return Failed(PASTED, "your error", text)
     path, shown = path or Path(name).expanduser(), visible(cut(name, MOST_SHOWN))
     if path.exists() and not path.is_file() and not path.is_dir():  # a pipe, which may never end
