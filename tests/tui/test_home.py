@@ -21,12 +21,12 @@ from tests.support.tutor import (
     write_lessons,
 )
 from tpustarter import content, state
-from tpustarter.learning import progress
+from tpustarter.learning import course, progress
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import blocks_of
 from tpustarter.learning.paths import read_paths
 from tpustarter.machine.machine import Machine
-from tpustarter.tui import known
+from tpustarter.tui import home_rows, known
 from tpustarter.tui.app import Starter
 from tpustarter.tui.screens.checks import Checks
 from tpustarter.tui.screens.exercise import ExercisePage
@@ -498,6 +498,21 @@ def test_after_a_lesson_the_next_one_is_marked(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_beside_the_path_stands_what_the_marked_lesson_is_about(tmp_path: Path) -> None:
+    """It is the one that Enter opens, also below what is left open; else the next one."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(160, 44)) as pilot:
+            await press(pilot, "l", "down", "enter", "e", *"# mine", "escape", "escape", "escape")
+            assert "─ Next: Hello ─" in on_screen(pilot.app)
+            titles = ["Hangs", "Hello", "Hangs", "Next: Hello"]  # left open, on the path, beside it
+            for title in titles:
+                assert f"─ {title} ─" in await press(pilot, "down")
+            assert "─ Next: Hello ─" in await press(pilot, "home")
+
+    run(journey)
+
+
 @pytest.mark.parametrize(
     ("columns", "lines", "shown"), [(160, 44, True), (120, 40, True), (160, 24, False)]
 )
@@ -521,5 +536,37 @@ def test_what_else_there_is_stands_below_the_path_where_it_has_room(
                 assert isinstance(pilot.app.screen, Lessons)
                 await press(pilot, "escape", "escape", *["up"] * 4, "enter")
                 assert isinstance(pilot.app.screen, Checks)
+
+    run(journey)
+
+
+@pytest.mark.parametrize("done", [0, 3, 20])
+def test_what_else_there_is_stays_in_sight_where_lessons_are_done(
+    tmp_path: Path, done: int
+) -> None:
+    """A stage that is open shows those around the next one; Enter on their number shows all."""
+
+    async def journey() -> None:
+        path = next(one for one in read_paths() if one.id == "laptop")
+        course.follow("laptop")
+        for lesson in path.lessons[:done]:
+            progress.lesson_done(lesson)
+        async with Starter(checks=write_checks(tmp_path / "checks")).run_test(
+            size=(120, 35)
+        ) as pilot:
+            await settle(pilot)
+            seen = on_screen(pilot.app)
+            assert "Beside the path" in seen
+            assert "look up a word" in seen.lower()
+            assert re.search("   next  ", seen)
+            rows = pilot.app.screen.query_one(Rows)
+            assert rows.max_scroll_y <= (2 if done == 20 else 0)
+            if more := re.search(r"and (\d) more", seen):
+                shown = rows.option_count
+                rows.highlighted = rows.get_option_index(home_rows.MORE)
+                await press(pilot, "enter")
+                assert home_rows.MORE not in {option.id for option in rows.options}
+                assert rows.option_count >= shown - 1 + int(more[1])
+                assert "Beside the path" in on_screen(pilot.app)
 
     run(journey)

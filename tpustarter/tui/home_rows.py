@@ -32,6 +32,10 @@ STAGE = "stage:"
 """Before the number of a stage, in the id of its row."""
 LEFT, EXERCISE = "left:", "exercise"
 """Before the id of a lesson that is half done, and the id of the row of the next exercise."""
+MORE = "more"
+"""The id of the row that stands for lessons of the open stage that have no room."""
+MOST_IN_STAGE = 8
+"""Lessons of a stage, as the linter has it."""
 MOST_LEFT = 2
 """Lessons that are half done, of those that are named."""
 
@@ -117,6 +121,15 @@ def also_rows() -> Iterator[Row]:
         yield Row(f"{ALSO_ID}{action}", label, about, hang=8)
 
 
+def also_in_brief() -> Iterator[Row]:
+    """Yield the same in two lines, where there is no room for more."""
+    said = (
+        "Beside the path: `e` exercises, `c` check, `r` compile for another TPU, `s` set up, `f` "
+        "explain an error, `/` look up a word"
+    )
+    yield Row(None, Hanging("", prose(said)))
+
+
 def needs_setup(facts: Facts | None, lesson: Lesson | None) -> bool:
     """Return whether the next lesson needs a framework that is not there yet."""
     needs = str(lesson.header.get("needs") or "") if lesson else ""
@@ -143,8 +156,13 @@ def path_title(standing: Standing) -> Content:
     return Content.styled(f"Path: {visible(standing.path.title)}", "bold")
 
 
-def path_rows(known: Course, standing: Standing, unfolded: Collection[int]) -> Iterator[Row]:
-    """Yield how far one is on a path, and its stages, some of them with their lessons."""
+def path_rows(
+    known: Course, standing: Standing, unfolded: Collection[int], most: int | None = None
+) -> Iterator[Row]:
+    """Yield how far one is on a path, and its stages, some of them with their lessons.
+
+    Of the stage with the next lesson at most so many are shown, those around it.
+    """
     yield Row(None, Progress(standing))
     if achieved := known.achieved(standing):
         yield Row(None, Hanging("", prose(achieved)))
@@ -156,7 +174,10 @@ def path_rows(known: Course, standing: Standing, unfolded: Collection[int]) -> I
         label = Content(f"{'▼' if is_open else '▶'} ") + _stage_title(stage, standing)
         yield Row(f"{STAGE}{number}", label, _stage_note(known, stage), hang=2)
         if is_open:
-            yield from _lesson_rows(known, standing, stage, "    ")
+            shown = _around(stage.lessons, known.next_on(standing), most)
+            yield from _lesson_rows(known, standing, replace(stage, lessons=shown), "    ")
+            if more := len(stage.lessons) - len(shown):
+                yield Row(MORE, Content.styled(f"          and {more} more", "$muted"))
 
 
 class Progress(Lines):
@@ -196,6 +217,14 @@ def _stage_note(known: Course, stage: Part) -> str:
     if stage.is_begun:
         return stage.brief
     return stage.amount
+
+
+def _around(lessons: tuple[str, ...], name: str | None, most: int | None) -> tuple[str, ...]:
+    """Return so many lessons around one, with the one before it; all where it is not in them."""
+    if most is None or name not in lessons:
+        return lessons
+    first = min(max(lessons.index(name) - 1, 0), max(len(lessons) - most, 0))
+    return lessons[first : first + most]
 
 
 def _lesson_rows(known: Course, standing: Standing, stage: Part, indent: str) -> Iterator[Row]:

@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from tpustarter import locations
 from tpustarter.terminal import visible
-from tpustarter.tui import home_rows, known
+from tpustarter.tui import home_room, home_rows, known
 from tpustarter.tui.known import Course
 from tpustarter.tui.lines import Hanging, Stack
 from tpustarter.tui.messages import LOOK, Looked
@@ -24,12 +24,10 @@ from tpustarter.tui.screens.page import Page
 from tpustarter.tui.widgets import Aside, AwaitedRows, Row, Rows
 
 if TYPE_CHECKING:
-    from tpustarter.learning.standing import Part, Standing
+    from tpustarter.learning.standing import Standing
     from tpustarter.tui.facts import Facts
     from tpustarter.tui.screens.paths import Paths
 
-OPENING = 6
-"""Lines above the stages: the next step and how far one is."""
 CORNERS = 6
 """Columns that a frame takes of the line with its title."""
 FRAMED_HEIGHT = 20
@@ -78,7 +76,7 @@ names the keys that you need most there, and `?` lists all of them.
             key_display=",",
             tooltip="tpustarter check --python PATH",
         ),
-        Binding("space", "read_on", "read on", show=False, tooltip="about the next lesson"),
+        Binding("space", "read_on", "read on", show=False, tooltip="about the marked lesson"),
     ]
 
     def __init__(self) -> None:
@@ -183,24 +181,32 @@ names the keys that you need most there, and `?` lists all of them.
         rows.show(self._rows(), highlight="next" if is_first else None)
         if standing:
             self.entitle("home", self._frame_title(standing))
-            self._show_next_lesson(standing)
+            self._describe(standing)
         last = self._course.last if self._course else None
         for name, lines in (("machine", home_rows.panel_lines(self._facts)),
                             ("last", home_rows.check_lines(last))):  # fmt: skip
             self.query_one(f"#{name}", Static).update(Stack(lines))
 
-    def _show_next_lesson(self, standing: Standing) -> None:
-        """Say what the next lesson is about, where there is room beside the path."""
+    def _describe(self, standing: Standing) -> None:
+        """Say what the marked lesson is about, else the next one, where there is room for it."""
         course, panel = self._course, self.query_one(Aside)
-        name = course.next_on(standing) if course else None
+        marked = (self.query_one(Rows).chosen or "").removeprefix(home_rows.LEFT)
+        is_marked = course is not None and marked in course.lessons
+        name = marked if is_marked else course.next_on(standing) if course else None
         lesson = course.lessons[name] if course and name else None
         panel.display = bool(lesson) and self._is_beside
         if course and lesson and panel.display:
             from tpustarter.tui import lesson_detail  # not needed on most terminals
 
-            label = "Next" if standing.next else "The lesson of this exercise"
-            panel.border_title = Content(f"{label}: {visible(lesson.title)}")
+            label = "Next: " if standing.next else "The lesson of this exercise: "
+            panel.border_title = Content(f"{label * (not is_marked)}{visible(lesson.title)}")
             panel.show(lesson_detail.describe(lesson, course, standing))
+
+    @on(Rows.OptionHighlighted)
+    def highlighted(self) -> None:
+        """Say what a lesson is about that is marked now."""
+        if standing := self._standing():
+            self._describe(standing)
 
     def _rows(self) -> Iterator[Row]:
         course, standing = self._course, self._standing()
@@ -208,27 +214,31 @@ names the keys that you need most there, and `?` lists all of them.
             yield home_rows.title("Next")
             yield Row(None, "  reading the lessons ...")
         else:
-            yield from home_rows.next_rows(course, self._facts, standing)
+            above = [*home_rows.next_rows(course, self._facts, standing)]
             if standing:
-                yield from home_rows.left_rows(course, standing)
-                yield Row(None, "")
+                above += home_rows.left_rows(course, standing)
+                above.append(Row(None, ""))
                 if not self._frame_title(standing):
-                    yield Row(None, Hanging("", home_rows.path_title(standing)))
-                path = [*home_rows.path_rows(course, standing, self._open_stages(standing))]
-                yield from path
-                if self._is_beside and self._has_room_below(course, standing, len(path)):
-                    yield from home_rows.also_rows()
+                    above.append(Row(None, Hanging("", home_rows.path_title(standing))))
+                above = self._with_path(above, course, standing)
+            yield from above
         if not self._is_beside:
             yield from home_rows.group("This machine", home_rows.machine_lines(self._facts, "  "))
             if course:
                 lines = home_rows.check_lines(course.last, "  ")
                 yield from home_rows.group("Last check", lines)
 
-    def _has_room_below(self, course: Course, standing: Standing, path: int) -> bool:
-        """Return whether the keys can be explained below the path without anything moving."""
-        above = len([*home_rows.left_rows(course, standing)]) + OPENING - 1  # the bar is counted
-        free = self.query_one(Rows).size.height - above - path
-        return free >= home_rows.ALSO_LINES
+    def _with_path(self, above: list[Row], course: Course, standing: Standing) -> list[Row]:
+        """Return what stands above the path, the path, and what is beside it where that fits."""
+        opened = self._open_stages(standing)
+
+        def path(most: int | None) -> list[Row]:
+            return [*home_rows.path_rows(course, standing, opened, most)]
+
+        if not self._is_beside or self.size.height < home_room.HIGH:
+            return [*above, *path(None)]
+        size = self.query_one(Rows).scrollable_content_region.size
+        return home_room.with_also(above, path, size, is_whole=self._unfolded is not None)
 
     def _standing(self) -> Standing | None:
         course = self._course
@@ -238,27 +248,13 @@ names the keys that you need most there, and `?` lists all of them.
     def _open_stages(self, standing: Standing) -> set[int]:
         if self._unfolded is not None:
             return self._unfolded
-        following = self._course.next_on(standing) if self._course else None
-        current = next((number for number, stage in enumerate(standing.stages)
-                        if following in stage.lessons), None)  # fmt: skip
-        if current is None:
+        if self._course is None:
             return set()
-        opened, free = {current}, self._free_lines(standing, standing.stages[current])
-        for number, stage in enumerate(standing.stages[current + 1 :], 1):
-            free -= len(stage.lessons)
-            if free < 0:
-                break
-            opened.add(current + number)
-        return opened
-
-    def _free_lines(self, standing: Standing, current: Part) -> int:
-        """Return how many lines are left below all that is said with one stage open."""
         below = 0 if self._is_beside else len(self._facts.rows if self._facts else "...") + 6
-        left = len(list(home_rows.left_rows(self._course, standing))) if self._course else 0
-        if self._is_beside and not standing.whole.is_begun:
-            left += home_rows.ALSO_LINES
-        taken = OPENING + left + len(standing.stages) + len(current.lessons) + below
-        return self.query_one(Rows).size.height - taken
+        left = len(list(home_rows.left_rows(self._course, standing)))
+        also = home_rows.ALSO_LINES if self._is_beside else 0
+        free = self.query_one(Rows).size.height - below - left - also
+        return home_room.open_stages(standing, self._course.next_on(standing), free)
 
     @on(Rows.OptionSelected)
     def open_row(self, event: Rows.OptionSelected) -> None:
@@ -268,6 +264,9 @@ names the keys that you need most there, and `?` lists all of them.
             self._take_next_step(standing)
         elif name.startswith(home_rows.STAGE) and standing:
             self._unfolded = self._open_stages(standing) ^ {int(name.removeprefix(home_rows.STAGE))}
+            self._show()
+        elif name == home_rows.MORE and standing:
+            self._unfolded = self._open_stages(standing)
             self._show()
         elif name == home_rows.EXERCISE:
             if name := self._next_exercise():
@@ -334,7 +333,7 @@ names the keys that you need most there, and `?` lists all of them.
         self.tutor.go.to_tpus()
 
     def action_read_on(self) -> None:
-        """Show the rest of what is said of the next lesson."""
+        """Show the rest of what is said of the lesson."""
         self.query_one(Aside).read_on()
 
     def action_settings(self) -> None:
