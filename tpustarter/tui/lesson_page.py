@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Collapsible, TextArea
-from textual.widgets.markdown import MarkdownBlock
 
-from tpustarter.invocation import as_typed
+from tpustarter.tui import places
 from tpustarter.tui.anchor import Anchor
 from tpustarter.tui.block import BlockView, Grew
 from tpustarter.tui.ending import Ending
-from tpustarter.tui.folded import FigureView, Fold
+from tpustarter.tui.folded import Fold
 from tpustarter.tui.following import Following
 from tpustarter.tui.lesson_parts import Hint, widgets_of
 from tpustarter.tui.messages import Remembered
@@ -51,8 +49,7 @@ class LessonPage(Scrolled):
         Binding("b", "page_up", show=False),
     ]
 
-    _blocks: Sequence[BlockView] = ()
-    _questions: Sequence[QuestionView] = ()
+    _things: Sequence[BlockView | QuestionView] = ()
     _folds: Sequence[Fold] = ()
     """What stands on it, in order: each key and each line that is printed asks for them."""
 
@@ -71,14 +68,15 @@ class LessonPage(Scrolled):
         """Show a lesson, with what the learner made of its blocks."""
         self._ending = Ending(opened)
         await self.mount(*widgets_of(opened, platform), self._ending)
-        self._blocks, self._questions = [*self.query(BlockView)], [*self.query(QuestionView)]
+        below = self.walk_children()
+        self._things = [one for one in below if isinstance(one, BlockView | QuestionView)]
         self._folds = [*self.query(Fold)]
         self.mark_soon()
 
     @property
     def views(self) -> list[BlockView]:
         """Its blocks, in order, those that are folded away left out."""
-        return [view for view in self._blocks if not _is_folded(view)]
+        return [view for view in self._tasks() if isinstance(view, BlockView)]
 
     @property
     def fold(self) -> Fold | None:
@@ -139,14 +137,18 @@ class LessonPage(Scrolled):
     @property
     def asked(self) -> QuestionView | None:
         """The question that a digit answers: the first one in sight that waits, else the first."""
-        views = [view for view in self._questions
-                 if self.region.overlaps(view.content_region) and not _is_folded(view)]  # fmt: skip
+        questions = self._questions
+        views = [view for view in questions if self.region.overlaps(view.content_region)]
         return next(iter([*(view for view in views if not view.is_done), *views]), None)
 
     @property
     def has_open_question(self) -> bool:
         """Whether a question waits for its answer, in sight or not."""
-        return any(not view.is_done and not _is_folded(view) for view in self._questions)
+        return any(not view.is_done for view in self._questions)
+
+    @property
+    def _questions(self) -> list[QuestionView]:
+        return [view for view in self._tasks() if isinstance(view, QuestionView)]
 
     @property
     def passed_over(self) -> QuestionView | None:
@@ -195,8 +197,7 @@ class LessonPage(Scrolled):
 
     def _tasks(self) -> list[BlockView | QuestionView]:
         """Return what there is to do, in order, what is folded away left out."""
-        tasks = [view for view in self.query("BlockView, QuestionView") if not _is_folded(view)]
-        return cast("list[BlockView | QuestionView]", tasks)
+        return [view for view in self._things if not _is_folded(view)]
 
     def _is_here(self, view: Widget | None) -> bool:
         """Return whether a block or question is what the reader is at."""
@@ -374,24 +375,13 @@ class LessonPage(Scrolled):
 
     def go_to(self, line: str) -> None:
         """Show the place that holds a line of the lesson."""
-        letters = {_letters(line), _letters(as_typed(line))} - {""}
-        kinds = "MarkdownBlock, BlockView, QuestionView, FigureView"
-        for widget in self.query(kinds) if letters else ():
-            is_view = isinstance(widget, BlockView | QuestionView | FigureView)
-            text = widget.text if is_view else cast("MarkdownBlock", widget).source
-            if any(part in _letters(text or "") for part in letters):
-                for fold in widget.ancestors:
-                    if isinstance(fold, Fold):
-                        fold.collapsed = False
-                self.scroll_to_widget(widget, top=True, animate=False, immediate=True)
-                return
+        if widget := places.holding(self, line):
+            for fold in widget.ancestors:
+                if isinstance(fold, Fold):
+                    fold.collapsed = False
+            self.scroll_to_widget(widget, top=True, animate=False, immediate=True)
 
 
 def _is_folded(widget: Widget) -> bool:
     """Return whether a widget stands in a part that is closed."""
     return any(isinstance(parent, Fold) and parent.collapsed for parent in widget.ancestors)
-
-
-def _letters(text: str) -> str:
-    """Return what of a text is left however it is marked up and wrapped."""
-    return re.sub(r"[\W_]+", "", re.sub(r"\]\([^)\s]*\)", "", text)).casefold()
