@@ -81,3 +81,15 @@ def test_a_cause_comes_before_the_death_of_a_process(scanner: Scanner, is_revers
 
     assert tried > 80
     assert not wrong
+
+
+@pytest.mark.parametrize("name", ["hbm-oom", "hbm-full"])
+def test_one_large_program_and_a_memory_that_is_full_are_told_apart(
+    scanner: Scanner, name: str
+) -> None:
+    """Only the compiler lists allocations; as a program runs, it is what Python holds."""
+    for example in BY_ID[name].examples:
+        assert [name] == ids(scanner, example)
+    lists = ["message lists" in fix for fix in BY_ID[name].fix]
+    assert (name == "hbm-oom") == any(lists)
+    assert ("live_arrays" in BY_ID[name].fix[0]) == (name == "hbm-full")
