@@ -2,23 +2,18 @@
 
 Texts are written with `tpustarter` alone, and so they stand in files and JSON. Where a person
 reads them, `as_typed` puts in what works in this folder: `python3 -m uv run tpustarter check`.
-
-`uv run` (0.13.9, measured) sets `UV_RUN_RECURSION_DEPTH` and `VIRTUAL_ENV`, and puts the `bin` of
-that environment first into `PATH`, which therefore says nothing about the user's own shell.
-It sets `UV` to its own path. `python3 -m uv` sets `UV_INTERNAL__PARENT_INTERPRETER` to that
-Python, and becomes `uv`.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import shlex
-import shutil
 import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+
+from tpustarter.machine import shell
 
 NAME = "tpustarter"
 VARIABLE = "TPUSTARTER_COMMAND"
@@ -71,64 +66,22 @@ def find(
         prefix: The environment that the Python belongs to.
         anywhere: Whether it is to be typed in another folder than this one.
     """
-    folders = environ.get("PATH", os.defpath).split(os.pathsep)
-    by_uv = environ.get("UV_RUN_RECURSION_DEPTH") and environ.get("VIRTUAL_ENV") == prefix
-    if by_uv and folders[0] == f"{prefix}/bin":
-        del folders[0]
-    if _is_found(NAME, folders, f"{prefix}/bin/{NAME}"):
+    folders = shell.folders(environ, prefix)
+    if shell.is_found(NAME, folders, f"{prefix}/bin/{NAME}"):
         return NAME
-    if by_uv:
+    if shell.is_by_uv(environ, prefix):
         project = _project(environ, Path(prefix), anywhere=anywhere)
-        return f"{_uv(environ, folders)} run{project} {NAME}"
+        return f"{shell.uv_as_typed(environ, folders)} run{project} {NAME}"
     if started.endswith(f"/{NAME}/__main__.py"):
-        return f"{_program(sys.executable, folders, environ)} -m {NAME}"
-    return _program(started, folders, environ) if Path(started).name == NAME else NAME
-
-
-def _uv(environ: Mapping[str, str], folders: list[str]) -> str:
-    """Return how uv was started: as a module, by its name, or by its path where none is found."""
-    python, program = environ.get("UV_INTERNAL__PARENT_INTERPRETER"), environ.get("UV")
-    if python:
-        return f"{_program(python, folders, environ)} -m uv"
-    if not program or shutil.which("uv", path=os.pathsep.join(folders)):
-        return "uv"
-    return _shown(program, environ)
+        return f"{shell.program(sys.executable, folders, environ)} -m {NAME}"
+    return shell.program(started, folders, environ) if Path(started).name == NAME else NAME
 
 
 def _project(environ: Mapping[str, str], prefix: Path, *, anywhere: bool) -> str:
     """Return the option that names the project, where uv would not find it from the shell."""
     project = prefix.parent
-    shell = Path(environ.get("PWD") or Path.cwd())
-    is_found = project in (shell, *shell.parents) and not anywhere
+    here = Path(environ.get("PWD") or Path.cwd())
+    is_found = project in (here, *here.parents) and not anywhere
     if is_found or not (project / "pyproject.toml").is_file():
         return ""
-    return f" --project {_shown(str(project), environ)}"
-
-
-def _program(path: str, folders: list[str], environ: Mapping[str, str]) -> str:
-    """Return what starts a program: its name where the shell finds it by that, else its path."""
-    name = Path(path).name
-    if _is_found(name, folders, path):
-        return name
-    return _shown(path, environ)
-
-
-def _is_found(name: str, folders: list[str], path: str) -> bool:
-    """Return whether a shell finds this very program by its name alone.
-
-    A link from elsewhere leads to it, as pipx makes one; a Python is what its own path says,
-    because a link to it may be another environment.
-    """
-    for folder in folders:
-        first = os.path.join(folder or ".", name)  # noqa: PTH118  an empty entry is this folder
-        if os.access(first, os.X_OK) and not os.path.isdir(first):  # noqa: PTH112
-            same = os.path.realpath(first) == os.path.realpath(path)
-            return first == path or (name == NAME and same)
-    return False
-
-
-def _shown(path: str, environ: Mapping[str, str]) -> str:
-    """Return a path as it is typed; the home's name is left out, as everywhere."""
-    quoted, home = shlex.quote(path), environ.get("HOME", "").rstrip("/")
-    is_plain = quoted == path and home and path.startswith(f"{home}/")
-    return f"~{path[len(home) :]}" if is_plain else quoted
+    return f" --project {shell.shown(str(project), environ)}"

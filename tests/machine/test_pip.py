@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tpustarter.machine import pip
+from tpustarter.machine import pip, shell
 
 
 @pytest.fixture
@@ -18,7 +18,11 @@ def python(tmp_path: Path) -> str:
 
 @pytest.fixture(autouse=True)
 def uv(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Let uv be a program of the shell."""
+    """Let uv be a program of the shell, and nothing else be there."""
+    for name in ("UV", "UV_INTERNAL__PARENT_INTERPRETER", "UV_RUN_RECURSION_DEPTH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(shell.uv, "__defaults__", (f"{tmp_path}/own", f"{tmp_path}/base"))
     tool = tmp_path / "tools/uv"
     tool.parent.mkdir()
     tool.write_text("#!/bin/sh\n")
@@ -34,12 +38,36 @@ def test_without_pip_it_is_uv(python: str) -> None:
     assert f'uv pip install --python {python} -U "jax[tpu]"' == installed
 
 
-def test_a_uv_that_is_no_program_is_a_module(python: str, uv: Path) -> None:
-    """As `python3 -m uv run` starts this program."""
-    uv.unlink()
+def test_a_uv_that_is_no_program_is_a_module(
+    python: str, uv: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `python3 -m uv run` starts this program; of whichever Python was typed there."""
+    other = uv.with_name("python3")
+    uv.rename(other)
+    monkeypatch.setenv("UV_INTERNAL__PARENT_INTERPRETER", str(other))
 
     command = pip.command(f"{python} -m pip install jax")
     assert f"python3 -m uv pip install --python {python} jax" == command
+    monkeypatch.setenv("PATH", "/nowhere")
+    command = pip.command(f"{python} -m pip install jax")
+    assert f"{other} -m uv pip install --python {python} jax" == command
+
+
+def test_the_python_of_the_shell_is_named_only_where_it_has_uv(python: str, uv: Path) -> None:
+    """Else uv where it lies, and where there is none the pip that Python itself brings."""
+    shell_python = uv.with_name("python3")
+    uv.rename(shell_python)
+    module = shell_python.parents[1] / "lib/python3/dist-packages/uv"
+    module.mkdir(parents=True)
+    asked = f"{python} -m pip install jax"
+
+    assert f"python3 -m uv pip install --python {python} jax" == pip.command(asked)
+    module.rmdir()
+    assert f"{python} -m ensurepip && {asked}" == pip.command(asked)
+    beside = shell_python.parents[1] / "base/bin/uv"
+    beside.parent.mkdir(parents=True)
+    shell_python.rename(beside)
+    assert f"{beside} pip install --python {python} jax" == pip.command(asked)
 
 
 def test_with_pip_it_stays(python: str) -> None:

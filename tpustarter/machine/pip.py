@@ -1,11 +1,14 @@
-"""How packages get into a Python here: with its own pip, or with uv where it has none."""
+"""How packages get into a Python here: with its pip, else with uv or the pip that Python brings."""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
 from pathlib import Path
+
+from tpustarter.machine import shell
 
 _COMMAND = re.compile(r"(?P<python>'[^']*'|\S+) -m pip (?P<verb>[a-z]+)(?= |$)")
 
@@ -18,8 +21,10 @@ def command(text: str) -> str:
     asked = _COMMAND.match(text)
     if asked is None or _has_pip(*shlex.split(asked["python"])):
         return text
-    uv = "uv" if shutil.which("uv") else "python3 -m uv"
-    return f"{uv} pip {asked['verb']} --python {asked['python']}{text[asked.end() :]}"
+    uv, python, rest = shell.uv(os.environ), asked["python"], text[asked.end() :]
+    if uv is None:
+        return f"{python} -m ensurepip && {text}"
+    return f"{uv} pip {asked['verb']} --python {python}{rest}"
 
 
 def _has_pip(python: str) -> bool:
