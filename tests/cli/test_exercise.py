@@ -278,12 +278,18 @@ def test_watching_in_a_terminal_offers_keys(lessons: Path) -> None:
     """A hint, the solution, judging again and leaving: each is one key, without Enter."""
     process, terminal = watch_in_a_terminal(lessons)
     offer = "press h for a hint, s for the solution, r to judge it again, or q to quit."
-    assert offer in " ".join(seen_until(terminal, "quit.").split())
+    assert offer in " ".join(seen_until(terminal, "quit.\r\n").split())
     before = termios.tcgetattr(terminal)
     os.write(terminal, b"h")
-    assert "\r\nhint 1 of 2: Two times is a plus.\r\n" in seen_until(terminal, "plus.\r\n")
+    seen = seen_until(terminal, "quit.\r\n")
+    assert seen.startswith("\r\nhint 1 of 2: Two times is a plus.\r\n\r\n")
+    assert offer in " ".join(seen.split())
     os.write(terminal, b"s")
-    assert seen_until(terminal, "2 * number\r\n").startswith("\r\nThe solution:\r\n\r\n")
+    seen = seen_until(terminal, "quit.\r\n")
+    assert seen.startswith("\r\nThe solution:\r\n\r\n")
+    assert f"2 * number {offer}" in " ".join(seen.split()).replace(
+        "Save the file to try again. Or ", ""
+    )
     os.write(terminal, b"r")
     assert seen_until(terminal, "quit").startswith("\r\nNOT YET")  # apart from what was shown
     os.write(terminal, b"q")

@@ -26,6 +26,17 @@ def test_of_what_raised_the_innermost_line_of_the_learner_is_named() -> None:
         (SHIPPED, (5,), f"yours to change is line 5: {AREA.strip()}"),
         (SHIPPED.replace(AREA, "    return 3 * r"), (5,), "you changed line 5: return 3 * r"),
         (
+            SHIPPED.replace("return r ", "return r * r "),
+            (5,),
+            "you changed line 5: return r * r",
+        ),
+        (
+            SHIPPED.replace(AREA, "    return sum(['#', r]  # mine"),
+            (5,),
+            "you changed line 5: return sum(['#', r]",
+        ),
+        (SHIPPED.replace(AREA, "    # left out"), (5,), "you changed line 5: # left out"),
+        (
             SHIPPED.replace(AREA, "    r = r * r\n\n    return r").replace("math", "cmath"),
             (1, 5, 7),
             "you changed lines 1, 5 and 7",

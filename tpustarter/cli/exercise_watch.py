@@ -105,6 +105,9 @@ def _wait(
             show_hint(exercise)
         elif key == "s":
             click.echo(f"\nThe solution:\n\n{exercises.show_solution(exercise)}", nl=False)
+        else:
+            continue
+        click.echo(f"\n{_offer(way, with_keys=True)}", err=True)  # what was shown may be long
     return "r"
 
 

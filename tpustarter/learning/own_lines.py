@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -75,7 +77,9 @@ def changed(code: str, shipped: str) -> OwnLines | None:
     if numbers and 0 < len(left) < len(marked):
         return OwnLines((left[0],), f"still to change is {_with_code(left[0], lines)}")
     if len(numbers) == 1:
-        return OwnLines(numbers, f"you changed {_with_code(numbers[0], lines)}")
+        # A mark that is still there reads as a verdict on what stands before it.
+        without = [_without_comment(line) for line in lines]
+        return OwnLines(numbers, f"you changed {_with_code(numbers[0], without)}")
     if numbers:
         return OwnLines(numbers, f"you changed lines {_ranges(numbers)}")
     if not left or any(kind != "equal" for kind, *_ in operations):
@@ -85,6 +89,18 @@ def changed(code: str, shipped: str) -> OwnLines | None:
 
 def _with_code(number: int, lines: Sequence[str]) -> str:
     return f"line {number}: {cut(visible(lines[number - 1].strip()), _MOST_CODE)}"
+
+
+def _without_comment(line: str) -> str:
+    """Return a line of code without the comment behind it; one that is all comment stays."""
+    import tokenize  # needed for a wrong answer alone
+
+    code = line.strip()
+    with contextlib.suppress(tokenize.TokenError, SyntaxError):
+        for token in tokenize.generate_tokens(io.StringIO(code).readline):
+            if token.type == tokenize.COMMENT and token.start[1]:
+                return code[: token.start[1]].rstrip()
+    return line
 
 
 def _ranges(numbers: Sequence[int]) -> str:
