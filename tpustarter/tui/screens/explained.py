@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 LABEL = 8
 """Columns of what stands before a text."""
+OUTPUT = "output"
+"""Stands before a line that a block has written."""
 BESIDE = 150
 """Columns from which what the failure wrote stands beside what is known of it."""
 OF_LESSONS = {
@@ -180,7 +182,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
         if found.matches:
             for number, part in enumerate(explanation.parts(found)):
-                yield _piece(part, is_title=not number)
+                yield _piece(self._numbered(part), is_title=not number)
         elif mistake := self._mistake(found):
             parts = explanation.of_mistake(mistake)
             yield from (_piece(part, is_title=not number) for number, part in enumerate(parts))
@@ -200,6 +202,11 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             path = str(self._failed.file)
             shown = f"~/{path[len(home) :]}" if path.startswith(home) and home != "/" else path
             yield Hanging(_label("log"), visible(shown))
+
+    def _numbered(self, part: Part) -> Part:
+        """Return a piece without the line of the output, where that reads as one of the block."""
+        is_line = part.label.startswith("line ") and self._failed.kind in (BLOCK, ANSWER)
+        return replace(part, label=OUTPUT) if is_line else part
 
     def _mistake(self, found: Explanation) -> MistakeFound | None:
         """Return what is wrong in the reader's own program; a check or a step is none."""
@@ -274,7 +281,7 @@ def _piece(part: Part, *, is_title: bool = False) -> Lines | Content:
         return Hanging(_label("read"), f"{part.text.rpartition(' ')[2]} (o)")
     sure = f"({part.sure})" if part.sure else ""
     words = part.text.removesuffix(sure)
-    is_quoted = part.label.startswith("line ") or part.label in ("error", "where")
+    is_quoted = part.label.startswith("line ") or part.label in (OUTPUT, "error", "where")
     text = (Content(words) if is_quoted else prose(words)).stylize("bold" if is_title else "")
     if part.sure:
         text += Content.styled(sure, SURE[part.sure])
