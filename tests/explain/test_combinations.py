@@ -93,3 +93,12 @@ def test_one_large_program_and_a_memory_that_is_full_are_told_apart(
     lists = ["message lists" in fix for fix in BY_ID[name].fix]
     assert (name == "hbm-oom") == any(lists)
     assert ("live_arrays" in BY_ID[name].fix[0]) == (name == "hbm-full")
+
+
+def test_where_an_integer_is_needed_loops_come_first(scanner: Scanner) -> None:
+    """A choice between two values is what a condition needs."""
+    for name, first in (("python-if-in-jit", "jnp.where"), ("python-int-in-jit", "fori_loop")):
+        row = BY_ID[name]
+
+        assert [name] == ids(scanner, row.examples[0])
+        assert first in row.fix[0]
