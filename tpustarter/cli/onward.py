@@ -38,7 +38,7 @@ def after_run(lesson: Lesson, *, all_passed: bool) -> None:
         say(wrap(visible(f"{sentence}."), "  "))
     if all_passed:
         if not end.is_done:  # a question or a task is open
-            say("  In the tutor you answer questions and change blocks: tpustarter")
+            say(wrap("In the tutor you answer questions and change blocks: `tpustarter`", "  "))
         _say_achieved()
         for exercise in of_lesson:
             if exercises.state(exercise) != "pass":
