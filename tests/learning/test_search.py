@@ -83,6 +83,18 @@ def test_what_is_not_about_the_path_is_found_first_where_it_fits_better() -> Non
     assert "jax/random-keys" == first(LIBRARY.search("random seed", pytorch))[0]
 
 
+def test_a_word_that_other_frameworks_have_in_titles_is_taught_by_the_own_path_first() -> None:
+    """What it links to the word with; what the own framework has in a title keeps its place."""
+    laptop = next(path for path in read_paths() if path.id == "laptop").lessons
+    found = LIBRARY.search("what is xla", laptop)
+    own = [one for one in SHELF.lessons if one.id in laptop and "glossary.md#xla)" in one.text]
+
+    assert first(LIBRARY.search("what is xla"))[0] == "setup/install-pytorch-xla"
+    assert first(found, len(own)) == [one.id for one in own]
+    assert "jax/jit-and-recompilation" in first(found, 3)
+    assert first(LIBRARY.search("bf16", laptop)) == ["jax/precision"]
+
+
 def test_nothing_of_markdown_is_shown() -> None:
     """Neither in what is searched nor in what is found."""
     prose = "\n".join(f"{one.title}\n{one.heading}\n{one.prose}" for one in passages(SHELF))

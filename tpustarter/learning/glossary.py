@@ -20,3 +20,8 @@ def read(folder: Path | None = None) -> dict[str, tuple[str, str]]:
         return {}
     entries = re.findall(r"^## (.+)\n+((?:(?!## ).*\n?)*)", text, re.MULTILINE)
     return {anchor(name): (name, meaning.strip()) for name, meaning in entries}
+
+
+def link(word: str) -> str:
+    """Return how the link of a lesson to a word ends, by the word's anchor."""
+    return f"{FILE}#{word})"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast
@@ -123,8 +123,33 @@ class Library:
         self._texts: Searchable = _searchable(shelf)
 
     def search(self, text: str, preferred: Collection[str] = ()) -> Found:
-        """Return what there is to read about a text; preferred lessons come before their like."""
-        return search(self._texts, text, self._synonyms, preferred)
+        """Return what there is to read about a text; preferred lessons come before their like.
+
+        Where a word of the glossary is asked for that only lessons of other frameworks have in
+        their titles, those of them that link to the word come first.
+        """
+        found = search(self._texts, text, self._synonyms, preferred)
+        lessons = {lesson.id: lesson for lesson in self.shelf.lessons}
+        hits = {hit.id: hit for hit in found.of("lesson")}
+        own = {_framework(lesson) for lesson in lessons.values() if lesson.id in preferred} | {""}
+        of_others = [one for one in hits if _framework(lessons[one]) not in own]
+        titled = [one for one, hit in hits.items() if hit.in_title and one not in of_others]
+        best = next(iter(hits.values()), None)
+        if not (found.term and best and best.in_title and best.id in of_others) or titled:
+            return found
+        link = glossary.link(found.term)
+        linking = [
+            hits.get(name) or Hit("lesson", name, ((one.title, False),), in_title=False)
+            for name, one in lessons.items()
+            if name in preferred and link in one.text
+        ]
+        return replace(found, hits=tuple(dict.fromkeys((*linking, *found.hits))))
+
+
+def _framework(lesson: content.Lesson) -> str:
+    """Return the framework that a lesson is about; empty where it is about any."""
+    track = lesson.id.partition("/")[0]
+    return lesson.framework or (track if track in ("pytorch", "tensorflow") else "")
 
 
 def _searchable(shelf: Shelf) -> Searchable:

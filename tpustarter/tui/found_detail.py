@@ -33,7 +33,7 @@ def word(name: str, meaning: str, course: Course | None) -> Stack:
     pieces = list[Lines | Content](
         _parted([Content(visible(markdown.plain(one))) for one in texts])
     )
-    link = f"{glossary.FILE}#{markdown.anchor(name)})"
+    link = glossary.link(markdown.anchor(name))
     lessons = course.lessons.values() if course else ()
     users = [Hanging("  ", visible(lesson.title)) for lesson in lessons if link in lesson.text]
     return Stack(
