@@ -570,3 +570,16 @@ def test_what_else_there_is_stays_in_sight_where_lessons_are_done(
                 assert "Beside the path" in on_screen(pilot.app)
 
     run(journey)
+
+
+def test_the_last_check_names_what_has_a_warning_and_the_one_in_another_python() -> None:
+    """Three at most are named; the text of both is what the run had said."""
+    said = "3 of 5 claims hold, 1 does not, 1 has a warning. No device was tested."
+    last = {"headline": said, "wrong": {"fail": ["host.a"], "warn": ["host.b"]}}
+    many = "1 of 5 claims hold, 4 have warnings."
+    before = {"headline": many, "python": "b", "wrong": {"warn": [*"abcd"]}}
+    lines = [line.plain for each in home_rows.check_lines({**last, "before": before})
+             for line in each.lines(200)]  # fmt: skip
+
+    assert "3 of 5 claims hold, 1 does not (host.a), 1 has a warning (host.b). No" in lines[0]
+    assert many == lines[-1]

@@ -290,28 +290,40 @@ def remember_check(run: Run) -> None:
     """Remember how a check ended; a state folder that is full or gone does not spoil the check.
 
     A run of named checks, or one that was stopped, says little about the machine: it does not
-    replace a whole one.
+    replace a whole one. Nor does a run in one Python replace the last one in another.
     """
     from tpustarter.checking import verdict
     from tpustarter.checking.headline import headline
 
     if run.ids or any(result.reason == "interrupted" for result in run.results):
         return
+    python, known = run.target.get("shown", ""), last_check() or {}
+    kept = as_entries({"last": known, "before": known.get("before")}).values()
+    before = next((one for one in kept if one and one.get("python") != python), None)
+    wrong = {
+        status: [result.id for result in run.results if result.status == status]
+        for status in ("fail", "warn")
+    }
     summary = {
         "when": run.started,
         "level": run.level,
-        "python": run.target.get("shown", ""),
+        "python": python,
         "ids": run.ids,
         "counts": run.counts(),
         "headline": headline(run),
         "verdict": verdict.verdict(run),
         "verified_on": verdict.verified_on(run),
         "exit_code": int(verdict.exit_code(run)),
+        "wrong": wrong,
+        "before": {**before, "before": None} if before else None,
     }
     with contextlib.suppress(Problem):
         state.save("last-check", summary)
 
 
 def last_check() -> dict[str, Any] | None:
-    """Return what the last check came to: `when`, `level`, `python`, `headline`, and more."""
+    """Return what the last check came to: `when`, `level`, `python`, `headline`, and more.
+
+    `before` is the last one in another Python.
+    """
     return state.load("last-check") or None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from textual.content import Content
 
@@ -36,6 +37,8 @@ MORE = "more"
 """The id of the row that stands for lessons of the open stage that have no room."""
 MOST_IN_STAGE = 8
 """Lessons of a stage, as the linter has it."""
+MOST_NAMED = 3
+"""Checks with a warning that are named; more of them are only counted."""
 MOST_LEFT = 2
 """Lessons that are half done, of those that are named."""
 
@@ -317,9 +320,24 @@ def check_lines(check: dict[str, Any] | None, indent: str = "") -> Iterator[Line
     if check is None:
         yield Hanging(indent, "None yet. Press c to run one.")
         return
+    yield from _came_to(check, indent)
+    if isinstance(before := check.get("before"), dict):
+        yield Hanging(indent, "")
+        yield from _came_to(cast("dict[str, Any]", before), indent)
+
+
+def _came_to(check: dict[str, Any], indent: str) -> Iterator[Lines]:
     if when := _when(check):
         yield Hanging(indent, when)
-    yield Hanging(indent, prose(str(check.get("headline", ""))))
+    said = str(check.get("headline", ""))
+    wrong = check.get("wrong")
+    for status, words in (("fail", r"\d+ do(?:es)? not"), ("warn", r"\d+ ha(?:s a|ve) warnings?")):
+        names = cast("dict[str, list[str]]", wrong).get(status) if isinstance(wrong, dict) else None
+        if names and len(names) <= MOST_NAMED:
+            said = re.sub(
+                f"({words})", lambda found, of=names: f"{found[1]} ({', '.join(of)})", said
+            )
+    yield Hanging(indent, prose(said))
 
 
 def _when(check: dict[str, Any]) -> str:

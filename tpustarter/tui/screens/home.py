@@ -46,11 +46,13 @@ class Home(Page):
 The line that is marked when you arrive is your next step, and Enter takes it.
 
 * **Path** is the order of lessons that you chose, in stages. Enter opens a stage, and folds it
-  again. `p` shows the other paths, each with its lessons and its time.
+  again. The bar above them has a part for each stage, as long as the time that it takes, which
+  fills as you do its lessons. `p` shows the other paths, each with its lessons and its time.
 * **Left open** names lessons that you began, and the next exercise that is not solved. `e` lists
   all exercises.
 * **This machine** shows what was found without starting anything.
-* **Last check** shows what was proven here the last time, and on which devices.
+* **Last check** shows what was proven here the last time, and on which devices. Of two Pythons that
+  were checked it shows both. `c` runs the checks again, and shows each of them.
 * **TPUs** in Google Cloud that you asked for with tpustarter are counted until they are known to be
   gone. `u` asks Google for the current list.
 

@@ -56,8 +56,9 @@ class Paths(Page):
 A path is an order of lessons for one kind of reader. To choose one, press its number, or press
 Enter on its line.
 
-The text below the list says who the marked path is for, and what its stages are. What you have
-done counts on every path that has the lesson, so you lose nothing when you change.
+The text below the list, or beside it in a wide window, says who the marked path is for, and what
+its stages are. What you have done counts on every path that has the lesson, so you lose nothing
+when you change.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("1", "take(1)", "take it", key_display="1, 2, ...",
