@@ -362,6 +362,24 @@ def test_the_palette_finds_words_and_not_letters_in_between(tmp_path: Path) -> N
             await until(pilot, lambda: "Check this machine" not in on_screen(pilot.app))
 
 
+def test_the_palette_finds_lessons_and_is_as_high_as_what_it_lists(tmp_path: Path) -> None:
+    """By their titles, from three letters on, below the actions."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 40)) as pilot:
+            await press(pilot, "colon", *"ha")
+            assert "Lesson: " not in on_screen(pilot.app)
+            await press(pilot, "n")
+            await until(pilot, lambda: "Lesson: Hangs" in on_screen(pilot.app))
+            container = pilot.app.screen.query_one("#--container")
+            await until(pilot, lambda: container.size.height < 10)
+            await press(pilot, "enter")
+            await until(pilot, lambda: isinstance(pilot.app.screen, Reader))
+            assert "start/hangs" == pilot.app.screen.lesson
+
+    run(journey)
+
+
 def test_the_palette_searches_the_lessons_for_what_no_action_is(tmp_path: Path) -> None:
     """Who types a word that is no action is led to what there is to read."""
 

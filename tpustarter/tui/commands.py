@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shlex
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from textual.screen import Screen
 from textual.system_commands import SystemCommandsProvider
 
 from tpustarter.invocation import as_typed
+from tpustarter.problem import Problem
 from tpustarter.setup.profiles import MACHINE, PROFILES
 from tpustarter.tui.key_line import valid_keys
 from tpustarter.tui.screens.home import Home
@@ -36,12 +38,17 @@ _TITLES = {
     "settings": "Settings: Python, devices and colours",
 }
 """What the keys of the first screen do, said where there is room for it."""
+LEAST_TO_FIND, MOST_TITLES = 3, 5
+"""Letters from which lessons and exercises are found by their titles, and how many of them."""
 _LAST = 0.001
 """The score of what comes after all that fits."""
 
 
 class Commands(SystemCommandsProvider):
     """Offers them in the order in which they are yielded: first what works on this screen."""
+
+    _titled: tuple[tuple[str, str, Callable[[], None]], ...] = ()
+    """Lessons and exercises, once they were asked for: title, plain command, what opens it."""
 
     async def discover(self) -> Hits:
         """Yield all of them."""
@@ -52,7 +59,8 @@ class Commands(SystemCommandsProvider):
         """Yield those whose words begin as the typed ones do, the shortest first.
 
         Textual's own matcher takes letters that stand anywhere: by those alone, `theme` is in
-        `Check this machine`. After them comes what one may have wanted, a search in the lessons.
+        `Check this machine`. After them come lessons and exercises by their titles, and what one
+        may have wanted, a search in the lessons.
         """
         tutor, matcher = cast("Tutor", self.app), self.matcher(query)
         for name, help_text, run, _ in available_commands(tutor, self.screen):
@@ -60,9 +68,31 @@ class Commands(SystemCommandsProvider):
                 score = rank - len(name) / 1000
                 yield Hit(score, matcher.highlight(name), run, help=help_text)
         text = query.strip()
+        if len(text) >= LEAST_TO_FIND:
+            known = self._titled or await asyncio.to_thread(_titled, tutor)
+            self._titled = known
+            fitting = [one for one in known if _rank(text, one[0], "") > 1][:MOST_TITLES]
+            for number, (name, help_text, run) in enumerate(fitting, 1):
+                yield Hit(0.5 - number / 100, matcher.highlight(name), run, help=help_text)
         command = as_typed(f"tpustarter learn --search {shlex.quote(text)}")
         title = f"Search lessons, checks and older tutorials for “{text}”"
         yield Hit(_LAST, title, partial(tutor.go.to_search, text), help=command)
+
+
+def _titled(tutor: Tutor) -> tuple[tuple[str, str, Callable[[], None]], ...]:
+    """Read what lessons and exercises are called; none where the lessons cannot be read."""
+    from tpustarter import content
+    from tpustarter.learning import exercises
+
+    try:
+        lessons = content.read_lessons(tutor.lessons)
+    except Problem:
+        return ()
+    go, titles = tutor.go, exercises.titles(lessons)
+    found = [(f"Lesson: {one.title}", one.id, partial(go.to_lesson, one.id)) for one in lessons]
+    found += [(f"Exercise: {title}", f"--exercise {name}", partial(go.to_exercise, name))
+              for name, title in titles.items()]  # fmt: skip
+    return tuple((title, as_typed(f"tpustarter learn {rest}"), run) for title, rest, run in found)
 
 
 def _rank(query: str, title: str, help_text: str) -> int:

@@ -18,6 +18,8 @@ from tpustarter.tui.lines import Line, Lines
 from tpustarter.tui.screens.page import RELEASE
 from tpustarter.tui.widgets import with_mark
 
+FRAMED, CHROME = 14, 8
+"""Lines from which the list has a frame, as in `app.VERTICAL_BREAKPOINTS`, and those around it."""
 GAP = 2
 """Columns between an action and its command."""
 
@@ -80,6 +82,11 @@ class Palette(CommandPalette):
         frame = self.query_one("#--container")
         frame.border_title = "What would you like to do?"
         frame.border_subtitle = "at the right, the command that does the same"
+
+    def on_resize(self) -> None:
+        """Leave the list the lines that the window has; with fewer actions it is less high."""
+        chrome = CHROME if self.size.height >= FRAMED else 3
+        self.query_one(Actions).styles.max_height = max(self.size.height - chrome, 1)
 
     def _action_command_list(self, action: str) -> None:
         """Move in the list; without any room Textual (8.2.8) looks for what is not there."""
