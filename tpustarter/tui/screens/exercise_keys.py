@@ -28,7 +28,9 @@ BINDINGS: list[BindingType] = [
     Binding("enter", "edit", "edit", key_display="Enter", tooltip="type here, as e does"),
     Binding("e", "edit", "edit", tooltip="type here"),
     Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
-    Binding("f2", "explain", "why it failed", key_display="F2", tooltip="where one types"),
+    Binding(
+        "f2", "explain", "why it failed", key_display="F2", tooltip="as f does, while you type"
+    ),
     Binding("r", "judge", "judge", tooltip="tpustarter learn --exercise ID"),
     Binding("h", "hint", "hint", tooltip="tpustarter learn --exercise ID --hint"),
     Binding("s,v", "solution", "solution", tooltip="tpustarter learn --exercise ID --solution"),

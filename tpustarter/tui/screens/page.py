@@ -27,7 +27,11 @@ from tpustarter.tui.widgets import Heading, Rows, get_app
 RELEASE: list[BindingType] = [
     Binding("t", "app.release", "end process", tooltip="a lesson's, or that of checks"),
     Binding(
-        "ctrl+t", "app.release", "end process", key_display="Ctrl+T", tooltip="where one types"
+        "ctrl+t",
+        "app.release",
+        "end process",
+        key_display="Ctrl+T",
+        tooltip="as t does, while you type",
     ),
 ]
 """On every screen; the second key is for where letters are typed."""

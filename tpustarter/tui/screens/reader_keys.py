@@ -30,9 +30,9 @@ its right answer, or a task.
 * **e** lets you change the code. Ctrl+R runs it while you type, Esc ends typing, and `u` brings
   the lesson's code back. Another `u` brings back what you had typed. Once a task has passed as you
   typed it, Enter goes on. What you type is saved as you type it, and is there when you come back.
-* A lesson is **done** when its own code, unchanged, has printed what it should, its tasks have
-  passed and its questions are answered right. `n` leaves what is open of it for later, and the
-  lists then call it **read**. Exercises are counted apart.
+* A lesson is **done** when each of its blocks has printed what it should, also with a change of
+  yours, its tasks have passed and its questions are answered right. `n` leaves what is open of it
+  for later, and the lists then call it **read**. Exercises are counted apart.
 * **s** opens the plan of what the lesson sets up, where there is one. Nothing is run before you
   have seen its commands.
 * A lesson opens where you left it, and **Home** goes to its beginning. **End** shows what is done,
@@ -65,7 +65,9 @@ BINDINGS: list[BindingType] = [
     ),
     Binding("enter", "wait", show=False),
     Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
-    Binding("f2", "explain", "why it failed", key_display="F2", tooltip="where one types"),
+    Binding(
+        "f2", "explain", "why it failed", key_display="F2", tooltip="as f does, while you type"
+    ),
     Binding("u", "reset", "undo edit", tooltip="the code as the lesson has it"),
     Binding("u", "undo", "undo edit", tooltip="the code as the lesson has it"),
     Binding("u", "redo", "redo edit", tooltip="what you had typed"),
