@@ -42,6 +42,29 @@ def test_e_lists_the_exercises_with_the_next_one_marked(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_f_lists_only_those_that_are_open_and_the_title_says_what_is_counted(
+    tmp_path: Path,
+) -> None:
+    """Then only those that are solved, then all."""
+
+    async def journey() -> None:
+        async with Starter().run_test(size=(120, 35)) as pilot:
+            await settle(pilot)
+            progress.exercise_judged("jax/first-arrays", "update-without-mutation", is_right=True)
+            counted = r"1 of \d+ exercises of your path solved, "
+            every = re.search(counted + r"(\d+) in all", await press(pilot, "3", "e"))
+            assert every
+            seen = await press(pilot, "f")
+            assert f"{int(every[1]) - 1} open of {every[1]} exercises" in seen
+            assert "solved  " not in seen
+            seen = await press(pilot, "f")
+            assert re.search(r"solved +Update without mutation", seen)
+            assert f"1 solved of {every[1]} exercises" in seen
+            assert every[0] in await press(pilot, "f")
+
+    run(journey)
+
+
 def test_a_broken_exercise_is_told_beside_the_others(tmp_path: Path) -> None:
     """Those of other lessons can still be worked on."""
 

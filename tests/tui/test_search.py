@@ -343,13 +343,16 @@ def _beside(pilot: Pilot[None]) -> str:
 
 
 def test_an_exercise_is_found_by_its_name_and_opened(tmp_path: Path) -> None:
-    """By words of its id or title, in any order; its lesson stands beside it."""
+    """By words of its id or title, in any order; what it asks for stands beside it."""
 
     async def journey() -> None:
         async with Starter().run_test(size=(80, 24)) as pilot:
             await settle(pilot)
             await press(pilot, "1", "slash", *"training one")
             await _wait_for(pilot, "Exercises\n", "Write one training step with sharded weights")
+            await pilot.resize_terminal(200, 50)
+            await _wait_for(pilot, "The model is linear", "jax/one-training-step")
+            await pilot.resize_terminal(80, 24)
             assert "Exercises" not in await press(pilot, *["backspace"] * 4)
             await press(pilot, *" with sharded weights")
             await _wait_for(pilot, "Exercises\n", "Write one training step with sharded weights")

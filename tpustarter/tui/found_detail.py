@@ -1,4 +1,4 @@
-"""What is said beside a list of a marked word, check or older claim."""
+"""What is said beside a list of a marked word, check, exercise or older claim."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from textual.content import Content
 from tpustarter.learning import glossary, markdown
 from tpustarter.terminal import visible
 from tpustarter.tui import lesson_rows
-from tpustarter.tui.lines import Hanging, Lines, Stack, heading, prose
+from tpustarter.tui.lines import Hanging, Lines, Stack, heading, prose, typed
 
 if TYPE_CHECKING:
     from tpustarter.content import Check
+    from tpustarter.learning.exercises import Exercise
     from tpustarter.learning.search import Spot
     from tpustarter.learning.then_now import Claim
     from tpustarter.tui.known import Course
@@ -33,12 +34,15 @@ def word(name: str, meaning: str, course: Course | None) -> Stack:
     pieces = list[Lines | Content](
         _parted([Content(visible(markdown.plain(one))) for one in texts])
     )
+    return Stack([*pieces, *users(name, course)])
+
+
+def users(name: str, course: Course | None) -> list[Lines | Content]:
+    """Return the lessons that use a word of the glossary, below a title; nothing without any."""
     link = glossary.link(markdown.anchor(name))
     lessons = course.lessons.values() if course else ()
-    users = [Hanging("  ", visible(lesson.title)) for lesson in lessons if link in lesson.text]
-    return Stack(
-        [*pieces, Content(""), heading("Lessons that use it"), *users] if users else pieces
-    )
+    titles = [Hanging("  ", visible(lesson.title)) for lesson in lessons if link in lesson.text]
+    return [Content(""), heading("Lessons that use it"), *titles] if titles else []
 
 
 def check(what: Check) -> Stack:
@@ -46,6 +50,15 @@ def check(what: Check) -> Stack:
     rows = [("level", what.level), ("lesson", what.lesson), ("source", what.source)]
     said = prose("Enter runs it, and c on the first screen runs all checks of its level.")
     return Stack([*_parted([prose(what.title), said]), Content(""), *_labelled(rows)])
+
+
+def exercise(what: Exercise, key: str = "") -> Iterator[Lines | Content]:
+    """Yield what it asks for, its lesson with the key to it, and the command that does the same."""
+    for paragraph in what.task.split("\n\n"):
+        yield Hanging("", prose(" ".join(paragraph.split())))
+        yield Content("")
+    yield Hanging("lesson   ", f"{visible(what.lesson.title)}{key}")
+    yield Hanging("command  ", typed(Content(f"tpustarter learn --exercise {what.id}")))
 
 
 def claim(what: Claim) -> Stack:

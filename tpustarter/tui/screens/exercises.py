@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on, work
 from textual.binding import Binding, BindingType
-from textual.content import Content
 
 from tpustarter.learning import exercises, solved
 from tpustarter.learning.exercises import Exercise, State
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
-from tpustarter.tui import known
-from tpustarter.tui.lines import Hanging, Lines, Stack, heading, prose, typed, word
+from tpustarter.tui import found_detail, known
+from tpustarter.tui.lines import Hanging, Stack, heading, prose, word
 from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.screens.split import Split
 from tpustarter.tui.widgets import DetailRows, Row, Rows
@@ -23,6 +22,12 @@ from tpustarter.tui.widgets import DetailRows, Row, Rows
 if TYPE_CHECKING:
     from tpustarter.content import Lesson
 
+STATES: dict[str, Collection[State]] = {
+    "all": ("new", "begun", "fail", "pass", "shown"),
+    "open": ("new", "begun", "fail", "shown"),
+    "solved": ("pass",),
+}
+"""Which exercises are shown, by how they stand."""
 _STYLES: dict[State, str] = {"pass": "pass", "fail": "warn", "shown": "warn"}
 
 
@@ -58,7 +63,8 @@ class Exercises(Split):
     CALLED = "the list of exercises"
     HELP = """
 These are the exercises of all lessons, those of your path first. Enter opens the marked one, and
-the first that is open is marked when you arrive.
+the first that is open is marked when you arrive. `f` shows only those that are open, then only
+those that are solved, then all of them.
 
 * **solved** means that an answer of yours was right, and it stays so.
 * **begun** means that you have opened it, and **not yet** that your last answer was wrong.
@@ -66,11 +72,15 @@ the first that is open is marked when you arrive.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("l", "lesson", "lesson", tooltip="tpustarter learn LESSON"),
+        Binding("f", "filter('open')", "only open ones", tooltip="tpustarter learn --exercise"),
+        Binding("f", "filter('solved')", "only solved ones", tooltip="tpustarter learn --exercise"),
+        Binding("f", "filter('all')", "all", tooltip="tpustarter learn --exercise --all"),
     ]
 
     def __init__(self) -> None:
         super().__init__("Exercises")
         self._listed: dict[str, _Listed] = {}
+        self._filter = "all"
         self.is_ready = False
 
     def on_mount(self) -> None:
@@ -101,13 +111,31 @@ the first that is open is marked when you arrive.
         self._listed = {one.exercise.id: one for one in found.listed}
         rows.leading = self._listed.keys()
         rows.show([*self._rows()], highlight=self._to_mark(rows.chosen, before, found))
-        on_path = [one for one in found.listed if one.is_on_path] or found.listed
-        count = sum(one.state == "pass" for one in on_path)
-        whose = " of your path" if len(on_path) < len(found.listed) else ""
-        self.entitle("rows", f"{count} of {solved.exercises(len(on_path))}{whose} solved")
+        self._entitle()
         self.say(found.trouble)
         self._show_details()
         self.take_keys()
+
+    def _entitle(self) -> None:
+        """Say how many of the path are solved, and how many are listed below them."""
+        listed = [*self._listed.values()]
+        on_path = [one for one in listed if one.is_on_path] or listed
+        count = sum(one.state == "pass" for one in on_path)
+        is_part = len(on_path) < len(listed)
+        words = f"{count} of {solved.exercises(len(on_path))}{' of your path' * is_part} solved"
+        if self._filter != "all":
+            shown = sum(one.state in STATES[self._filter] for one in listed)
+            words = f"{shown} {self._filter} of {solved.exercises(len(listed))}"
+        elif is_part:
+            words += f", {len(listed)} in all"
+        self.entitle("rows", words)
+
+    def action_filter(self, kind: str) -> None:
+        """Show another kind of exercises."""
+        self._filter = kind
+        self.query_one(DetailRows).show([*self._rows()])
+        self._entitle()
+        self._show_details()
 
     def _to_mark(
         self, marked: str | None, before: Mapping[str, _Listed], found: _Found
@@ -129,7 +157,11 @@ the first that is open is marked when you arrive.
 
     def _rows(self) -> Iterator[Row]:
         lesson, was_on_path = "", False
-        for name, one in self._listed.items():
+        states = STATES[self._filter]
+        shown = {name: one for name, one in self._listed.items() if one.state in states}
+        if self._listed and not shown:
+            yield Row(None, "None yet. Press f to see the others.")
+        for name, one in shown.items():
             exercise = one.exercise
             if was_on_path and not one.is_on_path:
                 yield Row(None, "")
@@ -145,7 +177,7 @@ the first that is open is marked when you arrive.
     def _show_details(self) -> None:
         one = self._listed.get(self.query_one(Rows).chosen or "")
         self.entitle("details", visible(one.exercise.title) if one else "")
-        self.show_details(Stack([*_details(one.exercise)]) if one else "")
+        self.show_details(Stack([*found_detail.exercise(one.exercise, " (l)")]) if one else "")
         self.refresh_bindings()
 
     def action_details(self) -> None:
@@ -163,9 +195,12 @@ the first that is open is marked when you arrive.
         return one.exercise.lesson.id if one else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer the lesson of what is marked."""
+        """Offer the lesson of what is marked, and the kind that comes after the one on show."""
         if action == "lesson":
             return bool(self._lesson())
+        if action == "filter":
+            kinds = [*STATES]
+            return parameters == (kinds[(kinds.index(self._filter) + 1) % len(kinds)],)
         return super().check_action(action, parameters)
 
 
@@ -176,12 +211,3 @@ def _of(lesson: Lesson, trouble: list[str], *, is_on_path: bool) -> list[_Listed
     except Problem as problem:
         trouble.append(str(problem))
         return []
-
-
-def _details(exercise: Exercise) -> Iterator[Lines | Content]:
-    """Yield what it asks for, its lesson, and the command that does the same."""
-    for paragraph in exercise.task.split("\n\n"):
-        yield Hanging("", prose(" ".join(paragraph.split())))
-        yield Content("")
-    yield Hanging("lesson   ", f"{visible(exercise.lesson.title)} (l)")
-    yield Hanging("command  ", typed(Content(f"tpustarter learn --exercise {exercise.id}")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -302,11 +303,9 @@ opens the marked one.
             said = lesson_detail.describe(lesson, course, self._standing(course))
             return lesson.title, Stack([*found_detail.around(spot), said]) if spot else said
         if course and name == EXERCISE:
-            lesson = next(
-                one for one in course.lessons.values() if rest in lesson_rows.exercises_of(one)
-            )
-            said = lesson_detail.describe(lesson, course, self._standing(course))
-            return f"An exercise of {lesson.title}", said
+            with contextlib.suppress(Problem):  # its own page says what is wrong with it
+                asked = exercises.find([*course.lessons.values()], rest)
+                return asked.title, Stack([*found_detail.exercise(asked)])
         if shelf and not name and rest in shelf.words:
             return shelf.words[rest][0], found_detail.word(*shelf.words[rest], course)
         if shelf and name == CHECK:
