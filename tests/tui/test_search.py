@@ -342,6 +342,22 @@ def _beside(pilot: Pilot[None]) -> str:
     return " ".join(" ".join(row[82:].strip("│ ") for row in rows).split())
 
 
+def test_the_entry_of_a_word_names_the_lessons_that_use_it(tmp_path: Path) -> None:
+    """In the box that Enter opens, as beside the list in a wide window."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "slash", *"what is word")
+            await _wait_for(pilot, "Glossary\n")
+            await press(pilot, "down", "enter")
+            seen = await _wait_for(
+                pilot, "╭─ word ─", "What is said at once.", "Lessons that use it"
+            )
+            assert re.search(r"Lessons that use it *│[^│]*\n[^│]*│ +Hello", seen)
+
+    run(journey)
+
+
 def test_an_exercise_is_found_by_its_name_and_opened(tmp_path: Path) -> None:
     """By words of its id or title, in any order; what it asks for stands beside it."""
 

@@ -335,7 +335,7 @@ opens the marked one.
         elif name == OLD and shelf:
             self.tutor.push_screen(OlderClaim(self._claim(rest)))
         elif not name and shelf:
-            self.tutor.push_screen(Entry(*shelf.words[rest]))
+            self.tutor.push_screen(Entry(*shelf.words[rest], self._course))
         elif name:
             self.tutor.go.to_lesson(name, at=self._line(name, int(rest) if hash_ else None))
 

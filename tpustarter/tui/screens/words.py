@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Horizontal, VerticalGroup
 from textual.content import Content
 from textual.visual import VisualType
 from textual.widget import Widget
+from textual.widgets import Static
 
 from tpustarter import content
 from tpustarter.checking.selfcheck import Request
@@ -29,10 +30,11 @@ if TYPE_CHECKING:
 
 
 class Entry(Sheet):
-    """One word of the glossary."""
+    """One word of the glossary, and the lessons that use it where they are given."""
 
-    def __init__(self, name: str, meaning: str) -> None:
-        super().__init__(visible(name), LessonText(plain_source(meaning)))
+    def __init__(self, name: str, meaning: str, course: Course | None = None) -> None:
+        users = Static(Stack(found_detail.users(name, course)))
+        super().__init__(visible(name), VerticalGroup(LessonText(plain_source(meaning)), users))
 
 
 BESIDE = 120
@@ -146,7 +148,7 @@ This is what the lesson refers to, and Enter follows the marked line.
         reference = self._references[str(event.option_id)]
         app = self.tutor
         if reference.kind == "Words":
-            app.push_screen(Entry(reference.target, reference.text))
+            app.push_screen(Entry(reference.target, reference.text, self._course))
         elif reference.kind == "Lessons":
             app.go.to_lesson(reference.target)
         elif reference.kind == "Checks":
