@@ -27,6 +27,8 @@ from tpustarter.checking.runner import ENDING
 from tpustarter.checking.selfcheck import Request
 from tpustarter.learning import progress
 from tpustarter.setup.profiles import PROFILES
+from tpustarter.tui import commands
+from tpustarter.tui.app import Starter
 from tpustarter.tui.launch import TerminalApp
 from tpustarter.tui.screens.checks import Checks
 from tpustarter.tui.screens.home import Home
@@ -374,6 +376,29 @@ def test_the_palette_finds_lessons_and_is_as_high_as_what_it_lists(tmp_path: Pat
             container = pilot.app.screen.query_one("#--container")
             await until(pilot, lambda: container.size.height < 10)
             await press(pilot, "enter")
+            await until(pilot, lambda: isinstance(pilot.app.screen, Reader))
+            assert "start/hangs" == pilot.app.screen.lesson
+
+    run(journey)
+
+
+def test_enter_in_the_palette_does_what_was_typed_however_long_that_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list may still be of the first letters, and another action stand there."""
+    read = commands._titled
+
+    def slow(app: Starter) -> object:
+        time.sleep(1)
+        return read(app)
+
+    monkeypatch.setattr(commands, "_titled", slow)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 40)) as pilot:
+            await press(pilot, "colon", "h")
+            assert "Hangs" not in on_screen(pilot.app)
+            await pilot.press(*"angs", "enter")
             await until(pilot, lambda: isinstance(pilot.app.screen, Reader))
             assert "start/hangs" == pilot.app.screen.lesson
 

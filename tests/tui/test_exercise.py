@@ -11,6 +11,7 @@ from tests.learning.test_exercises import SHIPPED, SOLVED
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until, write_lessons
 from tpustarter import locations
 from tpustarter.learning import merging, progress
+from tpustarter.tui.editor import Editor
 
 LESSON = """# Asks
 
@@ -296,6 +297,23 @@ def test_who_types_on_while_an_answer_is_judged_goes_on_typing(tmp_path: Path) -
             await until(pilot, lambda: "RIGHT" in on_screen(pilot.app))
             assert "# quite sure" in await press(pilot, *" sure")
             assert "Enter go on" in await press(pilot, "escape")
+
+    run(journey)
+
+
+def test_shift_tab_takes_indent_back_and_stays_in_the_editor(tmp_path: Path) -> None:
+    """Screens take it for another field, and what is typed on would be keys."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(120, 35)) as pilot:
+            lessons_with_exercise(tmp_path)
+            await press(pilot, "enter", "p", "e", "ctrl+end", "ctrl+home", "tab", "tab")
+            editor = pilot.app.focused
+            assert isinstance(editor, Editor)
+            assert editor.text.startswith("        def double")
+            await press(pilot, "shift+tab", "shift+tab", "shift+tab")
+            assert editor.text.startswith("def double")
+            assert pilot.app.focused is editor
 
     run(journey)
 

@@ -47,8 +47,13 @@ _LAST = 0.001
 class Commands(SystemCommandsProvider):
     """Offers them in the order in which they are yielded: first what works on this screen."""
 
-    _titled: tuple[tuple[str, str, Callable[[], None]], ...] = ()
-    """Lessons and exercises, once they were asked for: title, plain command, what opens it."""
+    async def startup(self) -> None:
+        """Begin to read the titles of lessons and exercises: no letter has to wait for that."""
+        self._titles = asyncio.create_task(asyncio.to_thread(_titled, cast("Tutor", self.app)))
+
+    async def shutdown(self) -> None:
+        """Wait no longer for them."""
+        self._titles.cancel()
 
     async def discover(self) -> Hits:
         """Yield all of them."""
@@ -69,8 +74,7 @@ class Commands(SystemCommandsProvider):
                 yield Hit(score, matcher.highlight(name), run, help=help_text)
         text = query.strip()
         if len(text) >= LEAST_TO_FIND:
-            known = self._titled or await asyncio.to_thread(_titled, tutor)
-            self._titled = known
+            known = await asyncio.shield(self._titles)  # another letter ends this search alone
             fitting = [one for one in known if _rank(text, one[0], "") > 1][:MOST_TITLES]
             for number, (name, help_text, run) in enumerate(fitting, 1):
                 yield Hit(0.5 - number / 100, matcher.highlight(name), run, help=help_text)
@@ -80,7 +84,10 @@ class Commands(SystemCommandsProvider):
 
 
 def _titled(tutor: Tutor) -> tuple[tuple[str, str, Callable[[], None]], ...]:
-    """Read what lessons and exercises are called; none where the lessons cannot be read."""
+    """Return of lessons and exercises title, plain command, and what opens it.
+
+    None where the lessons cannot be read.
+    """
     from tpustarter import content
     from tpustarter.learning import exercises
 

@@ -179,10 +179,10 @@ and then undo that. **Esc** ends typing, and then **u** brings the original code
         self.move_cursor((0, 0) if place == "start" else self.document.end)
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
-        """Return whether a key is typed; Textual leaves out the one that ends a line."""
+        """Return whether a key is typed; Textual leaves out those that end and indent a line."""
         if key == "enter":
             return not self.is_done
-        return super().check_consume_key(key, character)
+        return key == "shift+tab" or super().check_consume_key(key, character)
 
     def _build_highlight_map(self) -> None:
         """Say which bytes of each line have which style; Textual asks tree-sitter for that."""

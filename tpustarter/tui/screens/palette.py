@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.command import Command, CommandInput, CommandList, CommandPalette
@@ -12,6 +14,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.strip import Strip
 from textual.widgets import Input, LoadingIndicator
+from textual.worker import WorkerCancelled
 
 from tpustarter.tui.key_line import Keys
 from tpustarter.tui.lines import Line, Lines
@@ -93,6 +96,15 @@ class Palette(CommandPalette):
         if self.query_one(CommandList).scrollable_content_region.area:
             super()._action_command_list(action)
 
+    @work(exclusive=True, group="submit")
     async def action_submit(self) -> None:
-        """Do what is marked."""
-        await self.query_one(Input).action_submit()
+        """Do what is marked, once the list is of what is typed."""
+        searches = [
+            one
+            for one in self.workers
+            if one.group == self._GATHER_COMMANDS_GROUP and not one.is_finished
+        ]
+        with contextlib.suppress(WorkerCancelled):  # something else was typed meanwhile
+            for one in searches:
+                await one.wait()
+            await self.query_one(Input).action_submit()
