@@ -289,10 +289,11 @@ def test_a_check_in_another_python_leaves_the_last_one_known() -> None:
     """With what each had to say by name."""
     run = Run("1", "2026-11-01T10:00:00+00:00", "quick")
     run.results = [Result("jax.x", "x", "warn", framework="jax")]
-    for python, day in (("a", 1), ("b", 2), ("b", 3)):
+    for python, day in (("", 0), ("a", 1), ("b", 2), ("b", 3)):
         run.started = f"2026-11-{day:02}T10:00:00+00:00"
         run.target = {"where": "8 virtual CPU devices", "devices": 8, "shown": python}
         progress.remember_check(run)
+        assert ((progress.last_check() or {}).get("before") is None) == (python in ("", "a"))
     known = progress.last_check() or {}
 
     assert ("b", "2026-11-03T10:00:00+00:00") == (known["python"], known["when"])

@@ -299,7 +299,7 @@ def remember_check(run: Run) -> None:
         return
     python, known = run.target.get("shown", ""), last_check() or {}
     kept = as_entries({"last": known, "before": known.get("before")}).values()
-    before = next((one for one in kept if one and one.get("python") != python), None)
+    before = next((one for one in kept if one.get("python") not in (None, "", python)), None)
     wrong = {
         status: [result.id for result in run.results if result.status == status]
         for status in ("fail", "warn")

@@ -33,7 +33,7 @@ class Entry(Sheet):
     """One word of the glossary, and the lessons that use it where they are given."""
 
     def __init__(self, name: str, meaning: str, course: Course | None = None) -> None:
-        users = Static(Stack(found_detail.users(name, course)))
+        users = Static(Stack(found_detail.users(name, course)[1:]))  # the text ends with a blank
         super().__init__(visible(name), VerticalGroup(LessonText(plain_source(meaning)), users))
 
 
