@@ -7,7 +7,7 @@ import io
 import pytest
 
 from tests.support.failures import failure
-from tpustarter.explain import explanation, looking, ranking
+from tpustarter.explain import explaining, explanation, known, looking, ranking
 from tpustarter.explain.looking import Machine
 from tpustarter.explain.ranking import Match
 from tpustarter.explain.scanning import Scanner
@@ -162,3 +162,16 @@ def test_what_is_confirmed_comes_first() -> None:
         "in use\nvariable", finding("HOST-ENVIRONMENT-VALUE", "fail", "JAX_PLATFORMS")
     )
     assert ["wrong", "held"] == [match.failure.id for match in matches]
+
+
+def test_a_line_that_tells_the_cause_is_not_called_harmless() -> None:
+    """It names libtpu as missing, and a word of it stands in harmless lines, too."""
+    log = (
+        b"RuntimeError: Unable to initialize backend 'tpu': INTERNAL: Failed to open libtpu.so: "
+        b"libtpu.so: cannot open shared object file\n"
+    )
+    scan = Scanner(known.read()).scan(io.BytesIO(log))
+    told = explanation.text(explaining.from_log(scan))
+
+    assert "no usable libtpu" in told
+    assert "Harmless" not in told

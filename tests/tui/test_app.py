@@ -382,6 +382,20 @@ def test_the_palette_finds_lessons_and_is_as_high_as_what_it_lists(tmp_path: Pat
     run(journey)
 
 
+def test_the_palette_finds_lessons_by_their_ids_too(tmp_path: Path) -> None:
+    """What a title says in other words; those with it in the title come first."""
+    lessons = {"sharding": HELLO, "other": HELLO}
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 40), lessons=lessons) as pilot:
+            lesson = tmp_path / "lessons/start/0001-sharding.md"
+            lesson.write_text(lesson.read_text().replace("title: Sharding", "title: In parts"))
+            await press(pilot, "colon", *"shardi")
+            await until(pilot, lambda: "Lesson: In parts" in on_screen(pilot.app))
+
+    run(journey)
+
+
 def test_enter_in_the_palette_does_what_was_typed_however_long_that_is_looked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -143,7 +143,11 @@ def parts(one: Explanation) -> Iterator[Part]:
 
 
 def _is_notice(match: Match, first: Match) -> bool:
-    return match.explained_by != first.failure.id and match.failure.role == "notice"
+    """Return whether something is harmless; a line that tells the cause is not."""
+    told = {sign.line for sign in first.signs}
+    is_told = all(sign.line in told for sign in match.signs)
+    is_other = match.explained_by != first.failure.id and not is_told
+    return is_other and match.failure.role == "notice"
 
 
 def _is_other(match: Match, first: Match) -> bool:

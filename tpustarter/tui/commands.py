@@ -75,7 +75,8 @@ class Commands(SystemCommandsProvider):
         text = query.strip()
         if len(text) >= LEAST_TO_FIND:
             known = await asyncio.shield(self._titles)  # another letter ends this search alone
-            fitting = [one for one in known if _rank(text, one[0], "") > 1][:MOST_TITLES]
+            fitting = [one for one in known if _rank(text, one[0], _id_in(one[1])) > 1]
+            fitting = sorted(fitting, key=lambda one: -_rank(text, one[0], ""))[:MOST_TITLES]
             for number, (name, help_text, run) in enumerate(fitting, 1):
                 yield Hit(0.5 - number / 100, matcher.highlight(name), run, help=help_text)
         command = as_typed(f"tpustarter learn --search {shlex.quote(text)}")
@@ -100,6 +101,11 @@ def _titled(tutor: Tutor) -> tuple[tuple[str, str, Callable[[], None]], ...]:
     found += [(f"Exercise: {title}", f"--exercise {name}", partial(go.to_exercise, name))
               for name, title in titles.items()]  # fmt: skip
     return tuple((title, as_typed(f"tpustarter learn {rest}"), run) for title, rest, run in found)
+
+
+def _id_in(command: str) -> str:
+    """Return the id at the end of a command, which names a lesson in other words than its title."""
+    return command.rpartition(" ")[2]
 
 
 def _rank(query: str, title: str, help_text: str) -> int:
