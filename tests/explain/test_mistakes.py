@@ -87,6 +87,26 @@ def test_where_a_tpu_failed_nothing_is_said_of_the_program() -> None:
     assert found.mistake is None
 
 
+def test_what_is_known_is_told_with_the_line_of_the_program_that_led_to_it() -> None:
+    """Where its traceback names one; what stands above the traceback did not come of that line."""
+    tracer = "jax.errors.TracerBoolConversionError: Attempted boolean conversion of traced array"
+    traceback = (
+        "Traceback (most recent call last):\n"
+        '  File "/home/ann/train.py", line 5, in step\n    if loss > 0:\n'
+        '  File "/home/ann/.venv/lib/python3.12/site-packages/jax/core.py", line 9, in __bool__\n'
+        "    raise error\n"
+    )
+    found = explained(f"{traceback}{tracer}\n".encode())
+
+    assert "where   train.py, line 5: if loss > 0:\n" in explanation.text(found)
+    assert "train.py, line 5: if loss > 0:" == explanation.document(found)["own_line"]
+    for log in (f"{tracer}\n", f"{tracer}\n{traceback}ValueError: another\n"):
+        found = explained(log.encode())
+        assert found.matches
+        assert not found.own_line
+        assert "\nwhere " not in explanation.text(found)
+
+
 def test_a_package_that_breaks_in_its_own_line_is_no_mistake_of_the_program() -> None:
     """As with versions that do not fit; shapes are checked in a package, and are the program's."""
     above = (

@@ -10,6 +10,7 @@ from pathlib import Path
 from tpustarter.checking import interpreters
 from tpustarter.explain import ending, known, looking, mistakes, ranking, taught
 from tpustarter.explain.explanation import Explanation, last_error
+from tpustarter.explain.ranking import Match
 from tpustarter.explain.scanning import Scan
 from tpustarter.problem import Problem
 
@@ -49,7 +50,15 @@ def from_log(
     error = last_error(scan.last)
     named = () if matches else taught.read(lessons, lesson)
     mistake = None if matches else mistakes.find(error, scan.last, named)
-    return Explanation(tuple(matches), scan.lines, error, _python(env), mistake)
+    line = _own_line(matches[0], scan.last) if matches else ""
+    return Explanation(tuple(matches), scan.lines, error, _python(env), line, mistake)
+
+
+def _own_line(match: Match, end_of_log: str) -> str:
+    """Return the line of the program that led to something, where the last traceback tells it."""
+    traceback = end_of_log.rpartition("Traceback (most recent call last)")[2]
+    is_told = any(sign.quote and sign.quote in traceback for sign in match.signs)
+    return mistakes.own_line(end_of_log) if is_told else ""
 
 
 def can_look(one: Explanation) -> bool:

@@ -45,6 +45,8 @@ class Explanation:
     """The last line of the log that looks like an error; empty where there is none."""
     python: str
     """How the user's interpreter is started, for commands."""
+    own_line: str = ""
+    """The line of the program that led to what matches first, as its traceback names it."""
     mistake: Found | None = None
     """What is wrong in the program, where nothing known matches; null where that isn't known."""
 
@@ -158,6 +160,8 @@ def _at_length(match: Match, one: Explanation) -> Iterator[Part]:
     yield Part(visible(f"{title(match)} ({match.confidence})"), sure=match.confidence)
     for sign in _telling(match):
         yield Part(visible(sign.quote), _place(sign, one.lines))
+    if one.own_line:
+        yield Part(visible(cut(one.own_line, 300)), "where")
     if match.here:
         yield Part(visible(match.here), "here")
     yield Part()
@@ -251,6 +255,7 @@ def document(one: Explanation) -> dict[str, Any]:
         "lines": one.lines,
         "last_error": one.last_error or None,
         "matches": [_fields(match, one.python) for match in one.matches],
+        "own_line": one.own_line or None,
         "mistake": _mistake_fields(one.mistake) if one.mistake else None,
         "exit_code": int(one.code),
     }

@@ -116,11 +116,28 @@ def find(last_error: str, end_of_log: str, taught: Iterable[Mistake] = ()) -> Fo
     own = [frame for frame in frames if not _OTHERS.search(frame["file"])]
     if frames and frames[-1] not in own and not mistake.anywhere:
         return None
-    last_error = _SAYS_SO.sub("", last_error)
+    place, code = _place(own)
+    return Found(mistake, _SAYS_SO.sub("", last_error), place, code)
+
+
+def own_line(end_of_log: str) -> str:
+    """Return the line of the program that the last traceback names; empty where it names none.
+
+    Args:
+        end_of_log: Where the traceback stands.
+    """
+    _, begin, traceback = end_of_log.rpartition("Traceback (most recent call last)")
+    frames = list(_FRAME.finditer(traceback)) if begin else []
+    place, code = _place([frame for frame in frames if not _OTHERS.search(frame["file"])])
+    return ": ".join(filter(None, (place, code)))
+
+
+def _place(own: list[re.Match[str]]) -> tuple[str, str]:
+    """Return file and line of the last frame of the program, and what stands there."""
     if not own:
-        return Found(mistake, last_error, "", "")
+        return "", ""
     place = f"{Path(own[-1]['file']).name}, line {own[-1]['line']}"
-    return Found(mistake, last_error, place, (own[-1]["code"] or "").strip())
+    return place, (own[-1]["code"] or "").strip()
 
 
 def _fits(mistake: Mistake, last_error: str, raiser: str) -> bool:
