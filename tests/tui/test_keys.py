@@ -169,6 +169,11 @@ def test_a_key_that_opens_a_screen_is_not_taken_again_while_that_is_laid_out(
         async with tutor(tmp_path, lessons=texts) as pilot:
             await press(pilot, "enter")
             assert "Two" in (await burst(pilot, "nnn")).splitlines()[0]
+            earlier = events.Key("n", "n")  # pressed before that, and handled after it
+            earlier.time = pilot.app.screen.ready_at - 0.1
+            pilot.app.post_message(earlier)
+            await settle(pilot)
+            assert "Two" in on_screen(pilot.app).splitlines()[0]
             assert "Three" in (await press(pilot, "n")).splitlines()[0]
 
     run(journey)

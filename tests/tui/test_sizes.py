@@ -127,13 +127,13 @@ async def walk_while_it_runs(pilot: Pilot[None]) -> AsyncIterator[str]:
     await pilot.press("y")
     await until(pilot, lambda: "running, downloads" in on_screen(pilot.app))
     yield "set-up that runs"
-    await press(pilot, "escape")
+    await press(pilot, "x")
     await home_again(pilot)
     await press(pilot, "r", "a")
     await pilot.press("r")
     await until(pilot, lambda: "hangs: breaks" in on_screen(pilot.app))
     yield "rehearsal that runs"
-    await press(pilot, "escape")
+    await press(pilot, "x")
     await home_again(pilot)
     await press(pilot, "u")
     await pilot.press("w")

@@ -37,7 +37,8 @@ def uv(
     home = environ.get("HOME", "")
     places = [f"{one}/bin/uv" for one in (prefix, base, f"{home}/.local", f"{home}/.cargo")]
     for place in (environ.get("UV", ""), *places):
-        if os.path.isfile(place) and os.access(place, os.X_OK):  # noqa: PTH113  answers for what this user may not look at
+        # Unlike a Path this answers for what this user may not look at, too.
+        if os.path.isfile(place) and os.access(place, os.X_OK):  # noqa: PTH113
             return shown(place, environ)
     return None
 

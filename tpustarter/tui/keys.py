@@ -51,9 +51,10 @@ class SequentialKeys(App[None], inherit_bindings=False):
             await self.on_page_ready()
 
     def _is_impatience(self, event: events.Key | events.Paste) -> bool:
-        """Return whether a key led to a screen that is still being laid out."""
+        """Return whether a key led to a screen that had not been laid out when it was pressed."""
         is_same = isinstance(event, events.Key) and event.key == self._led_here
-        return is_same and not (self._held or self._takes_keys)
+        was_ready = self._takes_keys and event.time >= getattr(self.screen, "ready_at", 0.0)
+        return is_same and not (self._held or was_ready)
 
     @property
     def _takes_keys(self) -> bool:

@@ -234,7 +234,8 @@ class Checks(Split):
     @property
     def _meant(self) -> str:
         """The check that a key is for: who pressed it may not have seen the mark go on."""
-        return self._opened or (self._is_busy and self._mark.seen) or self._chosen
+        seen = self._mark.seen if self._is_busy else ""
+        return self._opened or (seen if seen in self._list.checks else self._chosen)
 
     def _marked_result(self) -> Result | None:
         return self._list.results.get(self._chosen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from time import monotonic
 from typing import Any, ClassVar, cast
 
 from textual import on, work
@@ -67,6 +68,8 @@ class Page(Screen[None]):
     where there is something."""
     is_ready = True
     """Whether keys act on what is seen; they wait until it is laid out, see `take_keys`."""
+    ready_at = 0.0
+    """Since when they do, by the clock that keys are stamped with."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "back", key_display="Esc", tooltip="the screen before this one"),
@@ -175,7 +178,7 @@ class Page(Screen[None]):
     def take_keys(self) -> None:
         """Act on the keys that waited, and on all that come."""
         if not self.is_ready:
-            self.is_ready = True
+            self.is_ready, self.ready_at = True, monotonic()
             self.refresh_bindings()
             self.post_message(PageReady())
 
