@@ -356,6 +356,8 @@ def test_space_reads_on_where_what_stands_beside_does_not_fit(tmp_path: Path) ->
             seen = on_screen(pilot.app)
             assert "Space reads on" in seen
             assert "Section 29" not in seen
+            assert " Space  read on " in re.sub("  +", "  ", await press(pilot, "question_mark"))
+            await press(pilot, "escape")
             seen = await press(pilot, "space", "space")
             assert "Section 29" in seen
             assert "> Long" in seen

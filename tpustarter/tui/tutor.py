@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from textual import work
+from textual.binding import Binding
 from textual.filter import NoColor
 from textual.notifications import Notify
 from textual.reactive import reactive
@@ -183,6 +184,11 @@ class Tutor(SequentialKeys, inherit_bindings=False):
         """Follow the terminal, where nothing was chosen."""
         self._on_light = message.is_light
         self._choose_theme()
+
+    def get_key_display(self, binding: Binding) -> str:
+        """Return what a key is called; the space bar as every text of ours calls it."""
+        shown = super().get_key_display(binding)
+        return "Space" if shown == "space" else shown
 
     def path_of(self, paths: Iterable[LessonPath]) -> LessonPath | None:
         """Return the path to follow: the one chosen, else the one for this kind of machine."""
