@@ -10,7 +10,8 @@ from tpustarter import content, locations
 from tpustarter.content import Lesson
 from tpustarter.learning import glossary, then_now
 from tpustarter.learning.passages import Shelf
-from tpustarter.learning.search import MOST_IN_A_ROW, SYNONYMS, Library
+from tpustarter.learning.search import SYNONYMS, Library
+from tpustarter.learning.typed_words import MOST_IN_A_ROW
 from tpustarter.problem import Problem
 
 

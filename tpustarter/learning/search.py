@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from tpustarter import cache, content, locations
 from tpustarter.invocation import as_typed
-from tpustarter.learning import glossary, index, then_now
+from tpustarter.learning import glossary, index, then_now, typed_words
 from tpustarter.learning.excerpts import Excerpt, excerpts, in_whole_words
 from tpustarter.learning.passages import BEGIN, END, Kind, Match, Searchable, Shelf, Terms
 
@@ -24,8 +24,6 @@ MOST: Mapping[Kind, int] = {"lesson": 20, "word": 8, "check": 12, "old": 12}
 SPOTS = 3
 """Lines of a lesson that are shown below it."""
 SYNONYMS = "synonyms.yml"
-MOST_IN_A_ROW = 3
-"""Words in a row that can mean one thing."""
 _WEAK = 0.25
 """A lesson that fits less than so much of the best one is left out. Of the searches in
 `tests/support/searches.py` this is the largest share that loses no answer: 9 lessons a search are
@@ -36,20 +34,8 @@ _PREFERENCE = 1.35
 """So many times better fits a lesson that is preferred. Over the searches and the nine paths, 173
 of 188 then find a lesson of the path first where one answers (150 without), and of the 244 that
 no lesson of the path answers 10 miss first place (4 without; 22 with 1.5; measured 2026-11)."""
-_MOST_WORDS = 12
-_LIKENESS = 0.8
-"""How alike two words are, from 0 to 1, of which one may be the other with a slip."""
-_LEAST_TO_GUESS = 4
-"""Letters of a word from which it is guessed what was meant: `cnn` is not a mistyped `nan`."""
 _SECTIONS = 150
 """Sections that are looked at more closely."""
-_NOISE = re.compile(
-    "an?|about|and|are|at|be|by|can(not)?|do(es)?|for|from|get|give[ns]?|how|i|if|in|is|its?|me|my|"
-    "not|of|on|ones?|or|our|s|set|should|so|t|than|that|the|their|then|there|these|they|this|to|up|"
-    "used?|using|vs|was|we|what|when|where|which|who|why|will|with|works?|would|yours?"
-)
-"""Words that stand everywhere and say little; looked for only where nothing else is typed."""
-
 Parts = tuple[tuple[str, bool], ...]
 """A text in pieces, each with whether it is what was found."""
 
@@ -184,12 +170,14 @@ def search(
         synonyms: Other words for what people type.
         preferred: Ids of lessons that come before those which fit about as well.
     """
-    words = _words(text, synonyms)
+    words = typed_words.words(text, synonyms)
     if not words:
         return Found(text, ())
     also = tuple(dict.fromkeys(other for word in words for other in synonyms.get(word, ())))
     whole: Terms = [[word, *synonyms.get(word, ())] for word in words]
-    parts: Terms = [[*same, *_parts(texts, word)] for word, same in zip(words, whole, strict=True)]
+    parts: Terms = [
+        [*same, *typed_words.parts(texts, word)] for word, same in zip(words, whole, strict=True)
+    ]
     hits: dict[tuple[Kind, str], Hit] = {}
     for terms, every in ((whole, True), (parts, True), (whole, False), (parts, False)):
         if not every and (len(words) == 1 or any(kind == "lesson" for kind, _ in hits)):
@@ -197,19 +185,13 @@ def search(
         for hit in _hits(texts, terms, words, preferred, every=every):
             hits.setdefault((hit.kind, hit.id), hit)
     ordered = tuple(_some(hits.values()))
-    meant = "" if ordered else _meant({*texts.words(), *synonyms}, words)
+    meant = "" if ordered else typed_words.meant({*texts.words(), *synonyms}, words)
     titles = {"".join(part for part, _ in hit.title).casefold(): hit.id
               for hit in hits.values() if hit.kind == "word"}  # fmt: skip
     asked = " ".join(words)
-    names = [asked, *(other for other in also if _is_short_for(asked, other))]
+    names = [asked, *(other for other in also if typed_words.is_short_for(asked, other))]
     term = next((titles[name] for name in names if name in titles), "")
     return Found(text, ordered, also if ordered else (), meant, term)
-
-
-def _is_short_for(word: str, other: str) -> bool:
-    """Return whether a word is another one with letters left out, as bf16 is bfloat16."""
-    letters = iter(other.casefold())
-    return word[:1] == other[:1].casefold() and all(letter in letters for letter in word)
 
 
 def _some(hits: Iterable[Hit]) -> Iterator[Hit]:
@@ -341,44 +323,6 @@ def _parts_of(text: str, *, is_code: bool = False) -> Parts:
 
 def _plain(text: str) -> str:
     return text.replace(BEGIN, "").replace(END, "")
-
-
-def _words(text: str, synonyms: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return what is looked for: words, and some words in a row where they mean one thing."""
-    typed = re.findall(r"\w+(?:[-./]\w+)*", text.casefold())[:_MOST_WORDS]
-    words: list[str] = []
-    while typed:
-        for count in range(MOST_IN_A_ROW, 0, -1):
-            phrase = " ".join(typed[:count])
-            if count == 1 or (len(typed) >= count and phrase in synonyms):
-                words.append(phrase)
-                typed = typed[count:]
-                break
-    return [word for word in words if not _NOISE.fullmatch(word)] or words
-
-
-def _parts(texts: Searchable, word: str) -> list[str]:
-    """Return what begins with a word, and the words that it is a part of."""
-    pieces = re.findall(r"\w+", word)
-    if len(pieces) != 1:
-        return [f"{word}*"]
-    return [f"{word}*", *(texts.containing(word) if len(word) > 2 else [])]
-
-
-def _meant(known: Collection[str], words: Sequence[str]) -> str:
-    """Return the words with those that nothing has replaced by near ones; empty without any."""
-    near = [word if word in known else _near(word, known) for word in words]
-    return " ".join(near) if all(near) and near != list(words) else ""
-
-
-def _near(word: str, known: Collection[str]) -> str:
-    """Return the word that was mistyped, which begins like it; empty for one too short to tell."""
-    from difflib import get_close_matches
-
-    alike = [one for one in known if one[:1] == word[:1]] if len(word) >= _LEAST_TO_GUESS else []
-    swapped = {word[:n] + word[n + 1] + word[n] + word[n + 2 :] for n in range(1, len(word) - 1)}
-    neighbours = [one for one in alike if one in swapped]  # too unlike by letters where they are 4
-    return next(iter(neighbours or get_close_matches(word, alike, n=1, cutoff=_LIKENESS)), "")
 
 
 def read_synonyms(folder: Path | None = None) -> dict[str, list[str]]:

@@ -15,7 +15,7 @@ RAN = "ran the last time"
 
 
 class Earlier:
-    """How a block ended before this session, with the lesson's code and with the learner's."""
+    """How a block ended before its page was opened, with the lesson's code or the learner's."""
 
     def __init__(self, status: str | None, draft: Draft | None, draft_status: str | None) -> None:
         self._status = status
@@ -24,7 +24,7 @@ class Earlier:
 
     @property
     def has_passed(self) -> bool:
-        """Whether it passed in an earlier session, or as a task in this one."""
+        """Whether it passed before that, or as a task since."""
         return self._status == "pass"
 
     def now_passed(self) -> None:
@@ -32,7 +32,7 @@ class Earlier:
         self._status = "pass"
 
     def words(self, block: Block, code: BlockCode) -> str:
-        """Return what is said of code that did not run in this session."""
+        """Return what is said of code that has not run since."""
         if not code.is_edited:
             if block.is_try and self.has_passed:
                 return "done before; this is the lesson's code"
