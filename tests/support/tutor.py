@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 
+from textual._context import visible_screen_stack
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled, WorkerFailed
 
@@ -96,6 +97,8 @@ def write_checks(folder: Path, *names: str) -> Path:
 
 def on_screen(app: Starter) -> str:
     """Return what is painted, one line per row."""
+    # As Textual (8.2.8) does where it paints: else a page is not seen behind what is in front.
+    visible_screen_stack.set(app._background_screens)
     strips = app.screen._compositor.render_strips()
     return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
 
