@@ -23,10 +23,10 @@ from tests.support.stub_compiler import CHECKS as REHEARSED
 from tests.support.stub_compiler import make_compiler
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until, write_checks
 from tpustarter.tui.app import Starter
+from tpustarter.tui.heading import ways_to_say
 from tpustarter.tui.key_line import Keys
 from tpustarter.tui.lines import KeyLine
 from tpustarter.tui.screens.palette import Palette
-from tpustarter.tui.widgets import ways_to_say
 
 SIZES = [(60, 15), (60, 20), (80, 24)]
 NO_SPACE = {"say": "ERROR: No space left on device\n", "code": 1}

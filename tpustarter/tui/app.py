@@ -13,9 +13,10 @@ from textual.screen import Screen
 
 from tpustarter.machine.machine import Machine
 from tpustarter.problem import ExitCode
+from tpustarter.tui.lines import FRAMED
 from tpustarter.tui.navigation import Navigation
 from tpustarter.tui.screens.home import Home
-from tpustarter.tui.screens.page import FRAMED, RELEASE, EndProcess, Page, Quit, QuitTyping
+from tpustarter.tui.screens.page import RELEASE, EndProcess, Page, Quit, QuitTyping
 from tpustarter.tui.tutor import Tutor
 
 if TYPE_CHECKING:

@@ -35,8 +35,10 @@ CODE = "b"
 """How code in a sentence is painted: as what is `bold`, such as a title, but kept in one line."""
 MIN_TEXT_WIDTH = 16
 """Narrower than this a text is not kept beside its label."""
-WIDE = 98
-"""Columns of a key line from which it names more than a few: those of a terminal of 100."""
+FRAMED = 100
+"""Columns of a terminal from which areas have a whole frame, as in `app.HORIZONTAL_BREAKPOINTS`."""
+WIDE = FRAMED - 2
+"""Columns of a key line from which it names more than a few."""
 FEWEST_COLUMNS = 3
 """Fewer than these are longer than a flow of the same texts, and no easier to read."""
 MIN_TITLE_WIDTH = 8
@@ -234,19 +236,6 @@ class Columns(Lines):
         rows = ("".join(f"{text:<{cell}}" for text in self._texts[row::height]).rstrip()
                 for row in range(height))  # fmt: skip
         return [Content.styled(row, "$muted").pad_left(self._indent) for row in rows]
-
-
-class Shortened(Lines):
-    """The longest of several ways to say something that fits a line; on the right of it."""
-
-    def __init__(self, ways: Sequence[str], badge: str = "") -> None:
-        """Take the ways, the longest first, and the style of a badge that it is said on."""
-        self._ways = [Content.styled(f" {way} ", badge) if badge else Content(way) for way in ways]
-
-    def lines(self, width: int) -> list[Content]:
-        """Return what fits; an empty line where nothing does."""
-        way = next((way for way in self._ways if way.cell_length <= width), Content(""))
-        return [way.pad_left(max(width - way.cell_length, 0))]
 
 
 class KeyLine(Lines):

@@ -17,9 +17,9 @@ from tpustarter.learning.lesson_process import Drawn, LessonSession, RunsFirst
 from tpustarter.learning.output import Output
 from tpustarter.problem import Problem
 from tpustarter.tui.block import BlockView
+from tpustarter.tui.heading import Heading
 from tpustarter.tui.messages import BLOCK, Arrived, Holding, Inbox, feed
 from tpustarter.tui.turn import Turn
-from tpustarter.tui.widgets import Heading
 
 if TYPE_CHECKING:
     from tpustarter.tui.screens.page import Page

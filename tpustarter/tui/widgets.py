@@ -1,4 +1,4 @@
-"""The widgets every screen shares: heading, and rows to choose from.
+"""The widgets every screen shares: rows to choose from.
 
 Home needs no more than these: what takes long to load stands elsewhere.
 """
@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Literal
 
 from rich.segment import Segment
 from rich.style import Style as RichStyle
-from textual.app import App, ComposeResult
+from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
 from textual.message_pump import MessagePump
@@ -22,8 +22,7 @@ from textual.visual import VisualType
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from tpustarter.invocation import NAME
-from tpustarter.tui.lines import Line, Lines, Shortened
+from tpustarter.tui.lines import Line, Lines
 from tpustarter.tui.theme import TERMINAL
 
 
@@ -272,56 +271,3 @@ class Aside(Scrolled, can_focus=False):
     def watch_show_vertical_scrollbar(self, shown: bool) -> None:  # noqa: FBT001  Textual's
         """Say that there is more than fits."""
         self.border_subtitle = self._rest if shown else ""
-
-
-MARK = "⠶⠶"
-"""Eight chips, four by two: with it the first line of every screen begins."""
-TPU_BADGE = "bold $pass on $pass-ground"
-"""What a machine with a TPU is called on."""
-
-
-class Heading(Horizontal):
-    """The first line: the mark, where one is, and what the machine is or who holds it."""
-
-    def __init__(self, title: str) -> None:
-        super().__init__()
-        self._title = title
-
-    def compose(self) -> ComposeResult:
-        """Yield both sides."""
-        yield Static(f" {MARK} ", id="heading-mark")
-        yield Static(f"{NAME} ", id="heading-name")
-        yield Static(Content(self._title), id="heading-title")
-        yield Static("", id="heading-place")
-
-    def on_mount(self) -> None:
-        """Follow what the app knows."""
-        self._what_runs = self._place = ""
-        self.watch(get_app(self), "place", self._show_place)
-
-    def show_running(self, running: str) -> None:
-        """Say what runs, and for how long; nothing once it has ended."""
-        self._what_runs = running
-        self._show_place(self._place)
-
-    def _show_place(self, place: str) -> None:
-        self._place = place
-        ways, running = ways_to_say(place), self._what_runs
-        if running:
-            ways = [*(f"{running}; {way}" for way in ways), running]
-        self.set_class(bool(running), "-running")
-        style = TPU_BADGE if place.startswith("TPU") and not running else ""
-        self.query_one("#heading-place", Static).update(Shortened(ways, style))
-
-    def rename(self, title: str) -> None:
-        """Show another title."""
-        self.query_one("#heading-title", Static).update(Content(title))
-
-
-def ways_to_say(place: str) -> list[str]:
-    """Return what the machine is, and ever less of it: without a detail, without the last part."""
-    first, *rest = place.split(", ")
-    brief = first.partition(":")[0]
-    parts = [first, *rest]
-    fewer = [", ".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)]
-    return [place, ", ".join([brief, *rest]), *fewer, brief]

@@ -17,6 +17,7 @@ from textual.widgets import Static
 from tpustarter import locations
 from tpustarter.terminal import visible
 from tpustarter.tui import home_room, home_rows, known
+from tpustarter.tui.heading import Heading
 from tpustarter.tui.known import Course
 from tpustarter.tui.lines import Hanging, Stack
 from tpustarter.tui.messages import LOOK, Looked
@@ -95,6 +96,10 @@ names the keys that you need most there, and `?` lists all of them.
         """Whether the path that suits this machine is followed as soon as that is known."""
         self._settling: Timer | None = None
         """Runs while the window may still change its size."""
+
+    def first_line(self) -> Heading:
+        """Return the heading: what this program is, at any width."""
+        return Heading("", named=True)
 
     def body(self) -> Iterable[Widget]:
         """Return the list most of it stands in, and what stands beside it where there is room."""

@@ -18,12 +18,13 @@ from textual.worker import Worker, WorkerState
 
 from tpustarter.problem import ExitCode, Problem, of_limit
 from tpustarter.tui import settings
+from tpustarter.tui.heading import Heading
 from tpustarter.tui.key_line import Keys, valid_keys
-from tpustarter.tui.lines import prose, sentences
+from tpustarter.tui.lines import FRAMED, prose, sentences
 from tpustarter.tui.messages import PageReady
 from tpustarter.tui.plain import plain
 from tpustarter.tui.tutor import Tutor
-from tpustarter.tui.widgets import Heading, Rows, get_app
+from tpustarter.tui.widgets import Rows, get_app
 
 RELEASE: list[BindingType] = [
     Binding("t", "app.release", "end process", tooltip="a lesson's, or that of checks"),
@@ -47,8 +48,6 @@ CTRL_C = Binding(
 """On screens where one types while something runs."""
 
 
-FRAMED = 100
-"""Columns from which areas have a whole frame, as in `app.HORIZONTAL_BREAKPOINTS`."""
 AIRY = 34
 """Lines from which such areas have air around and in them."""
 
@@ -93,9 +92,13 @@ class Page(Screen[None]):
 
     def compose(self) -> Iterable[Widget]:
         """Yield heading, body and key line."""
-        yield Heading(self._heading)
+        yield self.first_line()
         yield from self.body()
         yield Keys(markup=False)
+
+    def first_line(self) -> Heading:
+        """Return the heading."""
+        return Heading(self._heading)
 
     def rename(self, title: str) -> None:
         """Change the heading."""

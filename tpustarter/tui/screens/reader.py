@@ -12,6 +12,7 @@ from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import failed, offers
 from tpustarter.tui.block import BlockView
+from tpustarter.tui.heading import Heading
 from tpustarter.tui.messages import Arrived
 from tpustarter.tui.playing import Player
 from tpustarter.tui.question import Picked, QuestionView
@@ -40,6 +41,10 @@ class Reader(LessonScreen):
         """The block for which keys are offered, and what else they depend on."""
         self._goes_on = False
         """Whether the block after the one that runs is next, once that has passed."""
+
+    def first_line(self) -> Heading:
+        """Return the heading, with the whole title of the lesson."""
+        return Heading(self._heading, wraps=True)
 
     def on_mount(self) -> None:
         """Follow the process that blocks run in."""

@@ -14,10 +14,10 @@ from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from tpustarter.tui.heading import Heading
 from tpustarter.tui.key_line import Keys
 from tpustarter.tui.lines import prose
 from tpustarter.tui.screens.page import RELEASE
-from tpustarter.tui.widgets import Heading
 
 
 class NameLine(Input):
