@@ -142,7 +142,7 @@ echo madvise >{HUGE_PAGES}
 rm -f /started
 unshare --pid --fork --kill-child --mount --uts --ipc --cgroup sh /etc/boot.sh &
 system=$!
-until [ -e /started ] && ! pgrep -x systemd-tmpfile; do sleep 0.1; done
+until [ -e /started ] && ! pgrep -x systemd-tmpfile >/dev/null; do sleep 0.1; done
 kill -KILL $system
 cat {HUGE_PAGES}
 """
