@@ -28,6 +28,7 @@ KEYS = {
     "Ctrl+K": (["ctrl+k"], "one two\nthree"),
     "Shift": (["shift+left", "shift+left", "x"], "one two\nthrx four"),
     "F7": (["f7", "x"], "x"),
+    "Ctrl+C": (["shift+left", "ctrl+c", "ctrl+home", "ctrl+v"], "eone two\nthree four"),
     "Ctrl+X": (["ctrl+x"], "one two\n"),
     "Ctrl+V": (["shift+left", "ctrl+x", "ctrl+home", "ctrl+v"], "eone two\nthre four"),
 }

@@ -139,7 +139,7 @@ class Starter(Tutor, inherit_bindings=False):
         self.go.to_help()
 
     def action_interrupt(self) -> None:
-        """Stop what runs, on the page in front if there is something; else ask once to quit."""
+        """Stop what runs, else copy what is selected in an editor, else ask once to quit."""
         if isinstance(self.screen, Quit):
             self.screen.action_answer(yes=True)
             return
@@ -147,6 +147,9 @@ class Starter(Tutor, inherit_bindings=False):
             if isinstance(screen, Page) and screen.can_stop and screen.stop_work():
                 screen.refresh_bindings()
                 return
+        copy_selected = getattr(self.focused, "copy_selected", None)
+        if copy_selected and copy_selected():
+            return
         is_typing = self.focused is not None and self.focused.check_consume_key("y", "y")
         self.push_screen(QuitTyping() if is_typing else Quit(), self._quit)
 

@@ -82,7 +82,7 @@ class BlockCode(Vertical):
         editor = self._editor = Editor(code)
         self.query_one(".code").display = False
         place = place_to_edit(code, self._block.answer) if self._block.answer else None
-        editor.selection = self._typed_at or place or Selection.cursor(editor.document.end)
+        editor.preselect(self._typed_at or place or Selection.cursor(editor.document.end))
         editor.to_change_at = place if self.waits_for_change else None
         await self.mount(editor)
         self.screen.set_focus(editor)

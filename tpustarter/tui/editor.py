@@ -16,6 +16,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
 from tpustarter.learning.own_lines import TO_CHANGE, to_change
+from tpustarter.terminal import cut
 from tpustarter.tui.reading import MARKED, Colours
 from tpustarter.tui.widgets import get_app
 
@@ -33,6 +34,8 @@ _ALL_BELOW = re.compile(r"\s*# your code here: replace the lines below")
 _MARK = "mark"
 """The style of a line that a verdict is about."""
 INDENT = "    "
+_MOST_COPIED = 40
+"""Characters of what was copied that are told."""
 _LEXER: Any = PythonLexer(stripnl=False, ensurenl=False)
 
 
@@ -54,11 +57,12 @@ Type Python here. What you type is saved as you type it, and **Ctrl+R** runs it.
 | `Ctrl+W` | deletes the word before the cursor |
 | `Ctrl+U`, `Ctrl+K` | delete the line up to the cursor, and from it on |
 | `Shift` and an arrow | selects; `F7` selects everything |
+| `Ctrl+C` | copies what you selected; while code runs, it stops that |
 | `Ctrl+X`, `Ctrl+V` | cut what is selected, or the line, and paste it |
 
 Running leaves this editor open: you see what the code prints below it, and can go on typing. If it
-fails, **F2** says why. **Ctrl+C** stops code that doesn't end, so it copies nothing. To copy, cut
-and then undo that. **Esc** ends typing, and then **u** brings the original code back.
+fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to stop or to copy.
+**Esc** ends typing, and then **u** brings the original code back.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+r", "screen.run", "run", key_display="Ctrl+R", tooltip="what is typed here"),
@@ -90,6 +94,8 @@ and then undo that. **Esc** ends typing, and then **u** brings the original code
         """Where a line is to be changed, if one is."""
         self.is_done = False
         """Whether what is typed is all that was asked for: Enter goes on then."""
+        self._is_copied = False
+        """Whether what is selected was copied, or was selected by `preselect`."""
         super().__init__(
             code, soft_wrap=True, show_line_numbers=first_line is not None,
             line_number_start=first_line or 1, tab_behavior="indent", theme="css",
@@ -147,6 +153,27 @@ and then undo that. **Esc** ends typing, and then **u** brings the original code
             self.selection = Selection((first, 0), (last, len(after[-1])))
         else:
             self.move_cursor((first, max(begin + len(after[0]) - len(before[0]), 0)))
+
+    def preselect(self, place: Selection) -> None:
+        """Go to a place, or select what typing replaces: nobody has asked to copy that."""
+        self.selection = place
+        self._is_copied = True
+
+    def watch_selection(self) -> None:
+        """Copy what is selected from now on."""
+        self._is_copied = False
+
+    def copy_selected(self) -> bool:
+        """Copy what the learner has selected, once; returns whether that was done."""
+        text = self.selected_text
+        if self._is_copied or not text:
+            return False
+        self.action_copy()
+        self._is_copied = True
+        count = len(text.rstrip("\n").split("\n"))
+        what = f"{count} lines" if count > 1 else cut(text.strip(), _MOST_COPIED) or "spaces"
+        self.notify(f"Copied: {what}\nCtrl+C again asks to quit.", markup=False)
+        return True
 
     @property
     def _is_untouched(self) -> bool:

@@ -97,7 +97,7 @@ class OwnCode(Vertical):
         """Let the learner type: where they did before, else in the gap, which is marked."""
         editor = Answer(plain_source(code), first_line=self._first_line)
         place = self._typed_at or place_to_edit(editor.text)
-        editor.selection = place or Selection.cursor(editor.document.end)
+        editor.preselect(place or Selection.cursor(editor.document.end))
         self.query_one(".code").display = False
         self.add_class("-current")
         await self.mount(editor)

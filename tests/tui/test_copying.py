@@ -1,0 +1,83 @@
+"""Ctrl+C where one types: it copies what the learner has selected, and still leads out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from tests.support.tutor import HANGS, on_screen, press, run, settle, tutor, until
+from tests.tui.test_exercise import LESSON, lessons_with_exercise
+from tpustarter.tui.editor import Editor
+from tpustarter.tui.screens.page import Quit
+
+WORDS = "Ctrl+C again asks to quit."
+
+
+def _text(pilot: Pilot[None]) -> str:
+    editor = pilot.app.focused
+    assert isinstance(editor, Editor)
+    return editor.text
+
+
+def test_ctrl_c_copies_what_was_selected_and_then_asks_to_quit(tmp_path: Path) -> None:
+    """The terminal's clipboard has it, and the text stays as it is."""
+    sent: list[str] = []
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            write, driver = pilot.app._driver.write, pilot.app._driver
+            driver.write = lambda data: (sent.append(data), write(data))[1]
+            await press(pilot, "enter", "e", "ctrl+home", *["shift+right"] * 4)
+            before = _text(pilot)
+            seen = await press(pilot, "ctrl+c")
+            assert "Copied: name" in seen
+            assert WORDS in seen
+            assert "name" == pilot.app.clipboard
+            assert before == _text(pilot)
+            assert "\x1b]52;c;bmFtZQ==\a" in sent
+            seen = await press(pilot, "ctrl+c")
+            assert isinstance(pilot.app.screen, Quit)
+            seen = await press(pilot, "escape", "ctrl+home", "shift+down", "shift+end", "ctrl+c")
+            assert "Copied: 2 lines" in seen
+            assert 'name = "you"\nprint("hello", name)' == pilot.app.clipboard
+            assert "namename = " in await press(pilot, "f7", "ctrl+c", "f7", *"name", "ctrl+v")
+
+    run(journey)
+
+
+def test_what_the_app_selected_is_not_copied_and_ctrl_c_asks_to_quit(tmp_path: Path) -> None:
+    """Who wants to quit loses nothing that is on the clipboard; selected anew it is copied."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
+            lessons_with_exercise(tmp_path)
+            await press(pilot, "enter", "p", "e")
+            editor = pilot.app.screen.query_one(Editor)
+            assert "return number" in editor.selected_text
+            await press(pilot, "ctrl+c")
+            assert isinstance(pilot.app.screen, Quit)
+            assert "" == pilot.app.clipboard
+            await press(pilot, "escape", "home", "shift+end", "ctrl+c")
+            assert "return number" in pilot.app.clipboard
+
+    run(journey)
+
+
+def test_ctrl_c_stops_what_runs_before_it_copies_anything(tmp_path: Path) -> None:
+    """Also with text selected."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hangs": HANGS}) as pilot:
+            await press(pilot, "enter", "e", "f7")
+            (view,) = pilot.app.screen._page.views
+            await pilot.press("ctrl+r")
+            await until(pilot, lambda: view.has_output)
+            await pilot.press("ctrl+c")
+            await settle(pilot)
+            assert "notrun" == view.result.status
+            assert "" == pilot.app.clipboard
+            assert WORDS not in on_screen(pilot.app)
+            assert WORDS in await press(pilot, "ctrl+c")
+
+    run(journey)
