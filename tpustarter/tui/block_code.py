@@ -14,6 +14,7 @@ from tpustarter.learning.drafts import Draft
 from tpustarter.tui.editor import Editor, has_gap, place_to_edit
 from tpustarter.tui.plain import plain, plain_source
 from tpustarter.tui.reading import coloured, marked
+from tpustarter.tui.wrapped_code import CodeText
 
 
 class BlockCode(Vertical):
@@ -33,7 +34,7 @@ class BlockCode(Vertical):
 
     def compose(self) -> Iterable[Widget]:
         """Yield the code."""
-        yield Static(coloured(plain(self.text)), classes="code")
+        yield CodeText(coloured(plain(self.text)), classes="code")
 
     @property
     def text(self) -> str:

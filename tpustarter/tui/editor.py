@@ -11,6 +11,8 @@ from pygments.token import Comment
 from textual import events
 from textual._text_area_theme import TextAreaTheme  # what `register_theme` takes, not exported
 from textual.binding import Binding, BindingType
+from textual.geometry import Offset, Region
+from textual.strip import Strip
 from textual.style import Style
 from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
@@ -19,6 +21,7 @@ from tpustarter.learning.own_lines import TO_CHANGE, to_change
 from tpustarter.terminal import cut
 from tpustarter.tui.reading import MARKED, Colours
 from tpustarter.tui.widgets import get_app
+from tpustarter.tui.wrapped_code import marked_at
 
 THEME = "lesson"
 _GAP = re.compile(r"(?<![\w\"'.\[])\.\.\.(?![\w\"'.])|(?<=[\"'])\.\.\.(?=[\"'])")
@@ -174,6 +177,24 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
         what = f"{count} lines" if count > 1 else cut(text.strip(), _MOST_COPIED) or "spaces"
         self.notify(f"Copied: {what}\nCtrl+C again asks to quit.", markup=False)
         return True
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Paint the lines; one that goes on with the one above has a mark in the column before."""
+        column = self.gutter.left + self.gutter_width - 1 - crop.x
+        first = crop.y - self.gutter.top + self.scroll_offset.y
+        strips = super().render_lines(crop)
+        if column < 0:
+            return strips
+        return [
+            marked_at(strip, column) if self._goes_on(row) else strip
+            for row, strip in enumerate(strips, first)
+        ]
+
+    def _goes_on(self, row: int) -> bool:
+        """Return whether a line on the screen goes on with the line of code above it."""
+        document = self.wrapped_document
+        is_there = 0 <= row < document.height
+        return is_there and document.offset_to_location(Offset(0, row))[1] > 0
 
     @property
     def _is_untouched(self) -> bool:

@@ -15,6 +15,7 @@ from tpustarter.tui.own_code import OwnCode
 from tpustarter.tui.plain import plain, plain_source
 from tpustarter.tui.reading import LessonText, coloured, marked
 from tpustarter.tui.widgets import Scrolled
+from tpustarter.tui.wrapped_code import Code
 
 ENDS = ("pass", "fail", "error")
 """How an answer may have ended: each has a frame of its own colour."""
@@ -50,7 +51,7 @@ class ExerciseView(Horizontal):
 
     def show_below(self, code: str) -> None:
         """Show what stands below the learner's part and is named in the task, if anything."""
-        self._show("below", [coloured(plain(code))] if code else [])
+        self._show("below", [Code(coloured(plain(code)))] if code else [])
 
     def mark_lines(self, numbers: Iterable[int]) -> None:
         """Mark the lines of the learner's file that the verdict is about."""
@@ -77,7 +78,7 @@ class ExerciseView(Horizontal):
     def show_solution(self, code: str, numbers: Collection[int]) -> None:
         """Show the solution, with some lines in bold; nothing while it is not asked for."""
         rows = [number - 1 for number in numbers]
-        shown = marked(coloured(plain(code)), rows, "bold")
+        shown = Code(marked(coloured(plain(code)), rows, "bold"))
         panel = self._show("solution", [shown] if code else [])
         panel.border_title = "The solution" + "; what it changes is bold" * bool(rows)
 

@@ -13,9 +13,9 @@ from textual.widgets import Static
 from textual.widgets.text_area import Selection
 
 from tpustarter.tui.editor import Editor, place_to_edit
-from tpustarter.tui.lines import Lines
 from tpustarter.tui.plain import plain, plain_source
 from tpustarter.tui.reading import coloured, marked
+from tpustarter.tui.wrapped_code import Code
 
 
 class Answer(Editor):
@@ -24,25 +24,6 @@ class Answer(Editor):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+r", "screen.run", "judge", key_display="Ctrl+R", tooltip="what is typed"),
     ]
-
-
-class Numbered(Lines):
-    """Code with the number of each line before it, as an editor shows it."""
-
-    def __init__(self, code: Content, first_line: int) -> None:
-        self._rows = code.split("\n", allow_blank=True)
-        self._first_line = first_line
-
-    def lines(self, width: int) -> list[Content]:
-        """Return the lines; the rest of one that is wrapped stands below its own code."""
-        digits = len(str(self._first_line + len(self._rows) - 1))
-        indent = digits + 2
-        lines: list[Content] = []
-        for number, row in enumerate(self._rows, self._first_line):
-            first, *rest = row.wrap(max(width - indent, 1)) or [Content("")]
-            lines.append(Content.styled(f"{number:>{digits}}  ", "$muted") + first)
-            lines += [line.pad_left(indent) for line in rest]
-        return lines
 
 
 class OwnCode(Vertical):
@@ -83,7 +64,7 @@ class OwnCode(Vertical):
     def _paint(self) -> None:
         rows = {number - self._first_line for number in self._marked}
         code = marked(coloured(plain(self._code)), rows)
-        self.query_one(".code", Static).update(Numbered(code, self._first_line))
+        self.query_one(".code", Static).update(Code(code, first_line=self._first_line))
         if editor := self.editor:
             above = len(editor.text) - len(editor.text.lstrip("\n"))  # lines that are not kept
             editor.mark(row + above for row in rows)

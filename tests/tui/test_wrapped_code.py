@@ -1,0 +1,55 @@
+"""Code that is wider than the screen, and code that gets numbers: what goes on where is seen."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from textual.selection import Selection
+
+from tests.learning.test_exercises import SHIPPED, SOLVED
+from tests.support.made_lessons import fence
+from tests.support.tutor import press, run, tutor
+from tests.tui.test_exercise import LESSON, learner_file, lessons_with_exercise
+from tpustarter.tui.editor import Editor
+from tpustarter.tui.wrapped_code import CodeText
+
+LONG = "total = [number ** 3 for number in range(100)] + [number for number in range(12345)]"
+
+
+def test_a_line_of_code_that_is_wrapped_has_a_mark_where_it_goes_on(tmp_path: Path) -> None:
+    """In a block and in its editor; what is copied has no mark."""
+    code = f"{LONG}\nprint(len(total))"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": f"# T\n\n{fence(code)}"}, size=(60, 30)) as pilot:
+            seen = await press(pilot, "enter")
+            assert 1 == seen.count("↳")
+            assert re.search(r"^┃ total = .*\n┃↳\S.*\n┃ print\(len", seen, re.MULTILINE)
+            (shown,) = pilot.app.screen.query(CodeText)
+            assert (code, "\n") == shown.get_selection(Selection(None, None))
+            assert re.search(r"┃ total = .*\n┃↳\S.*\n┃ print\(len", await press(pilot, "e"))
+            editor = pilot.app.screen.query_one(Editor)
+            assert code == editor.text.rstrip()
+            assert "↳" not in await press(pilot, "ctrl+home", "ctrl+k")
+
+    run(journey)
+
+
+def test_the_lines_of_an_exercise_and_of_its_solution_have_the_same_mark(tmp_path: Path) -> None:
+    """Before the code and behind the numbers, shown as well as typed."""
+    text = SHIPPED.replace("    return number", f"    {LONG}\n    return number")
+    solved = SOLVED.replace("    return 2", f"    {LONG}\n    return 2")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(60, 60)) as pilot:
+            lessons_with_exercise(tmp_path, text)
+            (tmp_path / "lessons/start/solutions/double.py").write_text(solved)
+            seen = await press(pilot, "enter", "p")
+            assert re.search(r"│8      total = .*\n│  ↳\S", seen)
+            assert re.search(r"┃8      total = .*\n┃  ↳\S", await press(pilot, "e"))
+            assert LONG in learner_file().read_text()
+            seen = await press(pilot, "escape", "s", "y")
+            assert re.search(r"│      total = .*\n│ ↳\S", seen)
+
+    run(journey)
