@@ -53,3 +53,26 @@ def test_the_lines_of_an_exercise_and_of_its_solution_have_the_same_mark(tmp_pat
             assert re.search(r"│      total = .*\n│ ↳\S", seen)
 
     run(journey)
+
+
+def test_code_stays_where_it_is_when_the_first_letter_is_typed(tmp_path: Path) -> None:
+    """Also where that letter makes it the code that an error was about."""
+    gap = "```python {} {}=gap\nprint('sum', 1 + {})\n```\n\n"
+    folded = f"<details><summary>Answer</summary>\n\n{gap.format('answer', 'of', 2)}</details>\n"
+    text = f"# G\n\n{gap.format('try', 'id', '...')}```output of=gap\nsum 3\n```\n\n{folded}"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": text}) as pilot:
+            seen = await press(pilot, "enter", "enter", "x", "ctrl+r")
+            assert "not yet, line 1" in seen
+            before = await press(pilot, "escape", "u", "enter")
+            after = await press(pilot, "x")
+            assert _place(after) == _place(before)
+            assert "1  print" in before
+
+    run(journey)
+
+
+def _place(seen: str) -> int:
+    """Return the column in which the code begins."""
+    return next(line.index("print(") for line in seen.split("\n") if "print(" in line)

@@ -29,6 +29,9 @@ class BlockCode(Vertical):
         self._editor: Editor | None = None
         self._typed_at: Selection | None = None
         """Where the learner typed last."""
+        self._is_numbered = False
+        """Whether an error has named a line: numbers stay from then on, so that no letter that is
+        typed moves the code to make room for them."""
         self.taken_back: str | None = None
         """What was typed before the lesson's code was brought back."""
 
@@ -80,7 +83,7 @@ class BlockCode(Vertical):
         """Let the learner type: what follows this key goes into the editor."""
         code = plain_source(self.text)
         code = code.rstrip("\n") if self._block.is_try else code
-        editor = self._editor = Editor(code)
+        editor = self._editor = Editor(code, first_line=1 if self._is_numbered else None)
         self.query_one(".code").display = False
         place = place_to_edit(code, self._block.answer) if self._block.answer else None
         editor.preselect(self._typed_at or place or Selection.cursor(editor.document.end))
@@ -124,9 +127,10 @@ class BlockCode(Vertical):
             rows: Those that an error is about.
             is_done: Whether it is all that the lesson asks for, as it stands.
         """
+        self._is_numbered |= bool(rows)
         if self._editor:
             self._editor.mark(rows)
-            self._editor.show_line_numbers |= bool(rows)  # it is said which line it is
+            self._editor.show_line_numbers = self._is_numbered
             self._editor.is_done = is_done
         else:  # out of sight it would lay the page out anew for each letter
             self.query_one(".code", Static).update(marked(coloured(plain(self.text)), rows))
