@@ -75,15 +75,31 @@ class OwnCode(Vertical):
         return next(iter(self.query(Editor)), None)
 
     async def edit(self, code: str) -> None:
-        """Let the learner type: where they did before, else in the gap, which is marked."""
+        """Let the learner type, see `_place`."""
         editor = Answer(plain_source(code), first_line=self._first_line)
-        place = self._typed_at or place_to_edit(editor.text)
-        editor.preselect(place or Selection.cursor(editor.document.end))
+        editor.preselect(self._place(editor.text))
         self.query_one(".code").display = False
         self.add_class("-current")
         await self.mount(editor)
         self._paint()
         self.screen.set_focus(editor)
+
+    def _place(self, code: str) -> Selection:
+        """Return where one types: in a line that a verdict names, or where one did before.
+
+        Without either it is the gap, which is marked.
+        """
+        lines = code.split("\n")
+        last = len(lines) - 1
+        end = Selection.cursor((last, len(lines[last])))
+        place = self._typed_at or place_to_edit(code) or end
+        (first, _), (last, _) = sorted(place)
+        rows = (number - self._first_line for number in sorted(self._marked))
+        named = [row for row in rows if 0 <= row < len(lines)]
+        if not named or any(first <= row <= last for row in named):
+            return place
+        line = lines[named[0]]
+        return Selection.cursor((named[0], len(line) - len(line.lstrip())))
 
     async def end_edit(self) -> None:
         """Show the code again."""

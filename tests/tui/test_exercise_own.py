@@ -1,0 +1,64 @@
+"""The learner's part of an exercise: where one types, what that replaces, what a verdict is of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.tutor import on_screen, press, run, tutor, until
+from tests.tui.test_exercise import LESSON, learner_file, lessons_with_exercise
+from tpustarter.tui.editor import Editor
+
+
+def _write(code: str) -> None:
+    """Save the learner's part of the file, as another editor does."""
+    text = learner_file().read_text()
+    own = text[text.index("def double") : text.index("# Judged")]
+    learner_file().write_text(text.replace(own, f"{code}\n\n"))
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict", "column"),
+    [
+        ("def double(number):\n    a = 1\n      b = 2\n    return a\n", "unexpected indent", 6),
+        ("def double(number):\n    a = 1\n    b = a / 0\n    return a\n", "ZeroDivisionError", 4),
+        ("def double(number):\n    return x\n    return number\n", "NameError", 4),
+    ],
+)
+def test_enter_leads_to_the_line_that_the_verdict_names(
+    tmp_path: Path, code: str, verdict: str, column: int
+) -> None:
+    """Not to where the learner typed last."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
+            lessons_with_exercise(tmp_path)
+            await press(pilot, "enter", "p", "e", "ctrl+home", "escape")
+            _write(code)
+            await until(pilot, lambda: verdict in on_screen(pilot.app))
+            seen = await press(pilot, "enter")
+            editor = pilot.app.screen.query_one(Editor)
+            line = editor.cursor_location[0]
+            named = seen.partition("line ")[2].partition(":")[0]
+            assert int(named) == line + 7
+            assert (column, column) == (editor.selection.start[1], editor.selection.end[1])
+
+    run(journey)
+
+
+def test_enter_leads_back_to_where_one_typed_in_the_line_that_the_verdict_names(
+    tmp_path: Path,
+) -> None:
+    """Also where that broke after the cursor was moved: then it leads to the line that broke."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
+            lessons_with_exercise(tmp_path)
+            await press(pilot, "enter", "p", "e", *"return nmber", "ctrl+r", "escape", "enter")
+            editor = pilot.app.screen.query_one(Editor)
+            assert (1, len("    return nmber")) == editor.cursor_location
+            await press(pilot, "ctrl+home", "ctrl+r", "escape", "enter")
+            assert (1, 4) == pilot.app.screen.query_one(Editor).cursor_location
+
+    run(journey)
