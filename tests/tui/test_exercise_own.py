@@ -62,3 +62,24 @@ def test_enter_leads_back_to_where_one_typed_in_the_line_that_the_verdict_names(
             assert (1, 4) == pilot.app.screen.query_one(Editor).cursor_location
 
     run(journey)
+
+
+def test_a_verdict_above_text_that_was_changed_since_says_so(tmp_path: Path) -> None:
+    """From the first letter on, whether it was typed before or after the verdict came."""
+    old = "Your answer, before your change"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
+            lessons_with_exercise(tmp_path)
+            await press(pilot, "enter", "p", "e")
+            assert old not in await press(pilot, *"return 3")
+            assert old not in await press(pilot, "ctrl+r")
+            assert "NOT YET" in on_screen(pilot.app)
+            assert old in await press(pilot, "0")
+            await pilot.press("ctrl+r", "1")
+            await until(pilot, lambda: "found 30" in on_screen(pilot.app))
+            assert old in on_screen(pilot.app)
+            assert old in await press(pilot, "escape")
+            assert old not in await press(pilot, "r")
+
+    run(journey)

@@ -26,6 +26,7 @@ class ExerciseView(Horizontal):
 
     def __init__(self) -> None:
         super().__init__(id="reading")
+        self._answer_title = ""
 
     def compose(self) -> Iterable[Widget]:
         """Yield the parts, empty at first."""
@@ -42,7 +43,7 @@ class ExerciseView(Horizontal):
         """Show what is to be done, and which of the lesson's exercises it is."""
         self.query_one(LessonText).update(plain_source(f"# {title}\n\n{task}\n"))
         title = f"Your answer to exercise {place}" if place else "Your answer"
-        self.query_one("#answer").border_title = title
+        self._answer_title = title
 
     def show_file(self, path: str, code: str, *, first_line: int) -> None:
         """Show what the learner's file holds from a line on."""
@@ -58,14 +59,18 @@ class ExerciseView(Horizontal):
         for view in self.query(OwnCode):
             view.mark(numbers)
 
-    def show_answer(self, ended: str, pieces: Sequence[Lines | Content]) -> None:
+    def show_answer(
+        self, ended: str, pieces: Sequence[Lines | Content], *, is_old: bool = False
+    ) -> None:
         """Show what the answer came to.
 
         Args:
             ended: One of `ENDS`, or nothing.
             pieces: The verdict, what was printed, and where a right answer leads.
+            is_old: Whether something was typed since: it has other lines by now.
         """
         answer = self._show("answer", pieces)
+        answer.border_title = self._answer_title + ", before your change" * is_old
         for end in ENDS:
             answer.set_class(end == ended, f"-{end}")
 

@@ -198,7 +198,8 @@ class ExercisePage(Page):
                 Content(""),
                 *exercise_words.end(exercise, self._way, self._back),
             ]
-        self._view.show_answer(judged.result.status if judged else "", pieces)
+        ended, is_old = judged.result.status if judged else "", bool(judged and self._is_typed)
+        self._view.show_answer(ended, pieces, is_old=is_old)
         self._view.mark_lines(lines.numbers if lines and not self._is_typed else ())
         self._view.show_hints(self._hints, len(exercise.hints))
         changes = exercises.solution_lines(exercise) if self._solution else ()
@@ -225,8 +226,9 @@ class ExercisePage(Page):
     def on_text_area_changed(self) -> None:
         """Keep what is typed, a moment later."""
         self._writing = self._writing or self.set_timer(WAIT_S, self._keep)
-        self._is_typed = True
-        self._view.mark_lines(())
+        if not self._is_typed:
+            self._is_typed = True
+            self._show()
 
     def on_text_area_selection_changed(self, message: TextArea.SelectionChanged) -> None:
         """Bring into sight where something is typed: a verdict may have pushed it away."""
