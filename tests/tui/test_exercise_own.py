@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.learning.test_exercises import SOLVED
 from tests.support.tutor import on_screen, press, run, tutor, until
 from tests.tui.test_exercise import LESSON, learner_file, lessons_with_exercise
 from tpustarter.tui.editor import Editor
@@ -81,5 +82,29 @@ def test_a_verdict_above_text_that_was_changed_since_says_so(tmp_path: Path) -> 
             assert old in on_screen(pilot.app)
             assert old in await press(pilot, "escape")
             assert old not in await press(pilot, "r")
+
+    run(journey)
+
+
+@pytest.mark.parametrize("size", [(80, 40), (150, 40)])
+def test_once_an_answer_is_right_the_solution_is_offered(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    """In the verdict and on the key line, before what mends an answer; both codes are in sight."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=size) as pilot:
+            lessons_with_exercise(tmp_path)
+            await press(pilot, "enter", "p")
+            learner_file().write_text(SOLVED.replace("2 * number", "number + number"))
+            await until(pilot, lambda: "Enter go on" in on_screen(pilot.app))
+            seen = on_screen(pilot.app)
+            assert "s      The shipped solution, to compare with yours" in seen
+            assert "Enter go on  s solution" in seen.splitlines()[-1]
+            seen = await press(pilot, "s")
+            assert "return number + number" in seen
+            assert "return 2 * number" in seen
+            assert "to compare with yours" not in seen
+            assert "s solution" not in seen.splitlines()[-1]
 
     run(journey)

@@ -48,7 +48,9 @@ def help_left(judged: Judged | None, *, hints: int, is_typing: bool) -> str:
     return first if hints else last
 
 
-def end(exercise: Exercise, way: Way | None, back: str) -> Iterator[Lines | Content]:
+def end(
+    exercise: Exercise, way: Way | None, back: str, *, offers_solution: bool
+) -> Iterator[Lines | Content]:
     """Yield what a right answer has shown, and where it leads."""
     if exercise.learned:
         yield Hanging(word("done", "You learned  "), prose(exercise.learned))
@@ -56,6 +58,8 @@ def end(exercise: Exercise, way: Way | None, back: str) -> Iterator[Lines | Cont
     if way:
         leads_on = way.exercise or way.lesson
         yield Hanging(word("next", "Enter  " if leads_on else ""), prose(way.text))
+    if offers_solution:
+        yield Hanging(word("next", "s      "), prose("The shipped solution, to compare with yours"))
     yield Hanging(word("next", "Esc    "), prose(f"Back to {back}"))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import ClassVar, cast
 
@@ -194,10 +194,9 @@ class ExercisePage(Page):
         if printed:
             pieces += [Content(""), Printout(printed)]
         if judged and judged.is_right:
-            pieces += [
-                Content(""),
-                *exercise_words.end(exercise, self._way, self._back),
-            ]
+            offers = not (self._solution or is_typing)  # where one types, s is a letter
+            end = exercise_words.end(exercise, self._way, self._back, offers_solution=offers)
+            pieces += [Content(""), *end]
         ended, is_old = judged.result.status if judged else "", bool(judged and self._is_typed)
         self._view.show_answer(ended, pieces, is_old=is_old)
         self._view.mark_lines(lines.numbers if lines and not self._is_typed else ())
@@ -318,6 +317,7 @@ class ExercisePage(Page):
         if answer and self._exercise:
             self._solution = exercises.show_solution(self._exercise)
             self._show()
+            self.refresh_bindings()
             self._view.show_end()
 
     def action_anew(self) -> None:
@@ -345,6 +345,12 @@ class ExercisePage(Page):
     def action_page_down(self) -> None:
         """Read on."""
         self._view.read_on()
+
+    @property
+    def late(self) -> Collection[str]:
+        """Return what is wanted less than the solution: once an answer is right, all that mends."""
+        judged = self._judging.judged
+        return ("edit", "judge", "hint", "open", "anew") if judged and judged.is_right else ()
 
     @property
     def can_stop(self) -> bool:

@@ -17,8 +17,8 @@ Fill the gap in the file that is named here.
 * **f** says why an answer broke, and F2 does so while you type.
 * Once an answer is right, **Enter** or **n** goes on to the lesson's next exercise, or to the next
   lesson of your path.
-* **h** shows the next hint, and **s** the whole solution. **u** begins anew, and keeps your file
-  under another name.
+* **h** shows the next hint, and **s** the whole solution, which is worth a look once your answer is
+  right, too. **u** begins anew, and keeps your file under another name.
 
 The lines below `# Judged below` are written again each time, so changing them has no effect.
 """
