@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.learning.test_exercises import SOLVED
+from tests.learning.test_exercises import SHIPPED, SOLVED
 from tests.support.tutor import on_screen, press, run, tutor, until
 from tests.tui.test_exercise import LESSON, learner_file, lessons_with_exercise
 from tpustarter.tui.editor import Editor
@@ -63,6 +63,50 @@ def test_enter_leads_back_to_where_one_typed_in_the_line_that_the_verdict_names(
             assert (1, 4) == pilot.app.screen.query_one(Editor).cursor_location
 
     run(journey)
+
+
+def test_what_typing_replaces_is_said_until_something_is_typed(tmp_path: Path) -> None:
+    """Right above the code, where else stands what the file holds above the code."""
+    above, replaced = "Lines 1 to 6 are the task's text.", "What you type replaces return number."
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
+            lessons_with_exercise(tmp_path)
+            seen = await press(pilot, "enter", "p")
+            assert above in seen
+            assert "7  def double" in seen
+            before = await press(pilot, "enter")
+            assert replaced in before
+            assert above not in before
+            after = await press(pilot, "x")
+            assert above in after
+            assert "replaces" not in after
+            assert _row(before) == _row(after)
+            await press(pilot, "ctrl+z")
+            assert above in await press(pilot, "escape")
+            await press(pilot, "enter", "end", "shift+home")
+            assert "replaces" not in on_screen(pilot.app)
+
+    run(journey)
+
+
+def test_a_long_statement_to_replace_is_named_in_one_line(tmp_path: Path) -> None:
+    """So that the code stays where it is as one types."""
+    long = "return number + " + " + ".join("number" for _ in range(12))
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(60, 40)) as pilot:
+            lessons_with_exercise(tmp_path, SHIPPED.replace("return number ", f"{long} "))
+            before = await press(pilot, "enter", "p", "enter")
+            assert "What you type replaces return number + number" in before
+            assert _row(before) == _row(await press(pilot, "x"))
+
+    run(journey)
+
+
+def _row(seen: str) -> int:
+    """Return the row in which the code begins."""
+    return next(row for row, line in enumerate(seen.split("\n")) if "7  def double" in line)
 
 
 def test_a_verdict_above_text_that_was_changed_since_says_so(tmp_path: Path) -> None:

@@ -97,8 +97,10 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
         """Where a line is to be changed, if one is."""
         self.is_done = False
         """Whether what is typed is all that was asked for: Enter goes on then."""
+        self.offered = ""
+        """What typing replaces: code that is selected since the editor opened."""
         self._is_copied = False
-        """Whether what is selected was copied, or was selected by `preselect`."""
+        """Whether what is selected was copied."""
         super().__init__(
             code, soft_wrap=True, show_line_numbers=first_line is not None,
             line_number_start=first_line or 1, tab_behavior="indent", theme="css",
@@ -158,18 +160,18 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
             self.move_cursor((first, max(begin + len(after[0]) - len(before[0]), 0)))
 
     def preselect(self, place: Selection) -> None:
-        """Go to a place, or select what typing replaces: nobody has asked to copy that."""
+        """Go to a place, or select what typing replaces; nobody has asked to copy that."""
         self.selection = place
-        self._is_copied = True
+        self.offered = self.selected_text
 
     def watch_selection(self) -> None:
-        """Copy what is selected from now on."""
-        self._is_copied = False
+        """Take what is selected from now on for what the learner has selected."""
+        self._is_copied, self.offered = False, ""
 
     def copy_selected(self) -> bool:
         """Copy what the learner has selected, once; returns whether that was done."""
         text = self.selected_text
-        if self._is_copied or not text:
+        if self._is_copied or self.offered or not text:
             return False
         self.action_copy()
         self._is_copied = True

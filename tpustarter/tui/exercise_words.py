@@ -10,7 +10,7 @@ from textual.content import Content
 from tpustarter.learning.exercises import Exercise, Judged, State
 from tpustarter.learning.lesson_end import Way
 from tpustarter.terminal import visible
-from tpustarter.tui.lines import Hanging, Lines, prose, word
+from tpustarter.tui.lines import CODE, Hanging, Lines, prose, word
 
 STATES = {"new": "Not begun", "begun": "Not judged yet", "fail": "Not right yet",
           "pass": "Solved", "shown": "You have seen the solution"}  # fmt: skip
@@ -46,6 +46,23 @@ def help_left(judged: Judged | None, *, hints: int, is_typing: bool) -> str:
     first = "To see a hint, press Esc and then h." if is_typing else "Press h for a hint."
     last = "Esc and then s shows the solution." if is_typing else "Press s for the solution."
     return first if hints else last
+
+
+def above(first_line: int) -> Content:
+    """Return what stands in the file above the line from which it is shown."""
+    if first_line == 1:
+        return Content("")
+    what = "Line 1 is" if first_line == 2 else f"Lines 1 to {first_line - 1} are"
+    return Content.styled(f"{what} the task's text.", "$muted")
+
+
+def replaced(offered: str) -> Content:
+    """Return which code gives way to what is typed, if any does."""
+    if not offered:
+        return Content("")
+    count = offered.count("\n") + 1
+    what = f"the {count} lines that are selected" if count > 1 else offered
+    return Content.assemble("What you type replaces ", (what, CODE), ".")
 
 
 def end(

@@ -12,6 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.widgets.text_area import Selection
 
+from tpustarter.tui import exercise_words
 from tpustarter.tui.editor import Editor, place_to_edit
 from tpustarter.tui.plain import plain, plain_source
 from tpustarter.tui.reading import coloured, marked
@@ -41,6 +42,7 @@ class OwnCode(Vertical):
     def compose(self) -> Iterable[Widget]:
         """Yield where the file is, and the code."""
         yield Static("", classes="path")
+        yield Static("", classes="above")
         yield Static("", classes="code")
 
     def show(self, code: str, path: str | None = None, *, first_line: int = 1) -> None:
@@ -54,6 +56,17 @@ class OwnCode(Vertical):
         self._paint()
         if path is not None:
             self.query_one(".path", Static).update(Content.styled(path, "$muted"))
+        self._say_above()
+
+    def _say_above(self) -> None:
+        """Say what typing replaces, else what the file holds above the code that is shown."""
+        offered = self.editor.offered if self.editor else ""
+        above = exercise_words.replaced(offered) or exercise_words.above(self._first_line)
+        self.query_one(".above", Static).update(above)
+
+    def on_text_area_selection_changed(self) -> None:
+        """Say it no longer once something else is selected, or typed."""
+        self._say_above()
 
     def mark(self, numbers: Iterable[int]) -> None:
         """Mark lines of the file, and no others."""
@@ -82,6 +95,7 @@ class OwnCode(Vertical):
         self.add_class("-current")
         await self.mount(editor)
         self._paint()
+        self._say_above()
         self.screen.set_focus(editor)
 
     def _place(self, code: str) -> Selection:
@@ -107,5 +121,6 @@ class OwnCode(Vertical):
             self._code, self._typed_at = editor.text, editor.selection
             await editor.remove()
             self._paint()
+            self._say_above()
         self.remove_class("-current")
         self.query_one(".code").display = True
