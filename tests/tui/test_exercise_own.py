@@ -104,6 +104,25 @@ def test_a_long_statement_to_replace_is_named_in_one_line(tmp_path: Path) -> Non
     run(journey)
 
 
+def test_a_solution_that_is_longer_than_the_screen_is_seen_from_its_beginning(
+    tmp_path: Path,
+) -> None:
+    """Not from its end, which is of no use without what stands above it."""
+    steps = "".join(f"    step_{number} = number\n" for number in range(30))
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
+            lessons_with_exercise(tmp_path)
+            long = SOLVED.replace("    return", f"{steps}    return")
+            (tmp_path / "lessons/start/solutions/double.py").write_text(long)
+            seen = await press(pilot, "enter", "p", "s", "y")
+            assert "The solution" in seen
+            assert "step_0 = number" in seen
+            assert "step_29" not in seen
+
+    run(journey)
+
+
 def _row(seen: str) -> int:
     """Return the row in which the code begins."""
     return next(row for row, line in enumerate(seen.split("\n")) if "7  def double" in line)

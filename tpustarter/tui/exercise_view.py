@@ -102,6 +102,11 @@ class ExerciseView(Horizontal):
         show = self.query_one("#answer").scroll_visible
         self.call_after_refresh(show, animate=False, top=top)
 
+    def show_top_of_solution(self) -> None:
+        """Bring the solution into sight, from its first line on."""
+        show = self.query_one("#solution").scroll_visible
+        self.call_after_refresh(show, animate=False, top=True)
+
     def show_end(self) -> None:
         """Bring what came last into sight."""
         self.call_after_refresh(self.query_one("#page").scroll_end, animate=False)

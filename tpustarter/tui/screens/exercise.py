@@ -318,7 +318,7 @@ class ExercisePage(Page):
             self._solution = exercises.show_solution(self._exercise)
             self._show()
             self.refresh_bindings()
-            self._view.show_end()
+            self._view.show_top_of_solution()
 
     def action_anew(self) -> None:
         """Begin anew, after asking."""
