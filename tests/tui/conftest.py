@@ -10,6 +10,8 @@ import pytest
 from tests.support.cloud_app import configure
 from tests.support.fake_cloud import FakeCloud, serving
 from tests.support.stub_compiler import make_compiler
+from tpustarter import invocation
+from tpustarter.tui import commands_in_text, lines
 
 
 @pytest.fixture(scope="module")
@@ -31,3 +33,10 @@ def cloud(project: None) -> Iterator[FakeCloud]:
     """Serve an empty project on loopback."""
     with serving() as served:
         yield served
+
+
+@pytest.fixture
+def long_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start the program with more than its name."""
+    for module in (invocation, commands_in_text, lines):
+        monkeypatch.setattr(module, "command", lambda: "python3 -m uv run tpustarter")

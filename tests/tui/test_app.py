@@ -22,17 +22,12 @@ from tests.support.tutor import (
     until,
     write_lessons,
 )
-from tpustarter import state
 from tpustarter.checking.runner import ENDING
 from tpustarter.checking.selfcheck import Request
 from tpustarter.learning import progress
-from tpustarter.setup.profiles import PROFILES
-from tpustarter.tui import commands
-from tpustarter.tui.app import Starter
 from tpustarter.tui.launch import TerminalApp
 from tpustarter.tui.screens.checks import Checks
 from tpustarter.tui.screens.home import Home
-from tpustarter.tui.screens.lessons import Lessons
 from tpustarter.tui.screens.reader import Reader
 
 SIZES = [(80, 24), (120, 40), (40, 15)]
@@ -284,153 +279,6 @@ def test_help_lists_the_keys_of_the_screen_with_their_plain_commands(tmp_path: P
             await press(pilot, "escape")
             seen = await press(pilot, "l", "question_mark")
             assert "searches titles, lessons" in seen
-
-    run(journey)
-
-
-def test_the_palette_runs_an_action_of_the_screen(tmp_path: Path) -> None:
-    """`:` offers what works here and the plain command; typing and Enter does it."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            await pilot.press("colon")
-            await until(pilot, lambda: "tpustarter learn" in on_screen(pilot.app))
-            await pilot.press(*"lessons")
-            await until(pilot, lambda: "Set up" not in on_screen(pilot.app))
-            await pilot.press("enter")
-            await until(pilot, lambda: isinstance(pilot.app.screen, Lessons))
-
-    run(journey)
-
-
-def test_the_palette_has_everything_with_its_key_from_any_screen(tmp_path: Path) -> None:
-    """What has a key on the first screen says so, and colours are chosen and kept."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(120, 100)) as pilot:
-            for screen, key in (("", ")"), ("l", " at home)")):
-                await press(pilot, *screen, "colon")
-                await until(pilot, lambda: "Colours: none" in on_screen(pilot.app))
-                seen = on_screen(pilot.app)
-                for one in ("n", "c", "l", "p", "r", "s", "u", ","):
-                    assert f" ({one}{key}" in seen, (screen, one)
-                for name in PROFILES:
-                    assert f"tpustarter setup {name} " in seen
-                await press(pilot, "escape")
-            await press(pilot, "colon", *"colours: light")
-            await until(pilot, lambda: "Colours: dark" not in on_screen(pilot.app))
-            await press(pilot, "enter")
-            await until(pilot, lambda: pilot.app.theme == "tpustarter-light")
-            await settle(pilot)
-            assert "light" == state.load("settings")["theme"]
-            await press(pilot, "colon", *"open the next")
-            await until(pilot, lambda: "Open (Enter)" not in on_screen(pilot.app))
-            await press(pilot, "enter")
-            await until(pilot, lambda: isinstance(pilot.app.screen, Reader))
-
-    run(journey)
-
-
-@pytest.mark.parametrize("width", [60, 80, 120])
-def test_the_palette_names_a_command_where_it_fits_beside_its_action(
-    width: int, tmp_path: Path
-) -> None:
-    """Elsewhere the action has the line for itself, and none goes on below for its command."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(width, 40)) as pilot:
-            await press(pilot, "l", "colon")
-            await until(pilot, lambda: "List all lessons" in on_screen(pilot.app))
-            seen = on_screen(pilot.app)
-            asks = "with nothing running it asks whether to quit"
-            assert (width > 60) == (asks in seen)
-            assert "List all lessons (l at home)" in seen
-
-    run(journey)
-
-
-def test_the_palette_finds_words_and_not_letters_in_between(tmp_path: Path) -> None:
-    """`theme` is chosen for colours; its letters are in the check that takes minutes, too."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(80, 40)) as pilot:
-            await press(pilot, "colon", *"theme")
-            await until(pilot, lambda: "Check" not in on_screen(pilot.app))
-            seen = on_screen(pilot.app)
-            assert seen.index("Colours: dark") < seen.index("Colours: automatic")
-            await press(pilot, *(["backspace"] * 5), *"achin")
-            await until(pilot, lambda: "Check this machine" in on_screen(pilot.app))
-            await press(pilot, *(["backspace"] * 5), *"mchn")
-            await until(pilot, lambda: "Check this machine" not in on_screen(pilot.app))
-
-
-def test_the_palette_finds_lessons_and_is_as_high_as_what_it_lists(tmp_path: Path) -> None:
-    """By their titles, from three letters on, below the actions."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(80, 40)) as pilot:
-            await press(pilot, "colon", *"ha")
-            assert "Lesson: " not in on_screen(pilot.app)
-            await press(pilot, "n")
-            await until(pilot, lambda: "Lesson: Hangs" in on_screen(pilot.app))
-            container = pilot.app.screen.query_one("#--container")
-            await until(pilot, lambda: container.size.height < 10)
-            await press(pilot, "enter")
-            await until(pilot, lambda: isinstance(pilot.app.screen, Reader))
-            assert "start/hangs" == pilot.app.screen.lesson
-
-    run(journey)
-
-
-def test_the_palette_finds_lessons_by_their_ids_too(tmp_path: Path) -> None:
-    """What a title says in other words; those with it in the title come first."""
-    lessons = {"sharding": HELLO, "other": HELLO}
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(80, 40), lessons=lessons) as pilot:
-            lesson = tmp_path / "lessons/start/0001-sharding.md"
-            lesson.write_text(lesson.read_text().replace("title: Sharding", "title: In parts"))
-            await press(pilot, "colon", *"shardi")
-            await until(pilot, lambda: "Lesson: In parts" in on_screen(pilot.app))
-
-    run(journey)
-
-
-def test_enter_in_the_palette_does_what_was_typed_however_long_that_is_looked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The list may still be of the first letters, and another action stand there."""
-    read = commands._titled
-
-    def slow(app: Starter) -> object:
-        time.sleep(1)
-        return read(app)
-
-    monkeypatch.setattr(commands, "_titled", slow)
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(80, 40)) as pilot:
-            await press(pilot, "colon", "h")
-            assert "Hangs" not in on_screen(pilot.app)
-            await pilot.press(*"angs", "enter")
-            await until(pilot, lambda: isinstance(pilot.app.screen, Reader))
-            assert "start/hangs" == pilot.app.screen.lesson
-
-    run(journey)
-
-
-def test_the_palette_searches_the_lessons_for_what_no_action_is(tmp_path: Path) -> None:
-    """Who types a word that is no action is led to what there is to read."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(80, 40)) as pilot:
-            await press(pilot, "colon", *"sleep")
-            await until(pilot, lambda: "older tutorials for “sleep”" in on_screen(pilot.app))
-            await press(pilot, "enter")
-            await until(pilot, lambda: "time.sleep" in on_screen(pilot.app))
-            assert isinstance(pilot.app.screen, Lessons)
-            await press(pilot, "ctrl+u", *"zzz")
-            await until(pilot, lambda: "Nothing for zzz" in on_screen(pilot.app))
 
     run(journey)
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.tutor import press, run, tutor
-from tpustarter import invocation
 from tpustarter.tui import commands_in_text
 from tpustarter.tui.commands_in_text import says_how
 
@@ -26,13 +25,6 @@ Now prove it with `tpustarter check`:
 tpustarter check host.space
 ```
 """
-
-
-@pytest.fixture
-def long_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start the program with more than its name."""
-    for module in (invocation, commands_in_text):
-        monkeypatch.setattr(module, "command", lambda: "python3 -m uv run tpustarter")
 
 
 @pytest.mark.usefixtures("long_command")

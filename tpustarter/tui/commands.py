@@ -16,7 +16,6 @@ from textual.command import DiscoveryHit, Hit, Hits
 from textual.screen import Screen
 from textual.system_commands import SystemCommandsProvider
 
-from tpustarter.invocation import as_typed
 from tpustarter.problem import Problem
 from tpustarter.setup.profiles import MACHINE, PROFILES
 from tpustarter.tui.key_line import valid_keys
@@ -27,17 +26,17 @@ from tpustarter.tui.tutor import Tutor
 
 _TITLES = {
     "next_lesson": "Open the next lesson of your path",
-    "exercises": "List the exercises, with the next one that is open",
+    "exercises": "List all exercises",
     "check": "Check this machine",
     "lessons": "List all lessons",
     "paths": "Choose a path",
     "explain": "Explain an error, or a log",
-    "rehearse": "Rehearse: compile for a TPU that you don't have",
-    "setups": "Set up an environment, or this machine",
-    "tpus": "List, create and delete TPUs in Google Cloud",
+    "rehearse": "Rehearse: compile for another TPU",
+    "setups": "Set up environments, or this machine",
+    "tpus": "List, create and delete cloud TPUs",
     "settings": "Settings: Python, devices and colours",
 }
-"""What the keys of the first screen do, said where there is room for it."""
+"""What the keys of the first screen do, as long as the command fits beside it at 80 columns."""
 LEAST_TO_FIND, MOST_TITLES = 3, 5
 """Letters from which lessons and exercises are found by their titles, and how many of them."""
 _LAST = 0.001
@@ -79,8 +78,8 @@ class Commands(SystemCommandsProvider):
             fitting = sorted(fitting, key=lambda one: -_rank(text, one[0], ""))[:MOST_TITLES]
             for number, (name, help_text, run) in enumerate(fitting, 1):
                 yield Hit(0.5 - number / 100, matcher.highlight(name), run, help=help_text)
-        command = as_typed(f"tpustarter learn --search {shlex.quote(text)}")
-        title = f"Search lessons, checks and older tutorials for “{text}”"
+        command = f"tpustarter learn --search {shlex.quote(text)}"
+        title = f"Search everything for “{text}”"
         yield Hit(_LAST, title, partial(tutor.go.to_search, text), help=command)
 
 
@@ -100,7 +99,7 @@ def _titled(tutor: Tutor) -> tuple[tuple[str, str, Callable[[], None]], ...]:
     found = [(f"Lesson: {one.title}", one.id, partial(go.to_lesson, one.id)) for one in lessons]
     found += [(f"Exercise: {title}", f"--exercise {name}", partial(go.to_exercise, name))
               for name, title in titles.items()]  # fmt: skip
-    return tuple((title, as_typed(f"tpustarter learn {rest}"), run) for title, rest, run in found)
+    return tuple((title, f"tpustarter learn {rest}", run) for title, rest, run in found)
 
 
 def _id_in(command: str) -> str:
@@ -136,14 +135,14 @@ def available_commands(app: Tutor, screen: Screen[Any]) -> Iterator[SystemComman
         title = _TITLES.get(binding.action, title) if active.node is home else title
         run = partial(app.run_action, binding.action, active.node)
         title = f"{title} ({app.get_key_display(binding)})"
-        yield SystemCommand(title, as_typed(binding.tooltip), run)
+        yield SystemCommand(title, binding.tooltip, run)
     for binding in cast("list[Binding]", Home.BINDINGS):
         if binding.action in _TITLES.keys() - listed:  # the others are of use there alone
             title = f"{_TITLES[binding.action]} ({app.get_key_display(binding)} at home)"
             run = partial(app.run_action, binding.action, home)
-            yield SystemCommand(title, as_typed(binding.tooltip), run)
+            yield SystemCommand(title, binding.tooltip, run)
     for title, command, run in _anywhere(app):
-        yield SystemCommand(title, as_typed(command), run)
+        yield SystemCommand(title, command, run)
     if isinstance(screen, Page):
         yield from _colours(app, screen)
 
@@ -154,9 +153,9 @@ def _anywhere(app: Tutor) -> Iterator[tuple[str, str, Callable[[], Any]]]:
 
     go = app.go
     for level, title in (
-        ("static", "Check this machine without loading a framework, even while a job runs"),
-        ("full", "Check this machine in full, and measure its speed"),
-        ("soak", "Check this machine with ten minutes of repeated work"),
+        ("static", "Check this machine even while a job runs"),
+        ("full", "Check this machine, and measure its speed"),
+        ("soak", "Check this machine for ten minutes on end"),
     ):
         request = Request(level=level, devices=app.choices.devices)
         yield title, f"tpustarter check --level {level}", partial(go.to_checks, request)
@@ -166,7 +165,7 @@ def _anywhere(app: Tutor) -> Iterator[tuple[str, str, Callable[[], Any]]]:
                partial(go.to_setup, profile.name))  # fmt: skip
     for profile in MACHINE.values():
         what = profile.meaning.partition(",")[0]
-        yield (f"Set up this machine: {profile.name}, {what}", f"tpustarter setup {profile.name}",
+        yield (f"Set up this machine: {what}", f"tpustarter setup {profile.name}",
                partial(go.to_setup, profile.name))  # fmt: skip
 
 

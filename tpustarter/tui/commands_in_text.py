@@ -1,7 +1,8 @@
 """The commands of a lesson: whole where they stand alone, and by the program's name in a sentence.
 
 What starts the program here may be long, as `python3 -m uv run tpustarter` is, and a sentence with
-it is hard to read. So it is said once how such a command is typed.
+it is hard to read. So it is said once how such a command is typed; lists of commands, such as help,
+name them short as well, for there it would hide the word in which they differ.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from tpustarter.invocation import NAME, as_typed, command
 
 TYPED = "To run such a command here, type `{}` in place of `{}`."
 """Said below the first sentence of a lesson that has a command."""
+IN_SHELL = "In a shell, type `{}` in place of `{}`."
+"""Said once above a list of keys or actions, whose commands are short."""
 _FENCE = re.compile(r"^ *```.*?^ *```\s*$", re.MULTILINE | re.DOTALL)
 _IN_SENTENCE = re.compile(rf"`{NAME}\s[^`]+`")
 _GOES_ON = re.compile(r"[ *>|-]|\d+\. ")
@@ -21,6 +24,11 @@ _GOES_ON = re.compile(r"[ *>|-]|\d+\. ")
 def with_whole_commands(text: str) -> str:
     """Return Markdown whose commands work here where they stand alone, in a fence."""
     return _FENCE.sub(lambda fence: as_typed(fence[0]), text)
+
+
+def in_shell() -> str:
+    """Return how the commands of a list are typed; nothing where the name alone starts them."""
+    return "" if command() == NAME else IN_SHELL.format(command(), NAME)
 
 
 def says_how(text: str) -> tuple[str, str, str] | None:

@@ -77,7 +77,7 @@ names the keys that you need most there, and `?` lists all of them.
             "settings",
             "settings",
             key_display=",",
-            tooltip="tpustarter check --python PATH",
+            tooltip="kept for the next start",
         ),
         Binding("space", "read_on", "read on", show=False, tooltip="about the marked lesson"),
     ]

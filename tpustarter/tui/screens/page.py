@@ -274,6 +274,7 @@ class Help(Sheet):
     """What a screen is for, every key that works on it now, and then what else there is to know."""
 
     def __init__(self, screen: Screen[Any], text: str) -> None:
+        from tpustarter.tui.commands_in_text import in_shell
         from tpustarter.tui.reading import LessonText
 
         keys = [
@@ -283,7 +284,8 @@ class Help(Sheet):
         ]
         table = "\n".join(["| key | does | as a command, or a note |", "|---|---|---|", *keys])
         opening, _, rest = text.strip().partition("\n\n")
-        super().__init__("Help", LessonText(f"{opening}\n\n{table}\n\n{rest}\n"))
+        said = "\n\n".join(filter(None, (opening, in_shell(), table, rest)))
+        super().__init__("Help", LessonText(f"{said}\n", is_read=True))
 
 
 class Question(ModalScreen[bool]):

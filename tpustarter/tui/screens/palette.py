@@ -13,18 +13,21 @@ from textual.command import Command, CommandInput, CommandList, CommandPalette
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.strip import Strip
-from textual.widgets import Input, LoadingIndicator
+from textual.widgets import Input, LoadingIndicator, Static
 from textual.worker import WorkerCancelled
 
+from tpustarter.tui.commands_in_text import in_shell
 from tpustarter.tui.key_line import Keys
-from tpustarter.tui.lines import Line, Lines
+from tpustarter.tui.lines import Line, Lines, prose, wrapped
 from tpustarter.tui.screens.page import RELEASE
 from tpustarter.tui.widgets import with_mark
 
 FRAMED, CHROME = 14, 8
 """Lines from which the list has a frame, as in `app.VERTICAL_BREAKPOINTS`, and those around it."""
-GAP = 2
-"""Columns between an action and its command."""
+GAP, LEAST_TITLE = 2, 40
+"""Columns between an action and its command, and those of an action that is cut for it."""
+WIDEST, SIDES = 102, 4
+"""Columns of the widest palette, as `app.tcss` has it, and those of frame and air."""
 
 
 class Actions(CommandList):
@@ -45,7 +48,7 @@ class Actions(CommandList):
 
 
 class Action(Lines):
-    """An action with its command at the right, where both fit a line; else without the command."""
+    """An action with its command at the right; without it where too little of the action fits."""
 
     def __init__(self, prompt: Content) -> None:
         title, *command = prompt.split("\n")
@@ -53,8 +56,20 @@ class Action(Lines):
 
     def lines(self, width: int) -> list[Content]:
         """Return the line, or those that the title needs."""
-        is_whole = self._title.cell_length + GAP + len(self._command) <= width
+        room = width - len(self._command) - GAP
+        if self._title.cell_length > room >= LEAST_TITLE:
+            return Line(self._title.truncate(room, ellipsis=True), self._command).lines(width)
+        is_whole = self._title.cell_length <= room
         return Line(self._title, self._command if is_whole else "", hang=2).lines(width)
+
+
+class _Note(Lines):
+    """How the commands at the right are typed; no line where they stand as they are typed."""
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the sentence, wrapped."""
+        said = in_shell()
+        return wrapped(prose(said).stylize("$muted"), width) if said else []
 
 
 class Palette(CommandPalette):
@@ -75,6 +90,7 @@ class Palette(CommandPalette):
                 line = CommandInput(placeholder="type a word of it", select_on_focus=False)
                 line.cursor_blink = False
                 yield line
+            yield Static(_Note(), id="in-shell")
             with Vertical(id="--results"):
                 yield Actions()
                 yield LoadingIndicator()
@@ -88,7 +104,10 @@ class Palette(CommandPalette):
 
     def on_resize(self) -> None:
         """Leave the list the lines that the window has; with fewer actions it is less high."""
-        chrome = CHROME if self.size.height >= FRAMED else 3
+        chrome, note = 3, self.query_one("#in-shell")
+        note.display = self.size.height >= FRAMED and bool(in_shell())
+        if self.size.height >= FRAMED:
+            chrome = CHROME + len(_Note().lines(min(self.size.width, WIDEST) - SIDES))
         self.query_one(Actions).styles.max_height = max(self.size.height - chrome, 1)
 
     def _action_command_list(self, action: str) -> None:

@@ -84,7 +84,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
 * **Mouse**: {MOUSE}
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("a", "add", "another Python", tooltip="tpustarter check --python PATH"),
+        Binding("a", "add", "another Python", tooltip="named by its path"),
     ]
 
     def __init__(self) -> None:
