@@ -42,7 +42,7 @@ def test_e_lists_the_exercises_with_the_next_one_marked(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_f_lists_only_those_that_are_open_and_the_title_says_what_is_counted(
+def test_v_lists_only_those_that_are_open_and_the_title_says_what_is_counted(
     tmp_path: Path,
 ) -> None:
     """Then only those that are solved, then all."""
@@ -54,13 +54,18 @@ def test_f_lists_only_those_that_are_open_and_the_title_says_what_is_counted(
             counted = r"1 of \d+ exercises of your path solved, "
             every = re.search(counted + r"(\d+) in all", await press(pilot, "3", "e"))
             assert every
-            seen = await press(pilot, "f")
+            seen = await press(pilot, "v")
             assert f"{int(every[1]) - 1} open of {every[1]} exercises" in seen
             assert "solved  " not in seen
-            seen = await press(pilot, "f")
+            seen = await press(pilot, "v")
             assert re.search(r"solved +Update without mutation", seen)
             assert f"1 solved of {every[1]} exercises" in seen
-            assert every[0] in await press(pilot, "f")
+            assert every[0] in await press(pilot, "v")
+            assert "Explain an error" in (await press(pilot, "f")).splitlines()[0]
+            assert "Explain an error" in (await press(pilot, "escape", "escape", "l", "f"))
+            seen = await press(pilot, "escape", "colon", *"explain")
+            assert 1 == seen.count("Explain an error, or a log (f)")
+            assert "f at home" not in seen
 
     run(journey)
 

@@ -263,7 +263,7 @@ def test_beside_the_list_stands_what_the_marked_lesson_is_about(tmp_path: Path) 
 
 
 def test_lessons_stand_in_the_stages_of_the_path_and_the_others_below(tmp_path: Path) -> None:
-    """What is next is marked; `f` says what it does each time."""
+    """What is next is marked; `v` says what it does each time."""
     order = "- {id: laptop, title: T, who: W., lessons: [{A stage: [start/second]}]}\n"
 
     async def journey() -> None:
@@ -272,11 +272,11 @@ def test_lessons_stand_in_the_stages_of_the_path_and_the_others_below(tmp_path: 
             seen = await press(pilot, "l")
             assert re.search(r"A stage\n +next  Second .*\n\n +Not on your path: Begin\n", seen)
             assert pilot.app.screen.query_one(Rows).chosen == "start/second"
-            assert "f only open ones" in seen
-            assert "f only done ones" in await press(pilot, "f")
-            seen = await press(pilot, "f")
-            assert "None yet. Press f to see the others." in seen
-            assert "f all lessons" in seen
+            assert "v only open ones" in seen
+            assert "v only done ones" in await press(pilot, "v")
+            seen = await press(pilot, "v")
+            assert "None yet. Press v to see the others." in seen
+            assert "v all lessons" in seen
 
     run(journey)
 
@@ -393,7 +393,7 @@ def test_the_lesson_that_was_found_stays_marked_and_the_mark_in_sight(tmp_path: 
             rows = pilot.app.screen.query_one(Rows)
             assert "start/lessonx" == rows.chosen
             await _wait_for(pilot, "done  Lessonx", "─ Lessonx ─")
-            await press(pilot, "f")
+            await press(pilot, "v")
             assert ("start/lessona", 0) == (rows.chosen, rows.scroll_offset.y)
             await _wait_for(pilot, "  next  Lessona", "─ Lessona ─")
 

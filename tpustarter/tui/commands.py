@@ -123,20 +123,21 @@ def _rank(query: str, title: str, help_text: str) -> int:
 
 def available_commands(app: Tutor, screen: Screen[Any]) -> Iterator[SystemCommand]:
     """Yield what works on this screen, then what works anywhere."""
-    home = app.screen_stack[0]
+    home, keys = app.screen_stack[0], cast("list[Binding]", Home.BINDINGS)
+    does = {binding.action: binding.description for binding in keys}
     listed: set[str] = set()
     for active in valid_keys(screen, rare=True):
         binding = active.binding
         if binding.action == "command_palette":
             continue
-        if active.node is home:
-            listed.add(binding.action)
         title = f"{binding.description[:1].upper()}{binding.description[1:]}"
-        title = _TITLES.get(binding.action, title) if active.node is home else title
+        if does.get(binding.action) == binding.description:  # as at home, if not there
+            listed.add(binding.action)
+            title = _TITLES.get(binding.action, title)
         run = partial(app.run_action, binding.action, active.node)
         title = f"{title} ({app.get_key_display(binding)})"
         yield SystemCommand(title, binding.tooltip, run)
-    for binding in cast("list[Binding]", Home.BINDINGS):
+    for binding in keys:
         if binding.action in _TITLES.keys() - listed:  # the others are of use there alone
             title = f"{_TITLES[binding.action]} ({app.get_key_display(binding)} at home)"
             run = partial(app.run_action, binding.action, home)

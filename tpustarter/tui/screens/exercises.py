@@ -16,6 +16,7 @@ from tpustarter.terminal import visible
 from tpustarter.tui import found_detail, known
 from tpustarter.tui.lines import Hanging, Stack, heading, prose, word
 from tpustarter.tui.messages import LOOK, Looked
+from tpustarter.tui.screens.page import EXPLAIN
 from tpustarter.tui.screens.split import Split
 from tpustarter.tui.widgets import DetailRows, Row, Rows
 
@@ -63,7 +64,7 @@ class Exercises(Split):
     CALLED = "the list of exercises"
     HELP = """
 These are the exercises of all lessons, those of your path first. Enter opens the marked one, and
-the first that is open is marked when you arrive. `f` shows only those that are open, then only
+the first that is open is marked when you arrive. `v` shows only those that are open, then only
 those that are solved, then all of them.
 
 * **solved** means that an answer of yours was right, and it stays so.
@@ -72,9 +73,10 @@ those that are solved, then all of them.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("l", "lesson", "lesson", tooltip="tpustarter learn LESSON"),
-        Binding("f", "filter('open')", "only open ones", tooltip="tpustarter learn --exercise"),
-        Binding("f", "filter('solved')", "only solved ones", tooltip="tpustarter learn --exercise"),
-        Binding("f", "filter('all')", "all", tooltip="tpustarter learn --exercise --all"),
+        Binding("v", "filter('open')", "only open ones", tooltip="tpustarter learn --exercise"),
+        Binding("v", "filter('solved')", "only solved ones", tooltip="tpustarter learn --exercise"),
+        Binding("v", "filter('all')", "all", tooltip="tpustarter learn --exercise --all"),
+        EXPLAIN,
     ]
 
     def __init__(self) -> None:
@@ -160,7 +162,7 @@ those that are solved, then all of them.
         states = STATES[self._filter]
         shown = {name: one for name, one in self._listed.items() if one.state in states}
         if self._listed and not shown:
-            yield Row(None, "None yet. Press f to see the others.")
+            yield Row(None, "None yet. Press v to see the others.")
         for name, one in shown.items():
             exercise = one.exercise
             if was_on_path and not one.is_on_path:

@@ -331,10 +331,6 @@ names the keys that you need most there, and `?` lists all of them.
         """Choose what to compile for TPUs that are not here."""
         self.tutor.go.to_rehearsal()
 
-    def action_explain(self) -> None:
-        """Ask for an error, or the path of a log."""
-        self.tutor.go.to_explain()
-
     def action_tpus(self) -> None:
         """Show the TPUs of Google Cloud; that asks Google."""
         self.tutor.go.to_tpus()

@@ -24,7 +24,7 @@ from tpustarter.tui.lesson_rows import CHECK, EXERCISE, LOG, MEANT, OLD
 from tpustarter.tui.lines import Hanging, Stack
 from tpustarter.tui.messages import LOOK, SEARCH, Looked
 from tpustarter.tui.screens.older_claim import OlderClaim
-from tpustarter.tui.screens.page import Page
+from tpustarter.tui.screens.page import EXPLAIN, Page
 from tpustarter.tui.screens.search_line import SearchLine
 from tpustarter.tui.screens.words import Entry
 from tpustarter.tui.widgets import Aside, Row, Rows
@@ -52,14 +52,15 @@ opens the marked one.
 
 * `/` searches titles, lessons, exercises, the glossary, checks and what older tutorials say. The
   sentences that match best stand below each title, and Enter on one opens the lesson there.
-* `f` shows only the lessons that are still open, then only those that are done, then all of them.
+* `v` shows only the lessons that are still open, then only those that are done, then all of them.
 * A lesson is done when each of its blocks printed what it should, its tasks have passed and its
   questions are answered right. One that was left without the last two is called read.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f", "filter('open')", "only open ones", tooltip="tpustarter learn"),
-        Binding("f", "filter('done')", "only done ones", tooltip="tpustarter learn"),
-        Binding("f", "filter('all')", "all lessons", tooltip="tpustarter learn"),
+        Binding("v", "filter('open')", "only open ones", tooltip="tpustarter learn"),
+        Binding("v", "filter('done')", "only done ones", tooltip="tpustarter learn"),
+        Binding("v", "filter('all')", "all lessons", tooltip="tpustarter learn"),
+        EXPLAIN,
         Binding("space", "read_on", "read on", show=False, tooltip="about the marked lesson"),
     ]
 
@@ -278,7 +279,7 @@ opens the marked one.
             )
             return
         rows = list(lesson_rows.listed(course, self._standing(course), states))
-        yield from rows or [Row(None, "None yet. Press f to see the others.")]
+        yield from rows or [Row(None, "None yet. Press v to see the others.")]
 
     def _standing(self, course: Course) -> Standing | None:
         path = self.tutor.path_of(course.paths)

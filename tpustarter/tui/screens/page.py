@@ -46,6 +46,8 @@ CTRL_C = Binding(
     priority=True,
 )
 """On screens where one types while something runs."""
+EXPLAIN = Binding("f", "explain", "explain an error", show=False, tooltip="tpustarter explain FILE")
+"""On screens where nothing fails that the same key would explain: it asks for an error, as Home."""
 
 
 AIRY = 34
@@ -144,6 +146,10 @@ class Page(Screen[None]):
         if action in ("stop", "back"):
             return self.can_stop == (action == "stop")
         return super().check_action(action, parameters)
+
+    def action_explain(self) -> None:
+        """Ask for an error, or the path of a log."""
+        self.tutor.go.to_explain()
 
     def action_stop(self) -> None:
         """Stop what runs."""
