@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -15,6 +16,7 @@ from tpustarter import invocation
 from tpustarter.learning import progress
 from tpustarter.tui import lines
 from tpustarter.tui.app import Starter
+from tpustarter.tui.lesson_rows import Excerpt, marked
 from tpustarter.tui.screens.exercise import ExercisePage
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.lessons import Lessons
@@ -56,7 +58,7 @@ def test_search_finds_what_older_tutorials_say(tmp_path: Path) -> None:
     write_claims(tmp_path)
 
     async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
+        async with tutor(tmp_path, size=(80, 30)) as pilot:
             await press(pilot, "slash", *"gone jnp")
             seen = await _wait_for(pilot, "Older tutorials\n", "  000-01  then: jnp.gone is fast")
             assert "0 of 2" in seen
@@ -165,7 +167,8 @@ def test_what_was_typed_is_marked_and_led_to_with_the_words_it_stands_for(tmp_pa
             (tmp_path / "lessons/synonyms.yml").write_text("oom: [out of memory, HBM]\n")
             seen = await press(pilot, "slash", *"oom")
             assert "Also looked for: out of memory, HBM" in seen
-            assert "Full: It ran out of memory in HBM." in seen.replace("Introduction", "Full")
+            assert " It ran out of memory in HBM." in seen
+            assert "─ Full ─" in seen
             marked = _marked(pilot)
             assert ["out of memory", "HBM"] == marked[:2]
             pilot.app.screen.query_one("#search", Input).value = "word"
@@ -388,7 +391,7 @@ def test_the_lesson_that_was_found_stays_marked_and_the_mark_in_sight(tmp_path: 
         async with tutor(tmp_path, lessons=lessons, size=(120, 24)) as pilot:
             progress.lesson_done("start/lessonx")
             await press(pilot, "l", "slash", *"needle")
-            await _wait_for(pilot, "lessonx: It has a needle")
+            await _wait_for(pilot, "           It has a needle")
             await press(pilot, "down", "down", "escape")
             rows = pilot.app.screen.query_one(Rows)
             assert "start/lessonx" == rows.chosen
@@ -398,6 +401,56 @@ def test_the_lesson_that_was_found_stays_marked_and_the_mark_in_sight(tmp_path: 
             await _wait_for(pilot, "  next  Lessona", "─ Lessona ─")
 
     run(journey)
+
+
+LONG = (
+    "First there is much to say of other things, of which nobody had asked anything at all, and at "
+    "last comes the needle, for which somebody may have looked in vain for half of the day."
+)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (110, 40), (120, 35), (80, 18)])
+def test_each_row_of_a_search_has_one_line_and_what_is_marked_is_read_whole(
+    size: tuple[int, int], tmp_path: Path
+) -> None:
+    """Beside the list or below it, and not at all where there are few lines."""
+    lessons = {f"lesson{letter}": f"# One\n\nHere it is.\n\n{LONG}\n" for letter in "abc"}
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons=lessons, size=size) as pilot:
+            seen = await press(pilot, "l")
+            assert "other things" not in seen
+            seen = await press(pilot, "slash", *"needle", "down", "down")
+            assert re.search(r" …[a-z, ]*comes the needle.*…", seen)
+            rows = pilot.app.screen.query_one(Rows)
+            assert rows.virtual_size.height == rows.option_count
+            read = re.sub(r"[\s│▌▁▂▃▄▅▆▇█]+", " ", on_screen(pilot.app))  # type: ignore[arg-type]
+            if size[0] < 120:  # beside the list the lines of both alternate
+                assert (size[1] > 18) == (LONG in read)
+            assert (size[1] > 18) == ("Space reads on" in seen or "half of the" in read)
+            await press(pilot, "escape")
+            assert not pilot.app.screen.has_class("-below")
+
+    run(journey)
+
+
+def test_an_excerpt_shows_what_was_found_in_one_full_line() -> None:
+    """The beginning gives way only where it has to, and a definition keeps its own."""
+    sentence = marked(((LONG[:109], False), ("needle", True), (LONG[115:], False)))
+    [shown] = Excerpt(Content("  "), sentence, with_found=True).lines(60)
+    [begun] = Excerpt(Content("  "), sentence).lines(60)
+    [short] = Excerpt(Content("  "), marked((("a ", False), ("b", True))), with_found=True).lines(
+        60
+    )
+    [last] = Excerpt(Content(""), sentence[:115], with_found=True).lines(60)
+
+    assert re.fullmatch(r"  …\w.* the needle, .*…", shown.plain)
+    assert 60 == len(shown.plain)
+    assert begun.plain.startswith("  First there is")
+    assert begun.plain.endswith("…")
+    assert "  a b" == short.plain
+    assert last.plain.endswith("comes the needle")
+    assert 50 < len(last.plain) <= 60
 
 
 def test_keys_wait_for_no_search_that_cannot_be_made(tmp_path: Path) -> None:

@@ -13,19 +13,21 @@ from textual.content import Content
 from tpustarter.terminal import visible
 from tpustarter.tui import home_rows
 from tpustarter.tui.home_rows import title
-from tpustarter.tui.lines import Hanging
+from tpustarter.tui.lines import MIN_TITLE_WIDTH, Hanging, Lines, typed
 from tpustarter.tui.references import texts
 from tpustarter.tui.widgets import Row
 
 if TYPE_CHECKING:
     from tpustarter.content import Lesson
-    from tpustarter.learning.search import Found, Hit, Parts, Spot
+    from tpustarter.learning.search import Found, Hit, Parts
     from tpustarter.learning.standing import Standing
     from tpustarter.tui.known import Course
 
 OLD, CHECK, MEANT, EXERCISE = "older tutorials", "check", "did you mean", "exercise"
 LOG = "log"
 """The first half of the ids of rows about these: no lesson has such a name."""
+FOUND = "bold underline $key"
+"""How what was looked for is painted in a text."""
 ELSEWHERE = (
     "Try fewer words, or one of them alone: the name of a function, a word of an error message, or "
     "the id of a check. A whole error is explained where you paste it."
@@ -126,6 +128,24 @@ def found(
     yield from rows or _nothing(what)
 
 
+class Excerpt(Lines):
+    """A label, and as much of a sentence as its line has room for."""
+
+    def __init__(self, label: Content, sentence: Content, *, with_found: bool = False) -> None:
+        """Take both, and whether what was found has to be seen: then the beginning may give way."""
+        self._label, self._sentence, self._with_found = label, sentence, with_found
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the line."""
+        room, text = max(width - self._label.cell_length, MIN_TITLE_WIDTH), self._sentence
+        start, end = next(((a, b) for a, b, style in text.spans if style == FOUND), (0, 0))
+        if self._with_found and end >= room:
+            begin = min(start - room // 3, len(text) - room)  # so that the line is full
+            begin = text.plain.find(" ", begin, start) + 1 or start
+            text = Content("…") + text[begin:]
+        return [self._label + text.truncate(room, ellipsis=True)]
+
+
 def log(path: Path) -> Row:
     """Return the row of a log whose path was typed for a search."""
     label = Content.assemble("Explain the error in ", (visible(path.name), "bold"))
@@ -149,13 +169,15 @@ def _lessons(course: Course, hits: Iterable[Hit], spots: int) -> Iterator[Row]:
         if not number:
             yield title("Lessons")
         row = home_rows.lesson_row(course, hit.id, None, "  ", marked(hit.title).stylize("bold"))
+        row = replace(row, hang=0)
         tag = _framework(course.lessons[hit.id])
         yield replace(row, right=f"{tag}  {row.right:>6}") if tag else row
         for spot in hit.spots[:spots]:
-            yield Row(
-                f"{hit.id}#{spot.number}",
-                Hanging("          ", _place(spot), is_typed=spot.is_code),
-            )
+            sentence = marked(spot.parts)
+            label = Content.styled(f"{'':10}{'code: ' if spot.is_code else ''}", "$muted")
+            sentence = typed(sentence) if spot.is_code else sentence
+            line = Excerpt(label, sentence, with_found=True)
+            yield Row(f"{hit.id}#{spot.number}", line)
 
 
 def _exercises(course: Course, text: str, titles: Mapping[str, str]) -> Iterator[Row]:
@@ -173,7 +195,7 @@ def _exercises(course: Course, text: str, titles: Mapping[str, str]) -> Iterator
                     yield title("Exercises")
                 is_first = False
                 label = Content(" " * 10) + Content.styled(visible(name), "bold")
-                yield Row(f"{EXERCISE}#{exercise}", label, visible(lesson.title), hang=10)
+                yield Row(f"{EXERCISE}#{exercise}", label, visible(lesson.title))
 
 
 def exercises_of(lesson: Lesson) -> list[str]:
@@ -186,18 +208,12 @@ def _framework(lesson: Lesson) -> str:
     return FRAMEWORKS.get(lesson.framework or lesson.id.partition("/")[0], "")
 
 
-def _place(spot: Spot) -> Content:
-    """Return where in a lesson something was found, and the line."""
-    place = "code" if spot.is_code else visible(spot.heading)
-    return Content.styled(f"{place}: ", "$muted") + marked(spot.parts)
-
-
 def _words(hits: Iterable[Hit]) -> Iterator[Row]:
     for number, hit in enumerate(hits):
         if not number:
             yield title("Glossary")
         label = Content("  ") + marked(hit.title).stylize("bold") + "  "
-        yield Row(f"#{hit.id}", Hanging(label, marked(hit.text), is_typed=False))
+        yield Row(f"#{hit.id}", Excerpt(label, marked(hit.text)))
 
 
 def _by_id(hits: Iterable[Hit], heading: str, kind: str) -> Iterator[Row]:
@@ -208,12 +224,11 @@ def _by_id(hits: Iterable[Hit], heading: str, kind: str) -> Iterator[Row]:
         label = Content.styled(f"  {visible(hit.id)}  ", "bold")
         if kind == OLD:  # its title is what was said then, and not what is true
             label += Content.styled("then: ", "$muted")
-        yield Row(f"{kind}#{hit.id}", Hanging(label, marked(hit.title), is_typed=False))
+        yield Row(f"{kind}#{hit.id}", Excerpt(label, marked(hit.title)))
 
 
 def marked(parts: Parts) -> Content:
     """Return a text in which what was found is bold, underlined and coloured."""
     return Content("").join(
-        Content.styled(visible(text), "bold underline $key" if is_found else "")
-        for text, is_found in parts
+        Content.styled(visible(text), FOUND if is_found else "") for text, is_found in parts
     )

@@ -21,7 +21,7 @@ from tpustarter.tui import found_detail, known, lesson_detail, lesson_rows
 from tpustarter.tui.failed import named_file, of_text
 from tpustarter.tui.known import Course
 from tpustarter.tui.lesson_rows import CHECK, EXERCISE, LOG, MEANT, OLD
-from tpustarter.tui.lines import Hanging, Stack
+from tpustarter.tui.lines import Hanging, Stack, prose
 from tpustarter.tui.messages import LOOK, SEARCH, Looked
 from tpustarter.tui.screens.older_claim import OlderClaim
 from tpustarter.tui.screens.page import EXPLAIN, Page
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from tpustarter.learning.standing import Standing
     from tpustarter.learning.then_now import Claim
 
-BESIDE = 120
-"""Columns from which more is said of the marked lesson, beside the list."""
+BESIDE, HIGH = 120, 20
+"""Columns from which more is said of the marked lesson beside the list, and lines from which it is
+said below what a search found, where there is no room beside it."""
 HEAD, FOR_SENTENCE = 12, 10
 """Lines that a search needs besides the lessons it found, and for another sentence of each."""
 STATES = {"all": (True, False), "open": (False,), "done": (True,)}
@@ -51,7 +52,8 @@ This is the list of all lessons, first those of your path by its stages, then th
 opens the marked one.
 
 * `/` searches titles, lessons, exercises, the glossary, checks and what older tutorials say. The
-  sentences that match best stand below each title, and Enter on one opens the lesson there.
+  sentences that match best stand below each title, and Enter on one opens the lesson there. The
+  whole paragraph of the marked one stands beside the list, or below it.
 * `v` shows only the lessons that are still open, then only those that are done, then all of them.
 * A lesson is done when each of its blocks printed what it should, its tasks have passed and its
   questions are answered right. One that was left without the last two is called read.
@@ -104,7 +106,14 @@ opens the marked one.
 
     def on_resize(self) -> None:
         """Show more of the marked lesson where there is room."""
-        self.set_class(self.size.width >= BESIDE, "-beside")
+        self._place_detail()
+
+    def _place_detail(self) -> None:
+        """Say more of what is marked beside the list; of what was found also below it."""
+        is_beside = self.size.width >= BESIDE
+        self.set_class(is_beside, "-beside")
+        is_below = bool(self._found) and not is_beside and self.size.height >= HIGH
+        self.set_class(is_below and not self.has_class("-empty"), "-below")
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _read(self) -> None:
@@ -257,6 +266,7 @@ opens the marked one.
         self.query_one(SearchLine).is_meant = (first or "").startswith(MEANT)
         self.refresh_bindings()
         self.set_class(not any(row.id and MEANT not in row.id for row in rows), "-empty")
+        self._place_detail()
         count = sum(1 for row in rows if row.id in course.lessons)
         kind = "" if self._filter == "all" else f", {self._filter}"
         every = len(course.lessons)
@@ -293,7 +303,7 @@ opens the marked one.
         name = str(event.option_id).partition("#")[0]
         detail.set_class(course is not None and name not in course.lessons, "-brief")
         detail.show(text)
-        self.entitle("detail", title)
+        detail.border_title = prose(title)  # it always has a whole frame
 
     def _said_of(self, option: str) -> tuple[str, VisualType]:
         """Return what is said of a row, and the title above it."""
