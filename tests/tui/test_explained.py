@@ -18,6 +18,7 @@ from tpustarter.tui.live import Live
 from tpustarter.tui.screens.checks import Checks
 from tpustarter.tui.screens.explained import Command, Explained
 from tpustarter.tui.screens.reader import Reader
+from tpustarter.tui.variables import in_app
 
 KEY = "f why it failed"
 HELD = (
@@ -352,3 +353,25 @@ def test_who_may_hold_the_accelerator_is_known(tmp_path: Path) -> None:
     assert live.owns_accelerator
     live.let_go(print)
     assert not live.owns_accelerator
+
+
+def test_nobody_holds_a_tpu_that_is_not_there() -> None:
+    """`JAX_PLATFORMS=tpu` names one also where none is seen; the process can still be ended."""
+    live = Live(lambda _: None)
+    live.sees_tpu = False
+    live.hold("TPU: tpustarter check, pid 7", print)
+
+    assert not live.owns_accelerator
+    assert "no TPU seen, process 7" == live.place("no TPU seen")
+
+
+def test_advice_to_unset_a_variable_says_that_the_app_has_to_be_started_again() -> None:
+    """What a shell changes reaches no program that runs already; other advice stays as it is."""
+    stays = "run `tpustarter setup jax`"
+
+    assert stays == in_app(stays)
+    again = "leave tpustarter with q, run `unset A B` and start it again"
+    assert again == in_app("run `unset A B`")
+    assert f"it is yours: {again}, unless you mean it" == in_app(
+        "it is yours: `unset A B`, unless you mean it"
+    )

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tpustarter.tui.facts import python_version
+from tests.support.machines import lay_out
+from tpustarter.tui.facts import look, python_version
+from tpustarter.tui.settings import Settings
 
 PYTHONS = {
     "environment": ({"pyvenv.cfg": "version = 3.12.1\n", "bin/python": ""}, "3.12.1"),
@@ -31,3 +33,27 @@ def test_a_version_is_known_or_said_to_be_unknown(name: str, tmp_path: Path) -> 
     program = next((file for file in files if file.startswith("bin/")), "bin/python")
 
     assert expected == python_version(tmp_path / program)
+
+
+def test_a_variable_that_asks_for_a_tpu_is_no_tpu(tmp_path: Path) -> None:
+    """Home names no TPU and nobody who could use it, and says how to go on without one."""
+    env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "JAX_PLATFORMS": "tpu"}
+    facts = look(lay_out(tmp_path, env=env), Settings())
+    (devices, said), (note, how), *others = facts.rows
+
+    assert ("Devices", "Note") == (devices, note)
+    assert "no TPU seen, JAX_PLATFORMS=tpu, which lets JAX use nothing else" == said
+    assert "leave tpustarter with q, run `unset JAX_PLATFORMS` and start it again" in how
+    assert "no TPU seen, JAX_PLATFORMS=tpu" == facts.place
+    assert (False, 0) == (facts.on_tpu, facts.chips)
+    assert not any(
+        "in use by" in text or "the TPU" in text for _, text in (*facts.rows[:1], *others)
+    )
+
+
+def test_a_tpu_that_a_variable_asks_for_is_one(tmp_path: Path) -> None:
+    """It is there to be seen."""
+    env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "JAX_PLATFORMS": "tpu"}
+    facts = look(lay_out(tmp_path, "v5e", chips=8, env=env), Settings())
+
+    assert ("TPU", True, 8) == (facts.rows[0][0], facts.on_tpu, facts.chips)

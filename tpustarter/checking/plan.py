@@ -125,7 +125,7 @@ def _on_tpu(
     total_chips = chips or host.reachable_chips(machine)
     devices = host.visible_devices(machine, metadata)
     title = generation.title.split(" (")[0] if generation else "TPU"  # without the code name
-    if not total_chips and host.platform_hint(machine) != "tpu":
+    if not sees_tpu(machine):
         jax_platforms = host.plain(machine.env.get("JAX_PLATFORMS", ""), 40)
         title = f"no TPU seen, JAX_PLATFORMS={jax_platforms}"
         if unknown:
@@ -142,6 +142,11 @@ def _on_tpu(
         unknown=unknown,
         where=f"{title}, {_chips(total_chips, devices, generation)}" if total_chips else title,
     )
+
+
+def sees_tpu(machine: host.Machine) -> bool:
+    """Return whether this machine shows a TPU; `JAX_PLATFORMS` may name one that is not there."""
+    return bool(host.reachable_chips(machine)) or host.platform_hint(machine) == "tpu"
 
 
 def _chips(total: int, devices: int | None, generation: generations.Generation | None) -> str:

@@ -17,6 +17,7 @@ from tpustarter.tui.check_about import About
 from tpustarter.tui.lines import Hanging, Lines, Stack, heading, prose, word
 from tpustarter.tui.plain import plain
 from tpustarter.tui.reading import coloured
+from tpustarter.tui.variables import in_app
 
 
 def details(result: Result, source: str = "") -> Iterator[Lines | Content]:
@@ -40,9 +41,9 @@ def details(result: Result, source: str = "") -> Iterator[Lines | Content]:
         if filled := bars.of_peak(finding):
             yield Content("      ") + painted.bar(filled)
         if finding["hint"] and verdict != "ok":  # nothing is to be done about what holds
-            yield Hanging("      ", prose(as_typed(str(finding["hint"]))))
+            yield Hanging("      ", prose(as_typed(in_app(str(finding["hint"])))))
     if result.status == "error" or (result.status in ("fail", "warn") and not _has_hint(result)):
-        yield Hanging("do    ", prose(text.next_step(result)))
+        yield Hanging("do    ", prose(in_app(text.next_step(result))))
     if result.lesson:
         yield Hanging("read  ", f"{visible(result.lesson)} (o)")
     if source:

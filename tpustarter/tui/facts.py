@@ -15,6 +15,11 @@ from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui.settings import Settings
 
+NO_OTHER = (
+    "to learn without a TPU, leave tpustarter with q, run `unset JAX_PLATFORMS` and start it again"
+)
+"""What to do where that variable asks for a TPU and none is seen."""
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -47,9 +52,12 @@ def look(machine: host.Machine, settings: Settings) -> Facts:
         devices=settings.devices,
         gpu_plugin=bool(chosen and chosen.has_gpu_plugin),
     )
-    on_tpu = run_plan.platform == "tpu"
+    is_none_seen = run_plan.platform == "tpu" and not (plan.sees_tpu(machine) or run_plan.unknown)
+    on_tpu = run_plan.platform == "tpu" and not is_none_seen
     no_tpu = words.no_tpu(plan.host_of(run_plan))
-    rows = [("TPU" if on_tpu else "Devices", _describe_devices(machine, run_plan))]
+    rows = [("Devices", f"{run_plan.where}, which lets JAX use nothing else"), ("Note", NO_OTHER)]
+    if not is_none_seen:
+        rows = [("TPU" if on_tpu else "Devices", _describe_devices(machine, run_plan))]
     if run_plan.blocked:
         hint = f"; {run_plan.blocked.hint}" if run_plan.blocked.hint else ""
         rows.append(("Note", run_plan.blocked.what + hint))
@@ -64,7 +72,7 @@ def look(machine: host.Machine, settings: Settings) -> Facts:
         rows.append(("also", f"{path}: {', '.join(interpreter.frameworks)}"))
     return Facts(
         tuple((name, visible(text)) for name, text in rows),
-        visible(run_plan.where if on_tpu else f"{no_tpu}: {run_plan.where}"),
+        visible(run_plan.where if on_tpu or is_none_seen else f"{no_tpu}: {run_plan.where}"),
         on_tpu,
         bool(chosen and chosen.frameworks),
         _suggestion(machine, chosen, on_tpu=on_tpu),

@@ -16,6 +16,7 @@ from tpustarter.problem import Problem
 from tpustarter.short_ids import near_file
 from tpustarter.terminal import cut, visible
 from tpustarter.tui.plain import Tail
+from tpustarter.tui.variables import in_app
 
 if TYPE_CHECKING:
     from tpustarter.content import Lesson
@@ -165,7 +166,7 @@ def check(result: Result, platform: object) -> Failed:
         ended.insert(0, text.summary(result))
     return Failed(
         CHECK, result.id, result.log, ended=tuple(ended), lesson=result.lesson,
-        advice=tuple(str(one["hint"]) for one in wrong if one["hint"]),
+        advice=tuple(in_app(str(one["hint"])) for one in wrong if one["hint"]),
         is_crash=result.reason == "crashed",
         words=_words(result.framework, platform),
     )  # fmt: skip

@@ -38,6 +38,8 @@ class Live:
         self._busy = False
         self._keep_running = True
         """False once what is running is to end."""
+        self.sees_tpu = True
+        """False once it is known that no TPU is here that a process could hold."""
         self._condition = threading.Condition()
 
     @property
@@ -65,6 +67,13 @@ class Live:
     @property
     def holder(self) -> str | None:
         """Who holds what; None while there is no process."""
+        holder = self._named_holder
+        if holder and holder.startswith("TPU: ") and not self.sees_tpu:
+            return f"process {holder.rpartition(' ')[2]}"
+        return holder
+
+    @property
+    def _named_holder(self) -> str | None:
         session, check_holder = self._session, self._check_holder
         if check_holder:
             return check_holder[0]

@@ -206,7 +206,7 @@ class Tutor(SequentialKeys, inherit_bindings=False):
 
     def show_place(self, where: str, *, on_tpu: bool) -> None:
         """Say what the machine is, once that is known."""
-        self.where, self.on_tpu = where, on_tpu
+        self.where, self.on_tpu, self.live.sees_tpu = where, on_tpu, on_tpu
         self.place = self.live.place(where)
 
     def on_holding(self, message: messages.Holding) -> None:
