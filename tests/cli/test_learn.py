@@ -114,8 +114,8 @@ def test_a_lesson_says_what_was_done_of_it(tmp_path: Path) -> None:
     done = learn("made/sample", "--run", lessons=folder)
     assert 1 == done.returncode
     printed = learn("made/sample", lessons=folder).stdout
-    assert "Code, block one, passed:" in printed
-    assert "Code, block two, did not match:" in printed
+    assert "Code, block 1 (one), passed:" in printed
+    assert "Code, block 2 (two), did not match:" in printed
     learn("made/other", "--run", lessons=folder)
     listed = learn(lessons=folder).stdout
     assert "done  made/other" in listed

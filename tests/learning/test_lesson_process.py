@@ -173,7 +173,7 @@ def test_output_comes_as_it_is_written(tmp_path: Path) -> None:
 
 
 def test_blocks_share_names_and_a_traceback_shows_their_lines(tmp_path: Path) -> None:
-    """One namespace, as in one program; a function of an earlier block is shown where it broke."""
+    """One namespace, as in one program; each frame names the block that it is a line of."""
     one = (
         "import dataclasses\n@dataclasses.dataclass\nclass A:\n    x: int\ndef f(a): return 1 / a.x"
     )
@@ -181,7 +181,8 @@ def test_blocks_share_names_and_a_traceback_shows_their_lines(tmp_path: Path) ->
     results = run_lesson(make_lesson(tmp_path, text + fence("f(A(0))", name="three")))
 
     assert ["pass", "pass", "error"] == [one.status for one in results.values()]
-    assert 'File "made/sample, block one", line 5, in f' in results["three"].output
+    assert 'File "block 3", line 1, in <module>\n    f(A(0))' in results["three"].output
+    assert 'File "block 1", line 5, in f\n' in results["three"].output
     assert "def f(a): return 1 / a.x" in results["three"].output
     assert "probe" not in results["three"].output
 
@@ -564,4 +565,4 @@ def test_a_run_of_a_whole_lesson_brings_names_back_after_a_crash(tmp_path: Path)
 
     assert ["pass", "error", "pass"] == [one.status for one in results.values()]
     assert printed.count("made x") == 1
-    assert "`one` runs again first" in printed
+    assert "block 1 runs again first" in printed

@@ -70,7 +70,7 @@ def test_plain_text_tells_answers_at_its_end(tmp_path: Path) -> None:
     shown = "\n".join(lesson_text.render(make_lesson(tmp_path, TRY), progress.LessonProgress()))
 
     assert shown.index("After.") < shown.index("Section: Answers") < shown.index("It is known.")
-    assert "Your turn, block turn:\n\nIt is known." in shown
+    assert "Your turn, block 1 (turn):\n\nIt is known." in shown
     assert "End of this section." not in shown
 
 

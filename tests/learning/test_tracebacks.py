@@ -8,7 +8,7 @@ from tpustarter.learning.tracebacks import as_read, with_marks
 
 JAX = """before
 Traceback (most recent call last):
-  File "jax/arrays, block one", line 3, in <module>
+  File "block 1", line 3, in <module>
     print(x @ x)
           ~~^~~
   File "/home/you/env/lib/python3.11/site-packages/jax/_src/numpy/array_methods.py", line 880, in f
@@ -33,7 +33,7 @@ def test_frames_of_packages_are_one_line() -> None:
 
 def test_a_call_back_from_a_package_is_shown_between_its_lines() -> None:
     """A function that JAX traces is the learner's, wherever it stands; so is Windows."""
-    back = '  File "jax/arrays, block one", line 1, in step\n    return x @ x\n'
+    back = '  File "block 1", line 1, in step\n    return x @ x\n'
     other = '  File "C:\\env\\Lib\\site-packages\\flax\\core.py", line 2, in call\n'
     text = JAX.replace("TypeError", f"{back}{other}TypeError")
 

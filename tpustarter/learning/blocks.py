@@ -52,6 +52,23 @@ class Block:
     """Arrays of which is shown how devices hold them."""
     is_optional: bool = False
     """Whether the lesson is read without it: what is folded, and what asks to be changed."""
+    number: int = 0
+    """Which of the lesson's blocks it is, from 1 on; 0 for one that is folded away."""
+
+    @property
+    def name(self) -> str:
+        """Return what its reader knows it by, also in tracebacks: `block 2`."""
+        return f"block {self.number or self.id}"
+
+    @property
+    def title(self) -> str:
+        """Return the same as the beginning of a line: `Block 2`."""
+        return f"Block {self.number or self.id}"
+
+    @property
+    def handle(self) -> str:
+        """Return what follows the name where its reader may need the id, which commands take."""
+        return f" ({self.id})" if self.number else ""
 
     @property
     def is_try(self) -> bool:
@@ -109,7 +126,7 @@ def parse(lesson: Lesson) -> list[Part]:
     fences = list(find(lesson, lines))
     blocks = _collect_blocks(lesson, fences)
     parts: list[Part] = []
-    position, fold = 0, ""
+    position, fold, count = 0, "", 0
     for fence in fences:
         _add_markdown(parts, lines[position : fence.top], fold)
         position = fence.end
@@ -119,7 +136,9 @@ def parse(lesson: Lesson) -> list[Part]:
             parts.append(Part("quiz", quiz.question, quiz=quiz, fold=fold))
         elif fence.kind in ("run", "try"):
             block = blocks[fence.values["id"]]
-            block = replace(block, is_optional=block.is_try or bool(fold))
+            count += not fold
+            number = 0 if fold else count
+            block = replace(block, is_optional=block.is_try or bool(fold), number=number)
             parts.append(Part("block", block.code, block, fold=fold))
         elif fence.kind == "figure":
             figure = _make_figure(lesson, fence)

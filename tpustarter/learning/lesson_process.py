@@ -219,7 +219,7 @@ class LessonSession:
                 yield replace(result, id=block.id)
                 return
             if result.status not in ("pass", "fail"):
-                detail = f"the block `{earlier.id}` above has to work first"
+                detail = f"{earlier.name} above has to work first"
                 yield BlockResult(block.id, "notrun", "dependency", detail)
                 return
         yield from self._run_block(block, code)
@@ -241,7 +241,7 @@ class LessonSession:
         self.blocked = None
         started_at = time.monotonic()
         self._ends_at = started_at + block.timeout_s
-        name = block.file or f"{self.lesson.id}, block {block.id}"
+        name = block.file or block.name
         probe.send({"do": "block", "id": block.id, "code": code, "timeout_s": block.timeout_s,
                     "alone": block.alone, "file": name,
                     "plot": block.plot, "x": block.x, "show": block.show,

@@ -64,7 +64,7 @@ class Shown:
             return [*first, "", visible(f"Lesson {lesson.id}: {lesson.title}")]
         if isinstance(event, Began):
             answer = ", with the lesson's answer" if event.block.is_try else ""
-            return [f"Block {event.block.id}, line {event.block.line}{answer}"]
+            return [f"{event.block.title}{event.block.handle}, line {event.block.line}{answer}"]
         pictures = [visible(line) for drawing in event.result.drawings for line in words(drawing)]
         return [*(f"{_INDENT}{line}" for line in pictures), *ending(event.result)]
 

@@ -74,7 +74,7 @@ def render(lesson: Lesson, progress: LessonProgress, following: str | None = Non
         yield from ("", "Section: Answers")
     yield from _render_answers(quizzes)
     for name, answer in folded_answers:
-        yield from ("", f"Your turn, block {name}:")
+        yield from ("", f"Your turn, {name}:")
         yield from _render_markdown(answer.text, state)
     yield from _render_glossary(state)
     if any(part.block for part in parts):
@@ -101,14 +101,14 @@ def _answers(parts: list[Part]) -> list[tuple[str, Part]]:
     answers: list[tuple[str, Part]] = []
     for before, part in pairwise(parts):
         if before.block and before.block.is_try and part.fold and part.kind == "markdown":
-            answers.append((before.block.id, part))
+            answers.append((f"{before.block.name}{before.block.handle}", part))
     return answers
 
 
 def _render_block(block: Block, status: str | None) -> Iterator[str]:
     status_text = f", {_STATUS_TEXTS[status]}" if status in _STATUS_TEXTS else ""
-    kind = "Your turn, block" if block.is_try else "Code, block"
-    yield from ("", f"{kind} {block.id}{status_text}:", "")
+    kind = "Your turn" if block.is_try else "Code"
+    yield from ("", f"{kind}, {block.name}{block.handle}{status_text}:", "")
     yield from _indent(block.code)
     if block.plot:
         over = f" over {block.x}" if block.x else ""

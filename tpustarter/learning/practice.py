@@ -121,7 +121,7 @@ class Practice:
                     session.stop()
                 if isinstance(item, RunsFirst):
                     is_rerun = True
-                    notice = f"[its process is gone: `{item.block.id}` runs again first]\n"
+                    notice = f"[its process is gone: {item.block.name} runs again first]\n"
                     yield Output(notice)
                 elif isinstance(item, BlockResult):
                     is_rerun, result = False, item

@@ -55,13 +55,14 @@ class BlockView(Vertical, can_focus=True):
         before: str | None,
         draft_before: str | None = None,
         platform: str | None,
-        place: str = "",
+        count: int = 0,
         draft: Draft | None = None,
         is_predicted: bool = False,
     ) -> None:
         super().__init__(classes="block")
         self.block = block
-        self.label = f"Block {place}".strip()
+        of_all = f" of {count}" if block.number and count else ""
+        self.label = f"{block.title}{of_all}"
         """What it is called: `Block 2 of 9`."""
         self.border_title = f"{self.label}: your turn" if block.is_try else self.label
         self._is_predicted = is_predicted
@@ -327,7 +328,7 @@ class BlockView(Vertical, can_focus=True):
     @property
     def name_on_page(self) -> str:
         """What it is called in a sentence: `block 2`."""
-        return self.label.partition(" of ")[0].lower()
+        return self.block.name
 
     @property
     def _output_title(self) -> str | None:

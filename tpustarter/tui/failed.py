@@ -172,10 +172,8 @@ def check(result: Result, platform: object) -> Failed:
     )  # fmt: skip
 
 
-def block(
-    number: int, result: BlockResult, lesson: Lesson, session: LessonSession | None
-) -> Failed:
-    """Return what there is of a block that failed, by its number in the lesson."""
+def block(name: str, result: BlockResult, lesson: Lesson, session: LessonSession | None) -> Failed:
+    """Return what there is of a block that failed, by what its reader knows it by."""
     reason = (result.reason or "").replace("-", " ")
     ended = f"{reason}: {result.detail}" if reason else result.detail
     is_said = bool(result.detail) and result.detail in result.output  # the end of a traceback
@@ -183,14 +181,14 @@ def block(
     told = () if is_said else (ended,)
     is_crash = result.reason == "crashed"
     return Failed(
-        BLOCK, f"block {number}", result.output, ended=told, is_crash=is_crash, words=words,
+        BLOCK, name, result.output, ended=told, is_crash=is_crash, words=words,
         lesson=lesson.id,
     )  # fmt: skip
 
 
 def answer(result: BlockResult, lesson: Lesson, session: LessonSession | None) -> Failed:
     """Return what there is of an answer that broke, to an exercise of a lesson."""
-    return replace(block(1, result, lesson, session), kind=ANSWER, name="your answer")
+    return replace(block("your answer", result, lesson, session), kind=ANSWER)
 
 
 def step(name: str, ended: StepEnded) -> Failed:

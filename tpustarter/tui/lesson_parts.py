@@ -31,14 +31,13 @@ def widgets_of(opened: Opened, platform: str) -> Iterator[Widget]:
     """Yield what shows a lesson, in order: text, blocks, questions, figures, and folds of them."""
     kinds = [""]
     last: Widget | None = None
-    places = _places(opened.parts)
+    count = sum(1 for part in opened.parts if part.block and part.block.number)
     for fold, pieces in groupby(opened.pieces(), lambda piece: piece.fold):
         widgets: list[Widget] = []
         for piece in pieces:
             is_task = piece.block is not None and piece.block.is_try
             is_predicted = kinds[-1] == "quiz" or is_task
-            place = places.get(piece.block.id, "") if piece.block else ""
-            widgets.append(_widget(piece, opened, platform, place, is_predicted=is_predicted))
+            widgets.append(_widget(piece, opened, platform, count, is_predicted=is_predicted))
             kinds.append(piece.kind)
         if fold:
             folded = Fold(fold, *widgets)
@@ -50,14 +49,8 @@ def widgets_of(opened: Opened, platform: str) -> Iterator[Widget]:
             last = widgets[-1]
 
 
-def _places(parts: list[Part]) -> dict[str, str]:
-    """Return, by block, which of all it is: `2 of 9`; what is folded away is not counted."""
-    names = [part.block.id for part in parts if part.block and not part.fold]
-    return {name: f"{number} of {len(names)}" for number, name in enumerate(names, 1)}
-
-
 def _widget(
-    piece: Part, opened: Opened, platform: str, place: str, *, is_predicted: bool
+    piece: Part, opened: Opened, platform: str, count: int, *, is_predicted: bool
 ) -> Widget:
     """Return what shows a part; what is to be predicted or found is told once it ran."""
     if piece.quiz:
@@ -67,7 +60,7 @@ def _widget(
         return BlockView(
             piece.block, before=known.status(piece.block),
             draft_before=known.status_of(piece.block, draft.code) if draft else None,
-            platform=platform, place=place, draft=draft, is_predicted=is_predicted,
+            platform=platform, count=count, draft=draft, is_predicted=is_predicted,
         )  # fmt: skip
     if piece.figure:
         return FigureView(piece.figure)

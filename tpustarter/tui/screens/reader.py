@@ -308,8 +308,8 @@ class Reader(LessonScreen):
         """Say why the marked block failed, as far as that is known."""
         view = self._page.marked
         if self._opened and view and view.result:
-            number = self._page.views.index(view) + 1
-            shown = failed.block(number, view.result, self._opened.lesson, self.tutor.live.session)
+            name, session = view.block.name, self.tutor.live.session
+            shown = failed.block(name, view.result, self._opened.lesson, session)
             why = "a block is running" if self._player.turn else ""
             self.tutor.go.to_explanation(shown, why_no_look=why)
 

@@ -1,0 +1,63 @@
+"""A block has one name: on the page, in tracebacks, and where it is said why it failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.tutor import on_screen, press, run, tutor
+from tests.tui.test_explained import whole
+
+LESSON = """# Named
+
+<details><summary>Older</summary>
+
+```python run id=older
+print("older")
+```
+
+</details>
+
+```python run id=put-once
+def halve(x):
+    return 1 / x
+```
+
+```python run id=uses
+halve(0)
+```
+"""
+
+
+def test_a_traceback_names_blocks_as_the_page_does(tmp_path: Path) -> None:
+    """Each by its own number, with its own lines; one that was unfolded counts for none."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(100, 60), lessons={"named": LESSON}) as pilot:
+            await press(pilot, "enter", "o")
+            older, _, uses = pilot.app.screen._page.views
+            assert "Block older" == older.label
+            uses.focus()
+            seen = await press(pilot, "r")
+            assert "Block 2 of 2" in seen
+            assert 'File "block 2", line 1, in <module>' in seen
+            assert 'File "block 1", line 2, in halve' in seen
+            assert 2 == seen.count("return 1 / x")
+            seen = await press(pilot, "f")
+            assert "Why it failed: block 2" in seen
+            assert "where block 1, line 2: return 1 / x" in whole(pilot)
+
+    run(journey)
+
+
+def test_a_block_above_that_broke_is_named_as_the_page_does(tmp_path: Path) -> None:
+    """Also where a part above it is open."""
+    lesson = LESSON.replace("def halve(x):\n    return 1 / x", "halve = 1 / 0")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(100, 60), lessons={"named": lesson}) as pilot:
+            await press(pilot, "enter", "o")
+            pilot.app.screen._page.views[-1].focus()
+            await press(pilot, "r")
+            assert "NOT RUN  block 1 above has to work first" in on_screen(pilot.app)
+
+    run(journey)
