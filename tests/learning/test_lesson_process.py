@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -205,6 +206,22 @@ def test_edited_code_is_judged_like_the_lessons_own(tmp_path: Path) -> None:
     session.close()
 
     assert ["fail", "pass", "pass"] == told
+
+
+def test_a_change_that_prints_more_passes_and_one_that_prints_less_does_not(tmp_path: Path) -> None:
+    """All lines of the lesson are there, in its order, with any between; its own code is exact."""
+    session = make_session(make_lesson(tmp_path, fence("print('a'); print('b')", "a\nb")))
+    block = blocks_of(session.lesson)[0]
+    own = ("print('a', 'mine', 'b', sep='\\n')", "print('b'); print('a')", "print('b')")
+    told = [run_block(session, block, code) for code in own]
+    exact = replace(block, code=own[0])
+    told.append(run_block(session, exact, own[0]))
+    task = replace(block, answer=block.code)
+    told.append(run_block(session, task, own[0]))
+    session.close()
+
+    assert ["pass", "fail", "fail", "fail", "fail"] == [one.status for one in told]
+    assert [None, "b", "a"] == [one.difference and one.difference.expected for one in told[:3]]
 
 
 def test_a_lost_process_is_replaced_and_names_are_lost(tmp_path: Path) -> None:

@@ -85,6 +85,15 @@ class Block:
         by_platform = {expected.on: expected for expected in self.expected}
         return by_platform.get(platform) or by_platform.get("any")
 
+    def expected_of(self, code: str, platform: str) -> Expected | None:
+        """Return what it should print on this platform with some code.
+
+        With a change of the learner's own it may print more. What a task asks for is exact.
+        """
+        expected = self.expected_on(platform)
+        is_changed = code.strip() != self.code.strip() and not self.is_try
+        return replace(expected, allows_more=True) if expected and is_changed else expected
+
 
 @dataclass(frozen=True)
 class Figure:

@@ -24,6 +24,8 @@ class Expected:
     """Line of its fence in the lesson's file."""
     label: str = ""
     """What the lesson says of where it holds, such as `On a TPU, as reported in 2022`."""
+    allows_more: bool = False
+    """Whether lines of the learner's own may stand between its lines."""
 
     @property
     def where(self) -> str:
@@ -71,6 +73,8 @@ def first_difference(expected: Expected, printed: str) -> Difference | None:
     `...` matches anything in a line, and a line that is only `...` any number of lines.
     """
     expected_lines, actual_lines = _text_lines(expected.text), _text_lines(printed)
+    if expected.allows_more:
+        return _first_missing(expected, expected_lines, actual_lines)
     # After `...` there are several places to go on from: all of them are followed.
     positions = {0}
     for line in expected_lines:
@@ -88,6 +92,21 @@ def first_difference(expected: Expected, printed: str) -> Difference | None:
     if len(actual_lines) in positions:
         return None
     return _describe(expected, actual_lines, max(positions), None)
+
+
+def _first_missing(expected: Expected, wanted: list[str], lines: list[str]) -> Difference | None:
+    """Return the first line that is not printed below those before it."""
+    position = 0
+    for number, line in enumerate(wanted, 1):
+        if line.strip() == "...":
+            continue
+        rest = range(position, len(lines))
+        found = next((n for n in rest if _matches(line, lines[n], expected.rtol)), None)
+        if found is None:
+            longer = max(len(lines), len(wanted))
+            return Difference(number, None, _shorten(line), expected.rtol, longer, is_only=False)
+        position = found + 1
+    return None
 
 
 def differing(expected: Expected, printed: str) -> list[str]:

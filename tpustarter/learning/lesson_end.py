@@ -114,7 +114,7 @@ def _state(known: LessonProgress, exercise: Exercise) -> str:
 def _open_blocks(parts: Sequence[Part], known: LessonProgress, *, by_id: bool) -> Iterator[str]:
     """Yield what is wrong with each block that the lesson is made of."""
     blocks = [part.block for part in parts if part.block and not part.block.is_optional]
-    if len(blocks) > 1 and not any(known.status(block) for block in blocks):
+    if len(blocks) > 1 and not known.edits and not any(map(known.status, blocks)):
         yield "No block has run yet"
         return
     heading, number = "", 0
@@ -125,7 +125,8 @@ def _open_blocks(parts: Sequence[Part], known: LessonProgress, *, by_id: bool) -
         if part.block is None or part.fold:
             continue
         number += 1
-        status = known.status(part.block)
+        edit = known.edits.get(part.block.id, {})
+        status = known.status(part.block) or edit.get("status")
         is_open = status != "pass" and (part.block.is_try or not part.block.is_optional)
         if is_open:
             name = f"`{part.block.id}`" if by_id else str(number)

@@ -216,8 +216,7 @@ class BlockView(Vertical, can_focus=True):
         """Show how it ended."""
         self._printed.show_all()
         self.is_busy, self.result = False, result
-        if self.has_passed and self.block.is_try:  # it stays done when that is undone
-            self._earlier.now_passed()
+        self._earlier.ended(result, self.code)
         self.remove_class("-running")
         self.set_class(self.has_failed and not self.block.is_try, "-fail")
         if block_words.tells_syntax(result):
@@ -261,7 +260,7 @@ class BlockView(Vertical, can_focus=True):
 
     @property
     def passed_before(self) -> bool:
-        """Whether it passed in an earlier session, or as a task in this one."""
+        """Whether it passed before, as it stood then: what is typed since undoes nothing."""
         return self._earlier.has_passed
 
     @property
@@ -354,6 +353,7 @@ class BlockView(Vertical, can_focus=True):
             is_try=self.block.is_try,
             is_edited=self.code.is_edited,
             is_editing=self.code.is_editing,
+            is_done=self.is_done,
             has_answer=not is_other and self.answer is not None and self.answer.collapsed,
             shows_error=self._shows_error,
         )

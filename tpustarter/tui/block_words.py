@@ -11,7 +11,7 @@ from textual.content import Content
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block
 from tpustarter.learning.expected import Difference, differing
-from tpustarter.terminal import visible
+from tpustarter.terminal import cut, visible
 from tpustarter.tui.lines import Hanging, Lines, prose, word
 from tpustarter.tui.plain import plain
 
@@ -20,6 +20,8 @@ _LABELS = {
 }  # fmt: skip
 ANSWER, ANSWER_TYPING = "To see the answer, press o.", "To see the answer, press Esc, and then o."
 """Said where a task is not right yet; the second while keys are letters."""
+MOST_OF_LINE = 60
+"""Characters of a line that are told in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ def of_result(
     is_edited: bool,
     is_editing: bool,
     has_answer: bool,
+    is_done: bool,
     shows_error: bool,
 ) -> Words:
     """Return what is said of a block that ran as it stands.
@@ -57,6 +60,7 @@ def of_result(
         is_edited: Whether the learner did.
         is_editing: Whether keys are letters now.
         has_answer: Whether the lesson's answer is there to be opened.
+        is_done: Whether it has passed before.
         shows_error: Whether what the lesson says it prints begins with an error, which it catches.
     """
     if result.status == "notrun":
@@ -77,8 +81,21 @@ def of_result(
         where_to_look = prose(ANSWER_TYPING if is_editing else ANSWER) if has_answer else Content()
         return Words(word("warn", "not yet") + where + first, tuple(_reason(result)), where_to_look)
     if result.status == "fail" and is_edited:
-        return Words(Content(f"ran{where}; it prints something else now"))
+        if is_done:
+            return Words(Content(f"ran{where}; it prints something else now"))
+        return Words(word("warn", "not yet") + where, (_missing(result, is_editing=is_editing),))
     return Words(word(result.status, _LABELS[result.status]) + where, tuple(_reason(result)))
+
+
+def _missing(result: BlockResult, *, is_editing: bool) -> Content:
+    """Return which line of the lesson's is not printed by a block that the learner changed."""
+    line = (result.difference.expected if result.difference else None) or ""
+    quoted = visible(cut(line, MOST_OF_LINE)).replace("`", "'")
+    how = "Esc, and then u," if is_editing else "u"
+    return prose(
+        f"It does not count yet, because the lesson's line `{quoted}` is missing. {how} brings "
+        "the lesson's code back."
+    )
 
 
 def gone(*, was_stopped: bool, is_editing: bool) -> Content:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block
 from tpustarter.learning.drafts import Draft
 from tpustarter.tui.block_code import BlockCode
@@ -12,6 +13,8 @@ ENDED = {
 }  # fmt: skip
 RAN = "ran the last time"
 """Said where it printed something else, and the learner had changed what it prints."""
+LACKED = f"{RAN}, without a line that the lesson prints"
+"""Said in its place where the block has not passed otherwise."""
 
 
 class Earlier:
@@ -24,12 +27,17 @@ class Earlier:
 
     @property
     def has_passed(self) -> bool:
-        """Whether it passed before that, or as a task since."""
+        """Whether it passed before that, or since."""
         return self._status == "pass"
 
-    def now_passed(self) -> None:
-        """Take a task for one that was done: it stays that when what was typed is undone."""
-        self._status = "pass"
+    def ended(self, result: BlockResult, code: BlockCode) -> None:
+        """Take how it ended now for how it ended before what is typed next.
+
+        What passed once stays so when that is undone; only the lesson's own code can break it.
+        """
+        is_own = not code.is_edited and not code.waits_for_change
+        if result.status == "pass" or (is_own and result.status in ("fail", "error")):
+            self._status = result.status
 
     def words(self, block: Block, code: BlockCode) -> str:
         """Return what is said of code that has not run since."""
@@ -41,7 +49,7 @@ class Earlier:
             return "your code; the lesson has changed since, and u brings its code"
         ended = self._draft_status.get(code.text)
         if ended == "fail" and not block.is_try:
-            return RAN
+            return RAN if self.has_passed else LACKED
         return ENDED.get(ended or "", "edited, not run yet")
 
 

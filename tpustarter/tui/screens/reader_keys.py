@@ -31,8 +31,8 @@ its right answer, or a task.
   the lesson's code back. Another `u` brings back what you had typed. Once a task has passed as you
   typed it, Enter goes on. What you type is saved as you type it, and is there when you come back.
 * A lesson is **done** when each of its blocks has printed what it should, also with a change of
-  yours, its tasks have passed and its questions are answered right. `n` leaves what is open of it
-  for later, and the lists then call it **read**. Exercises are counted apart.
+  yours that prints more, its tasks have passed and its questions are answered right. `n` leaves
+  what is open of it for later, and the lists then call it **read**. Exercises are counted apart.
 * **s** opens the plan of what the lesson sets up, where there is one. Nothing is run before you
   have seen its commands.
 * A lesson opens where you left it, and **Home** goes to its beginning. **End** shows what is done,
