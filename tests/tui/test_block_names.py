@@ -61,3 +61,23 @@ def test_a_block_above_that_broke_is_named_as_the_page_does(tmp_path: Path) -> N
             assert "NOT RUN  block 1 above has to work first" in on_screen(pilot.app)
 
     run(journey)
+
+
+def test_the_lesson_that_is_open_is_returned_to_where_it_speaks_of_failures(tmp_path: Path) -> None:
+    """The text above may name that section; what leads there says where it leads."""
+    lesson = LESSON.replace("halve(0)", "raise RuntimeError('the glue is dry')")
+    lesson += "\nSee below, *If it fails*.\n" + "\nMuch else.\n" * 40
+    lesson += "\n## If it fails\n\n* **`the glue is dry`.** Stir it.\n" + "\nThe end.\n" * 40
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 24), lessons={"named": lesson}) as pilot:
+            await press(pilot, "enter", "tab", "tab", "r")
+            seen = await press(pilot, "f")
+            assert "read    the section “If it fails” of this lesson (o)" in seen
+            assert "o to that section" in seen
+            assert "open lesson" not in seen
+            seen = await press(pilot, "o")
+            assert "If it fails" in "".join(seen.splitlines()[1:4])
+            assert "Stir it." in seen
+
+    run(journey)

@@ -13,7 +13,8 @@ from tpustarter.explain.mistakes import Mistake
 from tpustarter.learning import markdown
 from tpustarter.problem import Problem
 
-_SECTION = re.compile(r"^## If it fails\n(?P<items>.*?)(?=^#|\Z)", re.MULTILINE | re.DOTALL)
+HEADING = "## If it fails"
+_SECTION = re.compile(rf"^{HEADING}\n(?P<items>.*?)(?=^#|\Z)", re.MULTILINE | re.DOTALL)
 _ITEM = re.compile(r"^\* +\*\*(?P<head>.*?)\*\*(?P<says>.*?)(?=^\* |\Z)", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`([^`]+)`")
 _LONG = 20
@@ -34,6 +35,11 @@ def read(folder: Path | None = None, first: str = "") -> list[Mistake]:
         return []
     rows = [row for lesson in lessons for row in of_lesson(lesson)]
     return sorted(rows, key=lambda row: (row.read != first, -len(row.error.pattern)))
+
+
+def has_section(lesson: Lesson) -> bool:
+    """Return whether a lesson says what can go wrong in it."""
+    return HEADING in markdown.source_lines(lesson)
 
 
 def of_lesson(lesson: Lesson) -> Iterator[Mistake]:

@@ -61,6 +61,8 @@ class Failed:
     """What it says itself is to be done: the hints of a check's findings."""
     lesson: str = ""
     """The lesson that explains it, or in which it happened; empty where none is named."""
+    is_in_lesson: bool = False
+    """Whether that lesson is the one that is open, and has a section on what can go wrong."""
     is_crash: bool = False
     """Whether it says of a process how that ended."""
     words: str = ""
@@ -174,6 +176,8 @@ def check(result: Result, platform: object) -> Failed:
 
 def block(name: str, result: BlockResult, lesson: Lesson, session: LessonSession | None) -> Failed:
     """Return what there is of a block that failed, by what its reader knows it by."""
+    from tpustarter.explain import taught
+
     reason = (result.reason or "").replace("-", " ")
     ended = f"{reason}: {result.detail}" if reason else result.detail
     is_said = bool(result.detail) and result.detail in result.output  # the end of a traceback
@@ -182,13 +186,14 @@ def block(name: str, result: BlockResult, lesson: Lesson, session: LessonSession
     is_crash = result.reason == "crashed"
     return Failed(
         BLOCK, name, result.output, ended=told, is_crash=is_crash, words=words,
-        lesson=lesson.id,
+        lesson=lesson.id, is_in_lesson=taught.has_section(lesson),
     )  # fmt: skip
 
 
 def answer(result: BlockResult, lesson: Lesson, session: LessonSession | None) -> Failed:
     """Return what there is of an answer that broke, to an exercise of a lesson."""
-    return replace(block("your answer", result, lesson, session), kind=ANSWER)
+    shown = block("your answer", result, lesson, session)
+    return replace(shown, kind=ANSWER, is_in_lesson=False)
 
 
 def step(name: str, ended: StepEnded) -> Failed:

@@ -46,8 +46,11 @@ class Navigation:
 
         self._app.push_screen(ExercisePage(exercise))
 
-    def back_to_lesson(self, lesson: str) -> bool:
-        """Return to a lesson that is open below what is in front; returns whether one is."""
+    def back_to_lesson(self, lesson: str, *, at: str = "") -> bool:
+        """Return to a lesson that is open below what is in front; returns whether one is.
+
+        Where a line of it is given, that is shown.
+        """
         from tpustarter.tui.screens.reader import Reader
 
         readers = [
@@ -57,6 +60,8 @@ class Navigation:
         ]
         while readers and self._app.screen is not readers[-1]:
             self._app.pop_screen()
+        if readers and at:
+            readers[-1].go_to(at)
         return bool(readers)
 
     def to_lesson_instead(self, lesson: str) -> None:

@@ -15,10 +15,14 @@ from tpustarter.tui.question import QuestionView
 
 
 def holding(page: Widget, line: str) -> Widget | None:
-    """Return the first part of a page that holds a line of the lesson; None where none does."""
+    """Return the first part of a page that holds a line of the lesson; None where none does.
+
+    A heading is looked for among headings first: a text above it may speak of it.
+    """
     letters = {_letters(line), _letters(as_typed(line))} - {""}
     kinds = "MarkdownBlock, BlockView, QuestionView, FigureView"
-    for widget in page.query(kinds) if letters else ():
+    headings = [*page.query("MarkdownHeader")] if line.startswith("#") else []
+    for widget in [*headings, *page.query(kinds)] if letters else ():
         is_view = isinstance(widget, BlockView | QuestionView | FigureView)
         text = widget.text if is_view else cast("MarkdownBlock", widget).source
         if any(part in _letters(text or "") for part in letters):

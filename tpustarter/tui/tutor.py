@@ -52,8 +52,11 @@ class Routes(Protocol):
     def to_lesson_instead(self, lesson: str) -> None:
         """Show a lesson in the place of the one that is open, and of what is in front of it."""
 
-    def back_to_lesson(self, lesson: str) -> bool:
-        """Return to a lesson that is open below what is in front; returns whether one is."""
+    def back_to_lesson(self, lesson: str, *, at: str = "") -> bool:
+        """Return to a lesson that is open below what is in front; returns whether one is.
+
+        Where a line of it is given, that is shown.
+        """
         ...
 
     def to_exercise(self, exercise: str) -> None:

@@ -31,6 +31,7 @@ LABEL = 8
 """Columns of what stands before a text."""
 OUTPUT = "output"
 """Stands before a line that a block has written."""
+IN_LESSON = "the section “If it fails” of this lesson"
 BESIDE = 150
 """Columns from which what the failure wrote stands beside what is known of it."""
 OF_LESSONS = {
@@ -59,12 +60,14 @@ first, with the line that shows it and how certain it is.
   and **possible** that the signs are weak.
 * The commands after **do** and **or** are for you to run, and nothing is run from here. A line that
   ends with `\\` goes on in the next one, so copy both together.
-* **o** opens the lesson that explains the failure, and **Esc** goes back to where you were.
+* **o** opens the lesson that explains the failure. Where that is the one you came from, it leads
+  to its section on what can go wrong. **Esc** goes back to where you were.
 
 Nothing is sent anywhere. Only the host checks look at this machine, and they only read files.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "lesson", "open lesson", tooltip="tpustarter learn LESSON"),
+        Binding("o", "section", "to that section", tooltip="of the lesson you came from"),
         Binding("space", "page_down", "read on", key_display="Space", tooltip="the next lines"),
     ]
 
@@ -182,10 +185,11 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
         if found.matches:
             for number, part in enumerate(explanation.parts(found)):
-                yield _piece(self._numbered(part), is_title=not number)
+                yield _piece(self._told(part), is_title=not number)
         elif mistake := self._mistake(found):
             parts = explanation.of_mistake(mistake)
-            yield from (_piece(part, is_title=not number) for number, part in enumerate(parts))
+            for number, part in enumerate(parts):
+                yield _piece(self._told(part), is_title=not number)
         elif self._failed.advice:
             yield from self._what_it_says()
         else:
@@ -203,8 +207,14 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             shown = f"~/{path[len(home) :]}" if path.startswith(home) and home != "/" else path
             yield Hanging(_label("log"), visible(shown))
 
-    def _numbered(self, part: Part) -> Part:
-        """Return a piece without the line of the output, where that reads as one of the block."""
+    def _told(self, part: Part) -> Part:
+        """Return a piece as it is told here.
+
+        The line of the output is left out where it reads as one of the block.
+        """
+        if part.label == "read":
+            where = IN_LESSON if self._is_section else part.text.rpartition(" ")[2]
+            return replace(part, text=f"{where} (o)")
         is_line = part.label.startswith("line ") and self._failed.kind in (BLOCK, ANSWER)
         return replace(part, label=OUTPUT) if is_line else part
 
@@ -235,6 +245,12 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         if failed.lesson:
             yield Hanging(_label("read"), f"{visible(failed.lesson)} (o)")
 
+    def action_section(self) -> None:
+        """Go back to the lesson, to what it says of failures."""
+        from tpustarter.explain import taught
+
+        self.tutor.go.back_to_lesson(self._lesson, at=taught.HEADING)
+
     def action_lesson(self) -> None:
         """Open the lesson that explains it; go back to it where it is open."""
         lesson = self._lesson
@@ -250,6 +266,11 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             return self._failed.lesson
         return matches[0].failure.read if matches else ""
 
+    @property
+    def _is_section(self) -> bool:
+        """Whether it is the lesson that is open which explains it, in a section of its own."""
+        return self._failed.is_in_lesson and self._lesson == self._failed.lesson
+
     def action_page_down(self) -> None:
         """Read on."""
         self.query_one("#page").scroll_page_down(animate=False)
@@ -264,7 +285,9 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""
         if action == "lesson":
-            return bool(self._lesson)
+            return bool(self._lesson) and not self._is_section
+        if action == "section":
+            return self._is_section
         if action == "page_down":
             return self.query_one("#page").max_scroll_y > 0
         return super().check_action(action, parameters)
@@ -278,7 +301,7 @@ def _piece(part: Part, *, is_title: bool = False) -> Lines | Content:
     if part.is_literal and part.label not in ("read", "source"):
         return Command(part.label, part.text)
     if part.label == "read":
-        return Hanging(_label("read"), f"{part.text.rpartition(' ')[2]} (o)")
+        return Hanging(_label("read"), part.text)
     sure = f"({part.sure})" if part.sure else ""
     words = part.text.removesuffix(sure)
     is_quoted = part.label.startswith("line ") or part.label in (OUTPUT, "error", "where")

@@ -87,6 +87,12 @@ class LessonScreen(Page):
         self._page.go_to(self._at)
         self._page.call_after_refresh(self._bookmark.when_there, self._begin)
 
+    def go_to(self, line: str) -> None:
+        """Show a line of the lesson, once the page is in front."""
+        self._page.look_away()
+        self.set_focus(self._page)
+        self._page.call_after_refresh(self._page.go_to, line)
+
     def _begin(self) -> None:
         """Follow the reader and act on keys: the page is what is seen."""
         self._curtain.display = False
