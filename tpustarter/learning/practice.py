@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from tpustarter.checking.results import Result, Run
 from tpustarter.checking.verdict import exit_code
 from tpustarter.content import Lesson
-from tpustarter.learning import progress
+from tpustarter.learning import printouts, progress
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block, blocks_of
 from tpustarter.learning.lesson_process import LessonSession, RunsFirst
@@ -148,6 +148,7 @@ class Practice:
         lesson, result = event.lesson, event.result
         self.results[lesson.id][result.id] = result
         if not event.block.is_try:  # else its answer ran, and not the learner's
+            printouts.block_ended(lesson, event.block, result, event.block.code)
             self._remember(lambda: progress.block_ended(lesson, event.block, result))
         used_no_device = result.status == "pass" and result.ran_on is None  # no device was asked
         self.run.results.append(

@@ -18,6 +18,7 @@ from tpustarter.learning.blocks import Block
 from tpustarter.learning.drafts import Draft
 from tpustarter.learning.drawings import Drawing
 from tpustarter.learning.expected import Difference
+from tpustarter.learning.printouts import Kept
 from tpustarter.tui import block_words, painted
 from tpustarter.tui.block_code import BlockCode
 from tpustarter.tui.block_words import Quoted, Words
@@ -58,6 +59,7 @@ class BlockView(Vertical, can_focus=True):
         count: int = 0,
         draft: Draft | None = None,
         is_predicted: bool = False,
+        printed_before: Kept | None = None,
     ) -> None:
         super().__init__(classes="block")
         self.block = block
@@ -67,10 +69,12 @@ class BlockView(Vertical, can_focus=True):
         self.border_title = f"{self.label}: your turn" if block.is_try else self.label
         self._is_predicted = is_predicted
         """Whether what it prints is kept back until it ran."""
-        self._earlier = Earlier(before, draft, draft_before)
+        self._earlier = Earlier(before, draft, draft_before, printed_before)
         self._shown_words: Words | None = None
         self._platform = platform
         self.code = BlockCode(block, draft)
+        self._before: BlockResult | None = None
+        """How it ended before this start with what it printed, where that is shown."""
         self.was_left = False
         """Whether the learner has left a task as it was: reading on leads past it."""
         self._executed_code = ""
@@ -97,14 +101,19 @@ class BlockView(Vertical, can_focus=True):
         yield Static("", classes="last")
 
     def on_mount(self) -> None:
-        """Show how it stands, and what the lesson says it prints."""
+        """Show how it stands, what it printed before, and what the lesson says it prints."""
+        self._before = self._earlier.result(self.block, self.code)
+        if self._before:
+            self._executed_code = self.code.exact
+            self._printed.show_before(self._before.output)
         self._show_status()
         self._show_expected()
 
     def _show_expected(self) -> None:
-        is_kept_back = self._is_predicted and self.result is None
+        result = self.result or self._before
+        is_kept_back = self._is_predicted and result is None
         is_told = self._told_difference is not None and self._told_difference.is_only
-        content = block_words.expected(self.block, self._platform, self.result, is_told=is_told)
+        content = block_words.expected(self.block, self._platform, result, is_told=is_told)
         content = Content("") if is_kept_back else content
         expected = self.query_one(".expected", Static)
         expected.update(Quoted(content))
@@ -184,7 +193,7 @@ class BlockView(Vertical, can_focus=True):
 
     def begin(self) -> None:
         """Show that it runs."""
-        self.is_busy, self.result = True, None
+        self.is_busy, self.result, self._before = True, None, None
         self._executed_code, self._is_gone = self.code.exact, False
         self._printed.begin()
         self.query_one(".drawing").display = False
@@ -332,12 +341,14 @@ class BlockView(Vertical, can_focus=True):
     @property
     def _output_title(self) -> str | None:
         """What stands above the output where that is not what the code above it printed."""
-        result = self.result
+        result = self.result or self._before
         if result and self._executed_code != self.code.exact:
             if not self.code.is_edited:
                 return "output of what you had typed"
             if not self._words().note:  # which says that itself
                 return "output before your change"
+        if self._before:
+            return "printed the last time"
         return "printed" if result and result.status == "fail" else None
 
     def _words(self) -> Words:

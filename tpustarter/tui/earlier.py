@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from tpustarter.learning.block_results import BlockResult
+from tpustarter.learning.block_results import BlockResult, Status
 from tpustarter.learning.blocks import Block
 from tpustarter.learning.drafts import Draft
+from tpustarter.learning.printouts import Kept
 from tpustarter.tui.block_code import BlockCode
 
 ENDED = {
     "pass": "passed the last time", "fail": "failed the last time", "error": "broke the last time",
     "changed": "changed since you ran it",
 }  # fmt: skip
+_ENDED: tuple[Status, ...] = ("pass", "fail", "error")
+"""How code ended that printed all that it does."""
 RAN = "ran the last time"
 """Said where it printed something else, and the learner had changed what it prints."""
 LACKED = f"{RAN}, without a line that the lesson prints"
@@ -20,8 +23,15 @@ LACKED = f"{RAN}, without a line that the lesson prints"
 class Earlier:
     """How a block ended before its page was opened, with the lesson's code or the learner's."""
 
-    def __init__(self, status: str | None, draft: Draft | None, draft_status: str | None) -> None:
+    def __init__(
+        self,
+        status: str | None,
+        draft: Draft | None,
+        draft_status: str | None,
+        printed: Kept | None = None,
+    ) -> None:
         self._status = status
+        self._printed = printed
         self._draft_status = {draft.code: draft_status} if draft else {}
         """How what the learner had typed then ended, if that ran."""
 
@@ -39,6 +49,18 @@ class Earlier:
         if result.status == "pass" or (is_own and result.status in ("fail", "error")):
             self._status = result.status
 
+    def status(self, code: BlockCode) -> str | None:
+        """Return how some code ended, as it stands; None where it did not run."""
+        return self._draft_status.get(code.text) if code.is_edited else self._status
+
+    def result(self, block: Block, code: BlockCode) -> BlockResult | None:
+        """Return how its code ended, and what it printed; None where that was not kept."""
+        printed, status = self._printed, self.status(code)
+        ended: Status | None = next((one for one in _ENDED if one == status), None)
+        if ended is None or printed is None or not printed.is_of(code.exact):
+            return None
+        return BlockResult(block.id, ended, output=printed.text)
+
     def words(self, block: Block, code: BlockCode) -> str:
         """Return what is said of code that has not run since."""
         if not code.is_edited:
@@ -47,7 +69,7 @@ class Earlier:
             return ENDED.get(self._status or "", _invitation(block, code))
         if code.is_outdated:
             return "your code; the lesson has changed since, and u brings its code"
-        ended = self._draft_status.get(code.text)
+        ended = self.status(code)
         if ended == "fail" and not block.is_try:
             return RAN if self.has_passed else LACKED
         return ENDED.get(ended or "", "edited, not run yet")

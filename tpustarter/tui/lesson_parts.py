@@ -61,6 +61,7 @@ def _widget(
             piece.block, before=known.status(piece.block),
             draft_before=known.status_of(piece.block, draft.code) if draft else None,
             platform=platform, count=count, draft=draft, is_predicted=is_predicted,
+            printed_before=opened.printed.get(piece.block.id),
         )  # fmt: skip
     if piece.figure:
         return FigureView(piece.figure)

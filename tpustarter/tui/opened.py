@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tpustarter import content
 from tpustarter.content import Lesson
@@ -16,6 +16,7 @@ from tpustarter.learning import (
     drafts,
     exercises,
     lesson_end,
+    printouts,
     progress,
 )
 from tpustarter.learning.blocks import Part
@@ -23,6 +24,7 @@ from tpustarter.learning.drafts import Draft
 from tpustarter.learning.exercises import Exercise
 from tpustarter.learning.lesson_end import LessonEnd, Way
 from tpustarter.learning.paths import Stage, lessons_on, read_paths
+from tpustarter.learning.printouts import Kept
 from tpustarter.problem import Problem
 from tpustarter.tui.commands_in_text import says_how
 from tpustarter.tui.references import Reference, references, texts
@@ -66,6 +68,8 @@ class Opened:
     """What the learner typed into its blocks."""
     lost: str = ""
     """Why what was typed earlier is not there, if it isn't."""
+    printed: dict[str, Kept] = field(default_factory=dict[str, Kept])
+    """What its blocks printed last."""
 
     @property
     def checks(self) -> list[str]:
@@ -157,6 +161,7 @@ def read(app: Tutor, lesson_id: str) -> Opened:
     return Opened(
         lesson, parts, following, known, refers, lesson_exercises, end, way, on_path, stage,
         lesson_end.achieved(stage, on_path, records), bookmarks.read(lesson.id), typed, lost,
+        printouts.read(lesson.id),
     )  # fmt: skip
 
 

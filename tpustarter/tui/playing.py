@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from textual.timer import Timer
 
 from tpustarter.content import Lesson
-from tpustarter.learning import progress
+from tpustarter.learning import printouts, progress
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block
 from tpustarter.learning.lesson_process import Drawn, LessonSession, RunsFirst
@@ -156,10 +156,12 @@ class Player:
 
 
 def _remember(lesson: Lesson, result: BlockResult, block: Block, code: str) -> None:
-    """Remember how a block ended; a task that was not changed has not been tried.
+    """Remember how a block ended, and what it printed.
 
-    What was typed into another block counts once it has passed, and undoes nothing if it fails.
+    A task that was not changed has not been tried. What was typed into another block counts once it
+    has passed, and undoes nothing if it fails.
     """
+    printouts.block_ended(lesson, block, result, code)
     is_changed = code != block.code
     if is_changed if block.is_try else not is_changed or result.status == "pass":
         progress.block_ended(lesson, block, result, code)

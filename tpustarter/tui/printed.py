@@ -49,6 +49,13 @@ class Printed(Static):
     def begin(self) -> None:
         """Show nothing: its block runs anew."""
         self._tail, self._has_more = Tail(), False
+        self.remove_class("-before")
+        self.show_all()
+
+    def show_before(self, text: str) -> None:
+        """Show what it printed before this start, until it runs."""
+        self._tail.add(text)
+        self.add_class("-before")
         self.show_all()
 
     @property

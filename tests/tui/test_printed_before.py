@@ -1,0 +1,63 @@
+"""After a restart a block shows what it printed the last time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.tutor import press, run, tutor
+
+LESSON = """# Own
+
+```python run id=sum
+total = 2 + 3
+print("total", total)
+```
+
+```output of=sum on=any
+total 5
+```
+"""
+
+
+def test_what_a_block_printed_is_there_at_the_next_start(tmp_path: Path) -> None:
+    """As what was printed then, dimmed; it goes when the block runs, and is told of other code."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 40), lessons={"own": LESSON}) as pilot:
+            await press(pilot, "enter", "r")
+        async with tutor(tmp_path, size=(80, 40), lessons={"own": LESSON}) as pilot:
+            seen = await press(pilot, "l", "enter")
+            assert "passed the last time" in seen
+            assert "printed the last time" in seen
+            assert "│ total 5" in seen.replace("┃", "│").replace("│  ", "│ ")
+            assert "expected" not in seen
+            printed = pilot.app.screen._page.views[0]._printed
+            assert printed.has_class("-before")
+            assert "output before your change" in await press(pilot, "e", "x")
+            assert "printed the last time" in await press(pilot, "backspace", "escape")
+            seen = await press(pilot, "r")
+            assert "the last time" not in seen
+            assert not printed.has_class("-before")
+            assert 1 == seen.count("total 5")
+
+    run(journey)
+
+
+def test_what_other_code_printed_is_not_shown_as_this_codes(tmp_path: Path) -> None:
+    """What was typed ran last, and its output is shown with it alone; a traceback, too."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 40), lessons={"own": LESSON}) as pilot:
+            await press(pilot, "enter", "r", "e", *"1/0", "ctrl+r", "escape")
+        async with tutor(tmp_path, size=(80, 40), lessons={"own": LESSON}) as pilot:
+            seen = await press(pilot, "l", "enter")
+            assert "broke the last time" in seen
+            assert "ZeroDivisionError" in seen
+            assert "output of what you had typed" in await press(pilot, "u")
+        async with tutor(tmp_path, size=(80, 40), lessons={"own": LESSON}) as pilot:
+            seen = await press(pilot, "l", "enter")
+            assert "passed the last time" in seen
+            assert "ZeroDivisionError" not in seen
+            assert "expected when it runs" in seen
+
+    run(journey)
