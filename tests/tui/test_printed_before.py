@@ -28,13 +28,12 @@ def test_what_a_block_printed_is_there_at_the_next_start(tmp_path: Path) -> None
         async with tutor(tmp_path, size=(80, 40), lessons={"own": LESSON}) as pilot:
             seen = await press(pilot, "l", "enter")
             assert "passed the last time" in seen
-            assert "printed the last time" in seen
             assert "│ total 5" in seen.replace("┃", "│").replace("│  ", "│ ")
             assert "expected" not in seen
             printed = pilot.app.screen._page.views[0]._printed
             assert printed.has_class("-before")
             assert "output before your change" in await press(pilot, "e", "x")
-            assert "printed the last time" in await press(pilot, "backspace", "escape")
+            assert "before your change" not in await press(pilot, "backspace", "escape")
             seen = await press(pilot, "r")
             assert "the last time" not in seen
             assert not printed.has_class("-before")
@@ -59,5 +58,37 @@ def test_what_other_code_printed_is_not_shown_as_this_codes(tmp_path: Path) -> N
             assert "passed the last time" in seen
             assert "ZeroDivisionError" not in seen
             assert "expected when it runs" in seen
+
+    run(journey)
+
+
+TASK = """# Task
+
+```python try id=turn
+print(40 + 1)
+```
+
+```output of=turn on=any
+42
+```
+
+```python answer of=turn
+print(40 + 2)
+```
+"""
+
+
+def test_what_a_task_printed_unchanged_is_no_answer(tmp_path: Path) -> None:
+    """It was solved, and then run as the lesson has it."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 40), lessons={"own": TASK}) as pilot:
+            await press(pilot, "enter", "e", "end", "left", "backspace", "2", "ctrl+r", "escape")
+            assert pilot.app.screen._page.views[0].has_passed
+            assert "not yet" in await press(pilot, "u", "r")
+        async with tutor(tmp_path, size=(80, 40), lessons={"own": TASK}) as pilot:
+            seen = await press(pilot, "l", "enter")
+            assert "done before; this is the lesson's code" in seen
+            assert "41" not in seen
 
     run(journey)

@@ -347,9 +347,7 @@ class BlockView(Vertical, can_focus=True):
                 return "output of what you had typed"
             if not self._words().note:  # which says that itself
                 return "output before your change"
-        if self._before:
-            return "printed the last time"
-        return "printed" if result and result.status == "fail" else None
+        return "printed" if self.result and self.result.status == "fail" else None
 
     def _words(self) -> Words:
         """Return what is said of it now."""

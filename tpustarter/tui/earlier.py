@@ -59,6 +59,8 @@ class Earlier:
         ended: Status | None = next((one for one in _ENDED if one == status), None)
         if ended is None or printed is None or not printed.is_of(code.exact):
             return None
+        if code.is_outdated or code.waits_for_change:  # something else is said of it
+            return None
         return BlockResult(block.id, ended, output=printed.text)
 
     def words(self, block: Block, code: BlockCode) -> str:
