@@ -42,8 +42,8 @@ TALL = HANGS.replace("import os, time\n", "import os, time\n" + "x = 1\n" * 40)
 
 
 def _words(text: str) -> str:
-    """Return what is on the screen in one line, without frames."""
-    for character in "│┃─━╭╮╰╯┏┓┗┛█":
+    """Return what is on the screen in one line, without frames and marks."""
+    for character in "│┃─━╭╮╰╯┏┓┗┛█↳":
         text = text.replace(character, " ")
     return " ".join(text.split())
 
