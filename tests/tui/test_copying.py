@@ -38,7 +38,10 @@ def test_ctrl_c_copies_what_was_selected_and_then_asks_to_quit(tmp_path: Path) -
             assert "\x1b]52;c;bmFtZQ==\a" in sent
             seen = await press(pilot, "ctrl+c")
             assert isinstance(pilot.app.screen, Quit)
-            seen = await press(pilot, "escape", "ctrl+home", "shift+down", "shift+end", "ctrl+c")
+            assert "namename = " in await press(pilot, "right", "ctrl+v")
+            assert not isinstance(pilot.app.screen, Quit)  # whatever one does next, one stays
+            await press(pilot, *["shift+left"] * 4, "ctrl+x", "ctrl+home", "ctrl+c")
+            seen = await press(pilot, "shift+down", "shift+end", "ctrl+c")
             assert "Copied: 2 lines" in seen
             assert 'name = "you"\nprint("hello", name)' == pilot.app.clipboard
             assert "namename = " in await press(pilot, "f7", "ctrl+c", "f7", *"name", "ctrl+v")

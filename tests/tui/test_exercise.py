@@ -181,6 +181,28 @@ def test_a_right_answer_says_what_was_learned_and_leads_on(tmp_path: Path) -> No
     run(journey)
 
 
+def test_a_right_answer_leads_back_to_where_one_was(tmp_path: Path) -> None:
+    """From another lesson it was opened by the palette, say; Esc leads there, and says so."""
+    lessons = {"asks": LESSON, "then": "# Then\n\nOn we go.\n"}
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons=lessons) as pilot:
+            lessons_with_exercise(tmp_path)
+            pilot.app.go.to_lesson("start/then")
+            await settle(pilot)
+            pilot.app.go.to_exercise("double")
+            await settle(pilot)
+            learner_file().write_text(SOLVED)
+            await until(pilot, lambda: "Back to the lesson Then" in on_screen(pilot.app))
+            assert "On we go." in await press(pilot, "escape")
+            await press(pilot, "escape", "c")
+            pilot.app.go.to_exercise("double")
+            await settle(pilot)
+            assert "Back to where you were" in await press(pilot, "r")
+
+    run(journey)
+
+
 def test_hints_the_solution_and_beginning_anew_are_a_key_each(tmp_path: Path) -> None:
     """The solution asks first while no answer has passed."""
 

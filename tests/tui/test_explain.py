@@ -65,6 +65,28 @@ def test_what_is_pasted_is_explained_at_once(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_another_error_takes_the_place_of_the_one_that_was_explained(tmp_path: Path) -> None:
+    """Two errors in one text would be answered with what the first one was."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 40)) as pilot:
+            await press(pilot, "f")
+            await _paste(pilot, HELD)
+            assert CAUSE in await _explained(pilot)
+            assert "what you paste now replaces it" in await press(pilot, "escape")
+            await _paste(pilot, "Traceback:\nKeyError: 'w'\n")
+            assert CAUSE not in await _explained(pilot)
+            await press(pilot, "escape", "x")
+            assert "what you paste" not in on_screen(pilot.app)
+            await _paste(pilot, HELD)
+            await _explained(pilot)
+            text = pilot.app.screen_stack[-2].query_one(TextArea).text
+            assert "KeyError" in text  # what was changed is not thrown away
+            assert HELD.strip() in text
+
+    run(journey)
+
+
 @pytest.mark.parametrize("keys", [[], ["slash"], ["l"], ["c"]], ids=["home", "search", "l", "c"])
 def test_an_error_can_be_pasted_on_any_screen(keys: list[str], tmp_path: Path) -> None:
     """A search takes a line, and would lose all of an error but the first."""

@@ -231,7 +231,7 @@ def test_letters_typed_after_ctrl_c_are_typed_and_answer_nothing(tmp_path: Path)
         async with tutor(tmp_path) as pilot:
             await press(pilot, "enter", "e", "ctrl+end", "enter")
             seen = await press(pilot, "ctrl+c")
-            assert "To quit, press Ctrl-C again." in seen
+            assert "To quit, press Ctrl+C again." in seen
             assert "Ctrl+C quit  Esc type on" in seen
             assert "y quit" not in seen
             seen = await press(pilot, *"step_key")
@@ -246,7 +246,7 @@ def test_letters_typed_after_ctrl_c_are_typed_and_answer_nothing(tmp_path: Path)
 
 
 def test_with_nothing_running_ctrl_c_asks_once(tmp_path: Path) -> None:
-    """Esc stays, y or another Ctrl-C quits as interrupted."""
+    """Esc stays, y or another Ctrl+C quits as interrupted."""
 
     async def journey(*keys: str) -> int | None:
         async with tutor(tmp_path) as pilot:

@@ -30,6 +30,7 @@ from tpustarter.tui.plain import plain
 from tpustarter.tui.printed import Printout
 from tpustarter.tui.screens import exercise_keys
 from tpustarter.tui.screens.exercises import Exercises
+from tpustarter.tui.screens.lesson_screen import LessonScreen
 from tpustarter.tui.screens.page import Page, Question
 
 WAIT_S = 0.2
@@ -89,12 +90,15 @@ class ExercisePage(Page):
         """Look where a right answer leads."""
         path = self.tutor.path_of(read_paths(self.tutor.lessons))
         lessons = content.read_lessons(self.tutor.lessons)
-        lesson, records = exercise.lesson, progress.read().lessons
+        records = progress.read().lessons
         done, read = progress.done(), progress.read_only()
-        mark = progress.mark(lesson, records.get(lesson.id))
         self._achieved = solved.words(lessons_on(path, lessons), records)
         below = self._below
-        self._back = below.CALLED or f"the lesson {lesson.title}{f', {mark}' if mark else ''}"
+        self._back = below.CALLED or "where you were"
+        if isinstance(below, LessonScreen):  # which may be another one than this exercise is of
+            lesson = next(one for one in lessons if one.id == below.lesson)
+            mark = progress.mark(lesson, records.get(lesson.id))
+            self._back = f"the lesson {lesson.title}{f', {mark}' if mark else ''}"
         way = lesson_end.after_exercise(exercise, path, lessons, done, read)
         if isinstance(below, Exercises) and (other := below.after(exercise.id)):
             way = Way(f"The next exercise of the list: {other.title}", exercise=other.id)

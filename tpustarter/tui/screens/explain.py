@@ -38,10 +38,23 @@ class ErrorText(TextArea):
         )  # fmt: skip
         self.cursor_blink = False
         self.border_title = "Your error"
+        self._explained = ""
+
+    def was_explained(self) -> None:
+        """Take what is there for explained: another error that is pasted takes its place."""
+        self._explained = self.text
+        self.border_subtitle = "what you paste now replaces it"
+
+    def on_text_area_changed(self) -> None:
+        """Say nothing of an error that is not there any more."""
+        if self.text != self._explained:
+            self.border_subtitle = ""
 
     async def _on_paste(self, event: events.Paste) -> None:
         """Explain what is pasted, once it is in, where it is more than a line of something."""
         if "\n" in event.text.strip():
+            if self.text == self._explained:
+                self.select_all()
             self.call_later(self.run_action, "screen.explain")
 
     async def _on_key(self, event: events.Key) -> None:
@@ -60,7 +73,7 @@ An error that you paste here is searched for failures that are known, and so is 
 type. You see the most likely cause, the line that shows it, and what to do.
 
 * What you paste is explained at once. `Esc` brings you back to it, and `Ctrl+R` explains it again,
-  also after you changed it.
+  also after you changed it. Another error that you paste replaces it.
 * On the command line, `tpustarter explain train.log` does the same, and
   `tpustarter run -- python train.py` explains a program when it fails.
 
@@ -92,6 +105,7 @@ read files look at this machine.
             return
         self._say("" if what else NOTHING_YET)
         if what:
+            self.query_one(ErrorText).was_explained()
             self.tutor.go.to_explanation(what)
 
     def _say(self, text: str) -> None:

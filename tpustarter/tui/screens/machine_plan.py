@@ -62,7 +62,7 @@ you do in another place, such as your own computer.
         Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
         Binding("o", "run_one", "only this", tooltip="tpustarter setup PROFILE --only STEP --yes"),
         Binding("c", "check", "check", tooltip="tpustarter check, for what this set-up changed"),
-        Binding("x", "stop", "stop", tooltip="ends the command that runs, as Ctrl-C does"),
+        Binding("x", "stop", "stop", tooltip="ends the command that runs, as Ctrl+C does"),
         Binding("z", "undo", "undo", tooltip="tpustarter setup PROFILE --undo"),
     ]
 

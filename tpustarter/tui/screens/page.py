@@ -74,7 +74,7 @@ class Page(Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "back", key_display="Esc", tooltip="the screen before this one"),
-        Binding("x", "stop", "stop", tooltip="ends what runs at once, as Ctrl-C does"),
+        Binding("x", "stop", "stop", tooltip="ends what runs at once, as Ctrl+C does"),
         Binding("escape", "ask_to_stop", show=False),
         Binding("escape", "stop", show=False),
     ]
@@ -331,16 +331,16 @@ class Quit(Question):
     """Asks whether to quit, for Ctrl-C is also what one types to stop something."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "answer(True)", "quit", tooltip="so does another Ctrl-C"),
+        Binding("y", "answer(True)", "quit", tooltip="so does another Ctrl+C"),
         Binding("n,escape", "answer(False)", "stay", tooltip="go on where you were"),
     ]
 
-    ANSWER = "To quit, press y or Ctrl-C again."
+    ANSWER = "To quit, press y or Ctrl+C again."
 
     def __init__(self) -> None:
         super().__init__(
             "Quit tpustarter?",
-            f"Nothing is running that Ctrl-C could stop. {self.ANSWER} Your progress and all that "
+            f"Nothing is running that Ctrl+C could stop. {self.ANSWER} Your progress and all that "
             "you typed are kept.",
         )
 
@@ -353,11 +353,10 @@ class QuitTyping(Quit, inherit_bindings=False):
         Binding("escape", "answer(False)", "type on", key_display="Esc", tooltip="any letter, too"),
         Binding("ctrl+t", "app.release", show=False),
     ]
-    ANSWER = "To quit, press Ctrl-C again. To go on, just type on."
+    ANSWER = "To quit, press Ctrl+C again. To go on, just type on."
 
     def on_key(self, event: Key) -> None:
-        """Go back to where one types, and type it there."""
-        if event.is_printable:
-            event.stop()
-            self.action_answer(yes=False)
-            cast("Tutor", get_app(self)).act_again(event)
+        """Go back to where one types, and do there what the key does, be it a letter or not."""
+        event.stop()
+        self.action_answer(yes=False)
+        cast("Tutor", get_app(self)).act_again(event)

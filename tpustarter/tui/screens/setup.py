@@ -58,7 +58,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
         Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
         Binding("c", "check", "check it", tooltip="tpustarter check, in this environment"),
         Binding("r", "rehearse", "rehearse", tooltip="tpustarter rehearse"),
-        Binding("x", "stop", "stop", tooltip="ends the command that runs, as Ctrl-C does"),
+        Binding("x", "stop", "stop", tooltip="ends the command that runs, as Ctrl+C does"),
         Binding("z", "undo", "undo", tooltip="tpustarter setup PROFILE --undo"),
         Binding("l", "lesson", "lesson", tooltip="tpustarter learn, the lesson of this set-up"),
     ]

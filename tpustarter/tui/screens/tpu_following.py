@@ -56,7 +56,7 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
 * **Esc** again goes back to the list of TPUs.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("x", "stop", "stop waiting", tooltip="Ctrl-C of `tpustarter tpu watch NAME`"),
+        Binding("x", "stop", "stop waiting", tooltip="Ctrl+C of `tpustarter tpu watch NAME`"),
         Binding("down,space,pagedown", "scroll(1)", "read on", key_display="Down",
                 tooltip="later lines"),
         Binding("up,pageup", "scroll(-1)", show=False),

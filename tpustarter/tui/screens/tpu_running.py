@@ -80,7 +80,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
 """
     STILL_RUNS = "The command still runs. Press Esc again or x to end the connections."
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("x", "stop", "stop", tooltip="Ctrl-C of `tpustarter tpu run NAME`"),
+        Binding("x", "stop", "stop", tooltip="Ctrl+C of `tpustarter tpu run NAME`"),
     ]
 
     def __init__(self, tpu: Tpu, project: Project, choice: str, text: str) -> None:
