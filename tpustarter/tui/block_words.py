@@ -20,6 +20,8 @@ _LABELS = {
 }  # fmt: skip
 ANSWER, ANSWER_TYPING = "To see the answer, press o.", "To see the answer, press Esc, and then o."
 """Said where a task is not right yet; the second while keys are letters."""
+STAYS = "It stays done, because it passed before."
+"""Said of a block that no longer prints what the lesson does."""
 MOST_OF_LINE = 60
 """Characters of a line that are told in a sentence."""
 
@@ -81,21 +83,20 @@ def of_result(
         where_to_look = prose(ANSWER_TYPING if is_editing else ANSWER) if has_answer else Content()
         return Words(word("warn", "not yet") + where + first, tuple(_reason(result)), where_to_look)
     if result.status == "fail" and is_edited:
-        if is_done:
-            return Words(Content(f"ran{where}; it prints something else now"))
-        return Words(word("warn", "not yet") + where, (_missing(result, is_editing=is_editing),))
+        how = "Esc, and then u," if is_editing else "u"
+        note = prose(
+            f"{STAYS if is_done else _missing(result)} {how} brings the lesson's code back."
+        )
+        ran = Content(f"ran{where}; it prints something else now")
+        return Words(ran if is_done else word("warn", "not yet") + where, (note,))
     return Words(word(result.status, _LABELS[result.status]) + where, tuple(_reason(result)))
 
 
-def _missing(result: BlockResult, *, is_editing: bool) -> Content:
+def _missing(result: BlockResult) -> str:
     """Return which line of the lesson's is not printed by a block that the learner changed."""
     line = (result.difference.expected if result.difference else None) or ""
     quoted = visible(cut(line, MOST_OF_LINE)).replace("`", "'")
-    how = "Esc, and then u," if is_editing else "u"
-    return prose(
-        f"It does not count yet, because the lesson's line `{quoted}` is missing. {how} brings "
-        "the lesson's code back."
-    )
+    return f"It does not count yet, because the lesson's line `{quoted}` is missing."
 
 
 def gone(*, was_stopped: bool, is_editing: bool) -> Content:
