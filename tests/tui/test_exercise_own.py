@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.learning.test_exercises import SHIPPED, SOLVED
-from tests.support.tutor import on_screen, press, run, tutor, until
+from tests.support.tutor import HELLO, on_screen, press, run, tutor, until
 from tests.tui.test_exercise import LESSON, learner_file, lessons_with_exercise
 from tpustarter.tui.editor import Editor
+from tpustarter.tui.judging import OTHER_ENDS
 
 
 def _write(code: str) -> None:
@@ -169,5 +170,20 @@ def test_once_an_answer_is_right_the_solution_is_offered(
             assert "return 2 * number" in seen
             assert "to compare with yours" not in seen
             assert "s solution" not in seen.splitlines()[-1]
+
+    run(journey)
+
+
+def test_a_lesson_whose_process_gives_way_is_named(tmp_path: Path) -> None:
+    """What its blocks made goes with it; a second answer ends nothing."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": HELLO}) as pilot:
+            lessons_with_exercise(tmp_path)
+            await press(pilot, "enter", "r", "p")
+            said = OTHER_ENDS.split(". ")[0].rpartition(",")[2]
+            assert said not in on_screen(pilot.app)
+            assert said in await press(pilot, "r")
+            assert said not in await press(pilot, "r")
 
     run(journey)

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from tpustarter.tui.screens.page import Page
 
 
+OTHER_ENDS = (
+    "Only one process runs at a time, so the one of the lesson has ended. There, a runs its blocks "
+    "again."
+)
+
+
 class Judging:
     """Judges one answer at a time; keeps what the last one came to."""
 
@@ -46,6 +52,8 @@ class Judging:
 
     def begin(self, exercise: Exercise) -> None:
         """Judge the learner's file as it is."""
+        if self._screen.tutor.live.is_warm_for_other(_name(exercise)):
+            self._screen.notify(OTHER_ENDS, markup=False)
         self.is_busy = self.has_process = True
         self._began = time.monotonic()
         self._path = exercise_words.short_path(exercises.learner_file(exercise))
@@ -69,7 +77,7 @@ class Judging:
             return LessonSession(exercise.lesson, machine=app.machine, devices=app.choices.devices)
 
         def play(block: Block) -> Iterator[Any]:
-            return app.live.run(f"exercise {exercise.id}", make, block, block.code, [])
+            return app.live.run(_name(exercise), make, block, block.code, [])
 
         try:
             feed(self._screen, inbox, exercises.judge(exercise, play))
@@ -94,3 +102,8 @@ class Judging:
         if self.is_busy:
             self._screen.tutor.live.stop()
         return self.is_busy
+
+
+def _name(exercise: Exercise) -> str:
+    """Return what the process is called that an exercise is judged in."""
+    return f"exercise {exercise.id}"

@@ -95,6 +95,10 @@ class Live:
             return holder or where
         return f"{where}, {holder}" if holder.startswith("process ") else holder
 
+    def is_warm_for_other(self, lesson: str) -> bool:
+        """Return whether a process waits that gives way once a block of this lesson runs."""
+        return self.is_warm and self._lesson != lesson
+
     def has_run(self, block: str) -> bool:
         """Return whether the names a block made are in the process."""
         session = self._session
