@@ -7,9 +7,10 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from tests.support.tutor import on_screen, press, run, tutor, until
+from tests.support.tutor import on_screen, press, run, settle, tutor, until
 from tests.tui.test_exercise import lessons_with_exercise
 from tpustarter.learning import bookmarks, progress
+from tpustarter.tui.question import QuestionView
 
 ASKS = """# Asks
 
@@ -272,5 +273,27 @@ def test_a_digit_without_a_question_in_sight_says_where_it_is(tmp_path: Path) ->
             await press(pilot, "enter", "end", "b")
             seen = await press(pilot, "2")
             assert "The question is out of sight; j leads to what is open." in seen
+
+    run(journey)
+
+
+def test_a_block_above_the_screen_does_not_come_before_a_question_in_sight(tmp_path: Path) -> None:
+    """Only the last lines that it prints are there: nobody would take Enter for its key."""
+    lines = "\n".join(map(str, range(12)))
+    block = "```python run id=many\nfor n in range(12): print(n)\n```\n\n```output of=many on=any\n"
+    quiz, text = ASKS[ASKS.index("```quiz") :], "Read. " * 300
+    text = f"# Left\n\n{text}\n\n{block}{lines}\n```\n\n{quiz}\n{text}\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": text}) as pilot:
+            await press(pilot, "enter")
+            page = pilot.app.screen._page
+            (view,), (question,) = page.views, page.query(QuestionView)
+            page.scroll_to(y=page.scroll_y + question.region.y - page.region.y - 6, animate=False)
+            await settle(pilot)
+            assert page.is_in_sight(view)
+            seen = await press(pilot, "enter")
+            assert view.result is None
+            assert "1, 2, ..." in seen
 
     run(journey)

@@ -326,6 +326,10 @@ class BlockView(Vertical, can_focus=True):
         """Return whether the end of its code is in sight, or above that."""
         return self.query_one(".status").region.y < seen.bottom
 
+    def code_is_above(self, seen: Region) -> bool:
+        """Return whether its code is out of sight, above, so that nobody would run it now."""
+        return self.query_one(".status").region.y < seen.y
+
     def state_outside(self, seen: Region) -> str:
         """Return how it stands in a few words, where the line that says so is not in sight."""
         if seen.overlaps(self.query_one(".status").region):
