@@ -16,8 +16,8 @@ from typing import Any
 
 from tpustarter.invocation import as_typed, command
 
-WIDTH = 80
-"""Columns that every terminal has."""
+WIDTH, WIDEST = 80, 120
+"""Columns that every terminal has, and those of the longest lines that are still read with ease."""
 
 LEAST = 40
 """Columns below which a text is broken by the terminal rather than into scraps."""
@@ -34,8 +34,8 @@ def visible(text: str) -> str:
 
 
 def line_width() -> int:
-    """Return the columns a text has: `WIDTH`, or fewer on a terminal that is narrower."""
-    return min(columns(sys.stdout) or WIDTH, WIDTH)
+    """Return the columns a text has: those of the terminal, up to `WIDEST`; `WIDTH` without one."""
+    return min(columns(sys.stdout) or WIDTH, WIDEST)
 
 
 def columns(stream: Any) -> int | None:
@@ -117,7 +117,7 @@ def fold(text: str, stream: Any) -> str:
 
 
 def _folded(line: str, width: int) -> list[str]:
-    if len(line) <= width or "\x1b" in line:
+    if len(line) <= min(width, WIDEST) or "\x1b" in line:
         return [line]
     if begins := re.match(rf"(?:.*  )?(?={re.escape(command())} )|(?:do|or) {{2,}}|\s*\$ ", line):
         first, *rest = continued(line[begins.end() :], width - begins.end())
@@ -125,7 +125,7 @@ def _folded(line: str, width: int) -> list[str]:
     if _LAID_OUT.match(line):
         return [line]
     label = _LABEL.match(line)
-    return _filled(line, width, "", " " * len(label[0] if label else ""))
+    return _filled(line, min(width, WIDEST), "", " " * len(label[0] if label else ""))
 
 
 _GAP = re.compile(r"(?<=\S) {2,}(?=\S)")

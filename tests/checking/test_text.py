@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import sys
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
@@ -21,7 +22,7 @@ from tests.support.runs import (
     results_strategy,
     run_of,
 )
-from tpustarter import content
+from tpustarter import content, terminal
 from tpustarter.checking import junit, text
 from tpustarter.checking.headline import headline
 from tpustarter.checking.results import STATUSES, Blocked, Result, Status
@@ -307,8 +308,25 @@ def test_no_line_is_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch, col
     for folds in (False, True):
         shown = text.opening(run) + "\n" + text.render(run, fold_passes=folds)
         lines = [line for line in shown.splitlines() if "tpustarter" not in line]
-        assert max(map(len, lines)) <= min(columns, 80)
+        assert max(map(len, lines)) <= min(columns, 120)
         assert "sum of the first hundred numbers" in one_line(shown)
+
+
+@pytest.mark.parametrize(("columns", "widest"), [(200, 120), (110, 110), (None, 80)])
+def test_a_wide_terminal_is_used_as_far_as_lines_are_read_with_ease(
+    monkeypatch: pytest.MonkeyPatch, columns: int | None, widest: int
+) -> None:
+    """That is 120 columns; a pipe gets the 80 that every terminal has."""
+    monkeypatch.setattr("sys.stdout.isatty", lambda: columns is not None)
+    monkeypatch.setattr("sys.stdout.fileno", lambda: 1)
+    monkeypatch.setattr("os.get_terminal_size", lambda _: os.terminal_size((columns or 300, 24)))
+    finding = {**FINDING, "verdict": "fail", "found": "word " * 80}
+    shown = text.render(run_of(HOST, result("fail", findings=(finding,))))
+
+    assert widest - 20 < max(map(len, shown.splitlines())) <= widest
+    if columns:
+        said = terminal.fold("error: " + "word " * 80, sys.stdout)
+        assert widest - 5 < max(map(len, said.splitlines())) <= widest
 
 
 @pytest.mark.parametrize(
