@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.learning.test_exercises import SHIPPED, SOLVED
-from tests.support.tutor import HELLO, on_screen, press, run, tutor, until
+from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until
 from tests.tui.test_exercise import LESSON, learner_file, lessons_with_exercise
 from tpustarter.tui.editor import Editor
-from tpustarter.tui.judging import OTHER_ENDS
+from tpustarter.tui.judging import JUDGED_NEXT, OTHER_ENDS
 
 
 def _write(code: str) -> None:
@@ -185,5 +185,41 @@ def test_a_lesson_whose_process_gives_way_is_named(tmp_path: Path) -> None:
             assert said not in on_screen(pilot.app)
             assert said in await press(pilot, "r")
             assert said not in await press(pilot, "r")
+
+    run(journey)
+
+
+def test_what_is_typed_while_an_answer_is_judged_is_judged_next(tmp_path: Path) -> None:
+    """Asked for then, it is no word that gets lost; stopping takes that back."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": HELLO}, size=(80, 40)) as pilot:
+            lessons_with_exercise(tmp_path)
+            slow = "import time; time.sleep(1); return number"
+            await press(pilot, "enter", "p", "e", *slow)
+            await pilot.press("ctrl+r", *" * 2", "ctrl+r")
+            assert JUDGED_NEXT in [said.message for said in pilot.app._notifications]
+            await until(pilot, lambda: "RIGHT" in on_screen(pilot.app))
+            await press(pilot, "enter")
+            await pilot.press("ctrl+r", "ctrl+r", "ctrl+c")
+            await settle(pilot)
+            assert "RUN" not in on_screen(pilot.app)
+
+    run(journey)
+
+
+def test_a_right_answer_names_the_keys_that_work_while_one_types(tmp_path: Path) -> None:
+    """There Enter begins a line, and s is a letter."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": HELLO}, size=(100, 40)) as pilot:
+            lessons_with_exercise(tmp_path)
+            await press(pilot, "enter", "p", "e", *"return 2 * number")
+            await pilot.press("ctrl+r", *"  #")
+            await until(pilot, lambda: "Esc, Esc    Back to" in on_screen(pilot.app))
+            assert "Esc, s" in on_screen(pilot.app)
+            seen = await press(pilot, "escape")
+            assert "Esc, " not in seen
+            assert "Esc    Back to" in seen
 
     run(journey)

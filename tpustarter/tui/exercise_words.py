@@ -66,18 +66,28 @@ def replaced(offered: str) -> Content:
 
 
 def end(
-    exercise: Exercise, way: Way | None, back: str, *, offers_solution: bool
+    exercise: Exercise, way: Way | None, back: str, *, is_typing: bool, has_seen: bool
 ) -> Iterator[Lines | Content]:
-    """Yield what a right answer has shown, and where it leads."""
+    """Yield what a right answer has shown, and where it leads.
+
+    Args:
+        exercise: That was solved.
+        way: What one goes on with, once that is known.
+        back: Where Esc leads.
+        is_typing: Whether keys are letters, and Esc ends that first.
+        has_seen: Whether the shipped solution is shown.
+    """
     if exercise.learned:
         yield Hanging(word("done", "You learned  "), prose(exercise.learned))
         yield Content("")
+    first = "Esc, " * is_typing
     if way:
         leads_on = way.exercise or way.lesson
-        yield Hanging(word("next", "Enter  " if leads_on else ""), prose(way.text))
-    if offers_solution:
-        yield Hanging(word("next", "s      "), prose("The shipped solution, to compare with yours"))
-    yield Hanging(word("next", "Esc    "), prose(f"Back to {back}"))
+        yield Hanging(word("next", f"{first}Enter  " if leads_on else ""), prose(way.text))
+    if not has_seen:
+        compare = prose("The shipped solution, to compare with yours")
+        yield Hanging(word("next", f"{first}s      "), compare)
+    yield Hanging(word("next", f"{first}Esc    "), prose(f"Back to {back}"))
 
 
 def short_path(path: Path | None) -> str:

@@ -23,6 +23,7 @@ OTHER_ENDS = (
     "Only one process runs at a time, so the one of the lesson has ended. There, a runs its blocks "
     "again."
 )
+JUDGED_NEXT = "What you typed is judged next. Ctrl+C stops the answer that runs now."
 
 
 class Judging:
@@ -39,6 +40,8 @@ class Judging:
         """What the answer came to."""
         self.is_busy = self.has_process = False
         """Whether an answer runs, and whether one ran: its process is up until the page is left."""
+        self._is_next = False
+        """Whether the file is judged once more when the answer that runs has ended."""
 
     @property
     def seconds(self) -> float:
@@ -50,8 +53,21 @@ class Judging:
         """The last lines of what the answer printed."""
         return self._tail.text
 
+    @property
+    def is_due(self) -> bool:
+        """Whether to judge the file once more, now that nothing runs."""
+        return self._is_next and not self.is_busy
+
+    def comes_next(self) -> bool:
+        """Return whether an answer runs; the file as it is then comes after that."""
+        if self.is_busy:
+            self._is_next = True
+            self._screen.notify(JUDGED_NEXT, markup=False)
+        return self.is_busy
+
     def begin(self, exercise: Exercise) -> None:
         """Judge the learner's file as it is."""
+        self._is_next = False
         if self._screen.tutor.live.is_warm_for_other(_name(exercise)):
             self._screen.notify(OTHER_ENDS, markup=False)
         self.is_busy = self.has_process = True
@@ -99,6 +115,7 @@ class Judging:
 
     def stop(self) -> bool:
         """Stop the answer that runs; returns whether one did."""
+        self._is_next = False
         if self.is_busy:
             self._screen.tutor.live.stop()
         return self.is_busy

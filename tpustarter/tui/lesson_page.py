@@ -157,9 +157,7 @@ class LessonPage(Scrolled):
         if view is None or view.is_done or view.was_left:
             return None
         block = self.marked
-        is_first = (
-            block and block.region.y < view.region.y and not block.code_is_above(self.region)
-        )
+        is_first = block and block.region.y < view.region.y and not block.code_is_above(self.region)
         runs_first = is_first and block and not block.leads_on
         return None if runs_first else view
 

@@ -164,7 +164,7 @@ class ExercisePage(Page):
 
     def action_judge(self) -> None:
         """Judge the file as it is."""
-        if self._exercise is None or self._judging.is_busy:
+        if self._exercise is None or self._judging.comes_next():
             return
         self._way, self._is_typed = None, False
         self._judging.begin(self._exercise)
@@ -182,6 +182,8 @@ class ExercisePage(Page):
             self._view.show_more_of_answer()
         self._show()
         self.refresh_bindings()
+        if self._judging.is_due:
+            self.action_judge()
 
     def _show(self) -> None:
         exercise = self._exercise
@@ -198,8 +200,9 @@ class ExercisePage(Page):
         if printed:
             pieces += [Content(""), Printout(printed)]
         if judged and judged.is_right:
-            offers = not (self._solution or is_typing)  # where one types, s is a letter
-            end = exercise_words.end(exercise, self._way, self._back, offers_solution=offers)
+            end = exercise_words.end(
+                exercise, self._way, self._back, is_typing=is_typing, has_seen=bool(self._solution)
+            )
             pieces += [Content(""), *end]
         ended, is_old = judged.result.status if judged else "", bool(judged and self._is_typed)
         self._view.show_answer(ended, pieces, is_old=is_old)
@@ -377,9 +380,10 @@ class ExercisePage(Page):
         exercise = self._exercise
         if action == "back" and self._view.editor:
             return True
-        if action in ("judge", "run", "anew", "open"):
+        if action in ("judge", "anew", "open"):
             return exercise is not None and not self._judging.is_busy
-        if action == "edit":  # also while an answer is judged: a letter must not be a key then
+        # Also while an answer is judged: a letter must not be a key then.
+        if action in ("edit", "run"):
             return exercise is not None
         if action == "leave_done":
             return False  # a right answer ends typing by itself
