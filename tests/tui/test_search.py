@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from textual.content import Content
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from tests.support.tutor import HELLO, named_keys, on_screen, press, run, settle, tutor, until
 from tpustarter import invocation
@@ -261,6 +261,23 @@ def test_beside_the_list_stands_what_the_marked_lesson_is_about(tmp_path: Path) 
             assert "start/hangs, 2 min; not begun" in await press(pilot, "down")
             await pilot.resize_terminal(100, 30)
             assert "start/hangs, 2 min" not in await press(pilot, "up")
+
+    run(journey)
+
+
+def test_beside_a_lesson_that_was_found_stands_where_enter_leads(tmp_path: Path) -> None:
+    """Its title leads to its beginning, and a sentence of it to that sentence."""
+    lesson = "# Donation\n\nSays so.\n\n## Later\n\nMost of a donation goes elsewhere.\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(160, 44), lessons={"donation": lesson}) as pilot:
+            await press(pilot, "slash", *"donation")
+            await _wait_for(pilot, "goes elsewhere")
+            await press(pilot, "down")
+            detail = pilot.app.screen.query_one("#detail")
+            assert "goes elsewhere" not in str(detail.query_one(Static).visual.lines(60))
+            await press(pilot, "down")
+            assert "goes elsewhere" in str(detail.query_one(Static).visual.lines(60))
 
     run(journey)
 

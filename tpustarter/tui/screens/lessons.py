@@ -310,7 +310,7 @@ opens the marked one.
         name, _, rest = option.partition("#")
         course, shelf = self._course, self._library.shelf if self._library else None
         if course and name in course.lessons:
-            lesson, spot = course.lessons[name], self._spot(name, int(rest) if rest else None)
+            lesson, spot = course.lessons[name], self._leads_to(name, int(rest) if rest else None)
             said = lesson_detail.describe(lesson, course, self._standing(course))
             return lesson.title, Stack([*found_detail.around(spot), said]) if spot else said
         if course and name == EXERCISE:
@@ -348,7 +348,8 @@ opens the marked one.
         elif not name and shelf:
             self.tutor.push_screen(Entry(*shelf.words[rest], self._course))
         elif name:
-            self.tutor.go.to_lesson(name, at=self._line(name, int(rest) if hash_ else None))
+            spot = self._leads_to(name, int(rest) if hash_ else None)
+            self.tutor.go.to_lesson(name, at=spot.line if spot else "")
 
     def _search_instead(self, text: str) -> None:
         """Search for what was meant, as if it had been typed."""
@@ -363,13 +364,10 @@ opens the marked one.
         request = Request(ids=(check,), devices=self.tutor.choices.devices)
         self.tutor.go.to_checks(request, f"Check {visible(check)}")
 
-    def _line(self, lesson: str, number: int | None) -> str:
-        """Return the line that a lesson is opened at: for one found by its title, its beginning."""
+    def _leads_to(self, lesson: str, number: int | None) -> Spot | None:
+        """Return where a lesson is opened; None is its beginning, as where its title was found."""
         hit = self._hit(lesson)
-        if hit is None or (number is None and hit.in_title):
-            return ""
-        spot = self._spot(lesson, number)
-        return spot.line if spot else ""
+        return None if hit and number is None and hit.in_title else self._spot(lesson, number)
 
     def _spot(self, lesson: str, number: int | None) -> Spot | None:
         """Return where something was found in a lesson: at a line, else the best place."""
