@@ -358,7 +358,7 @@ def test_who_may_hold_the_accelerator_is_known(tmp_path: Path) -> None:
 def test_nobody_holds_a_tpu_that_is_not_there() -> None:
     """`JAX_PLATFORMS=tpu` names one also where none is seen; the process can still be ended."""
     live = Live(lambda _: None)
-    live.sees_tpu = False
+    live.lacks_tpu = True
     live.hold("TPU: tpustarter check, pid 7", print)
 
     assert not live.owns_accelerator

@@ -38,6 +38,8 @@ class Facts:
     """The Python under test first, then the others that have a framework."""
     chips: int = 0
     """TPU chips of this machine, or the virtual devices that stand in for them."""
+    lacks_tpu: bool = False
+    """Whether `JAX_PLATFORMS` asks for a TPU where none is seen."""
 
 
 def look(machine: host.Machine, settings: Settings) -> Facts:
@@ -52,11 +54,11 @@ def look(machine: host.Machine, settings: Settings) -> Facts:
         devices=settings.devices,
         gpu_plugin=bool(chosen and chosen.has_gpu_plugin),
     )
-    is_none_seen = run_plan.platform == "tpu" and not (plan.sees_tpu(machine) or run_plan.unknown)
-    on_tpu = run_plan.platform == "tpu" and not is_none_seen
+    lacks_tpu = run_plan.platform == "tpu" and not (plan.sees_tpu(machine) or run_plan.unknown)
+    on_tpu = run_plan.platform == "tpu" and not lacks_tpu
     no_tpu = words.no_tpu(plan.host_of(run_plan))
     rows = [("Devices", f"{run_plan.where}, which lets JAX use nothing else"), ("Note", NO_OTHER)]
-    if not is_none_seen:
+    if not lacks_tpu:
         rows = [("TPU" if on_tpu else "Devices", _describe_devices(machine, run_plan))]
     if run_plan.blocked:
         hint = f"; {run_plan.blocked.hint}" if run_plan.blocked.hint else ""
@@ -72,12 +74,13 @@ def look(machine: host.Machine, settings: Settings) -> Facts:
         rows.append(("also", f"{path}: {', '.join(interpreter.frameworks)}"))
     return Facts(
         tuple((name, visible(text)) for name, text in rows),
-        visible(run_plan.where if on_tpu or is_none_seen else f"{no_tpu}: {run_plan.where}"),
+        visible(run_plan.where if on_tpu or lacks_tpu else f"{no_tpu}: {run_plan.where}"),
         on_tpu,
         bool(chosen and chosen.frameworks),
         _suggestion(machine, chosen, on_tpu=on_tpu),
         tuple([chosen, *others] if chosen else others),
         run_plan.chips if on_tpu else (run_plan.devices or 0) * run_plan.virtual,
+        lacks_tpu,
     )
 
 

@@ -38,8 +38,8 @@ class Live:
         self._busy = False
         self._keep_running = True
         """False once what is running is to end."""
-        self.sees_tpu = True
-        """False once it is known that no TPU is here that a process could hold."""
+        self.lacks_tpu = False
+        """Whether a process asks for a TPU that is not here, so that it holds none."""
         self._condition = threading.Condition()
 
     @property
@@ -68,7 +68,7 @@ class Live:
     def holder(self) -> str | None:
         """Who holds what; None while there is no process."""
         holder = self._named_holder
-        if holder and holder.startswith("TPU: ") and not self.sees_tpu:
+        if holder and self.lacks_tpu and holder.startswith("TPU: "):
             return f"process {holder.rpartition(' ')[2]}"
         return holder
 

@@ -207,9 +207,9 @@ class Tutor(SequentialKeys, inherit_bindings=False):
             if said.message == event.notification.message:
                 self._unnotify(said, refresh=False)
 
-    def show_place(self, where: str, *, on_tpu: bool) -> None:
-        """Say what the machine is, once that is known."""
-        self.where, self.on_tpu, self.live.sees_tpu = where, on_tpu, on_tpu
+    def show_place(self, where: str, *, on_tpu: bool, lacks_tpu: bool) -> None:
+        """Say what the machine is, once that is known; see `Facts`."""
+        self.where, self.on_tpu, self.live.lacks_tpu = where, on_tpu, lacks_tpu
         self.place = self.live.place(where)
 
     def on_holding(self, message: messages.Holding) -> None:

@@ -169,8 +169,8 @@ names the keys that you need most there, and `?` lists all of them.
             lessons = message.what.lessons
             self.tutor.titles = {name: one.title for name, one in lessons.items()}
         else:
-            self._facts = message.what
-            self.tutor.show_place(message.what.place, on_tpu=message.what.on_tpu)
+            facts = self._facts = message.what
+            self.tutor.show_place(facts.place, on_tpu=facts.on_tpu, lacks_tpu=facts.lacks_tpu)
         if previous != (self._facts, self._course):
             self._show()
             self.refresh_bindings()
