@@ -5,18 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.tutor import press, run, tutor
-
-LESSON = """# Own
-
-```python run id=sum
-total = 2 + 3
-print("total", total)
-```
-
-```output of=sum on=any
-total 5
-```
-"""
+from tests.tui.test_own_changes import LESSON
 
 
 def test_what_a_block_printed_is_there_at_the_next_start(tmp_path: Path) -> None:
