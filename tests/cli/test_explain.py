@@ -245,7 +245,7 @@ def test_on_a_terminal_an_error_is_pasted() -> None:
     with terminal("explain", drive="drive_cli.py") as tty:
         tty.until(lambda text: "and then Ctrl-D" in text)
         assert b"| tpustarter explain" in tty.written
-        tty.press("NameError: name 'jnp' is not defined\n\x04")
+        tty.press("NameError: name 'batch' is not defined\n\x04")
         tty.until(lambda text: "a mistake in the program" in text)
 
         assert ExitCode.NOTHING_VERIFIED == tty.end()

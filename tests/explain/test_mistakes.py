@@ -17,7 +17,8 @@ JAX = "import jax, jax.numpy as jnp\n"
 PROGRAMS = {
     "x = (1, 2": "could not read the program",
     "if True:\nprint(1)": "could not read the program",
-    "print(jnp.ones(3))": "a name that had no value yet",
+    "print(jnp.ones(3))": "the short name of a package that nothing has imported",
+    "print(batch)": "a name that had no value yet",
     "import a_module_of_mine": "no file next to the program",
     "from json import laods": "holds no such name",
     "import json\njson.laods": "no attribute of that name",

@@ -157,12 +157,25 @@ def test_the_palette_searches_the_lessons_for_what_no_action_is(tmp_path: Path) 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 40)) as pilot:
             await press(pilot, "colon", *"sleep")
-            await until(pilot, lambda: "Search everything for “sleep”" in on_screen(pilot.app))
+            await until(pilot, lambda: "Search for “sleep”" in on_screen(pilot.app))
             await press(pilot, "enter")
             await until(pilot, lambda: "time.sleep" in on_screen(pilot.app))
             assert isinstance(pilot.app.screen, Lessons)
             await press(pilot, "ctrl+u", *"zzz")
             await until(pilot, lambda: "Nothing for zzz" in on_screen(pilot.app))
+
+    run(journey)
+
+
+def test_the_palette_says_how_many_titles_it_leaves_out(tmp_path: Path) -> None:
+    """Five of them stand there, and one could think that there are no more."""
+
+    async def journey() -> None:
+        lessons = dict.fromkeys([f"shard{number}" for number in range(8)], HELLO)
+        async with tutor(tmp_path, lessons=lessons) as pilot:
+            await press(pilot, "colon", *"shard")
+            await until(pilot, lambda: "for “shard”, 3 titles more" in on_screen(pilot.app))
+            assert 5 == on_screen(pilot.app).count("Lesson: ")
 
     run(journey)
 

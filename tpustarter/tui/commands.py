@@ -71,15 +71,16 @@ class Commands(SystemCommandsProvider):
             if rank := _rank(query, name, help_text):
                 score = rank - len(name) / 1000
                 yield Hit(score, matcher.highlight(name), run, help=help_text)
-        text = query.strip()
+        text, more = query.strip(), 0
         if len(text) >= LEAST_TO_FIND:
             known = await asyncio.shield(self._titles)  # another letter ends this search alone
             fitting = [one for one in known if _rank(text, one[0], _id_in(one[1])) > 1]
-            fitting = sorted(fitting, key=lambda one: -_rank(text, one[0], ""))[:MOST_TITLES]
-            for number, (name, help_text, run) in enumerate(fitting, 1):
+            fitting = sorted(fitting, key=lambda one: -_rank(text, one[0], ""))
+            for number, (name, help_text, run) in enumerate(fitting[:MOST_TITLES], 1):
                 yield Hit(0.5 - number / 100, matcher.highlight(name), run, help=help_text)
+            more = len(fitting) - MOST_TITLES
         command = f"tpustarter learn --search {shlex.quote(text)}"
-        title = f"Search everything for “{text}”"
+        title = f"Search for “{text}”{f', {more} titles more' if more > 0 else ''}"
         yield Hit(_LAST, title, partial(tutor.go.to_search, text), help=command)
 
 

@@ -160,7 +160,7 @@ class Reader(LessonScreen):
     def action_wait(self) -> None:
         """Say what is waited for."""
         if turn := self._player.turn:
-            self.say(f"{turn.playing.label} is running. Ctrl+C stops it.")
+            self.say(_waits_for(turn))
 
     def action_leave_done(self) -> None:
         """End typing in a task that has passed, and do what comes next."""
@@ -203,6 +203,7 @@ class Reader(LessonScreen):
     def _block_ended(self, turn: Turn) -> None:
         """Bring into sight how a block ended; more blocks may follow it."""
         self._follow_process()
+        self.tutor.withdraw(_waits_for(turn))
         self._page.mark_soon()
         self._page.look_at_end()
         if turn.is_over:
@@ -378,3 +379,7 @@ class Reader(LessonScreen):
         now = offers.of_lesson(self._page, self._opened, running=self._player.turn is not None)
         offer = now.get(action)
         return super().check_action(action, parameters) if offer is None else offer()
+
+
+def _waits_for(turn: Turn) -> str:
+    return f"{turn.playing.label} is running. Ctrl+C stops it."
