@@ -236,7 +236,7 @@ def test_an_answer_that_does_not_end_is_stopped_with_a_key(tmp_path: Path) -> No
             await press(pilot, "enter", "p")
             await pilot.press("r")
             await until(pilot, lambda: "RUN  1 s" in on_screen(pilot.app))
-            assert "Ctrl+C stop" in on_screen(pilot.app)
+            await until(pilot, lambda: "Ctrl+C stop" in on_screen(pilot.app))
             seen = await press(pilot, "escape")
             assert "STOPPED  by you" in seen
             seen = await press(pilot, "escape")

@@ -254,7 +254,7 @@ def test_a_step_that_runs_is_shown_live_and_stopped_by_its_key(tmp_path: Path) -
             await open_plan(pilot, lessons)
             await pilot.press("y")
             await until(pilot, lambda: "x stop" in on_screen(pilot.app))
-            assert "it runs now" in on_screen(pilot.app)
+            await until(pilot, lambda: "it runs now" in on_screen(pilot.app))
             seen = await press(pilot, "x")
             assert "stopped before it was done" in flat(seen)
             assert "y run all left" in seen

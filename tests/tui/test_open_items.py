@@ -190,7 +190,7 @@ def test_what_runs_is_named_wherever_one_looks_and_a_stop_loses_nothing(tmp_path
             await until(pilot, lambda: "the block is" in pilot.app.screen._page.views[0].printed)
             await pilot.press("home")
             await until(pilot, lambda: "A first" not in on_screen(pilot.app))
-            assert "RUN block 1 of 1, " in on_screen(pilot.app).splitlines()[0]
+            await until(pilot, lambda: "RUN block 1 of 1, " in on_screen(pilot.app).splitlines()[0])
             await press(pilot, "ctrl+c")
             assert "RUN" not in on_screen(pilot.app).splitlines()[0]
             seen = _words(on_screen(pilot.app))

@@ -234,7 +234,7 @@ def test_a_step_that_runs_is_stopped_by_its_key(tmp_path: Path) -> None:
             await press(pilot, "s", "enter")
             await pilot.press("y")
             await until(pilot, lambda: "running Install" in on_screen(pilot.app))
-            assert "x stop" in on_screen(pilot.app)
+            await until(pilot, lambda: "x stop" in on_screen(pilot.app))
             seen = await press(pilot, "x")
             assert "stopped before it was done" in seen or "are left" in seen
             assert "x stop" not in seen
@@ -261,7 +261,7 @@ def test_the_proof_on_a_tpu_is_named_in_the_heading_and_can_be_ended(tmp_path: P
             await press(pilot, "s", "enter")
             await pilot.press("y")
             await until(pilot, lambda: held in on_screen(pilot.app).splitlines()[0])
-            assert "Esc back" not in on_screen(pilot.app)
+            await until(pilot, lambda: "Esc back" not in on_screen(pilot.app))
             seen = await press(pilot, "t")
             assert "TPU v5e, 8 chips" in seen.splitlines()[0]
             assert "left" in seen

@@ -30,7 +30,7 @@ def test_two_quick_esc_on_the_page_of_a_check_lose_no_run(tmp_path: Path) -> Non
         async with tutor(tmp_path, checks=("hangs", "passes")) as pilot:
             await pilot.press("c")
             await until(pilot, lambda: "RUN " in on_screen(pilot.app))
-            assert "  x stop" in on_screen(pilot.app)
+            await until(pilot, lambda: "  x stop" in on_screen(pilot.app))
             assert "Esc, x stop" not in on_screen(pilot.app)
             await pilot.press("enter", "escape", "escape")
             await until(pilot, lambda: ASKED in " ".join(on_screen(pilot.app).split()))
