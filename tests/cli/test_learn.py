@@ -79,7 +79,8 @@ def test_every_lesson_is_printed_as_plain_text() -> None:
         assert f"Lesson: {lesson.title}" in done.stdout
         for block in blocks_of(lesson):
             kind = "Your turn, block" if block.is_try else "Code, block"
-            assert f"{kind} {block.id}:" in done.stdout
+            name = f"{block.number} ({block.id})" if block.number else block.id
+            assert f"{kind} {name}:" in done.stdout
         for figure in figures_of(lesson):
             assert f"Figure: {figure.caption}"[:WIDTH].rpartition(" ")[0] in done.stdout
     assert "\x1b" not in done.stdout

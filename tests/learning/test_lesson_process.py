@@ -55,7 +55,10 @@ PATHOLOGIES = {
         "class E(Exception):\n    def __str__(self): raise ValueError\nraise E",
         "", "error", "exception", "no message that can be shown", "", 10,
     ),
-    "hangs": ("import time\ntime.sleep(600)", LIMIT, "error", "timeout", "within 3 s", "one", 15),
+    "hangs": (
+        "import time\ntime.sleep(600)",
+        LIMIT, "error", "timeout", "within 3 s", "block 1", 15,
+    ),
     "holds_the_gil": (
         "import ctypes\nctypes.PyDLL(None).sleep(600)",
         LIMIT, "error", "timeout", "within 3 s", "Timeout", 15,

@@ -462,7 +462,7 @@ def test_a_hit_opens_the_lesson_there_and_is_shown_as_it_is_read(tmp_path: Path)
             seen = await press(pilot, "slash", *"fox")
             assert "2 of 2" in seen
             assert seen.index("Fox") < seen.index("Far")
-            assert ": a quick brown fox\n" in seen
+            assert "  a quick brown fox\n" in seen
             await press(pilot, "down", "down", "enter")
             assert "Far" in _heading(pilot)
             assert "quick" in on_screen(pilot.app)
