@@ -65,6 +65,17 @@ def missing() -> str:
     return ", ".join(lacking)
 
 
+def gives_every_capability() -> bool:
+    """Return whether a program here may have every capability that the kernel knows.
+
+    A container that is started as privileged asks for all of them, and runc fails without one.
+    """
+    status = Path("/proc/self/status").read_text()
+    bounding = int(status.partition("CapBnd:")[2].split()[0], 16)
+    last = int(Path("/proc/sys/kernel/cap_last_cap").read_text())
+    return bounding == (1 << (last + 1)) - 1
+
+
 @contextmanager
 def sandbox(folder: Path) -> Iterator[Guest]:
     """Yield a copy of this machine that takes commands; `folder` has to be new."""
