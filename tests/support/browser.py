@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import itertools
+import os
 import shutil
+import signal
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -105,6 +107,7 @@ async def browser(width: int = 1000, height: int = 640) -> AsyncIterator[Page]:
         process = await asyncio.create_subprocess_exec(
             path, *_FLAGS, f"--user-data-dir={folder}", f"--window-size={width},{height}",
             "about:blank", stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
         )  # fmt: skip
         try:
             port = await _port(Path(folder) / "DevToolsActivePort")
@@ -115,7 +118,7 @@ async def browser(width: int = 1000, height: int = 640) -> AsyncIterator[Page]:
                 async with session.ws_connect(url, max_msg_size=0) as socket:
                     yield Page(socket)
         finally:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # Debian's is a script, which has a child
             await process.wait()
 
 
