@@ -371,9 +371,15 @@ def test_the_entry_of_a_word_names_the_lessons_that_use_it(tmp_path: Path) -> No
             await _wait_for(pilot, "Glossary\n")
             await press(pilot, "down", "enter")
             seen = await _wait_for(
-                pilot, "╭─ word ─", "What is said at once.", "Lessons that use it"
+                pilot,
+                "╭─ word ─",
+                "What is said at once.",
+                "Lessons that use it",
+                "Enter open  Esc",
             )
             assert re.search(r"Lessons that use it *│[^│]*\n[^│]*│ +Hello", seen)
+            assert "Hello  2 min" in await press(pilot, "enter")
+            assert "Glossary" in await press(pilot, "escape")
 
     run(journey)
 

@@ -13,7 +13,7 @@ from tpustarter.tui import lesson_rows
 from tpustarter.tui.lines import Hanging, Lines, Stack, heading, prose, typed
 
 if TYPE_CHECKING:
-    from tpustarter.content import Check
+    from tpustarter.content import Check, Lesson
     from tpustarter.learning.exercises import Exercise
     from tpustarter.learning.search import Spot
     from tpustarter.learning.then_now import Claim
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 LABEL = 10
 """Columns of what stands before a short text."""
+
+USERS = "Lessons that use it"
 
 
 def around(spot: Spot) -> list[Lines | Content]:
@@ -39,10 +41,14 @@ def word(name: str, meaning: str, course: Course | None) -> Stack:
 
 def users(name: str, course: Course | None) -> list[Lines | Content]:
     """Return the lessons that use a word of the glossary, below a title; nothing without any."""
+    titles = [Hanging("  ", visible(lesson.title)) for lesson in using(name, course)]
+    return [Content(""), heading(USERS), *titles] if titles else []
+
+
+def using(name: str, course: Course | None) -> list[Lesson]:
+    """Return the lessons that use a word of the glossary."""
     link = glossary.link(markdown.anchor(name))
-    lessons = course.lessons.values() if course else ()
-    titles = [Hanging("  ", visible(lesson.title)) for lesson in lessons if link in lesson.text]
-    return [Content(""), heading("Lessons that use it"), *titles] if titles else []
+    return [one for one in course.lessons.values() if link in one.text] if course else []
 
 
 def check(what: Check) -> Stack:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on, work
 from textual.binding import Binding, BindingType
@@ -23,18 +23,33 @@ from tpustarter.tui.plain import plain_source
 from tpustarter.tui.reading import LessonText
 from tpustarter.tui.references import Reference
 from tpustarter.tui.screens.page import Notice, Page, Sheet
-from tpustarter.tui.widgets import Aside, Row, Rows
+from tpustarter.tui.widgets import Aside, Row, Rows, get_app
 
 if TYPE_CHECKING:
     from tpustarter.tui.known import Course
+    from tpustarter.tui.tutor import Tutor
 
 
 class Entry(Sheet):
-    """One word of the glossary, and the lessons that use it where they are given."""
+    """One word of the glossary, and the lessons that use it to choose from, where there are any."""
 
     def __init__(self, name: str, meaning: str, course: Course | None = None) -> None:
-        users = Static(Stack(found_detail.users(name, course)[1:]))  # the text ends with a blank
-        super().__init__(visible(name), VerticalGroup(LessonText(plain_source(meaning)), users))
+        self._users = found_detail.using(name, course)
+        listed = (Static(heading(found_detail.USERS)), Rows(id="users")) if self._users else ()
+        text = LessonText(plain_source(meaning))  # it ends with a blank line
+        super().__init__(visible(name), VerticalGroup(text, *listed))
+
+    def on_mount(self) -> None:
+        """List the lessons, below what the word means."""
+        for rows in self.query(Rows):
+            rows.show(Row(lesson.id, visible(lesson.title)) for lesson in self._users)
+            self.set_focus(rows, scroll_visible=False)
+
+    @on(Rows.OptionSelected)
+    def open_lesson(self, event: Rows.OptionSelected) -> None:
+        """Open the marked lesson in place of the word."""
+        self.dismiss()
+        cast("Tutor", get_app(self)).go.to_lesson(str(event.option_id))
 
 
 BESIDE = 120
