@@ -90,6 +90,14 @@ def end(
     yield Hanging(word("next", f"{first}Esc    "), prose(f"Back to {back}"))
 
 
+def opens(editor: str, file: str, leaving: str) -> str:
+    """Return what is asked before an editor opens a file: `leaving` says how to come back."""
+    return (
+        f"{editor} opens {file}, and tpustarter waits until you close it. {leaving}\n\n"
+        f"Press y to open {editor}, or n to stay here, where e edits the file without it."
+    )
+
+
 def short_path(path: Path | None) -> str:
     """Return a path as one types it: `~` for the home folder."""
     if path and path.is_relative_to(Path.home()):

@@ -277,11 +277,7 @@ class ExercisePage(Page):
             self.notify("No editor was found, but e edits the file here.", markup=False)
             return
         name, file = Path(command[0]).name, exercise_words.short_path(self._path)
-        text = (
-            f"{name} opens {file}, and tpustarter waits until you close it. "
-            f"{external_editor.leaving(command)}\n\n"
-            f"Press y to open {name}, or n to stay here, where e edits the file without it."
-        )
+        text = exercise_words.opens(name, file, external_editor.leaving(command))
         self.tutor.push_screen(Question("Open in another editor", text), self._answered_open)
 
     def _answered_open(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
