@@ -385,9 +385,10 @@ def test_focus_and_place_survive_a_run(tmp_path: Path) -> None:
         async with tutor(tmp_path, checks=("passes", "warns", "fails", "hangs")) as pilot:
             await pilot.press("c")
             await until(pilot, lambda: "RUN " in on_screen(pilot.app))
-            await pilot.press("end")
-            await pilot.pause()
             rows = pilot.app.screen.query_one("#rows")
+            was_marked = rows.chosen
+            await pilot.press("end")
+            await until(pilot, lambda: rows.chosen != was_marked)
             marked = rows.chosen
             await press(pilot, "x")
             assert isinstance(pilot.app.screen, Checks)

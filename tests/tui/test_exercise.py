@@ -146,7 +146,7 @@ def test_the_file_is_shown_as_it_was_saved_last(tmp_path: Path) -> None:
             await until(pilot, lambda: "def  double" in on_screen(pilot.app))
             await until(pilot, lambda: "RIGHT" in on_screen(pilot.app))
             await pilot.resize_terminal(150, 40)
-            await pilot.pause()
+            await settle(pilot)
             assert on_screen(pilot.app).count("def  double") == 1
             learner_file().unlink()
             await press(pilot, "u", "y")

@@ -32,7 +32,6 @@ OOM = (
 
 async def _paste(pilot: Pilot[None], text: str) -> None:
     pilot.app.post_message(events.Paste(text))
-    await pilot.pause()
     await settle(pilot)
 
 

@@ -97,7 +97,7 @@ def test_what_was_selected_is_sent_to_the_clipboard(
             assert "" == pilot.app.clipboard
             monkeypatch.setattr(pilot.app.screen, "get_selected_text", lambda: "jax.devices()")
             pilot.app.screen.post_message(events.TextSelected())
-            await pilot.pause()
+            await settle(pilot)
             assert "jax.devices()" == pilot.app.clipboard
             assert "hold Shift" in on_screen(pilot.app)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.made_lessons import fence
-from tests.support.tutor import on_screen, press, run, tutor
+from tests.support.tutor import on_screen, press, run, settle, tutor
 from tests.tui.test_open_items import TASK
 from tpustarter import content
 from tpustarter.learning import progress
@@ -81,7 +81,7 @@ def test_it_gives_way_where_the_lesson_needs_the_room(tmp_path: Path) -> None:
         async with tutor(tmp_path, lessons={"parts": LESSON}, size=(150, 40)) as pilot:
             assert "In this lesson" in await press(pilot, "enter")
             await pilot.resize_terminal(149, 40)
-            await pilot.pause()
+            await settle(pilot)
             assert "In this lesson" not in on_screen(pilot.app)
 
     run(journey)

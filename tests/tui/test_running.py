@@ -254,8 +254,7 @@ def test_with_nothing_running_ctrl_c_asks_once(tmp_path: Path) -> None:
             assert "Quit tpustarter?" in seen
             assert "This machine" in await press(pilot, "escape")
             await press(pilot, "ctrl+c")
-            await pilot.press(*keys)
-            await pilot.pause()
+            await press(pilot, *keys)
             return pilot.app.return_code
 
     async def journeys() -> None:
@@ -402,8 +401,7 @@ def test_enter_says_what_is_waited_for_while_a_block_runs(tmp_path: Path) -> Non
             await pilot.press("enter")
             await until(pilot, lambda: "begun" in on_screen(pilot.app).split("RUN")[-1])
             await pilot.press("enter")
-            await pilot.pause()
-            assert said in on_screen(pilot.app)
+            await until(pilot, lambda: said in on_screen(pilot.app))
             pilot.app.live.stop()
             await until(pilot, lambda: said not in on_screen(pilot.app))  # no key took it away
 

@@ -340,7 +340,7 @@ def test_a_bug_is_told_with_the_path_of_its_report(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
             pilot.app.screen.show_error(ValueError("[b]broken[/b]"))
-            await pilot.pause()
+            await settle(pilot)
             assert "[b]broken[/b]" in on_screen(pilot.app)
 
     run(journey)

@@ -165,7 +165,7 @@ def test_a_choice_is_followed_at_once_and_remembered(tmp_path: Path) -> None:
             assert LIGHT.name == pilot.app.theme
             assert "  * light" in on_screen(pilot.app)
             pilot.app.post_message(Ground(is_light=False))
-            await pilot.pause()
+            await settle(pilot)
             assert LIGHT.name == pilot.app.theme
 
     run(journey)
@@ -183,7 +183,7 @@ def test_the_app_follows_what_the_terminal_says(
         async with tutor(tmp_path) as pilot:
             before = pilot.app.theme
             pilot.app.post_message(Ground(is_light=True))
-            await pilot.pause()
+            await settle(pilot)
             assert [DARK.name, LIGHT.name] == [before, pilot.app.theme]
 
     run(journey)

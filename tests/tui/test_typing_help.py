@@ -7,7 +7,7 @@ from pathlib import Path
 
 from textual.widgets.text_area import Selection
 
-from tests.support.tutor import press, run, tutor
+from tests.support.tutor import press, run, settle, tutor
 from tpustarter.tui.editor import Editor
 
 TEXT = "one two\nthree four"
@@ -71,7 +71,7 @@ def test_every_key_of_the_editor_does_what_its_help_says(tmp_path: Path) -> None
                 editor.selection = Selection.cursor((1, 5))
                 for key in keys:
                     await pilot.press(key)
-                await pilot.pause()
+                await settle(pilot)
                 assert left == editor.text, name
 
     run(journey)
