@@ -14,6 +14,7 @@ import pytest
 from tests.cli.test_check import on_a_terminal, tpustarter
 from tests.support.runs import FINDING, HOST, result, run_of
 from tpustarter.checking import bars, text
+from tpustarter.checking.results import Result, Status
 from tpustarter.checking.runner import Ended, Started, Waiting
 from tpustarter.cli import check_end, retyped
 from tpustarter.cli.check import check
@@ -163,9 +164,41 @@ def test_the_check_ends_with_what_to_do_now() -> None:
     other = replace(HOST, lesson="setup/data-and-storage")
     both = run_of(result("pass"), other, ids=["jax.sample", "host.sample"])
     assert "`tpustarter check`" in check_end.what_now(both)
-    warned = check_end.what_now(run_of(HOST, result("warn")))
-    assert "warning of jax.sample:\n  tpustarter check jax.sample --isolate -v" in warned
-    assert "tutor" not in warned
+    assert not check_end.what_now(run_of(HOST, result("warn")))
+
+
+def hinted(name: str, status: Status, hint: str | None) -> Result:
+    """Return a result whose finding says what mends it."""
+    finding = {**FINDING, "verdict": status, "hint": hint}
+    return replace(result(status, name), findings=[finding])
+
+
+def test_a_run_ends_with_what_mends_each_failure_and_warning() -> None:
+    """A command by itself, a condition with its command, or the lesson where no command helps."""
+    held = "wait until it ends, or end it if it is yours: `kill 4242`"
+    run = run_of(
+        hinted("jax.first", "fail", "run `tpustarter setup jax`"),
+        hinted("jax.second", "warn", "run `tpustarter setup jax` for the newest JAX"),
+        hinted("jax.third", "warn", held),
+        hinted("jax.fourth", "warn", "use fewer devices"),
+        hinted("jax.fifth", "warn", None),
+    )
+    lines = check_end.next_steps(run, ExitCode.OK)
+
+    assert lines == [
+        "Next, for the failure of jax.first and the warning of jax.second:",
+        "  tpustarter setup jax",
+        "Next, for the warning of jax.third:",
+        f"  {held}",
+        "Next, for the warning of jax.fourth:",
+        "  use fewer devices, see `tpustarter learn jax/precision`",
+        "What helps with the others stands above, beside the word do.",
+    ]
+    said_on_stderr = check_end.next_steps(run, ExitCode.FAILED)
+    assert "Next, for the warning of jax.second:" == said_on_stderr[0]
+    alone = check_end.next_steps(run_of(HOST, result("warn")), ExitCode.OK)
+    assert "  tpustarter check jax.sample --isolate -v" == alone[-1]
+    assert not check_end.next_steps(run_of(HOST), ExitCode.OK)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ import click
 from tpustarter import content
 from tpustarter.checking.request import Request
 from tpustarter.cli.endings import json_even_if_it_breaks, print_result, stopped_by_signals
-from tpustarter.invocation import as_typed
 from tpustarter.machine import frameworks
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import coded, paint_for, visible, wrap
@@ -152,20 +151,22 @@ def check(
 
 
 def _end(selfcheck: SelfCheck, code: ExitCode, *, is_text: bool) -> None:
-    """Say on stderr why the exit code is not 0; else, to a person, what to do now."""
+    """Say what mends what is wrong, and on stderr why the exit code is not 0; else what is next."""
     from tpustarter.cli import check_end, retyped
 
     run, context = selfcheck.run, click.get_current_context()
+    if steps := check_end.next_steps(run, code) if is_text else []:
+        click.echo(coded("\n".join(["", *steps])))
     if code != ExitCode.OK:
         left = check_end.left(run)
         again = retyped.words(context, **({"ids": left} if left else {}))
         click.echo(visible(check_end.explain_exit(run, code, again)), err=True)
     if why := check_end.why(run, selfcheck.logs):
         click.echo(why, err=True)
-    elif is_text and code == ExitCode.OK and sys.stdout.isatty():
-        click.echo("")
-        sentence, *command = check_end.what_now(run).split("\n")
-        click.echo(coded("\n".join([*wrap(sentence), *map(as_typed, command)])))
+    elif (
+        is_text and code == ExitCode.OK and sys.stdout.isatty() and (now := check_end.what_now(run))
+    ):
+        click.echo(coded("\n".join([*([] if steps else [""]), *wrap(now)])))
 
 
 @contextlib.contextmanager

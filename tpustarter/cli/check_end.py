@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING
 
 from tpustarter.checking import causes, headline, text, verdict
 from tpustarter.cli.endings import explaining
+from tpustarter.invocation import as_typed
 from tpustarter.problem import ExitCode
-from tpustarter.terminal import cut, visible
+from tpustarter.terminal import cut, visible, wrap
 
 if TYPE_CHECKING:
-    from tpustarter.checking.results import Run
+    from tpustarter.checking.results import Result, Run
 
 
-_COMMAND = re.compile(r"`(?P<command>tpustarter [^`]+)`")
+_COMMAND = re.compile(r"(?:run )?`(?P<command>[^`]+)`")
+"""A step that begins with a command; what follows says what else it does, or what comes then."""
+_NAMED = 3
+"""Checks for which a run ends with the next step; of more the report has it."""
 _TYPED = 4
 """Checks that are named in a command; of more the whole run is begun again."""
 
@@ -90,21 +94,52 @@ def why(run: Run, logs: Sequence[Path]) -> str:
     return f"This says why:\n  {command}"
 
 
+def next_steps(run: Run, code: ExitCode) -> list[str]:
+    """Return the lines that say what mends each failure and warning, or says more of it.
+
+    What the line about the exit code says already is left out.
+    """
+    failed = [result for result in run.results if result.status == "fail"]
+    if code == ExitCode.FAILED:
+        failed = [result for result in failed if result is not run.failed()[0]]
+    told = run.blocked.hint if run.blocked and run.blocked.code == code else ""
+    warned = [result for result in run.results if result.status == "warn"]
+    checks: dict[str, list[str]] = {}
+    for result in (*failed, *warned):
+        if text.next_step(result) == told:
+            continue
+        word = "failure" if result.status == "fail" else "warning"
+        checks.setdefault(_step(result), []).append(f"the {word} of {visible(result.id)}")
+    lines: list[str] = []
+    for step, names in list(checks.items())[:_NAMED]:
+        lines += wrap(f"Next, for {' and '.join(names)}:")
+        lines += wrap(step, "  ") if "`" in step else [f"  {as_typed(step)}"]
+    if len(checks) > _NAMED:
+        lines.append("What helps with the others stands above, beside the word do.")
+    return lines
+
+
+def _step(result: Result) -> str:
+    """Return what to do about a result: a command by itself, or a sentence that has one."""
+    step = visible(text.next_step(result))
+    if command := _COMMAND.match(step):
+        return command["command"]
+    if "`" in step or not result.lesson:
+        return step
+    return f"{step}, see `tpustarter learn {visible(result.lesson)}`"
+
+
 def what_now(run: Run) -> str:
     """Return what to do after a run that ended well.
 
-    A warning comes first. Whoever named checks is told their lesson; who begins is told where the
-    tutor is, also after a warning, for it keeps nobody from a lesson.
+    Whoever named checks is told their lesson; who begins is told where the tutor is, also after a
+    warning, for it keeps nobody from a lesson. Else a warning has its own next step.
     """
     from tpustarter.learning import progress
 
     is_new = not run.ids and not progress.read().lessons
-    if warned := next((result for result in run.results if result.status == "warn"), None):
-        step = text.next_step(warned)
-        command = _COMMAND.search(step)
-        next_ = f"\n  {command['command']}" if command else f" {step}"
-        tutor = "\nOr open the tutor first, and run a lesson: `tpustarter`" if is_new else ""
-        return f"Next, for the warning of {warned.id}:{next_}{tutor}"
+    if any(result.status == "warn" for result in run.results):
+        return "Or open the tutor first, and run a lesson: `tpustarter`" if is_new else ""
     lessons = {result.lesson for result in run.results if result.lesson}
     if run.ids:
         (*others, lesson) = lessons or {""}
