@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.runs import result
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
-from tpustarter.tui import check_line, check_mark, check_rows
+from tpustarter.tui import check_details, check_line, check_mark, check_rows
 from tpustarter.tui.widgets import Rows
 
 MANY = tuple(f"passes_{letter}" for letter in "abcd")
@@ -117,6 +117,54 @@ def test_a_check_on_the_whole_screen_is_told_with_how_it_measures_its_lesson_and
             await press(pilot, "escape", "x")
 
     run(journey)
+
+
+@pytest.mark.parametrize("size", [(120, 35), (80, 24)], ids=str)
+def test_a_wide_window_tells_how_the_marked_check_measures_and_why_it_matters(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    """Before it has run and after, in place of an empty area; a small window has Enter for it."""
+    told = ("Count all of them.", "From its lesson, “Hello”", "A first lesson about a word.")
+
+    def is_told(seen: str) -> bool:
+        return all(part in seen for part in told)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=size, checks=("passes", "hangs")) as pilot:
+            checks = tmp_path / "checks" / "host"
+            code = (checks / "passes.py").read_text()
+            code = re.sub('LESSON = ".*"', 'LESSON = "start/hello"', code)
+            code = code.replace("def run():", 'def run():\n    """Count all of them."""\n')
+            for name in ("passes", "zz_waits"):
+                (checks / f"{name}.py").write_text(code)
+            await pilot.press("c")
+            await until(pilot, lambda: "RUN " in on_screen(pilot.app))
+            for key, row in (("end", "host.zz_waits"), ("x", "host.passes")):
+                await press(pilot, key)
+                rows = pilot.app.screen.query_one(Rows)
+                rows.highlighted = rows.get_option_index(row)
+                await until(pilot, lambda row=row: f"─ {row}" in on_screen(pilot.app))
+                if size[0] == 120:
+                    await until(pilot, lambda: is_told(on_screen(pilot.app)))
+                await settle(pilot)
+                assert (size[0] == 120) == is_told(on_screen(pilot.app))
+
+    run(journey)
+
+
+@pytest.mark.parametrize(
+    ("width", "lines"),
+    [
+        (51, ["page  https://docs.jax.dev/en/latest/precision.html"]),
+        (46, ["page", "https://docs.jax.dev/en/latest/precision.html"]),
+        (40, ["page  https://docs.jax.dev/en/latest/", "      precision.html"]),
+    ],
+)
+def test_an_address_is_not_broken_within_a_word(width: int, lines: list[str]) -> None:
+    """It stands behind its label, on a line of its own, or it is broken at a slash."""
+    address = check_details.Address("page  ", "https://docs.jax.dev/en/latest/precision.html")
+
+    assert lines == [line.plain for line in address.lines(width)]
 
 
 def test_a_check_that_was_opened_while_it_ran_stays_in_sight(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
@@ -47,7 +48,7 @@ def details(result: Result, source: str = "") -> Iterator[Lines | Content]:
     if result.lesson:
         yield Hanging("read  ", f"{visible(result.lesson)} (o)")
     if source:
-        yield Hanging("page  ", visible(source))
+        yield Address("page  ", visible(source))
     if result.ran_on:
         devices = result.ran_on
         virtual = "virtual " if devices.get("virtual") else ""
@@ -60,7 +61,19 @@ def of_claim(check: Check) -> Iterator[Lines | Content]:
     yield Content.styled(visible(f"Claim: {check.title}"), "bold")
     if check.lesson:
         yield Hanging("read  ", f"{visible(check.lesson)} (o)")
-    yield Hanging("page  ", visible(check.source))
+    yield Address("page  ", visible(check.source))
+
+
+def explained(
+    check: Check, found: Iterable[Lines | Content], about: About
+) -> Iterator[Lines | Content]:
+    """Yield what a check found, or claims, and then how it measures and why that matters."""
+    yield from found
+    yield from _facts(check, about)
+    if about.why:
+        yield Content("")
+        yield heading(f"From its lesson, “{visible(about.lesson)}”")
+        yield prose(about.why)
 
 
 def whole(check: Check, found: Iterable[Lines | Content], about: About, log: str) -> Lines:
@@ -72,10 +85,7 @@ def whole(check: Check, found: Iterable[Lines | Content], about: About, log: str
         about: What its file and its lesson say.
         log: The last lines that it wrote; empty for none.
     """
-    left = [*found, *_facts(check, about)]
-    if about.why:
-        title = f"From its lesson, “{visible(about.lesson)}”"
-        left += [Content(""), heading(title), prose(about.why)]
+    left = [*explained(check, found, about)]
     if log:
         left += [Content(""), heading("Its log"), Content(log)]
     file = f"checks/{check.path.parent.name}/{check.path.name}"
@@ -90,6 +100,34 @@ def _facts(check: Check, about: About) -> Iterator[Lines]:
         where = " on 8 virtual CPU devices" if check.framework != "host" else ""
         took = f"about {check.estimate_s:g} s{where}"
         yield Hanging("takes ", f"{took}, and it is ended after {check.timeout_s:g} s")
+
+
+class Address(Hanging):
+    """An address behind a label, or below it where that keeps it whole; else broken at a slash."""
+
+    def __init__(self, label: str, address: str) -> None:
+        super().__init__(label, address, is_typed=False)
+        self._name, self._address = label, address
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the address; no line of it ends within a word that fits one."""
+        room = width - len(self._name)
+        if len(self._address) <= room:
+            return super().lines(width)
+        if len(self._address) <= width:
+            return [Content.styled(self._name.rstrip(), "$label"), Content(self._address)]
+        pieces = [""]
+        for part in re.findall(r"[^/]*/+|[^/]+$", self._address):
+            if pieces[-1] and len(pieces[-1] + part) > room:
+                pieces.append("")
+            pieces[-1] += part
+        return [
+            line
+            for number, piece in enumerate(pieces)
+            for line in Hanging(
+                " " * len(self._name) if number else self._name, piece, is_typed=False
+            ).lines(width)
+        ]
 
 
 class Beside(Lines):

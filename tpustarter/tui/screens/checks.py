@@ -21,7 +21,7 @@ from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import check_about, check_line, check_rows, failed
 from tpustarter.tui.check_about import About
-from tpustarter.tui.check_details import details, of_claim, whole
+from tpustarter.tui.check_details import details, explained, of_claim, whole
 from tpustarter.tui.check_list import CheckList
 from tpustarter.tui.check_mark import CheckMark
 from tpustarter.tui.check_rows import STOPPED, WORDS
@@ -52,7 +52,7 @@ class Checks(Split):
         self._clock: Timer | None = None
         self._stopped = False
         self._about: dict[str, About] = {}
-        """What is known of the checks that were looked at on the whole screen."""
+        """What is known of the checks that were looked at."""
         self._log_of: str | None = None
         """The check whose log is shown; that of the next one is not."""
         self._mark = CheckMark()
@@ -207,9 +207,14 @@ class Checks(Split):
             self.show_details(Content.assemble(title, "\n", log))
         elif check := self._list.checks.get(chosen):
             found = [*(details(result, check.source) if result else of_claim(check))]
+            about = self._about.get(chosen, About())
             if self.has_class("-details"):
                 log = plain(result.log.rstrip("\n")) if result else ""
-                self.show_details(whole(check, found, self._about.get(chosen, About()), log))
+                self.show_details(whole(check, found, about, log))
+            elif self.size.width >= self.BESIDE:  # there is room for it
+                self.show_details(Stack(explained(check, found, about)))
+                if chosen not in self._about:
+                    self._look(check)
             else:
                 self.show_details(Stack(found))
         else:
