@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tpustarter.explain import known
+from tpustarter.explain import known, sizes
 from tpustarter.explain.mistakes import Found
 from tpustarter.explain.ranking import Match
 from tpustarter.explain.scanning import Sign
@@ -75,6 +75,14 @@ def fixes(match: Match, python: str) -> list[str]:
     without = match.failure.without_tpu if not match.here else ""
     last = [f"If that machine has no TPU, {without}."] if without else []
     return [*hint, *(pip.command(known.filled(fix, values)) for fix in match.failure.fix), *last]
+
+
+def cause(match: Match) -> str:
+    """Return why it goes wrong, with the numbers of the log where it has some."""
+    told = next((size for sign in match.signs if (size := sizes.told(sign.values))), None)
+    if not told or not match.failure.numbers:
+        return match.failure.why
+    return f"{known.filled(match.failure.numbers, told)} {match.failure.why}"
 
 
 def sentence(hint: str) -> str:
@@ -165,7 +173,7 @@ def _at_length(match: Match, one: Explanation) -> Iterator[Part]:
     if match.here:
         yield Part(visible(match.here), "here")
     yield Part()
-    yield Part(match.failure.why)
+    yield Part(cause(match))
     yield Part()
     for number, fix in enumerate(fixes(match, one.python)):
         label = "or" if number else "do"
@@ -285,7 +293,7 @@ def _fields(match: Match, python: str) -> dict[str, Any]:
         "quote": sign.quote,
         "signs": [{"line": one.line, "quote": one.quote} for one in match.signs],
         "here": match.here or None,
-        "cause": failure.why,
+        "cause": cause(match),
         "fix": fixes(match, python),
         "never": failure.never or None,
         "lesson": failure.read or None,

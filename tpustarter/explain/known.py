@@ -20,7 +20,7 @@ Role = Literal["cause", "symptom", "notice"]
 that is harmless, or that explains wrong or slow results where nothing broke."""
 
 _PLACEHOLDER = re.compile(
-    r"\b(BUCKET|DEVICE|NAME|PID|PORT|PROJECT|PYTHON|SERVICE|STATE|TYPE|ZONE)\b"
+    r"\b(BUCKET|DEVICE|NAME|NEEDED|OVER|PID|PORT|PROJECT|PYTHON|SERVICE|STATE|THERE|TYPE|ZONE)\b"
 )
 _DEFAULTS = {"SERVICE": "tpu.googleapis.com"}
 _SENTENCE = re.compile(r"[A-Z][a-z]*[ ,]")
@@ -50,6 +50,9 @@ class Failure:
     what: str
     """What is wrong, lowercase and without a full stop."""
     why: str
+    numbers: str
+    """What stands before `why` where one pattern has caught the memory that was NEEDED and what
+    was THERE; OVER becomes `2.1 times` or `4 % more than`."""
     fix: tuple[str, ...]
     """What to do, the most likely first; a sentence, or a command by itself."""
     without_tpu: str
@@ -132,6 +135,7 @@ def made(fields: Mapping[str, Any]) -> Failure:
         role=role,
         what=rows.text(fields, "what"),
         why=rows.text(fields, "why"),
+        numbers=rows.text(fields, "numbers", ""),
         fix=rows.texts(fields, "fix"),
         without_tpu=rows.text(fields, "without_tpu", ""),
         never=rows.text(fields, "never", ""),
