@@ -488,3 +488,43 @@ def test_keys_wait_for_no_search_that_cannot_be_made(tmp_path: Path) -> None:
             assert isinstance(pilot.app.screen, Home)
 
     run(journey)
+
+
+@pytest.mark.parametrize("whole", [2, 3])
+def test_a_part_of_a_word_is_found_only_where_few_lessons_have_the_word(
+    whole: int, tmp_path: Path
+) -> None:
+    """Beside three lessons about a loader, neither uploads nor what is offloaded is shown."""
+    lessons = {f"lesson{number}": "# One\n\nThe loader reads.\n" for number in range(whole)}
+    lessons["other"] = "# Other\n\nTwo uploaders wait.\n"
+    claim = CLAIMS.replace("nothing of the kind", "the uploader is slow")
+    write_claims(tmp_path, claim)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons=lessons, size=(80, 50)) as pilot:
+            await pilot.press("slash", *"loader")
+            seen = await _wait_for(pilot, "Lesson0", "The loader reads")
+            assert (whole < 3) == ("Two uploaders wait" in seen)
+            assert (whole < 3) == ("000-02" in seen)
+
+    run(journey)
+
+
+def test_a_word_that_stands_everywhere_ends_no_search_in_a_list_of_all_that_has_it(
+    tmp_path: Path,
+) -> None:
+    """Of the glossary come those that are called so, and of many claims the best three."""
+    entry = CLAIMS.partition("- id: 000-02")[0]
+    claims = "".join(entry.replace("000-01", f"000-{number:02}") for number in range(1, 15))
+    write_claims(tmp_path, claims)
+    words = "# Glossary\n\n## gone\n\nIt left.\n\n## other\n\nWhat is never gone.\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 50)) as pilot:
+            (tmp_path / "lessons/glossary.md").write_text(words)
+            await pilot.press("slash", *"is gone")
+            seen = await _wait_for(pilot, "Found for is gone", "Older tutorials", "It left.")
+            assert "What is never gone." not in seen
+            assert 3 == len(re.findall(r" 000-\d\d ", seen))
+
+    run(journey)

@@ -7,6 +7,7 @@ titles before headings before texts. Other words for the same thing stand in `sy
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -30,6 +31,10 @@ _WEAK = 0.25
 left of 14.5 (measured 2026-11; 0.3 loses two answers, 0.5 five)."""
 _ALWAYS = 3
 """Lessons that are shown however weak they are."""
+_LEAST = 0.5
+"""What else fits less than so much of the best of its kind is left out."""
+_OF_MANY: Mapping[Kind, int] = {"word": 3, "check": 5, "old": 3}
+"""What is shown where more hold it than `MOST`: what stands everywhere tells none apart."""
 _PREFERENCE = 1.35
 """So many times better fits a lesson that is preferred. Over the searches and the nine paths, 173
 of 188 then find a lesson of the path first where one answers (150 without), and of the 244 that
@@ -174,16 +179,7 @@ def search(
     if not words:
         return Found(text, ())
     also = tuple(dict.fromkeys(other for word in words for other in synonyms.get(word, ())))
-    whole: Terms = [[word, *synonyms.get(word, ())] for word in words]
-    parts: Terms = [
-        [*same, *typed_words.parts(texts, word)] for word, same in zip(words, whole, strict=True)
-    ]
-    hits: dict[tuple[Kind, str], Hit] = {}
-    for terms, every in ((whole, True), (parts, True), (whole, False), (parts, False)):
-        if not every and (len(words) == 1 or any(kind == "lesson" for kind, _ in hits)):
-            break
-        for hit in _hits(texts, terms, words, preferred, every=every):
-            hits.setdefault((hit.kind, hit.id), hit)
+    hits = _gathered(texts, words, synonyms, preferred)
     ordered = tuple(_some(hits.values()))
     meant = "" if ordered else typed_words.meant({*texts.words(), *synonyms}, words)
     titles = {"".join(part for part, _ in hit.title).casefold(): hit.id
@@ -192,6 +188,32 @@ def search(
     names = [asked, *(other for other in also if typed_words.is_short_for(asked, other))]
     term = next((titles[name] for name in names if name in titles), "")
     return Found(text, ordered, also if ordered else (), meant, term)
+
+
+def _gathered(
+    texts: Searchable,
+    words: Sequence[str],
+    synonyms: Mapping[str, Sequence[str]],
+    preferred: Collection[str],
+) -> dict[tuple[Kind, str], Hit]:
+    """Return what holds the words, the best first; by parts of words what no whole one found."""
+    whole: Terms = [[word, *synonyms.get(word, ())] for word in words]
+    hits: dict[tuple[Kind, str], Hit] = {}
+    for every in (True, False):
+        if not every and (len(words) == 1 or any(kind == "lesson" for kind, _ in hits)):
+            break
+        for is_whole in (True, False):
+            known = Counter(kind for kind, _ in hits)
+            is_broad = known["lesson"] < _ALWAYS
+            terms = whole if is_whole else [
+                # More of a word may yet be typed; where much has it, inner parts are noise.
+                [*same, *(typed_words.parts(texts, word) if is_broad else [f"{word}*"])]
+                for word, same in zip(words, whole, strict=True)
+            ]  # fmt: skip
+            for hit in _hits(texts, terms, words, preferred, every=every):
+                if known[hit.kind] < (_ALWAYS if hit.kind == "lesson" else 1):
+                    hits.setdefault((hit.kind, hit.id), hit)
+    return hits
 
 
 def _some(hits: Iterable[Hit]) -> Iterator[Hit]:
@@ -219,16 +241,32 @@ def _hits(
     fitness = {match.id: _fitness(match, sections) for match in lessons}
     least = _WEAK * max(fitness.values(), default=0.0)
     kept = sorted(lessons, key=lambda one: fitness[one.id], reverse=True)
-    kept = [one for number, one in enumerate(kept) if number < _ALWAYS or fitness[one.id] >= least]
+    kept = [
+        one for number, one in enumerate(kept)
+        if number < _ALWAYS or (fitness[one.id] >= least and (one.id in sections or _titled(one)))
+    ]  # fmt: skip
     boost = {one.id: _PREFERENCE if one.id in preferred else 1.0 for one in kept}
     for match in sorted(kept, key=lambda one: fitness[one.id] * boost[one.id], reverse=True):
         title = _parts_of(match.columns[0].partition("\n")[0])
         spots = tuple(_spots(sections.get(match.id, ()), typed))
-        yield Hit("lesson", match.id, title, BEGIN in match.columns[0], (), spots, every)
+        yield Hit("lesson", match.id, title, _titled(match), (), spots, every)
     for kind in ("word", "check", "old"):
-        for match in texts.find(terms, [kind], every=every, most=MOST[kind]):
+        for match in _best(texts.find(terms, [kind], every=every, most=MOST[kind] + 1)):
             title, _, text, _ = (_parts_of(column) for column in match.columns)
-            yield Hit(kind, match.id, title, BEGIN in match.columns[0], text, (), every)
+            yield Hit(kind, match.id, title, _titled(match), text, (), every)
+
+
+def _best(matches: Sequence[Match]) -> Sequence[Match]:
+    """Return of one kind what fits; what words mean gives way to what they are called."""
+    named = [one for one in matches if one.kind != "word" or _titled(one)] or matches
+    least = _LEAST * max((one.weight for one in named), default=0.0)
+    kept = [one for one in named if one.weight >= least]
+    return kept[: _OF_MANY[kept[0].kind]] if kept and len(matches) > MOST[kept[0].kind] else kept
+
+
+def _titled(match: Match) -> bool:
+    """Return whether its title has what was found."""
+    return BEGIN in match.columns[0]
 
 
 def _fitness(lesson: Match, sections: Mapping[str, Sequence[Match]]) -> float:
