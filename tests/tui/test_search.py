@@ -528,3 +528,26 @@ def test_a_word_that_stands_everywhere_ends_no_search_in_a_list_of_all_that_has_
             assert 3 == len(re.findall(r" 000-\d\d ", seen))
 
     run(journey)
+
+
+@pytest.mark.parametrize(("between", "is_below_heading"), [(2, True), (40, False)])
+def test_enter_on_a_sentence_opens_the_lesson_at_the_heading_of_its_section(
+    between: int, is_below_heading: bool, tmp_path: Path
+) -> None:
+    """The heading is the first line; only where both do not fit, the sentence itself is."""
+    filler = "Some text.\n\n" * between
+    lesson = f"# Full\n\n{filler}## Before\n\nA text.\n\n## Late\n\n{filler}A zebra.\n\n"
+
+    async def journey() -> None:
+        lessons = {"full": lesson + "Last text.\n\n" * 40}
+        async with tutor(tmp_path, lessons=lessons) as pilot:
+            await pilot.press("slash", *"zebra")
+            await _wait_for(pilot, "A zebra.", "Found for zebra")
+            await press(pilot, "down", "down", "enter")
+            seen = await _wait_for(pilot, "A zebra.", "Last text.")
+            assert is_below_heading == ("Late" in seen)
+            assert "A text." not in seen
+            first = next(line for line in seen.splitlines()[1:] if re.search(r"\w", line))
+            assert ("Late" if is_below_heading else "A zebra.") in first
+
+    run(journey)

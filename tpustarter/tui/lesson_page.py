@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Collapsible, TextArea
 
-from tpustarter.tui import places
+from tpustarter.tui import lesson_sight, places
 from tpustarter.tui.anchor import Anchor
 from tpustarter.tui.block import BlockView, Grew
 from tpustarter.tui.ending import Ending
@@ -374,12 +374,13 @@ class LessonPage(Scrolled):
             self.scroll_to(y=max(top, 0), animate=False, immediate=True)
 
     def go_to(self, line: str) -> None:
-        """Show the place that holds a line of the lesson."""
+        """Show the place that holds a line of the lesson, below the heading of its section."""
         if widget := places.holding(self, line):
-            for fold in widget.ancestors:
-                if isinstance(fold, Fold):
-                    fold.collapsed = False
-            self.scroll_to_widget(widget, top=True, animate=False, immediate=True)
+            folds = [one for one in widget.ancestors if isinstance(one, Fold)]
+            for fold in folds:
+                fold.collapsed = False
+            top = widget if folds else lesson_sight.heading_over(self, widget)
+            self.scroll_to_widget(top, top=True, animate=False, immediate=True)
 
 
 def _is_folded(widget: Widget) -> bool:
