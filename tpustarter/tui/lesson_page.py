@@ -206,7 +206,11 @@ class LessonPage(Scrolled):
     def show_question(self, view: QuestionView) -> None:
         """Bring a question into sight, with all of its answers where they fit."""
         self.screen.set_focus(self)
-        self.call_after_refresh(self.scroll_to_widget, view, animate=False)
+        self.bring(view)
+
+    def bring(self, view: BlockView | QuestionView) -> None:
+        """Bring a block or a question into sight, and the figure above it where both fit."""
+        self.call_after_refresh(lesson_sight.bring, self, view)
 
     def use(self, view: BlockView) -> None:
         """Remember that a block is worked on."""

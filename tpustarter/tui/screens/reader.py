@@ -97,7 +97,8 @@ class Reader(LessonScreen):
             self.say("Nothing is open below. This is the first that is open.")
         if isinstance(found.view, BlockView):
             found.view.was_left = False  # Enter is to open it, and not to read on
-            self._go_to(found.view)
+            self.set_focus(found.view, scroll_visible=False)
+            self._page.bring(found.view)
         else:
             self._show_question(found.view)
 
