@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.tutor import press, run, tutor, until
+from tests.support.tutor import on_screen, press, run, tutor, until
 from tpustarter.tui.block import BlockView
 from tpustarter.tui.folded import FigureView
 from tpustarter.tui.lesson_page import LessonPage
@@ -40,6 +40,25 @@ How many devices?
     Yes.
 ```
 """
+TASK = """```python try id=turn
+print("one")
+print("two")
+```
+
+```output of=turn
+one
+three
+four
+```
+
+<details><summary>Answer</summary>
+
+```python answer of=turn
+print("one\\nthree\\nfour")
+```
+
+</details>
+"""
 
 
 @pytest.mark.parametrize(("task", "kind"), [(BLOCK, BlockView), (QUIZ, QuestionView)])
@@ -61,5 +80,25 @@ def test_a_key_goes_to_what_is_open_with_the_figure_above_it_where_both_fit(
             await pilot.press("j")
             await until(pilot, lambda: page.region.contains_region(view.region))
             assert is_seen == page.region.contains_region(drawn.region)
+
+    run(journey)
+
+
+def test_a_wrong_answer_is_told_the_first_line_that_differs_and_not_the_others(
+    tmp_path: Path,
+) -> None:
+    """All that is to be printed would be the answer to some tasks; that is one key away."""
+
+    async def journey() -> None:
+        lesson = f"# Full\n\n{TASK}"
+        async with tutor(tmp_path, lessons={"full": lesson}, size=(80, 50)) as pilot:
+            await press(pilot, "enter", "tab", "r")
+            await until(pilot, lambda: "not yet" in on_screen(pilot.app))  # type: ignore[arg-type]
+            seen = await press(pilot)
+            assert "Line 2 of the output is the first that differs:" in seen
+            assert "printed   two" in seen
+            assert "expected  three" in seen
+            assert "four" not in seen
+            assert "To see the answer, press o." in seen
 
     run(journey)

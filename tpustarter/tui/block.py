@@ -112,7 +112,8 @@ class BlockView(Vertical, can_focus=True):
     def _show_expected(self) -> None:
         result = self.result or self._before
         is_kept_back = self._is_predicted and result is None
-        is_told = self._told_difference is not None and self._told_difference.is_only
+        told = self._told_difference
+        is_told = told is not None and (told.is_only or self.block.is_try)
         content = block_words.expected(self.block, self._platform, result, is_told=is_told)
         content = Content("") if is_kept_back else content
         expected = self.query_one(".expected", Static)

@@ -81,7 +81,8 @@ def of_result(
         how = "" if is_editing else ", with e"
         first = "" if is_edited else f"; change it first{how}"
         where_to_look = prose(ANSWER_TYPING if is_editing else ANSWER) if has_answer else Content()
-        return Words(word("warn", "not yet") + where + first, tuple(_reason(result)), where_to_look)
+        reason = tuple(_reason(result, is_task=True))
+        return Words(word("warn", "not yet") + where + first, reason, where_to_look)
     if result.status == "fail" and is_edited:
         how = "Esc, and then u," if is_editing else "u"
         note = prose(
@@ -116,10 +117,10 @@ def _not_run(result: BlockResult) -> Words:
     return Words(word("notrun", "NOT RUN") + "  stopped by you before it began")
 
 
-def _reason(result: BlockResult) -> Iterator[Lines | Content]:
+def _reason(result: BlockResult, *, is_task: bool = False) -> Iterator[Lines | Content]:
     """Yield why it failed or broke; the end of a traceback is not said twice."""
     if result.difference:
-        yield from _difference(result.difference)
+        yield from _difference(result.difference, is_task=is_task)
     elif result.reason == "exception":
         if result.detail not in result.output or tells_syntax(result):
             yield prose(result.detail)
@@ -128,15 +129,17 @@ def _reason(result: BlockResult) -> Iterator[Lines | Content]:
         yield prose(f"{told.replace('-', ' ')}: {result.detail}" if told else result.detail)
 
 
-def _difference(difference: Difference) -> Iterator[Lines | Content]:
-    """Yield the line that differs, as printed and as expected; of several which is the first.
+def _difference(difference: Difference, *, is_task: bool) -> Iterator[Lines | Content]:
+    """Yield the line that differs, as printed and as expected; of several the first.
 
-    Where several differ, both texts stand below in full.
+    Where several differ, both texts stand below in full, unless that would solve a task.
     """
     if not difference.is_only:
-        yield prose(f"Line {difference.number} of the output is the first that differs.")
-        return
-    if difference.lines > 1:
+        first = f"Line {difference.number} of the output is the first that differs"
+        yield prose(f"{first}{':' if is_task else '.'}")
+        if not is_task:
+            return
+    elif difference.lines > 1:
         yield prose(f"Only line {difference.number} of the output differs:")
     for label, line in (("printed", difference.printed), ("expected", difference.expected)):
         text = Content.styled("no such line", "$muted") if line is None else Content(visible(line))
