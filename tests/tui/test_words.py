@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from tests.support.tutor import press, run, tutor
+from textual.pilot import Pilot
+
+from tests.support.tutor import on_screen, press, run, tutor, until
 
 LINKS = """# Links
 
@@ -28,3 +31,23 @@ def test_what_is_said_of_lessons_begins_in_one_column_however_long_their_ids_are
             assert "  word  What is said at once." in "\n".join(lines)
 
     run(journey)
+
+
+def test_an_address_that_the_list_cuts_stands_whole_beside_it(tmp_path: Path) -> None:
+    """Neither its row nor the frame has room for all of it."""
+    address = "https://example.com/" + "/".join(["part"] * 20)
+    lesson = f"# Linked\n\nRead [the page]({address}).\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"linked": lesson}, size=(120, 35)) as pilot:
+            await press(pilot, "enter", "w", "end", "up")
+            await until(pilot, lambda: "the page" in _beside(pilot))
+            assert address in re.sub(r"[\s│]+", "", _beside(pilot))
+
+    run(journey)
+
+
+def _beside(pilot: Pilot[None]) -> str:
+    """Return what is painted beside the list."""
+    first = pilot.app.screen.query_one("#detail").region.x
+    return "\n".join(line[first:] for line in on_screen(pilot.app).splitlines())  # type: ignore[arg-type]

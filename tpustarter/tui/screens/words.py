@@ -125,7 +125,9 @@ This is what the lesson refers to, and Enter follows the marked line.
             return lesson_detail.describe(course.lessons[name], course, None)
         if reference.kind == "Checks" and name in self._checks:
             return found_detail.check(self._checks[name])
-        return Stack([prose(" ".join(reference.text.split()))])
+        text = prose(" ".join(reference.text.split()))
+        whole = [Content(visible(name)), Content("")] if reference.kind == "On the web" else []
+        return Stack([*whole, text])  # the frame and the row cut a long address
 
     def action_read_on(self) -> None:
         """Show the rest of it."""
