@@ -314,7 +314,8 @@ def test_who_types_on_while_an_answer_is_judged_goes_on_typing(tmp_path: Path) -
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
             lessons_with_exercise(tmp_path)
-            await press(pilot, "enter", "p", "e", *"return 2 * number", "enter")
+            slow = "import time; time.sleep(1); return 2 * number"
+            await press(pilot, "enter", "p", "e", *slow, "enter")
             await pilot.press("ctrl+r", *"# quite")
             await until(pilot, lambda: "RIGHT" in on_screen(pilot.app))
             assert "# quite sure" in await press(pilot, *" sure")

@@ -74,6 +74,13 @@ class ExerciseView(Horizontal):
         for end in ENDS:
             answer.set_class(end == ended, f"-{end}")
 
+    def keep_in_sight(self, verdict: Content | str) -> None:
+        """Say it below all that scrolls; not where the file stands beside the verdict."""
+        is_said = bool(verdict) and not self.screen.has_class("-beside")
+        line = self.screen.query_one("#headline", Static)
+        line.update(verdict)
+        line.set_class(not is_said, "-silent")
+
     def show_hints(self, hints: Sequence[str], count: int) -> None:
         """Show the hints that were asked for, of so many."""
         pieces = [Hanging(f"Hint {number} of {count}  ", prose(hint))

@@ -39,6 +39,21 @@ def verdict(judged: Judged | None, state: State, *, is_typing: bool, achieved: s
     return word(status, labels.get(status, "NOT RUN")) + f"  {visible(judged.why)}{before}"
 
 
+def kept(judged: Judged | None, verdict: Content, way: Way | None, *, is_old: bool) -> Content:
+    """Return the verdict in one line, for where one types: what scrolls may hide it above.
+
+    Args:
+        judged: What the answer came to; null while it runs.
+        verdict: The same in words.
+        way: What one goes on with, once that is known.
+        is_old: Whether something was typed since.
+    """
+    if judged and judged.is_right:
+        then = "Esc, Enter goes on." if way and (way.exercise or way.lesson) else "Esc ends typing."
+        verdict = word("pass", "RIGHT") + f"  {then}"
+    return Content("Before your change: ") + verdict if is_old else verdict
+
+
 def help_left(judged: Judged | None, *, hints: int, is_typing: bool) -> str:
     """Return where there is help after an answer that is not right; empty where none is wanted."""
     if judged is None or judged.is_right:

@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets import TextArea
+from textual.widgets import Static, TextArea
 
 from tpustarter import content
 from tpustarter.learning import exercises, lesson_end, progress, solved
@@ -66,8 +66,8 @@ class ExercisePage(Page):
         """How many exercises are solved."""
 
     def body(self) -> Iterable[Widget]:
-        """Return the page, empty at first."""
-        return (self._view,)
+        """Return the page, empty at first, and a line for the verdict."""
+        return (self._view, Static("", id="headline", classes="-silent"))
 
     def on_mount(self) -> None:
         """Read the exercise in the background, then watch the learner's file."""
@@ -191,8 +191,8 @@ class ExercisePage(Page):
             return
         hints, is_typing = len(exercise.hints) - len(self._hints), self._view.editor is not None
         judged, printed = self._judging.judged, self._judging.printed
-        lines = judged.lines if judged else None
-        pieces: list[Lines | Content] = [Hanging("", self._verdict(exercise))]
+        verdict, lines = self._verdict(exercise), judged.lines if judged else None
+        pieces: list[Lines | Content] = [Hanging("", verdict)]
         if lines:
             pieces.append(Hanging("", Content(lines.words)))
         if more := exercise_words.help_left(judged, hints=hints, is_typing=is_typing):
@@ -206,6 +206,9 @@ class ExercisePage(Page):
             pieces += [Content(""), *end]
         ended, is_old = judged.result.status if judged else "", bool(judged and self._is_typed)
         self._view.show_answer(ended, pieces, is_old=is_old)
+        is_kept = is_typing and bool(judged or self._judging.is_busy)
+        kept = exercise_words.kept(judged, verdict, self._way, is_old=is_old) if is_kept else ""
+        self._view.keep_in_sight(kept)
         self._view.mark_lines(lines.numbers if lines and not self._is_typed else ())
         self._view.show_hints(self._hints, len(exercise.hints))
         changes = exercises.solution_lines(exercise) if self._solution else ()
