@@ -192,6 +192,8 @@ def test_a_lesson_names_its_exercise_and_several_are_listed(lessons: Path) -> No
     shipped(lessons, "treble")
     path = next((lessons / "made").glob("01-*.md"))
     path.write_text(path.read_text().replace("[double]", "[double, treble]"))
+    assert not re.search("begun +made/double", learn(lessons, "made/sample").stdout)
+    learner_file().write_text(SOLVED)
     several = learn(lessons, "made/sample")
     assert "The lesson `Sample` has 2 exercises." in several.stdout
     assert re.search(r"begun +made/double .*\n +made/treble ", several.stdout), several.stdout

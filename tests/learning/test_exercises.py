@@ -187,11 +187,24 @@ def test_the_learners_copy_is_made_once_and_kept_when_begun_anew(exercise: Exerc
     assert path.with_name("double.py.old").read_text() == "my work"
 
 
+def test_an_exercise_is_begun_once_something_was_typed_into_it(exercise: Exercise) -> None:
+    """Opening it, which writes the file, is not enough; nor is keeping what was there."""
+    path = exercises.open_file(exercise)
+    assert "new" == exercises.state(exercise)
+    exercises.keep_code(exercise, exercises.own_code(exercise)[0])
+    assert "new" == exercises.state(exercise)
+    exercises.keep_code(exercise, "def double(number):\n    return 3")
+    assert "begun" == exercises.state(exercise)
+    path.write_bytes(b"\xff\xfe")
+
+    assert "begun" == exercises.state(exercise)
+
+
 def test_what_came_of_the_learners_file_is_remembered(exercise: Exercise) -> None:
     """Right once stays right; an answer that is none of the learner's changes nothing."""
     path = exercises.open_file(exercise)
     list(judge(exercise, exercise.solution))
-    assert exercises.state(exercise) == "begun"
+    assert exercises.state(exercise) == "new"
     list(judge(exercise, None))
     assert exercises.state(exercise) == "fail"
     path.write_text(exercise.solution)

@@ -70,6 +70,21 @@ def test_v_lists_only_those_that_are_open_and_the_title_says_what_is_counted(
     run(journey)
 
 
+def test_one_that_was_only_opened_is_not_begun(tmp_path: Path) -> None:
+    """It is once something was typed into it."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
+            lessons_with_exercise(tmp_path)
+            await press(pilot, "e")
+            assert "Not judged yet" in await press(pilot, "enter")
+            assert not re.search(r"begun +Return the double", await press(pilot, "escape"))
+            await press(pilot, "enter", "e", *"return 3", "escape", "escape")
+            assert re.search(r"begun +Return the double", on_screen(pilot.app))
+
+    run(journey)
+
+
 def test_a_broken_exercise_is_told_beside_the_others(tmp_path: Path) -> None:
     """Those of other lessons can still be worked on."""
 

@@ -62,7 +62,7 @@ def work(
 
 def _judge(exercise: Exercise, *, watch: bool, **options: Any) -> None:
     """Judge the file as it is; with `watch` also whenever it is saved."""
-    is_new = exercises.state(exercise) == "new"
+    is_new = not exercises.learner_file(exercise).exists()
     path = exercises.open_file(exercise)
     show_task(exercise, path)
     if is_new and not watch:

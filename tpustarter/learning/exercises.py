@@ -187,11 +187,22 @@ def open_file(exercise: Exercise, *, anew: bool = False) -> Path:
 
 
 def state(exercise: Exercise) -> State:
-    """Return how far the learner is."""
+    """Return how far the learner is; a file that was only opened is none that was begun."""
     entry = progress.exercise(exercise.lesson.id, exercise.name)
     if entry.get("status") in ("pass", "fail", "shown"):
         return entry["status"]
-    return "begun" if learner_file(exercise).exists() else "new"
+    return "begun" if _is_typed_into(exercise) else "new"
+
+
+def _is_typed_into(exercise: Exercise) -> bool:
+    """Return whether the learner's part is another than that of the exercise."""
+    if not learner_file(exercise).exists():
+        return False
+    try:
+        own = _read_answer(exercise).partition(MARK)[0]
+    except Problem:  # it is none that was shipped
+        return True
+    return own.strip() != exercise.gap.strip()
 
 
 def judge(

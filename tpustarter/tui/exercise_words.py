@@ -12,7 +12,7 @@ from tpustarter.learning.lesson_end import Way
 from tpustarter.terminal import visible
 from tpustarter.tui.lines import CODE, Hanging, Lines, prose, word
 
-STATES = {"new": "Not begun", "begun": "Not judged yet", "fail": "Not right yet",
+STATES = {"new": "Not judged yet", "begun": "Not judged yet", "fail": "Not right yet",
           "pass": "Solved", "shown": "You have seen the solution"}  # fmt: skip
 
 

@@ -68,7 +68,7 @@ the first that is open is marked when you arrive. `v` shows only those that are 
 those that are solved, then all of them.
 
 * **solved** means that an answer of yours was right, and it stays so.
-* **begun** means that you have opened it, and **not yet** that your last answer was wrong.
+* **begun** means that you have typed into it, and **not yet** that your last answer was wrong.
 * **shown** means that you have looked at the solution, and have not solved it yourself.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
