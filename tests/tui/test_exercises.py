@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.learning.test_exercises import SOLVED
+from tests.learning.test_exercises import SHIPPED, SOLVED
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
 from tests.tui.test_exercise import LESSON, add_another, learner_file, lessons_with_exercise
+from tpustarter.invocation import command
 from tpustarter.learning import progress
 from tpustarter.tui.app import Starter
 from tpustarter.tui.screens.exercise import ExercisePage
@@ -70,6 +71,24 @@ def test_v_lists_only_those_that_are_open_and_the_title_says_what_is_counted(
     run(journey)
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 35)])
+def test_the_command_that_opens_the_marked_one_is_seen_whole(
+    size: tuple[int, int], tmp_path: Path
+) -> None:
+    """In one line, however long the task is; it follows the mark."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=size) as pilot:
+            lessons_with_exercise(tmp_path, SHIPPED.replace("its number", f"its {'long ' * 99}"))
+            add_another(tmp_path)
+            assert f"{command()} learn --exercise start/double\n" in await press(pilot, "e")
+            seen = await press(pilot, "down")
+            assert f"{command()} learn --exercise start/triple\n" in seen
+            assert 1 == seen.count("learn --exercise")
+
+    run(journey)
+
+
 def test_one_that_was_only_opened_is_not_begun(tmp_path: Path) -> None:
     """It is once something was typed into it."""
 
@@ -126,7 +145,6 @@ def test_from_the_list_a_right_answer_leads_on_in_it(tmp_path: Path) -> None:
             add_another(tmp_path)
             await press(pilot, "e", "enter")
             learner_file().write_text(SOLVED)
-            await press(pilot, "r")
             await until(pilot, lambda: "The next exercise of the list" in on_screen(pilot.app))
             assert "Back to the list of exercises" in on_screen(pilot.app)
             assert "Return the triple" in (await press(pilot, "enter")).splitlines()[0]

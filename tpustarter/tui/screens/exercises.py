@@ -83,6 +83,7 @@ those that are solved, then all of them.
         super().__init__("Exercises")
         self._listed: dict[str, _Listed] = {}
         self._filter = "all"
+        self._trouble = ""
         self.is_ready = False
 
     def on_mount(self) -> None:
@@ -114,7 +115,7 @@ those that are solved, then all of them.
         rows.leading = self._listed.keys()
         rows.show([*self._rows()], highlight=self._to_mark(rows.chosen, before, found))
         self._entitle()
-        self.say(found.trouble)
+        self._trouble = found.trouble
         self._show_details()
         self.take_keys()
 
@@ -179,7 +180,11 @@ those that are solved, then all of them.
     def _show_details(self) -> None:
         one = self._listed.get(self.query_one(Rows).chosen or "")
         self.entitle("details", visible(one.exercise.title) if one else "")
-        self.show_details(Stack([*found_detail.exercise(one.exercise, " (l)")]) if one else "")
+        pieces = [*found_detail.exercise(one.exercise, " (l)")][:-1] if one else []
+        self.show_details(Stack(pieces) if one else "")
+        # The command stands in a line of its own: there it is whole, and seen at every height.
+        command = f"In a shell: `tpustarter learn --exercise {one.exercise.id}`" if one else ""
+        self.say("\n".join(filter(None, (self._trouble, command))))
         self.refresh_bindings()
 
     def action_details(self) -> None:
