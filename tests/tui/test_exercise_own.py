@@ -11,6 +11,7 @@ from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, unt
 from tests.tui.test_exercise import LESSON, learner_file, lessons_with_exercise
 from tpustarter.tui.editor import Editor
 from tpustarter.tui.judging import JUDGED_NEXT, OTHER_ENDS
+from tpustarter.tui.own_code import OwnCode
 
 
 def _write(code: str) -> None:
@@ -247,5 +248,33 @@ def test_a_verdict_stays_in_sight_while_one_types_on(tmp_path: Path) -> None:
             assert "Your answer" not in seen
             assert "Before your change: RIGHT  Esc, Enter goes on." in seen
             assert "goes on." not in await press(pilot, "escape")
+
+    run(journey)
+
+
+@pytest.mark.parametrize(("width", "is_beside"), [(119, False), (120, True), (150, True)])
+def test_the_solution_stands_beside_ones_own_code_where_both_can_be_read(
+    tmp_path: Path,
+    width: int,
+    is_beside: bool,
+) -> None:
+    """From 120 columns on, and each has about 55 of them; the file is below the task before."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(width, 35)) as pilot:
+            lessons_with_exercise(tmp_path)
+            await press(pilot, "enter", "p", "e", *"return number + number", "escape")
+            assert (width >= 150) == pilot.app.screen.query_one("#own-beside").display
+            await press(pilot, "s", "y")
+            solution = pilot.app.screen.query_one("#solution")
+            shown = next(one for one in pilot.app.screen.query(OwnCode) if one.display)
+            assert is_beside == (shown.region.x > solution.region.right - 1)
+            assert not is_beside or min(solution.size.width, shown.size.width) >= 54
+            seen = on_screen(pilot.app)
+            assert "return number + number" in seen
+            assert "return 2 * number" in seen
+            assert "Ctrl+R judge" in await press(pilot, "e")
+            seen = await press(pilot, *" - 0")
+            assert "return number + number - 0" in seen, seen
 
     run(journey)

@@ -11,6 +11,7 @@ from textual.widgets import Static, TextArea
 
 from tpustarter.tui.editor import Editor
 from tpustarter.tui.lines import Hanging, Lines, Stack, prose
+from tpustarter.tui.outline import BESIDE
 from tpustarter.tui.own_code import OwnCode
 from tpustarter.tui.plain import plain, plain_source
 from tpustarter.tui.reading import LessonText, coloured, marked
@@ -19,6 +20,8 @@ from tpustarter.tui.wrapped_code import Code
 
 ENDS = ("pass", "fail", "error")
 """How an answer may have ended: each has a frame of its own colour."""
+COMPARED = 120
+"""Columns from which the solution and the learner's file stand side by side, to be compared."""
 
 
 class ExerciseView(Horizontal):
@@ -38,6 +41,10 @@ class ExerciseView(Horizontal):
             yield _panel("hints", "Hints")
             yield _panel("solution", "The solution")
         yield OwnCode(id="own-beside")
+
+    def has_room_beside(self, width: int) -> bool:
+        """Return whether the file stands beside the rest: sooner where the solution is shown."""
+        return width >= (COMPARED if self.query_one("#solution").display else BESIDE)
 
     def show_task(self, title: str, task: str, place: str) -> None:
         """Show what is to be done, and which of the lesson's exercises it is."""
@@ -149,7 +156,10 @@ class ExerciseView(Horizontal):
 
     async def end_edit(self) -> None:
         """Show the file again."""
+        editor = self.editor
         for view in self.query(OwnCode):
+            if editor:
+                view.remember(editor)
             await view.end_edit()
 
 

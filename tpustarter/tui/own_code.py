@@ -115,10 +115,13 @@ class OwnCode(Vertical):
         line = lines[named[0]]
         return Selection.cursor((named[0], len(line) - len(line.lstrip())))
 
+    def remember(self, editor: Editor) -> None:
+        """Go on from where one types, which may be in the other place of the file."""
+        self._code, self._typed_at = editor.text, editor.selection
+
     async def end_edit(self) -> None:
         """Show the code again."""
         if editor := self.editor:
-            self._code, self._typed_at = editor.text, editor.selection
             await editor.remove()
             self._paint()
             self._say_above()

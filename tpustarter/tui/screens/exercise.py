@@ -25,7 +25,6 @@ from tpustarter.tui.exercise_view import ExerciseView
 from tpustarter.tui.judging import Judging
 from tpustarter.tui.lines import Hanging, Lines, word
 from tpustarter.tui.messages import LOOK, Arrived, Looked
-from tpustarter.tui.outline import BESIDE
 from tpustarter.tui.plain import plain
 from tpustarter.tui.printed import Printout
 from tpustarter.tui.screens import exercise_keys
@@ -157,7 +156,7 @@ class ExercisePage(Page):
 
     def on_resize(self) -> None:
         """Show the file beside the task where there is room, else below it."""
-        is_beside = self.size.width >= BESIDE
+        is_beside = self._view.has_room_beside(self.size.width)
         if self.has_class("-beside") != is_beside and self._view.editor:
             self.call_next(self._end_edit)  # the place where one types is out of sight then
         self.set_class(is_beside, "-beside")
@@ -323,6 +322,7 @@ class ExercisePage(Page):
         if answer and self._exercise:
             self._solution = exercises.show_solution(self._exercise)
             self._show()
+            self.on_resize()
             self.refresh_bindings()
             self._view.show_top_of_solution()
 
