@@ -227,7 +227,7 @@ def test_a_right_answer_names_the_keys_that_work_while_one_types(tmp_path: Path)
 
 
 def test_a_verdict_stays_in_sight_while_one_types_on(tmp_path: Path) -> None:
-    """At 80x24 the line that is typed and what the answer printed leave no room for it above."""
+    """In a line below all that scrolls, for at 80x24 there may be no room for it above."""
     slow = "    import time\n    time.sleep(1)\n    print(*range(40), sep=chr(10))\n"
     text = SHIPPED.replace("    return number", f"{slow}    return number")
 
@@ -237,15 +237,11 @@ def test_a_verdict_stays_in_sight_while_one_types_on(tmp_path: Path) -> None:
             await press(pilot, "enter", "p", "e")
             await pilot.press("ctrl+r", *"return 2 * number")
             await until(pilot, lambda: "NOT YET" in on_screen(pilot.app))
-            pilot.app.screen.query_one("#page").scroll_end(animate=False)
             seen = await press(pilot, " ")
-            assert "Your answer" not in seen
             assert "Before your change: NOT YET  found 4, expected 8" in seen
             await pilot.press("ctrl+r", *"  #")
             await until(pilot, lambda: "RIGHT" in on_screen(pilot.app))
-            pilot.app.screen.query_one("#page").scroll_end(animate=False)
             seen = await press(pilot, "a")
-            assert "Your answer" not in seen
             assert "Before your change: RIGHT  Esc, Enter goes on." in seen
             assert "goes on." not in await press(pilot, "escape")
 
