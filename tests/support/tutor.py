@@ -136,17 +136,15 @@ def is_busy(app: Starter) -> bool:
 
 
 async def settle(pilot: Pilot[None]) -> None:
-    """Wait until no worker runs and all that they posted is handled and painted.
-
-    What goes on by itself, such as a clock, is given up on after half a minute.
-    """
+    """Wait until no worker runs and all that they posted is handled and painted."""
     app, quiet = pilot.app, 0
-    deadline = time.monotonic() + 30
-    while quiet < QUIET and not app._exit and time.monotonic() < deadline:
+    deadline = time.monotonic() + 60
+    while quiet < QUIET and not app._exit:
+        assert time.monotonic() < deadline, f"The app is never done with:\n{on_screen(app)}"  # type: ignore[arg-type]
         for worker in [one for one in app.workers if not one.is_finished]:
             with contextlib.suppress(WorkerFailed, WorkerCancelled):
                 await worker.wait()
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 60
         await pilot.pause(0)
         quiet = 0 if is_busy(app) else quiet + 1  # type: ignore[arg-type]
 

@@ -106,13 +106,19 @@ def test_a_check_on_the_whole_screen_is_told_with_how_it_measures_its_lesson_and
             await pilot.press("c")
             await until(pilot, lambda: "RUN " in on_screen(pilot.app))
             await pilot.press("end", "enter")
-            await until(pilot, lambda: "Count all of them." in on_screen(pilot.app))
-            lines = on_screen(pilot.app).splitlines()
-            seen = "\n".join(lines)
+
+            def is_placed() -> bool:
+                lines = on_screen(pilot.app).splitlines()
+                code = next(
+                    (one for one in lines if "Its code, checks/host/zz_waits.py" in one), ""
+                )
+                return bool(code) and ("Claim: " in code) == (size[0] == 200)
+
+            await until(pilot, is_placed)
+            seen = on_screen(pilot.app)
+            assert "Count all of them." in seen
             assert "From its lesson, “Hello”" in seen
             assert "A first lesson about a word." in seen
-            code_line = next(line for line in lines if "Its code, checks/host/zz_waits.py" in line)
-            assert ("Claim: " in code_line) == (size[0] == 200)
             assert 'LESSON = "start/hello"' in seen
             await press(pilot, "escape", "x")
 

@@ -238,9 +238,9 @@ def test_enter_at_the_end_of_a_lesson_that_is_done_goes_on(tmp_path: Path) -> No
             progress.lesson_done("start/asks")
             await press(pilot, "l")
             pilot.app.go.to_lesson("start/asks")  # type: ignore[attr-defined]
-            seen = await press(pilot, "end")
-            assert "Block 1 of 1" in seen
-            assert "Enter next lesson" in seen
+            await settle(pilot)
+            assert "Block 1 of 1" in await press(pilot, "end")
+            await until(pilot, lambda: "Enter next lesson" in on_screen(pilot.app))
             assert "Second" in (await press(pilot, "enter")).splitlines()[0]
 
     run(journey)

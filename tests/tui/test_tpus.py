@@ -258,8 +258,8 @@ def test_a_deletion_that_is_left_early_says_what_is_true(cloud: FakeCloud, tmp_p
             seen_gone.set()
             await settle(pilot)
             assert sent in text_of(on_screen(pilot.app))
-            seen = await press(pilot, "escape")
-            assert "DELETING" in seen
+            await press(pilot, "escape")
+            await until(pilot, lambda: "DELETING" in on_screen(pilot.app))
 
     run(journey)
 

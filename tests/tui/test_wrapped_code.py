@@ -76,3 +76,20 @@ def test_code_stays_where_it_is_when_the_first_letter_is_typed(tmp_path: Path) -
 def _place(seen: str) -> int:
     """Return the column in which the code begins."""
     return next(line.index("print(") for line in seen.split("\n") if "print(" in line)
+
+
+def test_code_wraps_the_same_with_a_bar_beside_it_and_without(tmp_path: Path) -> None:
+    """Else height and bar follow each other on a slow machine, and the page is never done."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": f"{LESSON}\n{fence('print(1)')}"}) as pilot:
+            lessons_with_exercise(tmp_path)
+            for keys in (("enter", "e"), ("escape", "p", "e")):
+                await press(pilot, *keys)
+                editor = pilot.app.screen.query_one(Editor)
+                editor.set_reactive(Editor.show_vertical_scrollbar, False)
+                without = editor.wrap_width
+                editor.set_reactive(Editor.show_vertical_scrollbar, True)
+                assert without == editor.wrap_width
+
+    run(journey)
