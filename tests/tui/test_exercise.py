@@ -349,7 +349,7 @@ def test_while_an_answer_is_judged_one_can_begin_to_type(tmp_path: Path) -> None
             lessons_with_exercise(tmp_path)
             await press(pilot, "enter", "p")
             await pilot.press("r", "enter", *"return 2 * number")
-            assert "return 2 * number" in on_screen(pilot.app)
+            await until(pilot, lambda: "return 2 * number" in on_screen(pilot.app))
             await until(pilot, lambda: "NOT YET" in on_screen(pilot.app))
             assert "RIGHT" in await press(pilot, "ctrl+r")
 

@@ -199,7 +199,8 @@ def test_what_is_typed_while_an_answer_is_judged_is_judged_next(tmp_path: Path) 
             slow = "import time; time.sleep(1); return number"
             await press(pilot, "enter", "p", "e", *slow)
             await pilot.press("ctrl+r", *" * 2", "ctrl+r")
-            assert JUDGED_NEXT in [said.message for said in pilot.app._notifications]
+            said = pilot.app._notifications
+            await until(pilot, lambda: JUDGED_NEXT in [one.message for one in said])
             await until(pilot, lambda: "RIGHT" in on_screen(pilot.app))
             await press(pilot, "enter")
             await pilot.press("ctrl+r", "ctrl+r", "ctrl+c")

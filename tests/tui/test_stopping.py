@@ -55,14 +55,16 @@ def test_any_other_key_and_some_seconds_take_the_question_away(
             app = pilot.app
             await pilot.press("c")
             await until(pilot, lambda: "RUN " in on_screen(app))
-            await pilot.press("escape", "down")
-            assert "" == asked(app)
             await pilot.press("escape")
-            assert ASKED == asked(app)
+            await until(pilot, lambda: ASKED == asked(app))
+            await pilot.press("down")
+            await until(pilot, lambda: "" == asked(app))
+            await pilot.press("escape")
+            await until(pilot, lambda: ASKED == asked(app))
             for said in app._notifications:
                 said.raised_at -= said.timeout
             await pilot.press("escape")
-            assert ASKED == asked(app)
+            await until(pilot, lambda: ASKED == asked(app))
             assert app.screen.can_stop
             await press(pilot, "x")
             assert "" == asked(app)
@@ -93,12 +95,15 @@ def test_a_run_that_ends_by_itself_is_not_asked_about_any_longer(tmp_path: Path)
     async def journey() -> None:
         async with tutor(tmp_path, checks=("passes",)) as pilot:
             slow = tmp_path / "checks" / "host" / "passes.py"
-            waits = "run():\n    import time\n\n    time.sleep(1)"
+            goes_on = tmp_path / "goes-on"
+            looks = f"while not os.path.exists({str(goes_on)!r}):\n        time.sleep(0.05)"
+            waits = f"run():\n    import os\n    import time\n\n    {looks}"
             slow.write_text(slow.read_text().replace("run():", waits))
             await pilot.press("c")
             await until(pilot, lambda: "RUN " in on_screen(pilot.app))
             await pilot.press("escape")
-            assert ASKED == asked(pilot.app)
+            await until(pilot, lambda: ASKED == asked(pilot.app))
+            goes_on.touch()
             await until(pilot, lambda: "PASS " in on_screen(pilot.app))
             await settle(pilot)
             assert "" == asked(pilot.app)
