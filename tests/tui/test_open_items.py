@@ -146,7 +146,7 @@ def test_a_task_that_is_wrong_offers_to_be_edited_and_its_answer(tmp_path: Path)
 
 
 def test_where_the_answer_is_stands_below_what_a_task_printed(tmp_path: Path) -> None:
-    """It parts no error from its place, and comes after what was expected."""
+    """It parts no error from its place, and what was expected stands above both."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"turn": f"# Turn\n{ANSWERED}"}) as pilot:
@@ -155,7 +155,7 @@ def test_where_the_answer_is_stands_below_what_a_task_printed(tmp_path: Path) ->
             places = [said.rindex(part) for part in parts]
             assert places == sorted(places)
             said = _words(await press(pilot, "backspace", *"1)", "enter", *"print(1", "ctrl+r"))
-            places = [said.rindex(part) for part in ("sum 2", "sum 3", "To see the answer")]
+            places = [said.rindex(part) for part in ("sum 3", "─ printed ", "sum 2", "To see the")]
             assert places == sorted(places)
 
     run(journey)
