@@ -155,7 +155,9 @@ def test_where_the_answer_is_stands_below_what_a_task_printed(tmp_path: Path) ->
             places = [said.rindex(part) for part in parts]
             assert places == sorted(places)
             said = _words(await press(pilot, "backspace", *"1)", "enter", *"print(1", "ctrl+r"))
-            places = [said.rindex(part) for part in ("expected sum 3", " printed sum 2", "To see the")]
+            places = [
+                said.rindex(part) for part in ("expected sum 3", " printed sum 2", "To see the")
+            ]
             assert places == sorted(places)
 
     run(journey)
