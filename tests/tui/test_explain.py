@@ -112,7 +112,20 @@ def test_what_is_pasted_into_code_is_code(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_line_that_is_pasted_stays_a_line(tmp_path: Path) -> None:
+def test_an_error_of_one_line_is_explained_where_nothing_is_typed(tmp_path: Path) -> None:
+    """Many are copied without the traceback above them."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 40)) as pilot:
+            for keys in ((), ("escape", "f")):
+                await press(pilot, *keys)
+                await _paste(pilot, OOM.splitlines()[-1])
+                assert "more HBM than the chip has" in await _explained(pilot)
+
+    run(journey)
+
+
+def test_a_word_that_is_pasted_stays_a_word(tmp_path: Path) -> None:
     """On Home it does nothing, and a search looks for it."""
 
     async def journey() -> None:

@@ -151,11 +151,15 @@ def check(
 
 
 def _end(selfcheck: SelfCheck, code: ExitCode, *, is_text: bool) -> None:
-    """Say what mends what is wrong, and on stderr why the exit code is not 0; else what is next."""
+    """Say to a person what mends what is wrong, and on stderr why the exit code is not 0.
+
+    In a pipe the report is the same, and its last line is the headline.
+    """
     from tpustarter.cli import check_end, retyped
 
     run, context = selfcheck.run, click.get_current_context()
-    if steps := check_end.next_steps(run, code) if is_text else []:
+    is_read = is_text and sys.stdout.isatty()
+    if steps := check_end.next_steps(run, code) if is_read else []:
         click.echo(coded("\n".join(["", *steps])))
     if code != ExitCode.OK:
         left = check_end.left(run)
@@ -163,9 +167,7 @@ def _end(selfcheck: SelfCheck, code: ExitCode, *, is_text: bool) -> None:
         click.echo(visible(check_end.explain_exit(run, code, again)), err=True)
     if why := check_end.why(run, selfcheck.logs):
         click.echo(why, err=True)
-    elif (
-        is_text and code == ExitCode.OK and sys.stdout.isatty() and (now := check_end.what_now(run))
-    ):
+    elif is_read and code == ExitCode.OK and (now := check_end.what_now(run)):
         click.echo(coded("\n".join([*([] if steps else [""]), *wrap(now)])))
 
 

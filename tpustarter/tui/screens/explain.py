@@ -51,8 +51,9 @@ class ErrorText(TextArea):
             self.border_subtitle = ""
 
     async def _on_paste(self, event: events.Paste) -> None:
-        """Explain what is pasted, once it is in, where it is more than a line of something."""
-        if "\n" in event.text.strip():
+        """Explain what is pasted, once it is in, where it is more than a part of a line."""
+        is_alone = self.text in ("", self._explained) and len(event.text.split()) > 1
+        if is_alone or "\n" in event.text.strip():
             if self.text == self._explained:
                 self.select_all()
             self.call_later(self.run_action, "screen.explain")

@@ -171,9 +171,9 @@ class Page(Screen[None]):
         self.stop_work()
 
     def on_paste(self, event: Paste) -> None:
-        """Explain what was pasted where nothing is typed, if it is as long as an error."""
+        """Explain what was pasted where nothing is typed, if it has more than one word."""
         is_typed = self.focused is not None and self.focused.check_consume_key("y", "y")
-        if "\n" in event.text.strip() and not is_typed:
+        if len(event.text.split()) > 1 and not is_typed:
             from tpustarter.tui.failed import of_text
 
             event.stop()
