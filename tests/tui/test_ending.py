@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
@@ -184,6 +185,25 @@ def test_an_answer_scrolls_its_reason_into_sight(tmp_path: Path) -> None:
             seen = await press(pilot, *["down"] * 9, "1")
             assert "How many devices?" in seen
             assert "no  No." in seen
+
+    run(journey)
+
+
+@pytest.mark.parametrize(("keys", "is_told"), [(("end", "j"), True), (("j",), False)])
+def test_the_last_answer_far_above_the_end_says_that_nothing_is_open(
+    keys: tuple[str, ...], is_told: bool, tmp_path: Path
+) -> None:
+    """To who comes from the end, which is out of sight; who reads on is told so there."""
+    text = FAR_ASKS[: FAR_ASKS.index("```python")] + FAR_ASKS[FAR_ASKS.index("```quiz") :]
+    done = "Nothing is open any more. j goes to the end of the lesson."
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": f"{text}\n{LINES}\n{LINES}\n"}) as pilot:
+            await press(pilot, "enter", *keys)
+            seen = await press(pilot, "2")
+            assert "Because." in seen
+            assert is_told == (done in " ".join(seen.split()))
+            assert "The end of this lesson" in await press(pilot, "j")
 
     run(journey)
 

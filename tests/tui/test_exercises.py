@@ -10,6 +10,7 @@ import pytest
 from tests.learning.test_exercises import SHIPPED, SOLVED
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
 from tests.tui.test_exercise import LESSON, add_another, learner_file, lessons_with_exercise
+from tpustarter import invocation
 from tpustarter.invocation import command
 from tpustarter.learning import progress
 from tpustarter.tui.app import Starter
@@ -85,6 +86,23 @@ def test_the_command_that_opens_the_marked_one_is_seen_whole(
             seen = await press(pilot, "down")
             assert f"{command()} learn --exercise start/triple\n" in seen
             assert 1 == seen.count("learn --exercise")
+
+    run(journey)
+
+
+@pytest.mark.parametrize(("name", "is_led_to"), [("tpustarter", True), ("x" * 40, False)])
+def test_a_command_that_fills_the_line_has_no_words_before_it(
+    name: str, is_led_to: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it would be broken, and its beginning is a command by itself."""
+    monkeypatch.setattr(invocation, "command", lambda: name)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
+            lessons_with_exercise(tmp_path)
+            seen = await press(pilot, "e")
+            assert f"{name} learn --exercise start/double\n" in seen
+            assert is_led_to == ("In a shell: " in seen)
 
     run(journey)
 

@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from rich.cells import cell_len
 from textual import on, work
 from textual.binding import Binding, BindingType
 
+from tpustarter.invocation import as_typed
 from tpustarter.learning import exercises, solved
 from tpustarter.learning.exercises import Exercise, State
 from tpustarter.problem import Problem
@@ -183,7 +185,9 @@ those that are solved, then all of them.
         pieces = [*found_detail.exercise(one.exercise, " (l)")][:-1] if one else []
         self.show_details(Stack(pieces) if one else "")
         # The command stands in a line of its own: there it is whole, and seen at every height.
-        command = f"In a shell: `tpustarter learn --exercise {one.exercise.id}`" if one else ""
+        command = f"`tpustarter learn --exercise {one.exercise.id}`" if one else ""
+        if one and cell_len(as_typed(f"In a shell: {command}")) <= self.size.width:
+            command = f"In a shell: {command}"
         self.say("\n".join(filter(None, (self._trouble, command))))
         self.refresh_bindings()
 

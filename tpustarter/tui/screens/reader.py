@@ -353,6 +353,8 @@ class Reader(LessonScreen):
             self.refresh_bindings()
             answer = view.quiz.answers[number - 1].text
             self._remember_answer(view.quiz.id, answer, is_right=is_right)
+            if not self._page.has_open and self._page.end_was_seen and not self._page.is_at_end:
+                self.say("Nothing is open any more. j goes to the end of the lesson.")
 
     action_look_at = action_answer  # one that was not given, where the right one was
 
