@@ -137,7 +137,7 @@ def test_of_many_a_few_are_named_those_of_a_whole_part_first() -> None:
     assert short_ids.MOST == hint.count("\n  ")
     assert "  jax/how-fast " in hint
     assert "setup/install-jax" not in hint
-    assert hint.endswith("more: `tpustarter learn` lists them")
+    assert hint.endswith("more: `tpustarter learn -v` lists them")
 
 
 def test_where_a_name_is_several_checks_one_command_runs_several() -> None:

@@ -273,7 +273,7 @@ def find_lesson(typed: str, lessons: Iterable[Lesson], path: Container[str] = ()
     by_id = {lesson.id: lesson for lesson in lessons}
     titles = {name: lesson.title for name, lesson in by_id.items()}
     found = short_ids.find(
-        typed, titles, kind="lesson", listed_by="tpustarter learn", preferred=path
+        typed, titles, kind="lesson", listed_by="tpustarter learn -v", preferred=path
     )
     return by_id[found]
 

@@ -145,7 +145,7 @@ def read(app: Tutor, lesson_id: str) -> Opened:
     lessons = content.read_lessons(app.lessons)
     lesson = next((lesson for lesson in lessons if lesson.id == lesson_id), None)
     if lesson is None:
-        raise Problem(f"there is no lesson `{lesson_id}`", hint="`tpustarter learn` lists them")
+        raise Problem(f"there is no lesson `{lesson_id}`", hint="`tpustarter learn -v` lists them")
     path = app.path_of(read_paths(app.lessons))
     way = lesson_end.after_lesson(lesson.id, path, lessons, progress.done(), progress.read_only())
     following = next((item for item in lessons if item.id == way.lesson), None)
