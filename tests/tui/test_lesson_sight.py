@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.tutor import on_screen, press, run, tutor, until
+from tests.tui.test_ending import ASKS
 from tpustarter.tui.block import BlockView
 from tpustarter.tui.folded import FigureView
 from tpustarter.tui.lesson_page import LessonPage
@@ -31,15 +32,7 @@ print("shown")
 shown
 ```
 """
-QUIZ = """```quiz id=why
-How many devices?
-
-( ) 8
-    No.
-(x) 4
-    Yes.
-```
-"""
+QUIZ = ASKS[ASKS.index("```quiz") :]
 TASK = """```python try id=turn
 print("one")
 print("two")
