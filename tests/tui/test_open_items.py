@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.support.made_lessons import TASK_AND_QUESTION, fence
+from tests.support.made_lessons import fence
 from tests.support.tutor import HANGS, HELLO, on_screen, press, run, tutor, until
 from tests.tui.test_keys import burst
 from tpustarter.learning import bookmarks
@@ -41,14 +41,15 @@ LONG = "\n\n".join(f"Line {number}." for number in range(20))
 TALL = HANGS.replace("import os, time\n", "import os, time\n" + "x = 1\n" * 40)
 
 
-def _words(text: str) -> str:
+def on_one_line(text: str) -> str:
     """Return what is on the screen in one line, without frames and marks."""
     for character in "│┃─━╭╮╰╯┏┓┗┛█↳":
         text = text.replace(character, " ")
     return " ".join(text.split())
 
 
-def _keys(pilot: Pilot[None]) -> str:
+def named(pilot: Pilot[None]) -> str:
+    """Return the line of keys."""
     return on_screen(pilot.app).splitlines()[-1]  # type: ignore[arg-type]
 
 
@@ -59,11 +60,11 @@ def test_a_task_that_was_not_changed_waits_for_that(tmp_path: Path) -> None:
         async with tutor(tmp_path, lessons={"hello": HELLO + TASK}, size=(80, 60)) as pilot:
             await press(pilot, "enter", "r", "r", "tab", "r")
             await press(pilot, "end")
-            seen = _words(on_screen(pilot.app))
+            seen = on_one_line(on_screen(pilot.app))
             assert "Read, but not done yet: 2 of 3 blocks" in seen
             assert "Block 3 waits for your change." in seen
             await press(pilot, "e", "2", "ctrl+r", "escape")
-            assert "Done: 3 of 3 blocks" in _words(on_screen(pilot.app))
+            assert "Done: 3 of 3 blocks" in on_one_line(on_screen(pilot.app))
 
     run(journey)
 
@@ -76,10 +77,10 @@ def test_a_task_says_at_the_next_start_how_it_ended(tmp_path: Path) -> None:
         async with tutor(tmp_path, lessons=lessons, size=(80, 60)) as pilot:
             await press(pilot, "enter", "e", *"# mine", "escape", "tab", "tab", "e", "2", "ctrl+r")
         async with tutor(tmp_path, lessons=lessons, size=(80, 60)) as pilot:
-            seen = _words(await press(pilot, "l", "home", "enter"))
+            seen = on_one_line(await press(pilot, "l", "home", "enter"))
             assert 3 == seen.count("passed the last time")
             await press(pilot, "tab", "tab", "e", "1", "escape")
-            assert 1 == _words(on_screen(pilot.app)).count("edited, not run yet")
+            assert 1 == on_one_line(on_screen(pilot.app)).count("edited, not run yet")
 
     run(journey)
 
@@ -111,10 +112,10 @@ def test_a_block_that_passed_with_a_change_of_the_learners_counts(tmp_path: Path
         async with tutor(tmp_path, size=(80, 60)) as pilot:
             await press(pilot, "enter", "e", *"# mine", "ctrl+r", "escape", "tab", "r")
             await press(pilot, "e", *"(", "ctrl+r", "escape")  # what breaks later undoes nothing
-            assert "Done: 2 of 2 blocks" in _words(await press(pilot, "end"))
+            assert "Done: 2 of 2 blocks" in on_one_line(await press(pilot, "end"))
         async with tutor(tmp_path, size=(80, 60)) as pilot:
             assert "done" in await press(pilot, "l")
-            seen = _words(await press(pilot, "home", "enter", "home"))
+            seen = on_one_line(await press(pilot, "home", "enter", "home"))
             assert "# mine" in seen
             assert 1 == seen.count("passed the last time")
             assert 1 == seen.count("broke the last time")
@@ -130,11 +131,11 @@ def test_a_task_that_is_wrong_offers_to_be_edited_and_its_answer(tmp_path: Path)
     async def journey() -> None:
         async with tutor(tmp_path, lessons=lessons) as pilot:
             seen = await press(pilot, "enter", "tab", "e", "1", "ctrl+r")
-            assert "To see the answer, press Esc, and then o." in _words(seen)
+            assert "To see the answer, press Esc, and then o." in on_one_line(seen)
             assert "To see the answer" not in await press(pilot, "2")
             seen = await press(pilot, "backspace", "escape")
-            assert "e edit" in _keys(pilot).partition("u undo edit")[0]
-            assert "To see the answer, press o." in _words(seen)
+            assert "e edit" in named(pilot).partition("u undo edit")[0]
+            assert "To see the answer, press o." in on_one_line(seen)
             await press(pilot, *["up"] * 9)  # until the answer is out of sight
             seen = await press(pilot, "o")
             assert 'print("sum", 1 + 2)' in seen
@@ -150,11 +151,13 @@ def test_where_the_answer_is_stands_below_what_a_task_printed(tmp_path: Path) ->
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"turn": f"# Turn\n{ANSWERED}"}) as pilot:
-            said = _words(await press(pilot, "enter", "enter", *"(", "ctrl+r"))
+            said = on_one_line(await press(pilot, "enter", "enter", *"(", "ctrl+r"))
             parts = ["never closed", 'print("sum", 1 + ()', "^", "To see the answer, press Esc"]
             places = [said.rindex(part) for part in parts]
             assert places == sorted(places)
-            said = _words(await press(pilot, "backspace", *"1)", "enter", *"print(1", "ctrl+r"))
+            said = on_one_line(
+                await press(pilot, "backspace", *"1)", "enter", *"print(1", "ctrl+r")
+            )
             places = [
                 said.rindex(part) for part in ("expected sum 3", " printed sum 2", "To see the")
             ]
@@ -174,7 +177,7 @@ def test_at_the_end_of_a_lesson_keys_reach_the_last_block(tmp_path: Path) -> Non
             await press(pilot, "end", "escape")
         async with tutor(tmp_path, lessons=lessons) as pilot:
             assert "x = 1" not in await press(pilot, "enter", "end")
-            assert "u undo edit" in _keys(pilot)
+            assert "u undo edit" in named(pilot)
             assert "x = 1" in await press(pilot, "u")
             assert "x = 1" in await press(pilot, "end", "u")  # the one used last, out of sight
             assert "x = 1" not in await press(pilot, "u")
@@ -195,15 +198,15 @@ def test_what_runs_is_named_wherever_one_looks_and_a_stop_loses_nothing(tmp_path
             await until(pilot, lambda: "RUN block 1 of 1, " in on_screen(pilot.app).splitlines()[0])
             await press(pilot, "ctrl+c")
             assert "RUN" not in on_screen(pilot.app).splitlines()[0]
-            seen = _words(on_screen(pilot.app))
+            seen = on_one_line(on_screen(pilot.app))
             assert "STOPPED" in seen
             assert "KeyboardInterrupt" in seen
             assert "variables" not in seen
             await press(pilot, "e")
             await pilot.press("ctrl+r")
-            await until(pilot, lambda: "Ctrl+C stop" in _keys(pilot))
+            await until(pilot, lambda: "Ctrl+C stop" in named(pilot))
             await press(pilot, "ctrl+c")
-            assert "Ctrl+C" not in _keys(pilot)
+            assert "Ctrl+C" not in named(pilot)
 
     run(journey)
 
@@ -245,11 +248,11 @@ def test_enter_reads_on_past_a_gap_that_was_left(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"gap": f"# Gap\n{TASK}\n{LONG}\n"}) as pilot:
             await press(pilot, "enter", "enter", "escape")
-            assert "Enter read on" in _keys(pilot)
+            assert "Enter read on" in named(pilot)
             await press(pilot, "enter")
-            assert "Enter fill the gap" not in _keys(pilot)
+            assert "Enter fill the gap" not in named(pilot)
             await press(pilot, "home", "e")
-            assert "Ctrl+R run" in _keys(pilot)
+            assert "Ctrl+R run" in named(pilot)
 
     run(journey)
 
@@ -290,7 +293,7 @@ def test_an_error_stays_in_sight_when_typing_ends_and_while_it_is_mended(tmp_pat
             assert "exception: " not in seen
             seen = await press(pilot, "e", *") +")
             assert "edited, not run yet" in seen
-            assert "SyntaxError: " in _words(seen)
+            assert "SyntaxError: " in on_one_line(seen)
             assert "Before your change:" in seen
             assert "output before" not in seen  # that is the same
 
@@ -305,7 +308,7 @@ def test_a_long_line_is_seen_whole_while_one_types(tmp_path: Path) -> None:
         async with tutor(tmp_path, lessons={"t": text}, size=(60, 24)) as pilot:
             words = "  # a comment that is much longer than sixty columns are"
             seen = await press(pilot, "enter", "e", *words)
-            assert f'name = "first"{" ".join(["", *words.split()])}' in _words(seen).replace(
+            assert f'name = "first"{" ".join(["", *words.split()])}' in on_one_line(seen).replace(
                 "  ", " "
             )
 
@@ -352,13 +355,13 @@ def test_a_gap_is_filled_before_it_runs(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"gap": HELLO + TASK}, size=(80, 60)) as pilot:
             seen = await press(pilot, "enter", "tab", "tab", "r")
-            assert "waits for your code." in _words(seen)
+            assert "waits for your code." in on_one_line(seen)
             assert "RUN" not in seen
-            assert "waits for your code." not in _words(await press(pilot, "up"))
+            assert "waits for your code." not in on_one_line(await press(pilot, "up"))
             seen = await press(pilot, "e", "ctrl+r")
-            assert "Type what belongs in place of" in _words(seen)
+            assert "Type what belongs in place of" in on_one_line(seen)
             assert "Traceback" not in seen
-            assert "waits for your code." in _words(await press(pilot, "escape", "a"))
+            assert "waits for your code." in on_one_line(await press(pilot, "escape", "a"))
             seen = await press(pilot, "e", "2", "ctrl+r")
             assert seen.count("─ pass  ") == 3
 
@@ -371,11 +374,11 @@ def test_the_key_line_names_no_key_for_what_is_done(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": f"# Asks\n{QUIZ}\n{LONG}"}) as pilot:
             await press(pilot, "enter")
-            assert "1, 2, ... answer" in _keys(pilot)
-            assert "j next open" in _keys(pilot)
+            assert "1, 2, ... answer" in named(pilot)
+            assert "j next open" in named(pilot)
             await press(pilot, "2")
-            assert "answer" not in _keys(pilot)
-            assert "next open" not in _keys(pilot)
+            assert "answer" not in named(pilot)
+            assert "next open" not in named(pilot)
             assert "no  Too many." in await press(pilot, "1")
             assert "Nothing is open: " in await press(pilot, "j")
 
@@ -388,10 +391,10 @@ def test_the_key_that_ends_a_process_takes_the_place_of_no_other(tmp_path: Path)
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
             await press(pilot, "enter")
-            assert "e edit" in _keys(pilot)
+            assert "e edit" in named(pilot)
             await press(pilot, "r")
-            assert "e edit" in _keys(pilot)
-            assert "t end process" in _keys(pilot)
+            assert "e edit" in named(pilot)
+            assert "t end process" in named(pilot)
 
     run(journey)
 
@@ -403,13 +406,13 @@ def test_enter_at_the_end_goes_to_what_is_open_and_n_leaves_it(tmp_path: Path) -
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"hello": long, "next": "# Next one\n"}) as pilot:
             await press(pilot, "enter", "end")
-            assert _keys(pilot).startswith(" Enter next open")
+            assert named(pilot).startswith(" Enter next open")
             await press(pilot, "enter")
-            assert _keys(pilot).startswith(" Enter run")
+            assert named(pilot).startswith(" Enter run")
             await press(pilot, "end")
             assert "Next one" in await press(pilot, "n")
             await press(pilot, "escape", "enter", "home", "a", "tab", "r", "end")
-            assert _keys(pilot).startswith(" Enter next lesson")
+            assert named(pilot).startswith(" Enter next lesson")
 
     run(journey)
 
@@ -421,11 +424,11 @@ def test_enter_stops_once_at_a_question_and_says_how_to_answer_it(tmp_path: Path
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": asks}) as pilot:
             seen = await press(pilot, "enter", "enter")
-            assert "Enter goes on without it" not in _words(seen)
-            while "Enter goes on without it" not in _words(seen):
+            assert "Enter goes on without it" not in on_one_line(seen)
+            while "Enter goes on without it" not in on_one_line(seen):
                 assert "ran 7" not in seen
                 seen = await press(pilot, "enter")
-            assert "Press 1 or 2 to answer. Enter goes on without it." in _words(seen)
+            assert "Press 1 or 2 to answer. Enter goes on without it." in on_one_line(seen)
             assert "How many devices?" in seen
             assert "2  4" in seen
             for _ in range(2):  # into sight, then run
@@ -442,13 +445,13 @@ def test_the_state_of_a_block_that_fills_the_screen_is_seen(tmp_path: Path) -> N
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"tall": f"# Tall\n\n{tall}"}) as pilot:
             await press(pilot, "enter", "space")
-            assert "Enter read on" in _keys(pilot)
-            assert _keys(pilot).endswith("block 1 goes on below")
+            assert "Enter read on" in named(pilot)
+            assert named(pilot).endswith("block 1 goes on below")
             await press(pilot, "r")
             assert "pass" in on_screen(pilot.app)
-            assert "block 1" not in _keys(pilot)
+            assert "block 1" not in named(pilot)
             await press(pilot, "pageup")
-            assert _keys(pilot).endswith("block 1: pass")
+            assert named(pilot).endswith("block 1: pass")
 
     run(journey)
 
@@ -460,15 +463,15 @@ def test_keys_stand_in_the_order_in_which_they_are_wanted(tmp_path: Path) -> Non
     async def journey() -> None:
         async with tutor(tmp_path, lessons=lessons) as pilot:
             await press(pilot, "enter", "enter", "7", "escape")
-            assert "u undo edit" in _keys(pilot).partition("j next open")[0]
+            assert "u undo edit" in named(pilot).partition("j next open")[0]
             await press(pilot, "e", "backspace", "2", "ctrl+r", "escape")
-            assert "u undo edit" not in _keys(pilot).partition("j next open")[0]
+            assert "u undo edit" not in named(pilot).partition("j next open")[0]
             await press(pilot, "end")
-            assert "Enter next open  n next lesson" in _keys(pilot)
-            assert "e edit" not in _keys(pilot).partition("Esc back")[0]
+            assert "Enter next open  n next lesson" in named(pilot)
+            assert "e edit" not in named(pilot).partition("Esc back")[0]
             await press(pilot, "j", "2", "end")
-            assert "Enter next lesson" in _keys(pilot)
-            assert "n next lesson" not in _keys(pilot)  # it is one way, and named once
+            assert "Enter next lesson" in named(pilot)
+            assert "n next lesson" not in named(pilot)  # it is one way, and named once
             assert "Next  2 min" in (await press(pilot, "n")).splitlines()[0]
 
     run(journey)
@@ -514,88 +517,5 @@ def test_after_a_run_keys_act_on_a_block_that_is_seen(
             await until(pilot, lambda: "pass" in on_screen(pilot.app))
             await press(pilot)
             assert [following] == marked(pilot)
-
-    run(journey)
-
-
-def test_enter_opens_a_task_of_which_the_end_is_out_of_sight(tmp_path: Path) -> None:
-    """Typed while it only reads on, each letter would be a key."""
-    tall = TASK.replace("print(", "x = 1\n" * 30 + "print(")
-
-    async def journey() -> None:
-        for task in (tall, tall.replace("1 + ...", "1  # change")):
-            async with tutor(tmp_path, lessons={"tall": f"# Tall\n\n{task}\n"}) as pilot:
-                await press(pilot, "enter", "enter")
-                assert "Ctrl+R run" in _keys(pilot)
-                assert "print(" in on_screen(pilot.app)
-
-    run(journey)
-
-
-def test_a_task_says_how_to_change_it_where_that_is_a_key(tmp_path: Path) -> None:
-    """While one types, an e would be a letter."""
-    task = ANSWERED.replace("1 + ...", "1  # change")
-
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"turn": f"# Turn\n\n{task}\n"}) as pilot:
-            seen = await press(pilot, "enter", "enter", "ctrl+r")
-            assert "change it first" in seen
-            assert "with e" not in seen
-            assert "To see the answer, press Esc, and then o." in _words(seen)
-            assert "change it first, with e" in await press(pilot, "escape")
-
-    run(journey)
-
-
-def test_enter_opens_a_task_that_asks_to_change_a_line(tmp_path: Path) -> None:
-    """Run as it stands it could not pass; left as it is, Enter reads on."""
-    text = "```python try id=turn\nprint(1)  # change\n```\n\n"
-    text += "```python answer of=turn\nprint(2)\n```\n"
-
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"turn": f"# Turn\n\n{text}\n{LONG}\n"}) as pilot:
-            await press(pilot, "enter")
-            assert "Enter change it" in _keys(pilot)
-            assert "your turn: change it here; Ctrl+R runs it" in await press(pilot, "enter")
-            seen = await press(pilot, "enter")  # meant to read on, it would move the line down
-            assert "Change this line first. To read on without that, press Esc." in _words(seen)
-            assert "your turn" in seen
-            await press(pilot, "escape")
-            assert "Enter read on" in _keys(pilot)
-            await press(pilot, "e", "delete", "escape")
-            assert "Enter run" in _keys(pilot)
-
-    run(journey)
-
-
-def test_a_task_that_was_done_stays_done_when_that_is_undone(tmp_path: Path) -> None:
-    """Enter reads on below it, and `j` leads to what is open."""
-    task = TASK_AND_QUESTION.partition("```quiz")[0]
-    lesson = f"# T\n\n{task}\n\n```python run id=below\nprint('ran', 7)\n```\n"
-
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"t": lesson}) as pilot:
-            await press(pilot, "enter", "enter", "3", "ctrl+r", "escape")
-            seen = await press(pilot, "k", "u")
-            assert "done before; this is the lesson's code" in seen
-            assert _keys(pilot).startswith(" Enter read on")
-            await press(pilot, "j")
-            assert "ran 7" in await press(pilot, "enter")
-
-    run(journey)
-
-
-def test_enter_opens_a_task_that_was_left_once_one_has_come_back_to_it(tmp_path: Path) -> None:
-    """Esc leaves it, and Enter reads on; at the end Enter leads back, and then into the task."""
-    task = TASK_AND_QUESTION.partition("```quiz")[0]
-
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"t": f"# T\n\n{task}\n{LONG}\n"}) as pilot:
-            await press(pilot, "enter", "enter", "escape")
-            assert _keys(pilot).startswith(" Enter read on")
-            await press(pilot, "end")
-            assert _keys(pilot).startswith(" Enter next open")
-            await press(pilot, "enter")
-            assert _keys(pilot).startswith(" Enter fill the gap")
 
     run(journey)
