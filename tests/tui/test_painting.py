@@ -1,41 +1,90 @@
-"""What is painted is what is there: an area that moves while something in it changes."""
+"""What is painted is what is there, whatever is asked of widgets before they are laid out."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pyte
 import pytest
+from textual._compositor import Compositor
 from textual.app import App
 from textual.containers import VerticalScroll
+from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tests.support.tutor import on_screen, run, tutor, until
+from tests.support.tutor import on_screen, run, settle, tutor, until
 from tpustarter.tui import opened
-from tpustarter.tui.lesson_page import LessonPage
-from tpustarter.tui.widgets import Aside, Scrolled
+from tpustarter.tui.compositor import WholeCompositor
+from tpustarter.tui.screens.page import Page
+
+
+class Row(Static):
+    """A row that counts how often it was given another size."""
+
+    sizes = 0
+
+    def on_resize(self) -> None:
+        """Count it."""
+        self.sizes += 1
+
+
+class Covered(Screen[None]):
+    """A hundred rows, and a curtain before them."""
+
+    DEFAULT_CSS = """
+    Covered { layers: default curtain; }
+    #curtain { layer: curtain; width: 100%; height: 100%; }
+    Row { height: 1; }
+    """
+
+    def __init__(self, compositor: Compositor) -> None:
+        super().__init__()
+        self._compositor = compositor
+
+    def compose(self) -> Iterable[Widget]:
+        """Yield the rows and the curtain."""
+        with VerticalScroll(id="area"):
+            for number in range(100):
+                yield Row(f"row {number}", id=f"row-{number}")
+        yield Static("curtain", id="curtain")
 
 
 class Painted(App[None]):
-    """Sixty rows with a line below them, on a terminal that keeps what was painted last."""
+    """Such a screen, on a terminal that keeps what was painted last."""
 
-    def __init__(self, area: type[VerticalScroll]) -> None:
+    def __init__(self, compositor: Compositor) -> None:
         super().__init__()
         self.terminal = pyte.Screen(80, 24)
         self._stream = pyte.Stream(self.terminal)
-        self._area = area
+        self._first = Covered(compositor)
 
-    def compose(self) -> Iterable[Widget]:
-        """Yield rows, and what is below them."""
-        with self._area(id="area"):
-            yield Static("\n".join(f"row {number}" for number in range(60)))
-            yield Static("ready", id="below")
+    def get_default_screen(self) -> Screen[Any]:
+        """Return the screen."""
+        return self._first
+
+    @property
+    def rows(self) -> list[str]:
+        """What is on the terminal, without the bar."""
+        return [line[:70].rstrip() for line in self.terminal.display]
+
+    async def act_and_ask(self, pilot: Pilot[None], act: Callable[[], object]) -> None:
+        """Change something, and ask where a row is before that was laid out.
+
+        So it happens while one types into a block that prints; there it is a matter of chance.
+        """
+        act()
+        while not self.screen._layout_required:
+            await asyncio.sleep(0)
+        # One that is not in sight is marked to be painted: all places are to be worked out anew.
+        self.screen._compositor.update_widgets({self.query_one("#row-90")})
+        assert self.query_one("#row-90").region
+        await settle(pilot)
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
         if renderable is not None:
@@ -43,40 +92,90 @@ class Painted(App[None]):
         super()._display(screen, renderable)
 
 
-async def first_row(area: type[VerticalScroll]) -> str:
-    """Move down and back, where something below is asked for before the next layout.
+async def hidden(compositor: Compositor) -> list[str]:
+    """Hide the curtain."""
+    app = Painted(compositor)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        assert app.rows[0] == "curtain"
+        curtain = app.query_one("#curtain")
+        await app.act_and_ask(pilot, lambda: setattr(curtain, "display", False))
+        return app.rows
 
-    So it happens while one types into a block that prints; there it is a matter of chance.
-    """
-    app = Painted(area)
-    async with app.run_test(size=(80, 24)) as pilot:
-        moved, below = app.query_one("#area", VerticalScroll), app.query_one("#below", Static)
-        moved.scroll_to(y=10, animate=False, immediate=True)
-        await pilot.pause(0.2)
-        assert app.terminal.display[0].startswith("row 10 ")
-        compositor = cast("Any", app.screen)._compositor
-        moved.scroll_y = 0
-        compositor.update_widgets({below})  # it is out of sight: all places are worked out anew
-        assert compositor.full_map
-        below.update("busy")
-        await pilot.pause(0.2)
-        return app.terminal.display[0].strip()
+
+async def moved(compositor: Compositor) -> list[str]:
+    """Move down and back."""
+    app = Painted(compositor)
+    async with app.run_test() as pilot:
+        app.query_one("#curtain").display = False
+        area = app.query_one("#area")
+        area.scroll_to(y=10, animate=False, immediate=True)
+        await settle(pilot)
+        assert app.rows[0] == "row 10"
+
+        def back() -> None:
+            area.scroll_y = 0
+            app.query_one("#row-89").refresh(layout=True)
+
+        await app.act_and_ask(pilot, back)
+        return app.rows
+
+
+async def grown(compositor: Compositor) -> tuple[list[str], int]:
+    """Let a row grow; returns also how often it heard of that."""
+    app = Painted(compositor)
+    async with app.run_test() as pilot:
+        app.query_one("#curtain").display = False
+        await settle(pilot)
+        row = app.query_one("#row-1", Row)
+        sizes = row.sizes
+        await app.act_and_ask(pilot, lambda: setattr(row.styles, "height", 3))
+        return app.rows, row.sizes - sizes
+
+
+def test_what_was_hidden_is_gone() -> None:
+    """And what it hid is there: so a lesson opens where it was left."""
+    assert [f"row {number}" for number in range(24)] == asyncio.run(hidden(WholeCompositor()))
 
 
 def test_what_moved_is_painted() -> None:
     """Also where Textual takes the layout for the one that is on the screen."""
-    assert asyncio.run(first_row(Scrolled)) == "row 0"
+    assert [f"row {number}" for number in range(24)] == asyncio.run(moved(WholeCompositor()))
 
 
-def test_textual_leaves_it_unpainted() -> None:
-    """Or `Scrolled` is no longer needed."""
-    assert asyncio.run(first_row(VerticalScroll)) == "row 10"
+def test_what_grew_is_painted_and_hears_of_its_size() -> None:
+    """And what is below it stands lower."""
+    rows, sizes = asyncio.run(grown(WholeCompositor()))
+    assert (["row 0", "row 1", "", "", "row 2"], 1) == (rows[:5], sizes)
 
 
-@pytest.mark.parametrize("area", [LessonPage, Aside])
-def test_what_grows_stands_in_such_an_area(area: type[Widget]) -> None:
-    """A lesson, and what is read beside a list."""
-    assert issubclass(area, Scrolled)
+def test_textual_leaves_it_unpainted_and_untold() -> None:
+    """Or `WholeCompositor` is no longer needed."""
+    assert asyncio.run(hidden(Compositor()))[0] == "curtain"
+    assert asyncio.run(moved(Compositor()))[0] == "row 10"
+    assert asyncio.run(grown(Compositor()))[1] == 0
+
+
+def test_no_more_is_painted_than_has_changed() -> None:
+    """The whole screen is painted only where something would be missed."""
+
+    async def journey() -> None:
+        app = Painted(WholeCompositor())
+        async with app.run_test() as pilot:
+            app.query_one("#curtain").display = False
+            app.query_one("#area").scroll_to(y=10, animate=False, immediate=True)
+            await settle(pilot)
+            assert app.query_one("#row-90").region
+            app.terminal.reset()
+            await app.act_and_ask(pilot, lambda: app.query_one("#row-15").refresh(layout=True))
+            assert ["row 15"] == [row for row in app.rows if row]
+
+    asyncio.run(journey())
+
+
+def test_every_page_is_painted_so() -> None:
+    """A lesson, and each list."""
+    assert isinstance(Page("a page")._compositor, WholeCompositor)
 
 
 def test_a_lesson_that_takes_a_moment_says_that_it_opens(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from textual.containers import Horizontal
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
@@ -15,7 +15,6 @@ from tpustarter.tui.outline import BESIDE
 from tpustarter.tui.own_code import OwnCode
 from tpustarter.tui.plain import plain, plain_source
 from tpustarter.tui.reading import LessonText, coloured, marked
-from tpustarter.tui.widgets import Scrolled
 from tpustarter.tui.wrapped_code import Code
 
 ENDS = ("pass", "fail", "error")
@@ -33,7 +32,7 @@ class ExerciseView(Horizontal):
 
     def compose(self) -> Iterable[Widget]:
         """Yield the parts, empty at first."""
-        with Scrolled(id="page"):
+        with VerticalScroll(id="page"):
             yield LessonText("", id="task")
             yield _panel("answer", "Your answer")
             yield OwnCode(id="own-below")

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Collapsible, TextArea
@@ -22,7 +23,6 @@ from tpustarter.tui.lesson_parts import Hint, widgets_of
 from tpustarter.tui.messages import Remembered
 from tpustarter.tui.opened import Opened
 from tpustarter.tui.question import QuestionView
-from tpustarter.tui.widgets import Scrolled
 
 OVERLAP = 2
 """Lines of a screen that are still seen after reading on."""
@@ -41,7 +41,7 @@ class Open:
     """Whether it stands above what is worked on: nothing is open below."""
 
 
-class LessonPage(Scrolled):
+class LessonPage(VerticalScroll):
     """The page; it keeps its place while blocks grow."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -235,21 +235,7 @@ class AwaitedDetailRows(DetailRows, AwaitedRows):
         return super().check_action(action, parameters)
 
 
-class Scrolled(VerticalScroll):
-    """An area of which something can grow while it is moved.
-
-    Where something asks for places between a move and the next layout, Textual (8.2) compares that
-    layout with itself and paints nothing: the screen keeps showing what was there before the move.
-    """
-
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Paint all of what is in sight now."""
-        super().watch_scroll_y(old_value, new_value)
-        if round(old_value) != round(new_value):
-            self.refresh()
-
-
-class Aside(Scrolled, can_focus=False):
+class Aside(VerticalScroll, can_focus=False):
     """Something to read beside what takes the keys; its frame says how one reads on."""
 
     def __init__(self, area: str, rest: str = "Space reads on") -> None:

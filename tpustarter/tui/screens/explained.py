@@ -20,7 +20,6 @@ from tpustarter.tui.failed import ANSWER, BLOCK, OWN, PROGRAM, Failed
 from tpustarter.tui.lines import Hanging, Lines, Stack, prose
 from tpustarter.tui.messages import EXPLAIN, Arrived, Inbox, Looked, feed
 from tpustarter.tui.screens.page import Page
-from tpustarter.tui.widgets import Scrolled
 
 if TYPE_CHECKING:
     from tpustarter.checking.selfcheck import SelfCheck
@@ -91,7 +90,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
     def body(self) -> Iterable[Widget]:
         """Return the explanation, empty at first, and the line below."""
         with Horizontal(id="explaining"):
-            with Scrolled(id="page"):
+            with VerticalScroll(id="page"):
                 explained = Static("", id="explained")
                 explained.border_title = "What is known of it"
                 yield explained

@@ -18,6 +18,7 @@ from textual.worker import Worker, WorkerState
 
 from tpustarter.problem import ExitCode, Problem, of_limit
 from tpustarter.tui import settings
+from tpustarter.tui.compositor import WholeCompositor
 from tpustarter.tui.heading import Heading
 from tpustarter.tui.key_line import Keys, valid_keys
 from tpustarter.tui.lines import FRAMED, prose, sentences
@@ -81,6 +82,7 @@ class Page(Screen[None]):
 
     def __init__(self, title: str) -> None:
         super().__init__()
+        self._compositor = WholeCompositor()
         self._heading = title
 
     @property

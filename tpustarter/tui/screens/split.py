@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
-from textual.containers import Container
+from textual.containers import Container, VerticalScroll
 from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Static
@@ -15,7 +15,7 @@ from textual.widgets import Static
 from tpustarter.tui import painted
 from tpustarter.tui.lines import sentences
 from tpustarter.tui.screens.page import Page
-from tpustarter.tui.widgets import DetailRows, Rows, Scrolled
+from tpustarter.tui.widgets import DetailRows, Rows
 
 LOW = 18
 """Lines below which a screen shows either the list or the details."""
@@ -39,7 +39,7 @@ class Split(Page):
         yield Static("", id="opening", classes="-silent")
         with Container(id="both"):
             yield self.ROWS(id="rows")
-            with Scrolled(id="details"):
+            with VerticalScroll(id="details"):
                 yield Static("", id="found")
         yield Static("", id="headline")
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from textual import work
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
@@ -29,7 +30,6 @@ from tpustarter.tui.messages import TPU_WORK, Arrived, Inbox, feed
 from tpustarter.tui.plain import plain
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.tpu_work import StoppedError, Work
-from tpustarter.tui.widgets import Scrolled
 
 MOST_LINES = 500
 """Of the time line: what is older is dropped, and a note says so."""
@@ -76,7 +76,7 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
     def body(self) -> Iterable[Widget]:
         """Return the commands, the time line and the line below."""
         yield Static("", id="opening")
-        with Scrolled(id="page"):
+        with VerticalScroll(id="page"):
             events = Static("", id="events")
             events.border_title = "What has happened"
             yield events
