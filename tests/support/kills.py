@@ -255,7 +255,7 @@ def is_whole(path: Path) -> bool:
 
 
 def open_lesson(tty: Terminal) -> None:
-    """Wait for Home, open the lesson of this round, and wait until it is there: where it was left."""
+    """Wait for Home, open the lesson of this round, and wait until it is there."""
     tty.until(lambda text: "Path" in text)
     tty.press("l")
     tty.until(lambda text: "Round" in text and "This machine" not in text)
