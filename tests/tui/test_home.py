@@ -358,7 +358,10 @@ def test_space_reads_on_where_what_stands_beside_does_not_fit(tmp_path: Path) ->
             assert "Section 29" not in seen
             assert " Space  read on " in re.sub("  +", "  ", await press(pilot, "question_mark"))
             await press(pilot, "escape")
-            seen = await press(pilot, "space", "space")
+            for _ in range(5):  # how much fits depends on the path of the Python that runs this
+                seen = await press(pilot, "space")
+                if "Section 29" in seen:
+                    break
             assert "Section 29" in seen
             assert "> Long" in seen
             assert "First." in await press(pilot, "space")
