@@ -256,14 +256,14 @@ def test_the_paths_are_shown_again_and_left_without_a_choice(tmp_path: Path) -> 
             assert "Esc back" in seen
             seen = await press(pilot, "down", "escape")
             assert "Path: I only have a laptop" in seen
-            seen = await press(pilot, "p", "down", "enter")
+            seen = await press(pilot, "p", "j", "k", "j", "enter")
             assert "Path: Another path" in seen
             assert pilot.app.screen.query_one("#home").chosen == "next"
 
     run(journey)
 
 
-@pytest.mark.parametrize("keys", [("end",), ("pagedown", "pagedown"), ("down",) * 3])
+@pytest.mark.parametrize("keys", [("end",), ("pagedown", "pagedown"), ("down",) * 3, "jjj"])
 def test_what_stands_below_the_last_row_is_reached_with_keys(
     keys: tuple[str, ...], tmp_path: Path
 ) -> None:

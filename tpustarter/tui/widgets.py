@@ -62,6 +62,8 @@ class Rows(OptionList):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "open", key_display="Enter"),
+        Binding("j", "cursor_down", show=False),
+        Binding("k", "cursor_up", show=False),
     ]
 
     def show(self, rows: Iterable[Row], *, highlight: str | None = None) -> None:

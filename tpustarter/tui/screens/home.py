@@ -60,7 +60,8 @@ The line that is marked when you arrive is your next step, and Enter takes it.
 An error of your own program is explained with `f`, or as soon as you paste it here.
 
 Nothing runs and nothing is changed until you press a key for it. The last line of every screen
-names the keys that you need most there, and `?` lists all of them.
+names the keys that you need most there, and `?` lists all of them. In every list, `j` and `k` move
+the mark as the arrow keys do.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "next_lesson", "next lesson", show=False, tooltip="tpustarter learn LESSON"),
