@@ -92,10 +92,13 @@ def write_lessons(folder: Path, **lessons: str) -> Path:
 
 
 def write_checks(folder: Path, *names: str) -> Path:
-    """Copy sample checks, each named after its outcome."""
+    """Copy sample checks, each named after its outcome; one that hangs does so until it is stopped.
+
+    By itself it would end after two seconds, which on a busy machine is before the next key.
+    """
     (folder / "host").mkdir(parents=True, exist_ok=True)
     for name in names or ("passes", "fails", "warns"):
-        text = (SAMPLES / f"{name}.py").read_text()
+        text = (SAMPLES / f"{name}.py").read_text().replace("TIMEOUT_S = 2\n", "TIMEOUT_S = 120\n")
         (folder / "host" / f"{name}.py").write_text(text)
     return folder
 

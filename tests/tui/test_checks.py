@@ -226,8 +226,6 @@ def test_the_worst_is_marked_at_the_end_where_only_the_key_for_all_was_pressed(
     async def journey() -> None:
         async with tutor(tmp_path, checks=("hangs", "passes")) as pilot:
             more_passes(tmp_path)
-            hangs = tmp_path / "checks" / "host" / "hangs.py"
-            hangs.write_text(hangs.read_text().replace("TIMEOUT_S = 2", "TIMEOUT_S = 60"))
             await pilot.press("c")
             await until(pilot, lambda: "RUN " in on_screen(pilot.app))
             screen = pilot.app.screen
@@ -378,7 +376,13 @@ def test_while_checks_run_a_bar_says_how_far_they_are_and_what_went_wrong(tmp_pa
     async def journey() -> None:
         async with tutor(tmp_path, checks=("fails", "hangs", "passes")) as pilot:
             more_passes(tmp_path)
-            app = pilot.app
+            app, ends = pilot.app, tmp_path / "ends"
+            hangs = tmp_path / "checks" / "host" / "hangs.py"
+            waits = (
+                f"import os\n    while not os.path.exists({str(ends)!r}):\n        time.sleep(0.05)"
+            )
+            raises = 'raise ValueError("no sum")'
+            hangs.write_text(hangs.read_text().replace("time.sleep(600)", f"{waits}\n    {raises}"))
             await pilot.press("c")
             await until(pilot, lambda: "1 of 7 done, 1 fail" in on_screen(app))
             seen = on_screen(app)
@@ -386,8 +390,8 @@ def test_while_checks_run_a_bar_says_how_far_they_are_and_what_went_wrong(tmp_pa
             assert "wait    5 checks have not run yet" in seen
             await pilot.press("p")
             await until(pilot, lambda: 5 == on_screen(app).count("wait "))
-            await pilot.press("p")
-            await settle(pilot)
+            ends.touch()
+            await press(pilot, "p")
             assert ["FAIL host.fails", "ERROR host.hangs", "PASS 5"] == rows_of(on_screen(app))
 
     run(journey)
