@@ -483,7 +483,9 @@ def test_keys_wait_for_no_search_that_cannot_be_made(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
             await pilot.press("slash", *"gone", "enter", "down")
-            await _wait_for(pilot, "then-now.yml")
+            seen = await _wait_for(pilot, "did not find expected node content")
+            assert "─ Nothing can be looked up ─" in seen
+            assert "─ Nothing can be looked up ─" in await press(pilot, "x")
             await press(pilot, "enter", "escape", "escape")
             assert isinstance(pilot.app.screen, Home)
 

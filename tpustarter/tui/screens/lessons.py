@@ -138,6 +138,7 @@ opens the marked one.
         what = message.what
         if isinstance(what, Problem):
             self._is_readable, self._wanted = False, None
+            self.entitle("lessons", "Nothing can be looked up")
             self._say(str(what))
             self.take_keys()
         elif isinstance(what, Course):
@@ -174,7 +175,7 @@ opens the marked one.
     def search_for(self, text: str) -> None:
         """Show what there is about a text; all lessons for none."""
         text = text.strip()
-        if text and self._found is None:  # until then the list is of all lessons
+        if text and self._found is None and self._is_readable:  # else the list is of all lessons
             self.entitle("lessons", f"Looking for {text} ...")
         if text and self._library:
             self._search(self._library, text)
