@@ -14,10 +14,9 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from tpustarter import content
-from tpustarter.learning import exercises, lesson_end, progress, solved
+from tpustarter.learning import exercises
 from tpustarter.learning.exercises import Exercise
 from tpustarter.learning.lesson_end import Way
-from tpustarter.learning.paths import lessons_on, read_paths
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import exercise_words, external_editor, failed
@@ -25,11 +24,10 @@ from tpustarter.tui.exercise_view import ExerciseView
 from tpustarter.tui.judging import Judging
 from tpustarter.tui.lines import Hanging, Lines, word
 from tpustarter.tui.messages import LOOK, Arrived, Looked
+from tpustarter.tui.onward import Onward, onward
 from tpustarter.tui.plain import plain
 from tpustarter.tui.printed import Printout
 from tpustarter.tui.screens import exercise_keys
-from tpustarter.tui.screens.exercises import Exercises
-from tpustarter.tui.screens.lesson_screen import LessonScreen
 from tpustarter.tui.screens.page import Page, Question
 
 WAIT_S = 0.2
@@ -87,21 +85,7 @@ class ExercisePage(Page):
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _look_on(self, exercise: Exercise) -> None:
         """Look where a right answer leads."""
-        path = self.tutor.path_of(read_paths(self.tutor.lessons))
-        lessons = content.read_lessons(self.tutor.lessons)
-        records = progress.read().lessons
-        done, read = progress.done(), progress.read_only()
-        self._achieved = solved.words(lessons_on(path, lessons), records)
-        below = self._below
-        self._back = below.CALLED or "where you were"
-        if isinstance(below, LessonScreen):  # which may be another one than this exercise is of
-            lesson = next(one for one in lessons if one.id == below.lesson)
-            mark = progress.mark(lesson, records.get(lesson.id))
-            self._back = f"the lesson {lesson.title}{f', {mark}' if mark else ''}"
-        way = lesson_end.after_exercise(exercise, path, lessons, done, read)
-        if isinstance(below, Exercises) and (other := below.after(exercise.id)):
-            way = Way(f"The next exercise of the list: {other.title}", exercise=other.id)
-        self.post_message(Looked(way))
+        self.post_message(Looked(onward(self.tutor, exercise, self._below)))
 
     @property
     def _below(self) -> Page:
@@ -111,8 +95,9 @@ class ExercisePage(Page):
 
     def on_looked(self, message: Looked) -> None:
         """Show the task, or why there is none; after a right answer, where it leads."""
-        if isinstance(message.what, Way):
-            self._way = message.what
+        if isinstance(message.what, Onward):
+            found = message.what
+            self._way, self._back, self._achieved = found.way, found.back, found.achieved
             self._show()
             self.refresh_bindings()
             self._view.show_more_of_answer()
