@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from tests.support.fake_cloud import FakeCloud, Made, channel
 from tests.support.fake_remote import node
-from tests.support.tutor import settle, write_checks, write_lessons
+from tests.support.tutor import driven, settle, write_checks, write_lessons
 from tpustarter.cloud import client as tpu_client
 from tpustarter.cloud.client import Client
 from tpustarter.learning import course
@@ -49,7 +49,7 @@ async def app_of(
     course.follow("laptop")
     app = Starter(lessons=lessons, checks=checks, connect=connecting(cloud), clock=cloud.clock)
     try:
-        async with app.run_test(size=size, notifications=True) as pilot:
+        async with driven(app, size, notifications=True) as pilot:
             await settle(pilot)
             yield pilot
     finally:

@@ -6,13 +6,19 @@ import asyncio
 import contextlib
 import re
 import time
+import unicodedata
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
+from textual import events
 from textual._context import visible_screen_stack
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
+from textual.keys import REPLACED_KEYS, _character_to_key, _get_unicode_name_from_key
 from textual.pilot import Pilot
 from textual.timer import Timer
-from textual.worker import WorkerCancelled, WorkerFailed
+from textual.worker import Worker, WorkerCancelled, WorkerFailed
 
 from tests.support.places import TESTS
 from tpustarter.learning import course
@@ -25,6 +31,15 @@ SOON_S = 0.1
 SAMPLES = TESTS / "samples" / "checks" / "host"
 QUIET = 3
 """How many looks in a row find nothing left to do before a test goes on."""
+ALWAYS_THERE = {
+    "MessagePump._process_messages", "Timer._run_timer", "App.run_test.<locals>.run_app",
+    "Worker._run",
+}  # fmt: skip
+"""Tasks of an app that has nothing to do."""
+TICK_S = 0.005
+"""How often something is looked for that comes by itself, in seconds."""
+HANGS_S = 120
+"""After so many seconds without anything new, the app hangs."""
 
 HELLO = """# Hello
 
@@ -111,45 +126,127 @@ def on_screen(app: Starter) -> str:
     return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
 
 
-def is_due(timer: Timer) -> bool:
+class TutorPilot(Pilot[None]):
+    """Textual's pilot, which goes on when what it sent is handled, and never by the clock.
+
+    Textual's own (8.2.8) sleeps for 20 ms and more after each key until the process uses little of
+    the processor, twice. On a busy machine that takes up to two seconds and proves nothing.
+    """
+
+    async def press(self, *keys: str) -> None:
+        """Press keys one by one; each is handled before the next one comes."""
+        for key in keys:
+            event = key_event(key)
+            event.set_sender(self.app)
+            self.app.post_message(event)
+            await self.pause()
+
+    async def pause(self, delay: float | None = None) -> None:
+        """Let every widget handle what waits for it, and paint."""
+        assert delay is None, "wait for a fact: `until` or `settle`"
+        await self._wait_for_screen()
+        self.app.screen._on_timer_update()
+
+
+def key_event(key: str) -> events.Key:
+    """Return what Textual makes of a key that a test names, as its pilot does."""
+    if len(key) == 1 and not key.isalnum():
+        key = _character_to_key(key)
+    name = _get_unicode_name_from_key(REPLACED_KEYS.get(key, key))
+    try:
+        character = unicodedata.lookup(name)
+    except KeyError:
+        character = key if len(key) == 1 else None
+    return events.Key(key, character)
+
+
+def is_due(timer: Timer, soon_s: float) -> bool:
     """Return whether a timer acts once, and soon."""
     is_set = timer._task is not None and not timer._task.done()
-    return is_set and timer._repeat == 0 and timer._interval <= SOON_S
+    return is_set and timer._repeat == 0 and timer._interval <= soon_s
 
 
-def is_busy(app: Starter) -> bool:
-    """Return whether a worker runs, a message waits anywhere, or something is yet to be painted.
-
-    Textual's own `pause` asks whether this process uses the processor. On a busy machine it is
-    given none, which looks the same as having nothing to do.
-    """
-    if any(not worker.is_finished for worker in app.workers):
-        return True
+def has_messages(app: Starter) -> bool:
+    """Return whether a message waits anywhere, or is being handled."""
     for node in {app, *app._registry}:
         waits = node._message_queue.ready_event._waiters  # type: ignore[attr-defined]
         if node._message_queue.qsize() or node._next_callbacks or not (waits or node._closed):
             return True
-        if any(is_due(timer) for timer in node._timers):
-            return True
+    return False
+
+
+def has_to_paint(app: Starter) -> bool:
+    """Return whether something is yet to be painted, or waits for that."""
     screen = app.screen
     return bool(
-        screen._layout_required or screen._repaint_required or screen._dirty_widgets
-        or screen._callbacks
+        screen._layout_required or screen._scroll_required or screen._repaint_required
+        or screen._dirty_widgets or screen._callbacks
     )  # fmt: skip
 
 
-async def settle(pilot: Pilot[None]) -> None:
-    """Wait until no worker runs and all that they posted is handled and painted."""
-    app, quiet = pilot.app, 0
-    deadline = time.monotonic() + 60
-    while quiet < QUIET and not app._exit:
-        assert time.monotonic() < deadline, f"The app is never done with:\n{on_screen(app)}"  # type: ignore[arg-type]
-        for worker in [one for one in app.workers if not one.is_finished]:
+def has_more_to_come(app: Starter, soon_s: float) -> bool:
+    """Return whether something is awaited that sends no message yet, or a timer acts soon.
+
+    Textual parses Markdown in a thread that is no worker of the app.
+    """
+    tasks = {task.get_coro().__qualname__ for task in asyncio.all_tasks()}  # type: ignore[union-attr]
+    own = asyncio.current_task().get_coro().__qualname__  # type: ignore[union-attr]
+    timers = [timer for node in {app, *app._registry} for timer in node._timers]
+    is_moving = bool(app.animator._animations or app.animator._scheduled)
+    is_awaited = bool(tasks - ALWAYS_THERE - {own})
+    return is_moving or is_awaited or any(is_due(timer, soon_s) for timer in timers)
+
+
+PARSE_RULES = Stylesheet._parse_rules
+
+
+def share_parsed_rules() -> None:
+    """Parse each style sheet once for all apps of this process, and not once for each app."""
+    parsed: dict[Any, list[RuleSet]] = {}
+
+    def parse_once(self: Stylesheet, css: str, *where: Any, **more: Any) -> list[RuleSet]:
+        variables = tuple(sorted(self._variables.items()))
+        key = (css, variables, where, tuple(sorted(more.items())))
+        if key not in parsed:
+            parsed[key] = PARSE_RULES(self, css, *where, **more)
+        return parsed[key]
+
+    Stylesheet._parse_rules = parse_once  # type: ignore[method-assign]
+
+
+share_parsed_rules()
+
+
+def unfinished(app: Starter, beside: str | None) -> list[Worker[Any]]:
+    """Return the workers that run, but those of a group."""
+    return [one for one in app.workers if not one.is_finished and one.group != beside]
+
+
+async def settle(pilot: Pilot[None], *, soon_s: float = SOON_S, beside: str | None = None) -> None:
+    """Wait until no worker runs and all that they posted is handled and painted.
+
+    Args:
+        pilot: The pilot of the app.
+        soon_s: A timer that acts once is waited for if it takes no longer than that, in seconds.
+        beside: The group of a worker that goes on meanwhile, such as a check that hangs.
+
+    Textual's own `pause` asks whether this process uses the processor. On a busy machine it is
+    given none, which looks the same as having nothing to do.
+    """
+    app: Starter = pilot.app  # type: ignore[assignment]
+    quiet, deadline = 0, time.monotonic() + HANGS_S
+    while quiet < QUIET and not app._exit and not app._exception_event.is_set():
+        assert time.monotonic() < deadline, f"The app is never done with:\n{on_screen(app)}"
+        for worker in unfinished(app, beside):
             with contextlib.suppress(WorkerFailed, WorkerCancelled):
                 await worker.wait()
-            deadline = time.monotonic() + 60
-        await pilot.pause(0)
-        quiet = 0 if is_busy(app) else quiet + 1  # type: ignore[arg-type]
+            deadline = time.monotonic() + HANGS_S
+        more = has_more_to_come(app, soon_s)
+        await asyncio.sleep(TICK_S if more else 0)  # once round the loop: whatever can go on does
+        handles, paints = has_messages(app), has_to_paint(app)
+        if paints and not handles:
+            app.screen._on_timer_update()
+        quiet = 0 if more or handles or paints or unfinished(app, beside) else quiet + 1
 
 
 async def press(pilot: Pilot[None], *keys: str) -> str:
@@ -161,11 +258,21 @@ async def press(pilot: Pilot[None], *keys: str) -> str:
 
 
 async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
-    """Handle messages until something is true, for at most half a minute."""
-    deadline = time.monotonic() + 30
+    """Handle messages until something is true."""
+    deadline = time.monotonic() + HANGS_S
     while not true():
         assert time.monotonic() < deadline, on_screen(pilot.app)  # type: ignore[arg-type]
-        await pilot.pause(0.02)
+        await asyncio.sleep(TICK_S)
+        await pilot.pause()
+
+
+@contextlib.asynccontextmanager
+async def driven(
+    app: Starter, size: tuple[int, int] = (80, 24), *, notifications: bool = False
+) -> AsyncGenerator[TutorPilot]:
+    """Start an app without a terminal; what it says and what it starts with is left to the test."""
+    async with app.run_test(size=size, notifications=notifications):
+        yield TutorPilot(app)
 
 
 @contextlib.asynccontextmanager
@@ -177,7 +284,7 @@ async def tutor(
     lessons: dict[str, str] | None = None,
     checks: tuple[str, ...] = (),
     path: str | None = "laptop",
-) -> AsyncGenerator[Pilot[None]]:
+) -> AsyncGenerator[TutorPilot]:
     """Start the app on sample content, and end its lesson process afterwards.
 
     Without a path it is the first start, which asks for one.
@@ -190,7 +297,7 @@ async def tutor(
         checks=write_checks(folder / "checks", *checks),
     )
     try:
-        async with app.run_test(size=size, notifications=True) as pilot:
+        async with driven(app, size, notifications=True) as pilot:
             await settle(pilot)
             yield pilot
     finally:

@@ -28,7 +28,6 @@ def test_the_place_stays_when_the_window_changes(tmp_path: Path) -> None:
             for size in ((60, 15), (200, 50), (80, 24), (120, 40)):
                 await pilot.resize_terminal(*size)
                 await settle(pilot)
-                await pilot.pause(0.2)
                 assert page.marked.name_on_page == block, size  # type: ignore[attr-defined]
                 number = int(block.rpartition(" ")[2])
                 assert f"print({number - 1})" in on_screen(pilot.app), size

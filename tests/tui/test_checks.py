@@ -11,6 +11,7 @@ import pytest
 from tests.support.runs import result
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
 from tpustarter.tui import check_details, check_line, check_mark, check_rows
+from tpustarter.tui.messages import CHECKS
 from tpustarter.tui.widgets import Rows
 
 MANY = tuple(f"passes_{letter}" for letter in "abcd")
@@ -107,20 +108,15 @@ def test_a_check_on_the_whole_screen_is_told_with_how_it_measures_its_lesson_and
             await until(pilot, lambda: "RUN " in on_screen(pilot.app))
             await pilot.press("end", "enter")
 
-            def is_placed() -> bool:
-                lines = on_screen(pilot.app).splitlines()
-                code = next(
-                    (one for one in lines if "Its code, checks/host/zz_waits.py" in one), ""
-                )
-                return bool(code) and ("Claim: " in code) == (size[0] == 200)
-
-            await until(pilot, is_placed)
+            await until(pilot, lambda: "Its code, checks/host/zz_waits.py" in on_screen(pilot.app))
+            await settle(pilot, beside=CHECKS)
             seen = on_screen(pilot.app)
+            [code] = [one for one in seen.splitlines() if "Its code, checks/host/" in one]
+            assert ("Claim: " in code) == (size[0] == 200)
             assert "Count all of them." in seen
             assert "From its lesson, “Hello”" in seen
             assert "A first lesson about a word." in seen
             assert 'LESSON = "start/hello"' in seen
-            await press(pilot, "escape", "x")
 
     run(journey)
 
@@ -146,13 +142,12 @@ def test_a_wide_window_tells_how_the_marked_check_measures_and_why_it_matters(
             await pilot.press("c")
             await until(pilot, lambda: "RUN " in on_screen(pilot.app))
             for key, row in (("end", "host.zz_waits"), ("x", "host.passes")):
-                await press(pilot, key)
+                await pilot.press(key)
+                await settle(pilot, beside=CHECKS if key == "end" else None)
                 rows = pilot.app.screen.query_one(Rows)
                 rows.highlighted = rows.get_option_index(row)
-                await until(pilot, lambda row=row: f"─ {row}" in on_screen(pilot.app))
-                if size[0] == 120:
-                    await until(pilot, lambda: is_told(on_screen(pilot.app)))
-                await settle(pilot)
+                await settle(pilot, beside=CHECKS)
+                assert f"─ {row}" in on_screen(pilot.app)
                 assert (size[0] == 120) == is_told(on_screen(pilot.app))
 
     run(journey)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.learning.test_exercises import SHIPPED, SOLVED
-from tests.support.tutor import on_screen, press, run, settle, tutor, until
+from tests.support.tutor import driven, on_screen, press, run, settle, tutor, until
 from tests.tui.test_exercise import LESSON, add_another, learner_file, lessons_with_exercise
 from tpustarter import invocation
 from tpustarter.invocation import command
@@ -24,7 +24,7 @@ def test_e_lists_the_exercises_with_the_next_one_marked(tmp_path: Path) -> None:
     """From the first start on; one that is solved is left behind, and says so."""
 
     async def journey() -> None:
-        async with Starter().run_test(size=(80, 24)) as pilot:
+        async with driven(Starter(), (80, 24)) as pilot:
             await settle(pilot)
             seen = await press(pilot, "3", "e")
             assert re.search(r"0 of \d+ exercises of your path solved", seen)
@@ -50,7 +50,7 @@ def test_v_lists_only_those_that_are_open_and_the_title_says_what_is_counted(
     """Then only those that are solved, then all."""
 
     async def journey() -> None:
-        async with Starter().run_test(size=(120, 35)) as pilot:
+        async with driven(Starter(), (120, 35)) as pilot:
             await settle(pilot)
             progress.exercise_judged("jax/first-arrays", "update-without-mutation", is_right=True)
             counted = r"1 of \d+ exercises of your path solved, "

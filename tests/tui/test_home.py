@@ -11,6 +11,7 @@ import pytest
 from tests.support.machines import lay_out
 from tests.support.tutor import (
     HELLO,
+    driven,
     on_screen,
     press,
     run,
@@ -91,7 +92,7 @@ def test_all_paths_of_the_course_are_in_sight(size: tuple[int, int], tmp_path: P
     async def journey() -> None:
         app = Starter(checks=write_checks(tmp_path / "checks"))
         app.machine = Machine(root=tmp_path, env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
-        async with app.run_test(size=size) as pilot:
+        async with driven(app, size) as pilot:
             await settle(pilot)
             seen = on_screen(app)
             assert "1   I want the short course" in seen
@@ -116,7 +117,7 @@ def test_esc_takes_what_suits_this_machine(
         (tmp_path / "root").mkdir()
         env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
         app.machine = lay_out(tmp_path / "root", generation, env=env)
-        async with app.run_test(size=(80, 24)) as pilot:
+        async with driven(app, (80, 24)) as pilot:
             await settle(pilot)
             seen = on_screen(app)
             assert f"Suggested for this machine: {reason}." in seen
@@ -141,6 +142,7 @@ def test_keys_pressed_before_the_paths_are_read_act(
         async with tutor(tmp_path) as pilot:
             chooser = Paths(followed.append, is_first=True)
             pilot.app.push_screen(chooser)
+            await settle(pilot)
             await press(pilot, *keys)
             chooser.show(known.read(tmp_path / "lessons"), None)
             await settle(pilot)
@@ -177,7 +179,7 @@ def test_what_was_pressed_before_the_machine_was_known_stands(
         order = STAGES.replace("I have a fresh TPU VM", "Another path")
         (tmp_path / "lessons/paths.yml").write_text(order)
         app.machine = Unknown(tmp_path, {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)})
-        async with app.run_test(size=(80, 24)) as pilot:
+        async with driven(app, (80, 24)) as pilot:
             await until(pilot, lambda: "1   I only have a laptop" in on_screen(app))
             for key in keys:
                 await pilot.press(key)
@@ -195,7 +197,7 @@ def test_a_key_opens_the_next_lesson_from_anywhere_in_the_list(tmp_path: Path) -
     """The first of the path that is not done; with none left there is no such key."""
 
     async def journey() -> None:
-        async with staged(tmp_path).run_test(size=(80, 24)) as pilot:
+        async with driven(staged(tmp_path), (80, 24)) as pilot:
             await settle(pilot)
             progress.lesson_done("start/one")
             await press(pilot, "1", "end", "n")
@@ -220,7 +222,7 @@ def test_a_title_goes_on_below_where_it_does_not_fit(tmp_path: Path) -> None:
         (tmp_path / "lessons/paths.yml").write_text(order)
         [file] = (tmp_path / "lessons/start").glob("*-one.md")
         file.write_text(file.read_text().replace("title: One", f"title: One, {long}"))
-        async with app.run_test(size=(44, 40)) as pilot:
+        async with driven(app, (44, 40)) as pilot:
             await settle(pilot)
             seen = on_screen(app)
             assert re.search(r"1   I only have *\n? +4 lessons|1   I .* 4 lessons", seen), seen
@@ -281,7 +283,7 @@ def test_home_says_how_far_one_is_and_folds_what_is_done(tmp_path: Path) -> None
     """A bar with words, the current stage open, others one line each; Enter opens a stage."""
 
     async def journey() -> None:
-        async with staged(tmp_path).run_test(size=(80, 24)) as pilot:
+        async with driven(staged(tmp_path), (80, 24)) as pilot:
             await settle(pilot)
             seen = await press(pilot, "1")
             assert "0 of 4 lessons, 8 min" in seen
@@ -314,7 +316,7 @@ def test_stages_that_come_next_are_open_where_there_is_room(tmp_path: Path) -> N
     """On a high screen; a smaller one shows the stage one is in; what was folded stays so."""
 
     async def journey() -> None:
-        async with staged(tmp_path).run_test(size=(80, 40)) as pilot:
+        async with driven(staged(tmp_path), (80, 40)) as pilot:
             await settle(pilot)
             seen = await press(pilot, "1")
             assert "▼ The rest" in seen
@@ -394,7 +396,7 @@ def test_how_far_one_is_takes_one_line(tmp_path: Path, size: tuple[int, int]) ->
     async def journey() -> None:
         for lesson in ("start/on-a-laptop", "jax/how-fast", "jax/jit-and-recompilation"):
             progress.lesson_done(lesson)
-        async with Starter(checks=write_checks(tmp_path / "checks")).run_test(size=size) as pilot:
+        async with driven(Starter(checks=write_checks(tmp_path / "checks")), size) as pilot:
             await settle(pilot)
             seen = on_screen(pilot.app)
             assert re.search(r"3 of \d+ (lessons )?done, [\dhmin ]+ of [\dhmin ]+ left", seen)
@@ -413,7 +415,7 @@ def test_the_chips_of_a_machine_are_drawn(
         (tmp_path / "root").mkdir()
         env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
         app.machine = lay_out(tmp_path / "root", generation, chips=8, env=env)
-        async with app.run_test(size=(160, 40)) as pilot:
+        async with driven(app, (160, 40)) as pilot:
             await settle(pilot)
             seen = await press(pilot, "1")
             assert 2 == seen.count(" ".join([chip] * 4))
@@ -427,9 +429,7 @@ def test_at_the_end_of_a_path_the_exercises_that_are_open_are_in_sight(tmp_path:
     """Their stage is open, and beside it stands what the lesson of the first one is about."""
 
     async def journey() -> None:
-        async with Starter(checks=write_checks(tmp_path / "checks")).run_test(
-            size=(160, 44)
-        ) as pilot:
+        async with driven(Starter(checks=write_checks(tmp_path / "checks")), (160, 44)) as pilot:
             await settle(pilot)
             await press(pilot, "3")
             path = next(one for one in read_paths() if one.id == "laptop")
@@ -448,7 +448,7 @@ def test_what_is_left_open_stands_below_what_is_next(size: tuple[int, int], tmp_
     """A lesson that was begun, and the next exercise of one that was done, which `e` marks."""
 
     async def journey() -> None:
-        async with Starter(checks=write_checks(tmp_path / "checks")).run_test(size=size) as pilot:
+        async with driven(Starter(checks=write_checks(tmp_path / "checks")), size) as pilot:
             await settle(pilot)
             seen = await press(pilot, "3")
             assert "Left open" not in seen
@@ -527,8 +527,8 @@ def test_what_else_there_is_stands_below_the_path_where_it_has_room(
     """Each with its key and what it is for; Enter does it."""
 
     async def journey() -> None:
-        async with Starter(checks=write_checks(tmp_path / "checks")).run_test(
-            size=(columns, lines)
+        async with driven(
+            Starter(checks=write_checks(tmp_path / "checks")), (columns, lines)
         ) as pilot:
             await settle(pilot)
             seen = await press(pilot, "3")
@@ -556,9 +556,7 @@ def test_what_else_there_is_stays_in_sight_where_lessons_are_done(
         course.follow("laptop")
         for lesson in path.lessons[:done]:
             progress.lesson_done(lesson)
-        async with Starter(checks=write_checks(tmp_path / "checks")).run_test(
-            size=(120, 35)
-        ) as pilot:
+        async with driven(Starter(checks=write_checks(tmp_path / "checks")), (120, 35)) as pilot:
             await settle(pilot)
             seen = on_screen(pilot.app)
             assert "Beside the path" in seen

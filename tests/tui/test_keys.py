@@ -96,7 +96,7 @@ def test_what_a_key_says_stands_once_however_fast_it_is_pressed_again(tmp_path: 
             pilot.app.notify("The same.", timeout=0.2)
             pilot.app.notify("Something else.", timeout=30)
             pilot.app.screen.notify("The same.", timeout=30)
-            await pilot.pause(0.4)
+            await until(pilot, lambda: 1 == on_screen(pilot.app).count("The same."))
             await settle(pilot)
             assert 1 == on_screen(pilot.app).count("The same.")
             assert 1 == on_screen(pilot.app).count("Something else.")

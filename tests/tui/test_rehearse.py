@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 from tests.checking.test_runner import wait_until_gone
 from tests.support.machines import lay_out
 from tests.support.stub_compiler import CHECKS, SAMPLES
-from tests.support.tutor import on_screen, press, run, settle, until, write_lessons
+from tests.support.tutor import driven, on_screen, press, run, settle, until, write_lessons
 from tpustarter import locations
 from tpustarter.learning import course
 from tpustarter.tui.app import Starter
@@ -50,7 +50,7 @@ async def rehearsing(
     machine = lay_out(root, generation, env=env)
     course.follow("laptop")
     app = Starter(machine=machine, lessons=write_lessons(folder / "lessons"), checks=checks.parent)
-    async with app.run_test(size=size, notifications=True) as pilot:
+    async with driven(app, size, notifications=True) as pilot:
         await settle(pilot)
         await press(pilot, "r", "a", "down", "down")
         yield pilot

@@ -11,7 +11,17 @@ from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from tests.support.tutor import HELLO, named_keys, on_screen, press, run, settle, tutor, until
+from tests.support.tutor import (
+    HELLO,
+    driven,
+    named_keys,
+    on_screen,
+    press,
+    run,
+    settle,
+    tutor,
+    until,
+)
 from tpustarter import invocation
 from tpustarter.learning import progress
 from tpustarter.tui import lines
@@ -388,7 +398,7 @@ def test_an_exercise_is_found_by_its_name_and_opened(tmp_path: Path) -> None:
     """By words of its id or title, in any order; what it asks for stands beside it."""
 
     async def journey() -> None:
-        async with Starter().run_test(size=(80, 24)) as pilot:
+        async with driven(Starter(), (80, 24)) as pilot:
             await settle(pilot)
             await press(pilot, "1", "slash", *"training one")
             await _wait_for(pilot, "Exercises\n", "Write one training step with sharded weights")

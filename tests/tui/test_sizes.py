@@ -22,7 +22,17 @@ from tests.support.machines import lay_out
 from tests.support.made_lessons import fence
 from tests.support.stub_compiler import CHECKS as REHEARSED
 from tests.support.stub_compiler import make_compiler
-from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until, write_checks
+from tests.support.tutor import (
+    HELLO,
+    driven,
+    on_screen,
+    press,
+    run,
+    settle,
+    tutor,
+    until,
+    write_checks,
+)
 from tpustarter.tui.app import Starter
 from tpustarter.tui.heading import ways_to_say
 from tpustarter.tui.key_line import Keys
@@ -181,7 +191,7 @@ def faults(app: Starter, size: tuple[int, int]) -> list[str]:
 async def faults_on(way: Any, app: Starter, size: tuple[int, int]) -> dict[str, list[str]]:
     """Go a way in an app of this size; return what is wrong with its screens, by their names."""
     found: dict[str, list[str]] = {}
-    async with app.run_test(size=size) as pilot:
+    async with driven(app, size) as pilot:
         await settle(pilot)
         async for name in way(pilot):
             if faults(app, size):  # what comes meanwhile is laid out a moment later

@@ -17,7 +17,7 @@ from textual.css.model import RuleSet
 from textual.css.parse import parse
 from textual.theme import Theme
 
-from tests.support.tutor import on_screen, press, run, settle, tutor
+from tests.support.tutor import PARSE_RULES, on_screen, press, run, settle, tutor
 from tpustarter.tui import settings, theme
 from tpustarter.tui.editor import Editor
 from tpustarter.tui.keyboard import Keyboard
@@ -228,6 +228,7 @@ def test_the_style_sheet_is_read_once_for_the_first_screen(
         return parse(scope, css, *given, **named)
 
     monkeypatch.setattr(stylesheet, "parse", counted)
+    monkeypatch.setattr(stylesheet.Stylesheet, "_parse_rules", PARSE_RULES)
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
