@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import random
 import signal
 import sys
 from collections.abc import Iterator
@@ -33,9 +34,39 @@ settings.register_profile("any-machine", **_ANY_MACHINE)
 settings.load_profile("any-machine")
 
 
+SEED = "TPUSTARTER_SEED"
+"""Holds the seed of random tests."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--golden`, which writes golden texts anew."""
+    """Add `--golden`, which writes golden texts anew, and what makes chance repeatable."""
     parser.addoption("--golden", action="store_true", help="write golden texts anew")
+    parser.addoption("--seed", type=int, help="the seed of random tests, as a run has printed it")
+    parser.addoption("--shuffle", action="store_true", help="run files and tests in random order")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the seed of this run, unless one was given; its workers inherit the variable."""
+    given = config.option.seed
+    seed = os.environ.get(SEED, random.randrange(10**6)) if given is None else given
+    os.environ[SEED] = str(seed)
+    config.option.hypothesis_seed = config.option.seed = int(seed)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Print the seed, also where little else is printed."""
+    return f"seed of random tests: {config.option.seed} (--seed)"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Shuffle files, and the tests of each, so that those of a file still share its fixtures."""
+    if not config.option.shuffle:
+        return
+    chance = random.Random(config.option.seed)
+    files = sorted({item.path for item in items})
+    place = {path: chance.random() for path in files}
+    items.sort(key=lambda item: (place[item.path], chance.random()))
 
 
 def pytest_collection_finish() -> None:
@@ -43,6 +74,21 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Name what the command of the README leaves out, and how that is run."""
+    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return
+    from tests.support.lanes import LANES
+
+    terminalreporter.section("left out, for it takes longer")
+    for lane in LANES:
+        if lane.name not in ("lint", "suite"):
+            terminalreporter.line(f"{lane.command:<42} {lane.tries} ({lane.minutes} min)")
+    terminalreporter.line(f"{'.ci/run':<42} all of them, as before each change that lands")
 
 
 REPOSITORY = Path(__file__).parents[1]

@@ -42,38 +42,6 @@ def test_what_newcomers_type_finds_the_lesson_among_the_first_three(
     assert {*first(LIBRARY.search(typed), 3)} & {*answers}
 
 
-def test_most_of_them_find_it_first() -> None:
-    """With an index, and without: a SQLite that lacks FTS5 costs time, and the finest ranking."""
-    scan = Scan(SHELF)
-    with_index = [typed for typed, answers in SEARCHES
-                  if not {*first(LIBRARY.search(typed))} & {*answers}]  # fmt: skip
-    without = [typed for typed, answers in SEARCHES
-               if not {*first(search.search(scan, typed, SYNONYMS), 3)} & {*answers}]  # fmt: skip
-
-    assert len(with_index) <= 2, with_index
-    assert len(without) <= 3, without
-
-
-def test_lessons_of_the_path_come_first_where_they_answer() -> None:
-    """The path puts its answers first, and hides none of the others."""
-    on_path = before = own = others = off = 0
-    for path in read_paths():
-        for typed, answers in SEARCHES:
-            wanted = {*answers} & {*path.lessons}
-            found = LIBRARY.search(typed, path.lessons)
-            assert {*first(found, 99)} >= {*first(LIBRARY.search(typed), 3)}
-            if wanted:
-                own += 1
-                on_path += first(found)[0] in wanted
-                before += first(LIBRARY.search(typed))[0] in wanted
-            else:
-                others += 1
-                off += first(found)[0] not in answers
-
-    assert on_path >= before + 20, (on_path, before, own)
-    assert off <= 12, (off, others)
-
-
 def test_what_is_not_about_the_path_is_found_first_where_it_fits_better() -> None:
     """A boost and not a filter."""
     pytorch = next(path for path in read_paths() if path.id == "from-pytorch").lessons

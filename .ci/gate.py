@@ -1,0 +1,233 @@
+"""Runs the lanes of the gate, and ends with the README's own test command.
+
+    .ci/run             all of them
+    .ci/run LANE ...    some of them
+
+`TPUSTARTER_GATE=whole` leaves no lane out. Standard library only, for nothing is installed yet.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.support.lanes import LANES, Lane
+
+SLOW = 1.5
+"""So many times the seconds of the table, and a lane is named at the end."""
+HANGS_S = 2400
+"""A lane that takes so long hangs: its tests end by themselves after five minutes each."""
+WEEK_S = 7 * 24 * 3600
+DURATION = re.compile(r"^ *(\d+\.\d+)s (?:call|setup|teardown) +(\S+)", re.MULTILINE)
+LAST_WORDS = re.compile(r"^=+ .*(passed|failed|error|no tests ran).* =+$|^\d+ (passed|failed).*$")
+GREEN = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tpustarter-gate.json"
+"""The commit with which each lane was last green on this machine, and when."""
+
+
+@dataclass
+class Run:
+    """A lane that was run, or left out."""
+
+    lane: Lane
+    log: Path
+    code: int | None = None
+    seconds: float = 0.0
+    left_out: str = ""
+    durations: list[tuple[float, str]] = field(default_factory=list)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it was run and did not succeed."""
+        return not self.left_out and self.code != 0
+
+    def row(self) -> str:
+        """Return the line of the summary."""
+        if self.left_out:
+            return f"  {self.lane.name:<12}      -          left out: {self.left_out}"
+        slow = self.seconds > SLOW * self.lane.seconds
+        notes = ["FAILED"] * self.has_failed + [f"WARNING: {SLOW} times the table"] * slow
+        told = f"  {self.lane.name:<12} {self.seconds:6.0f} s of {self.lane.seconds:4}"
+        return "  ".join([told, *notes])
+
+
+def git(*words: str) -> str:
+    """Return what git prints, nothing where it fails."""
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def read_green() -> dict[str, dict[str, str | float]]:
+    """Return what was green here, by lane; nothing where that is unknown."""
+    try:
+        return json.loads(GREEN.read_text())
+    except (OSError, ValueError):
+        return {}
+
+
+def why_unchanged(lane: Lane, green: dict[str, dict[str, str | float]], now_s: float) -> str:
+    """Return why a lane may be left out; empty where it has to run."""
+    last = green.get(lane.name)
+    if not lane.unseen or not last or os.environ.get("TPUSTARTER_GATE") == "whole":
+        return ""
+    commit = str(last["commit"])
+    if now_s - float(last["run"]) > WEEK_S or not git(
+        "rev-parse", "--verify", f"{commit}^{{commit}}"
+    ):
+        return ""
+    changed = [*git("diff", "--name-only", commit).splitlines(),
+               *git("ls-files", "--others", "--exclude-standard").splitlines()]  # fmt: skip
+    if any(not name.startswith(lane.unseen) for name in changed):
+        return ""
+    return f"nothing that it sees has changed since {commit[:8]} (TPUSTARTER_GATE=whole runs it)"
+
+
+def command_of(lane: Lane) -> Sequence[str]:
+    """Return what runs a lane."""
+    name, _, version = lane.name.partition("-")
+    return ["bash", f".ci/lanes/{name}", *([version] if version else [])]
+
+
+def wait(child: subprocess.Popen[bytes]) -> int:
+    """Return the exit code of a lane; one that hangs is ended with all that it started."""
+    try:
+        return child.wait(HANGS_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        return 124
+
+
+def run(one: Run, work: Path) -> None:
+    """Run a lane, its output in a log of its own."""
+    env = {**os.environ, "WORK": str(work), "PYTEST_ADDOPTS": "--durations=10"}
+    began = time.monotonic()
+    print(f"== {one.lane.name}: {one.lane.tries}", flush=True)
+    with one.log.open("w") as log:
+        child = subprocess.Popen(
+            command_of(one.lane), cwd=ROOT, env=env, stdout=log, stderr=log, start_new_session=True
+        )
+        one.code = wait(child)
+    one.seconds = time.monotonic() - began
+    text = one.log.read_text(errors="replace")
+    one.durations = [(float(seconds), name) for seconds, name in DURATION.findall(text)]
+    said = [line.strip("= ") for line in text.splitlines() if LAST_WORDS.match(line)]
+    ended = "FAILED" if one.code else "ended"
+    print(f"== {one.lane.name} {ended} after {one.seconds:.0f} s: {'; '.join(said)}", flush=True)
+    if one.code:
+        print(text[-30_000:], flush=True)
+
+
+def run_all(runs: Sequence[Run], work: Path) -> None:
+    """Run one after the other, beside them those that mostly wait."""
+    for one in runs:
+        if one.left_out:
+            print(f"== {one.lane.name} is left out: {one.left_out}", flush=True)
+    to_run = [one for one in runs if not one.left_out]
+
+    def in_turn(is_beside: bool) -> None:  # noqa: FBT001
+        for one in to_run:
+            if one.lane.is_beside is is_beside:
+                run(one, work)
+
+    beside = threading.Thread(target=in_turn, args=[True])
+    beside.start()
+    in_turn(False)  # noqa: FBT003
+    beside.join()
+
+
+def run_suite(one: Run) -> str:
+    """Run the README's command with its output in sight; returns its last line, not printed yet."""
+    (command,) = re.findall(r"^python3 -m uv run pytest$", (ROOT / "README.md").read_text(), re.M)
+    began = time.monotonic()
+    print(f"== suite: {command}", flush=True)
+    env = {**os.environ, "PYTEST_ADDOPTS": "--durations=10"}
+    child = subprocess.Popen(command.split(), cwd=ROOT, env=env, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True)  # fmt: skip
+    lines: list[str] = []
+    for line in child.stdout or []:
+        print("".join(lines[-1:]), end="", flush=True)
+        lines.append(line)
+    one.code, one.seconds = child.wait(), time.monotonic() - began
+    text = "".join(lines)
+    one.log.write_text(text)
+    one.durations = [(float(seconds), name) for seconds, name in DURATION.findall(text)]
+    return "".join(lines[-1:]).rstrip("\n")
+
+
+def summary(runs: Sequence[Run], began: float) -> list[str]:
+    """Return the lines of the end: seconds by lane, the slowest tests, the end of what failed."""
+    slowest = sorted(
+        ((seconds, f"{one.lane.name}: {name}") for one in runs for seconds, name in one.durations),
+        reverse=True,
+    )
+    lines = [f"== the gate took {time.monotonic() - began:.0f} s", *(one.row() for one in runs)]
+    lines += ["== the ten slowest tests", *(f"  {s:6.1f} s  {name}" for s, name in slowest[:10])]
+    for one in runs:
+        if one.has_failed:
+            tail = one.log.read_text(errors="replace").splitlines()[-40:]
+            lines += [f"== {one.lane.name} FAILED ({one.code}); its last lines:", *tail]
+    return lines
+
+
+def keep_green(runs: Sequence[Run], green: dict[str, dict[str, str | float]], now_s: float) -> None:
+    """Remember what was green with the commit that is checked out, if nothing else lies there."""
+    if git("status", "--porcelain"):
+        return
+    commit = git("rev-parse", "HEAD")
+    for one in runs:
+        if not one.has_failed:
+            ran_at = green.get(one.lane.name, {}).get("run", now_s) if one.left_out else now_s
+            green[one.lane.name] = {"commit": commit, "run": ran_at}
+    GREEN.parent.mkdir(parents=True, exist_ok=True)
+    GREEN.write_text(json.dumps(green, indent=1))
+
+
+def prepare(work: Path) -> None:
+    """Build the wheel, and copy the tests to where no checkout is."""
+    subprocess.run([sys.executable, "-m", "uv", "build", "--quiet", "--wheel", "--out-dir",
+                    str(work / "dist")], cwd=ROOT, check=True)  # fmt: skip
+    shutil.copytree(ROOT / "tests", work / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "README.md", work)  # its table of exit codes is walked
+
+
+def main() -> int:
+    """Run what was asked for; 1 where a lane failed."""
+    names = sys.argv[1:] or [lane.name for lane in LANES]
+    if unknown := {*names} - {lane.name for lane in LANES}:
+        print(f"no lane is called {', '.join(unknown)}; the lanes: "
+              f"{', '.join(lane.name for lane in LANES)}")  # fmt: skip
+        return 2
+    began, now_s, green = time.monotonic(), time.time(), read_green()
+    work = Path(tempfile.mkdtemp(prefix="gate-"))
+    try:
+        prepare(work)
+        runs = [Run(lane, work / f"{lane.name}.log") for lane in LANES if lane.name in names]
+        if not sys.argv[1:]:
+            for one in runs:
+                one.left_out = why_unchanged(one.lane, green, now_s)
+        run_all([one for one in runs if one.lane.name != "suite"], work)
+        last = [run_suite(one) for one in runs if one.lane.name == "suite"]
+        print("\n".join(["", *summary(runs, began), *last]), flush=True)
+        if not any(one.has_failed for one in runs):
+            keep_green(runs, green, now_s)
+        return int(any(one.has_failed for one in runs))
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,37 @@
+"""Every exercise fails as it ships, and passes with its solution."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.made_lessons import make_session
+from tests.support.shipped import DEFAULT, exercise_is_judged, shipped_exercises
+from tpustarter.learning import code_files
+from tpustarter.learning.exercises import Exercise
+from tpustarter.learning.lesson_process import LessonSession
+
+
+@pytest.fixture(scope="module")
+def warm() -> Iterator[dict[str | None, LessonSession]]:
+    """Return one session for each framework: JAX is started once, as in the app."""
+    sessions: dict[str | None, LessonSession] = {}
+    yield sessions
+    for session in sessions.values():
+        session.close()
+
+
+@pytest.mark.parametrize("one", shipped_exercises(*DEFAULT), ids=lambda one: one.id)
+def test_every_exercise_fails_as_shipped_and_passes_with_its_solution(
+    one: Exercise, warm: dict[str | None, LessonSession]
+) -> None:
+    """By an assertion that says what is missing, not by an accident."""
+    if code_files.names(one.lesson):  # its files lie in a folder that is gone with each test
+        with contextlib.closing(make_session(one.lesson)) as session:
+            exercise_is_judged(one, session)
+        return
+    framework = one.lesson.framework
+    session = warm[framework] = warm.get(framework) or make_session(one.lesson)
+    exercise_is_judged(one, session)

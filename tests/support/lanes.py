@@ -1,0 +1,133 @@
+"""The lanes of the gate: what each of them tries, how it is run by itself, and how long it takes.
+
+The table in CONTRIBUTING is made from this one. Seconds are those of two quiet cores with packages
+cached, where nothing else runs; standard library only, as `.ci/gate.py` reads it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PYTEST = "python3 -m uv run pytest"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lane:
+    """One part of the gate."""
+
+    name: str
+    tries: str
+    command: str
+    """Runs it by itself."""
+    seconds: int
+    is_beside: bool = False
+    """Whether it mostly waits, so that it may run beside those that compute."""
+    unseen: tuple[str, ...] = ()
+    """Folders that it neither runs nor imports: a change of nothing else leaves it out."""
+
+    @property
+    def minutes(self) -> int:
+        """How long it takes, rounded up."""
+        return -(-self.seconds // 60)
+
+
+OTHER_THAN_FRAMEWORKS = (
+    ".github/", "README.md", "LICENSE", "checks/jax/", "lessons/jax/", "lessons/project/",
+    "lessons/setup/", "lessons/slices/", "lessons/start/", "lessons/trouble/",
+    "tests/benchmarks/", "tests/checking/", "tests/checks/", "tests/cli/", "tests/cloud/",
+    "tests/content/", "tests/explain/", "tests/golden/", "tests/hostile/", "tests/learning/",
+    "tests/lessons/", "tests/machine/", "tests/probe/", "tests/rehearsal/", "tests/report/",
+    "tests/running/", "tests/servers/", "tests/serving/", "tests/setup/", "tests/tui/",
+    "tpustarter/cloud/", "tpustarter/serving/", "tpustarter/tui/",
+)  # fmt: skip
+
+LANES = (
+    Lane(
+        name="lint",
+        tries="format, lint and types",
+        command="python3 -m uv run --group lint pyright",
+        seconds=90,
+    ),
+    Lane(
+        name="wheel",
+        tries="what packaging can break: resources, entry points, no checkout around it",
+        command=".ci/run wheel",
+        seconds=180,
+    ),
+    Lane(
+        name="content",
+        tries="all blocks of the lessons, exercises, notebooks, the project's model",
+        command=f"{PYTEST} tests/content",
+        seconds=600,
+    ),
+    Lane(
+        name="hostile",
+        tries="streams, signals, kills, limits, terminals, canaries, fuzzing",
+        command=f"{PYTEST} tests/hostile",
+        seconds=300,
+    ),
+    Lane(
+        name="cloud",
+        tries="Google's own client against a server on loopback",
+        command=f"{PYTEST} tests/cloud",
+        seconds=120,
+        is_beside=True,
+    ),
+    Lane(
+        name="servers",
+        tries="set-up for real: servers, settings and shared folders",
+        command=f"{PYTEST} -n 1 tests/servers",
+        seconds=300,
+        is_beside=True,
+    ),
+    Lane(
+        name="torch",
+        tries="PyTorch/XLA and TorchTPU on CPU devices",
+        command=".ci/run torch",
+        seconds=600,
+        unseen=(
+            *OTHER_THAN_FRAMEWORKS,
+            "checks/tensorflow/",
+            "checks/keras/",
+            "lessons/tensorflow/",
+            "tests/tensorflow/",
+        ),
+    ),
+    Lane(
+        name="tensorflow",
+        tries="TensorFlow and Keras on CPU devices",
+        command=".ci/run tensorflow",
+        seconds=420,
+        unseen=(
+            *OTHER_THAN_FRAMEWORKS,
+            "checks/torch_xla/",
+            "checks/torch_tpu/",
+            "lessons/pytorch/",
+            "tests/torch/",
+        ),
+    ),
+    Lane(
+        name="python-3.10",
+        tries="the probe, the checks and the first day on the oldest JAX",
+        command=".ci/run python-3.10",
+        seconds=300,
+    ),
+    Lane(
+        name="python-3.12",
+        tries="the same on the newest JAX",
+        command=".ci/run python-3.12",
+        seconds=300,
+    ),
+    Lane(
+        name="compile",
+        tries="every check compiled for every TPU generation; faked TPU VMs with the real libtpu",
+        command=".ci/run compile",
+        seconds=400,
+    ),
+    Lane(
+        name="suite",
+        tries="the command of the README",
+        command=PYTEST,
+        seconds=300,
+    ),
+)

@@ -1,0 +1,161 @@
+"""The gate: every lane has its script and its row, and leaves out only what cannot have changed."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests import structure
+from tests.support.lanes import LANES, Lane
+from tests.support.places import REPOSITORY
+
+GUIDE = REPOSITORY / ".github" / "CONTRIBUTING.md"
+pytestmark = pytest.mark.skipif(
+    not (REPOSITORY / ".ci").is_dir(), reason="The gate is in the checkout only."
+)
+
+
+def table() -> str:
+    """Return the table of lanes as CONTRIBUTING has it."""
+    rows = [
+        f"| `{lane.name}` | {lane.tries} | `{lane.command}` | {lane.seconds} |" for lane in LANES
+    ]
+    return "\n".join(["| lane | what it tries | by itself | seconds |", "|---|---|---|---|", *rows])
+
+
+def test_the_guide_has_the_table_of_lanes(request: pytest.FixtureRequest) -> None:
+    """Written anew with `--golden`."""
+    text = GUIDE.read_text(encoding="utf-8")
+    start = text.index("| lane | what it tries")
+    end = text.index("\n\n", start)
+    if request.config.getoption("--golden"):
+        GUIDE.write_text(text[:start] + table() + text[end:], encoding="utf-8")
+
+    assert table() == text[start:end]
+
+
+def test_every_lane_has_a_script_and_every_script_is_run() -> None:
+    """The command of the README is the one lane that needs none."""
+    named = {lane.name.partition("-")[0] for lane in LANES} - {"suite"}
+
+    assert named == {path.name for path in (REPOSITORY / ".ci" / "lanes").iterdir()}
+
+
+def test_folders_of_tests_that_pytest_passes_over_are_lanes() -> None:
+    """A folder that neither the suite nor a lane runs would never be run."""
+    text = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+    (line,) = [one for one in text.splitlines() if one.startswith("norecursedirs")]
+    names = {lane.name for lane in LANES}
+    folders = [path.name for path in (REPOSITORY / "tests").iterdir() if [*path.glob("test_*.py")]]
+
+    assert {name for name in folders if f'"{name}"' in line} == names & {*folders}
+
+
+def imported_by(lane: Lane) -> set[str]:
+    """Return the modules of the program that a lane's tests import, and what those import."""
+    graph = structure.graph(REPOSITORY / "tpustarter")
+    files = [*(REPOSITORY / "tests" / lane.name).glob("*.py"), REPOSITORY / "tests/conftest.py"]
+    trees = [ast.parse(path.read_bytes()) for path in files]
+    names = {name for tree in trees for name in structure.imported_names(tree)}
+    names |= {name.rpartition(".")[0] for name in names}
+    reached: set[str] = set()
+    ahead = {name for name in graph if f"tpustarter.{name}" in names}
+    while ahead:
+        reached |= ahead
+        ahead = {one for name in ahead for one in graph[name]} - reached
+    return reached
+
+
+@pytest.mark.parametrize("lane", [lane for lane in LANES if lane.unseen], ids=lambda one: one.name)
+def test_what_a_lane_does_not_see_is_there_and_not_imported(lane: Lane) -> None:
+    """A change of such a folder alone leaves the lane out."""
+    seen = [name for name in imported_by(lane)
+            if f"tpustarter/{name.replace('.', '/')}".startswith(lane.unseen)]  # fmt: skip
+
+    assert [] == [name for name in lane.unseen if not (REPOSITORY / name).exists()]
+    assert [] == seen
+
+
+@pytest.fixture
+def gate(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Return the gate's program, on a repository of a test's own."""
+    found = importlib.util.spec_from_file_location("gate", REPOSITORY / ".ci" / "gate.py")
+    assert found
+    assert found.loader
+    module = importlib.util.module_from_spec(found)
+    monkeypatch.setitem(sys.modules, "gate", module)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    found.loader.exec_module(module)
+    monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(module, "GREEN", home / "green.json")
+    monkeypatch.delenv("TPUSTARTER_GATE", raising=False)
+    for name in ("seen/a.py", "unseen/b.py"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("1\n")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        identity = ["-c", "user.name=A", "-c", "user.email=a@example.com"]
+        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True)
+    return module
+
+
+LANE = Lane(name="lane", tries="something", command="-", seconds=10, unseen=("unseen/",))
+
+
+def test_a_lane_is_left_out_only_where_nothing_it_sees_has_changed(
+    gate: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unknown, too long ago, asked for, changed, new and not yet known to git: it runs."""
+    now_s = 1e9
+    assert not gate.why_unchanged(LANE, {}, now_s)
+
+    gate.keep_green([gate.Run(LANE, tmp_path / "log", code=0)], {}, now_s)
+    green = json.loads(gate.GREEN.read_text())
+    (tmp_path / "unseen/b.py").write_text("2\n")
+
+    assert "nothing that it sees has changed" in gate.why_unchanged(LANE, green, now_s)
+    assert not gate.why_unchanged(LANE, green, now_s + gate.WEEK_S + 1)
+    assert not gate.why_unchanged(LANE, {"lane": {"commit": "0" * 40, "run": now_s}}, now_s)
+    (tmp_path / "seen/new.py").write_text("")
+    assert not gate.why_unchanged(LANE, green, now_s)
+    (tmp_path / "seen/new.py").unlink()
+    (tmp_path / "seen/a.py").write_text("2\n")
+    assert not gate.why_unchanged(LANE, green, now_s)
+    (tmp_path / "seen/a.py").write_text("1\n")
+    monkeypatch.setenv("TPUSTARTER_GATE", "whole")
+    assert not gate.why_unchanged(LANE, green, now_s)
+
+
+def test_what_is_not_committed_is_never_remembered_as_green(
+    gate: ModuleType, tmp_path: Path
+) -> None:
+    """The commit would stand for something else."""
+    (tmp_path / "seen/a.py").write_text("2\n")
+
+    gate.keep_green([gate.Run(LANE, tmp_path / "log", code=0)], {}, 1e9)
+
+    assert not gate.GREEN.exists()
+
+
+def test_the_end_names_what_failed_what_was_slow_and_the_slowest_tests(
+    gate: ModuleType, tmp_path: Path
+) -> None:
+    """With the last forty lines of a lane that failed."""
+    (tmp_path / "bad").write_text("".join(f"line {number}\n" for number in range(100)))
+    bad = gate.Run(
+        LANE, tmp_path / "bad", code=1, seconds=16.0, durations=[(9.0, "slow"), (1.0, "b")]
+    )
+    good = gate.Run(LANE, tmp_path / "good", code=0, seconds=15.0)
+    lines = gate.summary([bad, good], 0.0)
+
+    assert [(True, True), (False, False)] == [
+        ("FAILED" in row, "WARNING" in row) for row in lines[1:3]
+    ]
+    assert lines[4].split() == ["9.0", "s", "lane:", "slow"]
+    assert lines[-40:] == [f"line {number}" for number in range(60, 100)]
