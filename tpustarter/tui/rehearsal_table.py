@@ -196,12 +196,14 @@ class Table(DetailRows):
 
     @dataclass
     class Moved(Message):
-        """Another TPU is marked."""
+        """Another TPU is marked, or the table is wider or narrower than it was painted for."""
 
     def __init__(self, known: Answers) -> None:
         super().__init__(id="rows")
         self.known = known
         self._marked_column = 0
+        self._width = 0
+        """Columns of the terminal that it was painted for."""
         self._columns = lay_out([], [], 0, 0)
 
     @property
@@ -224,7 +226,8 @@ class Table(DetailRows):
             max(LEAST_CELL, len(tpu), *(len(text) for text, _ in column))
             for tpu, column in cells.items()
         ]
-        width = max(self.scrollable_content_region.width, LEAST_LABEL)
+        self._width = self.scrollable_content_region.width
+        width = max(self._width, LEAST_LABEL)
         columns = self._columns = lay_out(labels, widths, width, self._marked_column)
         visible_columns = [(answers.tpus[n], columns.widths[n]) for n in columns.shown]
         gap = " " * columns.gap
@@ -241,6 +244,12 @@ class Table(DetailRows):
             mark = next((program for program in programs if (program[0] or "") == check), None)
         self.show(rows, highlight=_row_id(mark) if mark else None)
         return self._header_line(columns, gap)
+
+    def on_resize(self) -> None:
+        """Ask to be painted anew for another width, such as when the details are closed."""
+        super().on_resize()
+        if self.scrollable_content_region.width != self._width:
+            self.post_message(self.Moved())
 
     def _header_line(self, columns: Columns, gap: str) -> Content:
         tpus = self.known.tpus

@@ -241,12 +241,13 @@ class Aside(VerticalScroll, can_focus=False):
     """Something to read beside what takes the keys; its frame says how one reads on."""
 
     def __init__(self, area: str, rest: str = "Space reads on") -> None:
-        super().__init__(Static(), id=area)
+        self._text = Static()
+        super().__init__(self._text, id=area)
         self._rest = rest
 
     def show(self, found: VisualType) -> None:
         """Show something else, from its beginning."""
-        self.query_one(Static).update(found)
+        self._text.update(found)  # which may come before it is mounted
         self.scroll_home(animate=False)
 
     def read_on(self) -> None:

@@ -322,7 +322,7 @@ class Rehearsing(Split):
             super().action_back()
 
     def action_details(self) -> None:
-        """Give the details the whole screen, and lay the table out anew when it is back."""
+        """Give the details the whole screen, and back; what else is said follows that."""
         super().action_details()
         self.call_after_refresh(self._show)
 
