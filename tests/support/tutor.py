@@ -10,13 +10,16 @@ import unicodedata
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from textual import events
 from textual._context import visible_screen_stack
+from textual.app import App
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.keys import REPLACED_KEYS, _character_to_key, _get_unicode_name_from_key
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.timer import Timer
 from textual.worker import Worker, WorkerCancelled, WorkerFailed
 
@@ -197,6 +200,26 @@ def has_more_to_come(app: Starter, soon_s: float) -> bool:
     return is_moving or is_awaited or any(is_due(timer, soon_s) for timer in timers)
 
 
+def paint_on_demand() -> None:
+    """Paint an app that `driven` started when a test looks at it, and not at each change.
+
+    Nobody sees what a headless terminal is sent, and painting is a third of the time of a test.
+    """
+    refresh = Screen._compositor_refresh
+
+    def refresh_seen(self: Screen[Any]) -> None:
+        app = self.app
+        if app not in UNSEEN or self is not app.screen:
+            refresh(self)
+            return
+        self._compositor._dirty_regions.clear()
+        self._dirty_widgets.clear()
+        app._update_mouse_over(self)
+
+    Screen._compositor_refresh = refresh_seen  # type: ignore[method-assign]
+
+
+UNSEEN: WeakSet[App[Any]] = WeakSet()
 PARSE_RULES = Stylesheet._parse_rules
 
 
@@ -214,6 +237,7 @@ def share_parsed_rules() -> None:
     Stylesheet._parse_rules = parse_once  # type: ignore[method-assign]
 
 
+paint_on_demand()
 share_parsed_rules()
 
 
@@ -271,6 +295,7 @@ async def driven(
     app: Starter, size: tuple[int, int] = (80, 24), *, notifications: bool = False
 ) -> AsyncGenerator[TutorPilot]:
     """Start an app without a terminal; what it says and what it starts with is left to the test."""
+    UNSEEN.add(app)
     async with app.run_test(size=size, notifications=notifications):
         yield TutorPilot(app)
 
