@@ -187,8 +187,7 @@ class Kills:
             tty.process.kill()
             killed = time.monotonic()
             tty.process.wait()
-            while tty.read(0.1):
-                pass
+            tty.read_rest()
             shown += [killed] * (seen(tty.text, outcome.kind) - len(shown))
             return [killed - at for at in (done[1:] if outcome.kind == "edit" else shown)], tty.text
         finally:
