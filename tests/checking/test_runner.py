@@ -69,7 +69,7 @@ def ours(marker: str) -> list[str]:
     return [line for line in lines if not line.split()[1].startswith("Z")]
 
 
-def until_gone(marker: str) -> None:
+def until_ended(marker: str) -> None:
     """Wait for the end of the processes that name `marker`."""
     until(lambda: not ours(marker), lambda: f"the end of {ours(marker)}")
 
@@ -311,7 +311,7 @@ def test_no_process_outlives_its_parent(name: str, number: int, tmp_path: Path) 
     parent.send_signal(number)
     parent.wait(timeout=HANG_S)
 
-    until_gone(f"{tmp_path}/probe.pyz")
+    until_ended(f"{tmp_path}/probe.pyz")
 
 
 def test_a_killed_supervisor_takes_the_child_with_it(tmp_path: Path) -> None:
@@ -329,7 +329,7 @@ def test_a_killed_supervisor_takes_the_child_with_it(tmp_path: Path) -> None:
 
     assert result is not None
     assert ("error", "lost") == (result.status, result.reason)
-    until_gone(f"{tmp_path}/probe.pyz")
+    until_ended(f"{tmp_path}/probe.pyz")
 
 
 def test_a_slow_reader_does_not_turn_a_pass_into_a_time_out(

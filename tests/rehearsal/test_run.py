@@ -18,7 +18,7 @@ import jsonschema
 import pytest
 
 import tpustarter
-from tests.checking.test_runner import ours, wait_until_gone
+from tests.checking.test_runner import ours, until_ended
 from tests.support.machines import lay_out
 from tests.support.stub_compiler import CHECKS, REPORT, make_compiler
 from tpustarter import locations
@@ -80,7 +80,7 @@ def test_what_breaks_the_compiler_costs_one_program(name: str, stub: str, tmp_pa
     assert expected == told(rehearsal, "program", "status")
     assert code == rehearsal.exit_code
     assert (reason or "") in (rehearsal.results[1]["reason"] or "")
-    assert [] == wait_until_gone(str(locations.state()), 20)
+    until_ended(str(locations.state()))
 
 
 @pytest.mark.parametrize("name", sorted(UNLISTED))
@@ -376,7 +376,7 @@ def test_leaving_early_ends_what_runs(stub: str) -> None:
     events.close()  # type: ignore[attr-defined]
 
     assert isinstance(began, Began)
-    assert [] == wait_until_gone(str(locations.state()), 20)
+    until_ended(str(locations.state()))
 
 
 def test_the_compilers_report_on_memory_is_read() -> None:
