@@ -154,7 +154,7 @@ def test_64_workers_run_side_by_side(cloud: FakeCloud, tools: Path, home: Path) 
 
     done = subprocess.run(
         [*few, *words("bert", "--worker", "all", "--timeout", "300", "--", "train")],
-        env=environment(cloud, tools, home), capture_output=True, text=True, timeout=360,
+        env=environment(cloud, tools, home), capture_output=True, text=True, timeout=240,
         check=False,
     )  # fmt: skip
 

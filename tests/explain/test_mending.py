@@ -94,7 +94,7 @@ def test_only_what_is_known_to_be_safe_is_offered(
 
 def test_what_is_carried_out_is_waited_for() -> None:
     """The look that follows must not find the process that is just ending; it sleeps till then."""
-    shell = f"{sys.executable} -c 'import time; time.sleep(600)' >&2 & echo $!"
+    shell = f"{sys.executable} -c 'import time; time.sleep(600)' >&2 & echo $!"  # until it is ended
     done = subprocess.run(["sh", "-c", shell], stdout=subprocess.PIPE, check=True)
     pid = int(done.stdout)
     offer = mending.offer(hint(f"`kill {pid}`"), host.Machine())

@@ -36,7 +36,6 @@ async def rehearsing(
     *names: str,
     size: tuple[int, int] = (80, 24),
     generation: str | None = None,
-    takes_s: float = 0,
 ) -> AsyncGenerator[Pilot[None]]:
     """Start the app on sample checks and a laid-out machine, and open the rehearsal."""
     root, checks = folder / "root", folder / "checks" / "jax"
@@ -46,7 +45,6 @@ async def rehearsing(
         shutil.copy(CHECKS / "jax" / f"{name}.py", checks)
     env = {"HOME": os.environ["HOME"], "PATH": "/usr/bin:/bin"}
     env |= {"VIRTUAL_ENV": str(stub)} if stub else {}
-    env["STUB_TAKES_S"] = str(takes_s)
     machine = lay_out(root, generation, env=env)
     course.follow("laptop")
     app = Starter(machine=machine, lessons=write_lessons(folder / "lessons"), checks=checks.parent)
