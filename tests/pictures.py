@@ -176,7 +176,7 @@ losses, steps = [], []
 for step in range(200):
     steps.append(step)
     losses.append(math.exp(-step / 40) + 0.1 / (1 + step % 7))
-    time.sleep(0.05)
+    time.sleep(0.05)  # so that it still trains when the picture is taken
 print("loss", losses[-1])
 ```
 """

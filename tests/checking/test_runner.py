@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -9,10 +10,12 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.support.places import REPOSITORY
+from tests.support.processes import HANG_S, until
 from tests.support.sessions import SAMPLES, make_session, run_samples, sample
 from tpustarter.checking import runner as runner_module
 from tpustarter.checking.headline import headline
@@ -23,37 +26,37 @@ from tpustarter.problem import ExitCode, Problem
 from tpustarter.running import lease
 
 OUTCOMES = {
-    # name: status, reason, part of the detail, bound on wall time in seconds
-    "passes": ("pass", None, "", 10),
-    "warns": ("warn", None, "", 10),
-    "fails": ("fail", None, "", 10),
-    "raises": ("error", "exception", "RuntimeError: no TPU for you", 10),
-    "heeds_a_setting": ("pass", None, "", 10),
-    "hangs": ("error", "timeout", "within 2 s", 15),
-    "hangs_holding_the_gil": ("error", "timeout", "within 2 s", 15),
-    "ignores_term": ("error", "timeout", "within 2 s", 20),
-    "segfaults": ("error", "crashed", "SIGSEGV", 10),
-    "exits_silently": ("error", "protocol", "without a verdict", 10),
-    "leaves_child": ("pass", None, "", 10),
-    "floods": ("pass", None, "", 30),
-    "floods_findings": ("error", "protocol", "more than 10000 events", 30),
-    "invents_a_verdict": ("error", "exception", "verdict is 'failed'", 10),
-    "half_line": ("error", "protocol", "something that is not an event", 10),
-    "speaks_nonsense": ("error", "protocol", "something that is not an event: 'hello'", 10),
-    "forges": ("error", "protocol", "something that is not an event: 'hello'", 10),
-    "writes_markup": ("fail", None, "", 10),
-    "syntax_error": ("error", "load", "line 6: invalid syntax", 10),
-    "imports_what_is_missing": ("error", "load", "ModuleNotFoundError", 10),
-    "needs_memory": ("error", "exception", "MemoryError", 10),
-    "changes_settings": ("error", "protocol", "left changed: $SAMPLE_SECRET", 10),
-    "says_nothing": ("error", "protocol", "without a finding", 10),
-    "yields_text": ("error", "protocol", "yielded a str", 10),
-    "exits_by_exception": ("error", "exception", "SystemExit: 3", 10),
-    "with_env": ("pass", None, "", 10),
-    "after_fails": ("pass", None, "", 10),
-    "tells_a_secret": ("fail", None, "", 10),
-    "soaks": ("pass", None, "", 10),
-    "soaks_deaf": ("error", "timeout", "within 2 s", 15),
+    # name: status, reason, part of the detail
+    "passes": ("pass", None, ""),
+    "warns": ("warn", None, ""),
+    "fails": ("fail", None, ""),
+    "raises": ("error", "exception", "RuntimeError: no TPU for you"),
+    "heeds_a_setting": ("pass", None, ""),
+    "hangs": ("error", "timeout", "within 2 s"),
+    "hangs_holding_the_gil": ("error", "timeout", "within 2 s"),
+    "ignores_term": ("error", "timeout", "within 2 s"),
+    "segfaults": ("error", "crashed", "SIGSEGV"),
+    "exits_silently": ("error", "protocol", "without a verdict"),
+    "leaves_child": ("pass", None, ""),
+    "floods": ("pass", None, ""),
+    "floods_findings": ("error", "protocol", "more than 10000 events"),
+    "invents_a_verdict": ("error", "exception", "verdict is 'failed'"),
+    "half_line": ("error", "protocol", "something that is not an event"),
+    "speaks_nonsense": ("error", "protocol", "something that is not an event: 'hello'"),
+    "forges": ("error", "protocol", "something that is not an event: 'hello'"),
+    "writes_markup": ("fail", None, ""),
+    "syntax_error": ("error", "load", "line 6: invalid syntax"),
+    "imports_what_is_missing": ("error", "load", "ModuleNotFoundError"),
+    "needs_memory": ("error", "exception", "MemoryError"),
+    "changes_settings": ("error", "protocol", "left changed: $SAMPLE_SECRET"),
+    "says_nothing": ("error", "protocol", "without a finding"),
+    "yields_text": ("error", "protocol", "yielded a str"),
+    "exits_by_exception": ("error", "exception", "SystemExit: 3"),
+    "with_env": ("pass", None, ""),
+    "after_fails": ("pass", None, ""),
+    "tells_a_secret": ("fail", None, ""),
+    "soaks": ("pass", None, ""),
+    "soaks_deaf": ("error", "timeout", "within 2 s"),
 }
 
 
@@ -66,25 +69,25 @@ def ours(marker: str) -> list[str]:
     return [line for line in lines if not line.split()[1].startswith("Z")]
 
 
-def wait_until_gone(marker: str, limit_s: float) -> list[str]:
-    """Wait for the processes that name `marker`; return those still there at the limit."""
-    deadline = time.monotonic() + limit_s
-    while ours(marker) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return ours(marker)
+def until_ended(marker: str) -> None:
+    """Wait for the end of the processes that name `marker`."""
+    until(lambda: not ours(marker), lambda: f"the end of {ours(marker)}")
+
+
+def until_asleep(folder: Path) -> None:
+    """Wait until a check that hangs has said in its log that it is about to."""
+    log = folder / "probe-0.log"
+    until(lambda: log.exists() and b"about to sleep" in log.read_bytes(), "the check")
 
 
 @pytest.mark.parametrize("name", sorted(OUTCOMES))
-def test_each_pathology_has_its_outcome_in_bounded_time(name: str, tmp_path: Path) -> None:
-    """Every sample ends as its name says, costs little time, and leaves no process."""
-    status, reason, detail, bound_s = OUTCOMES[name]
-    began = time.monotonic()
+def test_each_pathology_has_its_outcome(name: str, tmp_path: Path) -> None:
+    """Every sample ends as its name says, and leaves no process."""
+    status, reason, detail = OUTCOMES[name]
     result = run_samples(tmp_path, name, env={"SAMPLE_TOKEN": "s3cr3t-value"})[name]
-    seconds = time.monotonic() - began
 
     assert (status, reason) == (result.status, result.reason)
     assert detail in result.detail
-    assert seconds < bound_s
     assert ours(str(tmp_path)) == []
 
 
@@ -174,26 +177,23 @@ def test_secrets_reach_neither_log_nor_findings(tmp_path: Path) -> None:
 def test_stop_ends_a_run_and_the_rest_is_reported(tmp_path: Path) -> None:
     """Checks after a stop are `notrun`, none is lost."""
     runner = Runner(make_session(tmp_path))
-    began = time.monotonic()
     results = []
-    for event in runner.run([sample("ignores_term"), sample("passes")]):
+    endless = replace(sample("ignores_term"), timeout_s=600)
+    for event in runner.run([endless, sample("passes")]):
         if isinstance(event, Started):
             runner.stop(signal.SIGINT)
         if isinstance(event, Ended):
             results.append((event.result.status, event.result.reason))
 
     assert results == [("notrun", "interrupted")] * 2
-    assert time.monotonic() - began < 15
     assert ours(str(tmp_path)) == []
 
 
-def soak(
-    folder: Path, name: str, minutes: float, stops: int
-) -> tuple[list[str], list[Result], float]:
+def soak(folder: Path, name: str, minutes: float, stops: int) -> tuple[list[str], list[Result]]:
     """Run a soaking check; stop it so often as it tells progress; return progress and results."""
     session = make_session(folder)
     session.target = {**session.target, "minutes": minutes}
-    runner, began = Runner(session), time.monotonic()
+    runner = Runner(session)
     told: list[str] = []
     results: list[Result] = []
     for event in runner.run([sample(name), sample("passes")]):
@@ -203,32 +203,39 @@ def soak(
                 runner.stop(signal.SIGINT)
         elif isinstance(event, Ended):
             results.append(event.result)
-    return told, results, time.monotonic() - began
+    return told, results
 
 
-def test_a_soaking_check_goes_on_for_its_minutes_on_top_of_its_time_out(tmp_path: Path) -> None:
-    """It tells how far it is about once a second, and the next check runs after it."""
-    told, results, _ = soak(tmp_path, "soaks", 2.5 / 60, stops=0)
+def test_a_soaking_check_goes_on_for_its_minutes_on_top_of_its_time_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It tells how far it is about once a second, and the next check runs after it.
 
-    assert len(told) in (2, 3)
+    The runner's clock goes on by a quarter of a second for each event: every fourth is told.
+    """
+    ticks = itertools.count()
+    monkeypatch.setattr(runner_module, "time", SimpleNamespace(monotonic=lambda: next(ticks) / 4))
+    told, results = soak(tmp_path, "soaks", 2.5 / 60, stops=0)
+    rounds = results[0].findings[0]["found"]
+
     assert [one.status for one in results] == ["pass", "pass"]
-    assert results[0].findings[0]["found"] > int(told[-1].split()[0])
+    assert rounds // 4 - 1 <= len(told) <= rounds // 4 + 1
+    assert all(int(text.split()[0]) <= rounds for text in told)
 
 
 def test_a_stopped_soaking_check_ends_with_what_it_has_shown(tmp_path: Path) -> None:
     """An hour is asked, the first stop ends it: its findings stand, the rest was not run."""
-    _, results, seconds = soak(tmp_path, "soaks", 60, stops=1)
+    _, results = soak(tmp_path, "soaks", 60, stops=1)
 
     assert [one.status for one in results] == ["pass", "notrun"]
     assert results[0].findings[0]["code"] == "SAMPLE-ROUNDS"
-    assert seconds < 10
 
 
 def test_a_soaking_check_that_is_stopped_as_it_starts_is_told_so(tmp_path: Path) -> None:
     """The word to end is in the pipe before the process reads what it is to run."""
     session = make_session(tmp_path)
     session.target = {**session.target, "minutes": 60}
-    runner, began = Runner(session), time.monotonic()
+    runner = Runner(session)
     results: list[Result] = []
     for event in runner.run([sample("soaks")]):
         if isinstance(event, Started):
@@ -236,8 +243,7 @@ def test_a_soaking_check_that_is_stopped_as_it_starts_is_told_so(tmp_path: Path)
         elif isinstance(event, Ended):
             results.append(event.result)
 
-    assert [(one.status, one.findings[0]["found"]) for one in results] == [("pass", 1)]
-    assert time.monotonic() - began < 10
+    assert ["pass"] == [one.status for one in results]  # an hour later, were it not told
 
 
 def test_a_soaking_check_that_does_not_end_when_told_was_not_run(
@@ -245,7 +251,7 @@ def test_a_soaking_check_that_does_not_end_when_told_was_not_run(
 ) -> None:
     """It was stopped: that is no time-out of the check, and what it told stands."""
     monkeypatch.setattr(runner_module, "FINISH_S", 1.0)
-    told, [first, _], _ = soak(tmp_path, "soaks_deaf", 60, stops=1)
+    told, [first, _] = soak(tmp_path, "soaks_deaf", 60, stops=1)
 
     assert (first.status, first.reason) == ("notrun", "interrupted")
     assert first.detail == "still running 1 s after it was asked to end"
@@ -256,7 +262,7 @@ def test_two_stops_at_once_end_a_soaking_check(tmp_path: Path) -> None:
     """Whoever leaves does not wait for what nobody will read."""
     session = make_session(tmp_path)
     session.target = {**session.target, "minutes": 60}
-    runner, began = Runner(session), time.monotonic()
+    runner = Runner(session)
     results: list[Result] = []
     for event in runner.run([sample("soaks_deaf")]):
         if isinstance(event, Seen):
@@ -266,7 +272,6 @@ def test_two_stops_at_once_end_a_soaking_check(tmp_path: Path) -> None:
             results.append(event.result)
 
     assert [(one.status, one.reason) for one in results] == [("notrun", "interrupted")]
-    assert time.monotonic() - began < 20
 
 
 def test_a_stop_after_the_last_check_has_ended_stops_nothing() -> None:
@@ -283,44 +288,37 @@ def test_a_stop_after_the_last_check_has_ended_stops_nothing() -> None:
 
 def test_a_second_stop_ends_a_soaking_check_that_does_not_listen(tmp_path: Path) -> None:
     """What it told before stands; it has no verdict."""
-    _, results, seconds = soak(tmp_path, "soaks_deaf", 60, stops=2)
+    _, results = soak(tmp_path, "soaks_deaf", 60, stops=2)
 
     assert [(one.status, one.reason) for one in results] == [("notrun", "interrupted")] * 2
     assert len(results[0].findings) == 1
-    assert seconds < 20
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 @pytest.mark.parametrize("name", ["ignores_term", "hangs_holding_the_gil"])
 def test_no_process_outlives_its_parent(name: str, number: int, tmp_path: Path) -> None:
-    """However the parent dies, its probe is gone within 15 seconds."""
+    """However the parent dies, its probe ends, though its check never would."""
     program = (
         "import sys; from pathlib import Path; from dataclasses import replace\n"
         "from tests.support.sessions import make_session, sample\n"
         "from tpustarter.checking.runner import Runner\n"
-        f"check = replace(sample({name!r}), timeout_s=300)\n"
+        f"check = replace(sample({name!r}), timeout_s=600)\n"
         f"list(Runner(make_session(Path({str(tmp_path)!r}))).run([check]))\n"
     )
     env = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     parent = subprocess.Popen([sys.executable, "-c", program], env=env)
-    deadline = time.monotonic() + 30
-    while len(ours("probe.pyz child")) < 1 or not any(
-        str(tmp_path) in line for line in ours("probe.pyz child")
-    ):
-        assert time.monotonic() < deadline, "the probe did not start"
-
-        time.sleep(0.05)
+    until_asleep(tmp_path)
     parent.send_signal(number)
-    parent.wait(timeout=30)
+    parent.wait(timeout=HANG_S)
 
-    assert wait_until_gone(f"{tmp_path}/probe.pyz", 15) == []
+    until_ended(f"{tmp_path}/probe.pyz")
 
 
 def test_a_killed_supervisor_takes_the_child_with_it(tmp_path: Path) -> None:
     """Killing the supervisor from outside ends the check as lost, and leaves nothing."""
     runner = Runner(make_session(tmp_path))
     result = None
-    for event in runner.run([sample("hangs")]):
+    for event in runner.run([replace(sample("hangs"), timeout_s=600)]):
         if isinstance(event, Started):
             continue
         if isinstance(event, Ended):
@@ -331,23 +329,35 @@ def test_a_killed_supervisor_takes_the_child_with_it(tmp_path: Path) -> None:
 
     assert result is not None
     assert ("error", "lost") == (result.status, result.reason)
-    assert wait_until_gone(f"{tmp_path}/probe.pyz", 15) == []
+    until_ended(f"{tmp_path}/probe.pyz")
 
 
-def test_a_slow_reader_does_not_turn_a_pass_into_a_time_out(tmp_path: Path) -> None:
+def test_a_slow_reader_does_not_turn_a_pass_into_a_time_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A verdict that lies in the pipe counts, however late it is read."""
-    check = replace(sample("passes"), timeout_s=1.0)
+    late_s = 0.0
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + late_s)
+    monkeypatch.setattr(runner_module, "time", clock)
     result = None
-    for event in Runner(make_session(tmp_path)).run([check]):
-        if isinstance(event, Started):
-            time.sleep(0.1)
+    for event in Runner(make_session(tmp_path)).run([sample("passes")]):
+        if isinstance(event, Seen):  # the reader is busy elsewhere past the limit
+            until(lambda: is_done(tmp_path), "the verdict in the pipe")
+            late_s = 10_000.0
         elif isinstance(event, Ended):
             result = event.result
-        else:
-            time.sleep(1.5)  # the reader is busy elsewhere past the limit
 
     assert result is not None
     assert "pass" == result.status
+
+
+def is_done(folder: Path) -> bool:
+    """Return whether a check is over: its process waits, and nothing watches its time any more."""
+    [child] = [line.split()[0] for line in ours(f"{folder}/probe.pyz child")]
+    status = dict(
+        line.split(":\t", 1) for line in Path(f"/proc/{child}/status").read_text().splitlines()
+    )
+    return status["State"].startswith("S") and status["Threads"] == "1"
 
 
 def test_an_interpreter_that_is_none_is_one_clear_problem(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -69,10 +70,12 @@ def test_a_process_that_a_setting_ends_has_no_verdict_and_says_why(tmp_path: Pat
 
 def test_a_time_out_is_not_repeated(tmp_path: Path) -> None:
     """It would cost as much again."""
-    result = judged(tmp_path, "hang", "heeds_a_setting")["heeds_a_setting"]
+    runner = Runner(make_session(tmp_path, env={NAME: "hang"}, settings=(NAME,)))
+    check = replace(sample("heeds_a_setting"), timeout_s=1.0)
+    [result] = [event.result for event in runner.run([check]) if isinstance(event, Ended)]
 
     assert ("error", "timeout") == (result.status, result.reason)
-    assert result.seconds < 2 * 2
+    assert ["probe-0.log"] == [path.name for path in tmp_path.glob("probe-*.log")]
 
 
 def test_a_claim_that_holds_is_run_once(tmp_path: Path) -> None:

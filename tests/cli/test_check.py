@@ -8,12 +8,12 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import struct
 import subprocess
 import sys
 import termios
-import time
 from importlib import resources
 from pathlib import Path
 
@@ -22,8 +22,10 @@ import pytest
 
 from tests.support.machines import lay_out
 from tests.support.places import REPOSITORY, SUPPORT, TESTS
+from tests.support.processes import HANG_S, until
 from tests.support.sessions import SAMPLES
 from tests.support.stubs import make_python
+from tests.support.tutor import write_checks
 from tpustarter import locations
 from tpustarter.cli import COMMANDS
 
@@ -174,9 +176,12 @@ def test_a_bug_of_ours_exits_70_and_leaves_a_report(home: Path) -> None:
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
 )
-def test_a_signal_ends_the_run_and_the_report_is_still_told(number: int, code: int) -> None:
+def test_a_signal_ends_the_run_and_the_report_is_still_told(
+    number: int, code: int, tmp_path: Path
+) -> None:
     """A stopped run reports what it has as JSON, and leaves no process."""
-    words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-",
+    checks = write_checks(tmp_path, "fails", "ignores_term", "passes")
+    words = [sys.executable, str(SUPPORT / "drive.py"), str(checks), "/", "-", "-",
              "check", "host.fails", "host.ignores_term", "host.passes", "--ndjson"]  # fmt: skip
     events = []
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
@@ -185,7 +190,7 @@ def test_a_signal_ends_the_run_and_the_report_is_still_told(number: int, code: i
             events.append(json.loads(line))
             if events[-1]["event"] == "started" and events[-1]["id"] == "host.ignores_term":
                 process.send_signal(number)
-        process.wait(timeout=30)
+        process.wait(timeout=HANG_S)
     last = events[-1]
 
     assert code == process.returncode == last["exit_code"]
@@ -194,19 +199,22 @@ def test_a_signal_ends_the_run_and_the_report_is_still_told(number: int, code: i
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_second_signal_ends_the_wait_and_is_no_failed_check(number: int, code: int) -> None:
+def test_a_second_signal_ends_the_wait_and_is_no_failed_check(
+    number: int, code: int, tmp_path: Path
+) -> None:
     """Impatience has the exit code of a signal, never the one of a failed check."""
-    words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-",
+    checks = write_checks(tmp_path / "checks", "ignores_term")
+    check, hangs, asked = checks / "host/ignores_term.py", tmp_path / "hangs", tmp_path / "asked"
+    hears = f"lambda *_: open({str(asked)!r}, 'w'))\n    open({str(hangs)!r}, 'w'"
+    check.write_text(check.read_text().replace("signal.SIG_IGN", hears))
+    words = [sys.executable, str(SUPPORT / "drive.py"), str(checks), "/", "-", "-",
              "check", "host.ignores_term", "--ndjson"]  # fmt: skip
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if json.loads(line)["event"] == "started":
-                process.send_signal(number)
-                time.sleep(0.5)
-                process.send_signal(number)
-                break
-        process.wait(timeout=30)
+        until(hangs.exists, "the check")
+        process.send_signal(number)
+        until(asked.exists, "the TERM that it does not follow")
+        process.send_signal(number)
+        process.communicate(timeout=HANG_S)
 
     assert code == process.returncode
 
@@ -214,7 +222,7 @@ def test_a_second_signal_ends_the_wait_and_is_no_failed_check(number: int, code:
 def test_a_second_ctrl_c_ends_a_soaking_check_with_a_report() -> None:
     """The first lets it end by itself, the second ends it: what it told is never lost."""
     words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-",
-             "check", "host.soaks_deaf", "--minutes", "0.1", "--ndjson"]  # fmt: skip
+             "check", "host.soaks_deaf", "--minutes", "60", "--ndjson"]  # fmt: skip
     events = []
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -222,31 +230,29 @@ def test_a_second_ctrl_c_ends_a_soaking_check_with_a_report() -> None:
             events.append(json.loads(line))
             if events[-1]["event"] in ("finding", "waiting") and len(events) < 6:
                 process.send_signal(signal.SIGINT)
-        process.wait(timeout=30)
+        process.wait(timeout=HANG_S)
 
     assert 130 == process.returncode == events[-1]["exit_code"]
     assert ("finished", 1) == (events[-1]["event"], events[-1]["counts"]["notrun"])
 
 
 def test_a_signal_before_the_first_answer_is_no_bug_of_ours(tmp_path: Path) -> None:
-    """A Python that never answers can be left with Ctrl-C, within seconds."""
-    hanging = tmp_path / "python"
-    hanging.write_text("#!/bin/sh\nexec sleep 600\n")
+    """A Python that never answers can be left with Ctrl-C."""
+    hanging, runs = tmp_path / "python", tmp_path / "runs"
+    hanging.write_text(f"#!/bin/sh\n: >{shlex.quote(str(runs))}\nexec sleep 600\n")
     hanging.chmod(0o755)
     words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-",
              "check", "host.passes", "--python", str(hanging)]  # fmt: skip
     process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
-    time.sleep(2)
+    until(runs.exists, "the Python")
     process.send_signal(signal.SIGINT)
-    began = time.monotonic()
-    process.wait(timeout=30)
+    process.wait(timeout=HANG_S)
     said = process.stderr.read()
     process.stderr.close()
 
     assert 130 == process.returncode, said
     assert "stopped before anything was run" in said
-    assert time.monotonic() - began < 10
 
 
 def test_a_closed_pipe_is_no_failed_check() -> None:
@@ -257,7 +263,7 @@ def test_a_closed_pipe_is_no_failed_check() -> None:
     assert process.stdout is not None
     process.stdout.close()
 
-    assert 128 + signal.SIGPIPE == process.wait(timeout=30)
+    assert 128 + signal.SIGPIPE == process.wait(timeout=HANG_S)
 
 
 def test_a_secret_in_somebody_elses_command_line_is_not_told(tmp_path: Path) -> None:
@@ -402,17 +408,15 @@ def on_a_terminal(
     )
     os.close(secondary)
     written = b""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if select.select([main], [], [], 0.1)[0]:
-            try:
-                data = os.read(main, 65536)
-            except OSError:  # Linux: the other end is closed
-                break
-            if not data:
-                break
-            written += data
-    process.wait(timeout=10)
+    while select.select([main], [], [], HANG_S)[0]:
+        try:
+            data = os.read(main, 65536)
+        except OSError:  # Linux: the other end is closed
+            break
+        if not data:
+            break
+        written += data
+    process.wait(timeout=HANG_S)
     os.close(main)
     return written.decode()
 

@@ -9,18 +9,19 @@ import signal
 import subprocess
 import sys
 import termios
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.learning.test_exercises import SHIPPED, SOLVED, shipped
 from tests.support.made_lessons import make_lesson
+from tests.support.processes import HANG_S, until
 from tests.support.tutor import is_alive
 from tpustarter import locations
 from tpustarter.learning import progress
 from tpustarter.learning.exercises import WIDTH
 
+ENDLESS = "import os, time\nprint(f'I am {os.getpid()}.', flush=True)\ntime.sleep(600)  # hangs\n"
 PROGRAM = (
     "from pathlib import Path; import sys; from tpustarter import __main__, locations\n"
     "there = Path(sys.argv.pop(1)); known = locations.content\n"
@@ -237,8 +238,7 @@ def test_watching_judges_at_each_save_until_it_is_right(lessons: Path) -> None:
         for line in running.stdout:
             if line.startswith("NOT YET"):
                 break
-        while "Save the file" not in running.stderr.readline():
-            time.sleep(0.01)
+        assert any("Save the file" in line for line in running.stderr)
         learner_file().write_text(SOLVED)
         rest = running.stdout.read()
 
@@ -268,12 +268,14 @@ def seen_until(terminal: int, words: str) -> str:
 def end_of(process: subprocess.Popen[bytes], terminal: int) -> int:
     """Return the exit code, reading what it still writes: a full terminal would hold it."""
     os.set_blocking(terminal, False)
-    deadline = time.monotonic() + 30
-    while process.poll() is None and time.monotonic() < deadline:
+
+    def has_ended() -> bool:
         with contextlib.suppress(OSError):
             os.read(terminal, 4096)
-        time.sleep(0.02)
-    return process.wait(1)
+        return process.poll() is not None
+
+    until(has_ended, "the end of the command")
+    return process.returncode
 
 
 def test_watching_in_a_terminal_offers_keys(lessons: Path) -> None:
@@ -296,7 +298,7 @@ def test_watching_in_a_terminal_offers_keys(lessons: Path) -> None:
     assert seen_until(terminal, "quit").startswith("\r\nNOT YET")  # apart from what was shown
     os.write(terminal, b"q")
 
-    assert process.wait(30) == 1
+    assert process.wait(HANG_S) == 1
     assert not before[3] & termios.ICANON
     assert termios.tcgetattr(terminal)[3] & termios.ICANON
     os.close(terminal)
@@ -350,15 +352,14 @@ def test_a_signal_leaves_a_terminal_that_takes_lines(
 def test_ctrl_c_while_an_answer_is_judged_says_how_to_go_on(lessons: Path) -> None:
     """In its last line, and nothing of the answer goes on."""
     learn(lessons, "made/double")
-    endless = "import os, time\nprint(f'I am {os.getpid()}.', flush=True)\ntime.sleep(999)\n"
-    learner_file().write_text(endless)
+    learner_file().write_text(ENDLESS)
     words = command(lessons, "--exercise", "made/double")
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           env={**os.environ, "PYTHONUNBUFFERED": "1"}) as process:  # fmt: skip
         assert process.stdout
         line = next(line for line in process.stdout if line.startswith("I am "))
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=40)
+        _, err = process.communicate(timeout=HANG_S)
 
     assert process.returncode == 130
     assert err.splitlines()[-1].endswith(" learn --exercise made/double`")
@@ -370,8 +371,7 @@ def test_ctrl_c_ends_an_answer_that_does_not_end(lessons: Path) -> None:
     process, terminal = watch_in_a_terminal(lessons)
     seen_until(terminal, "quit.")
     text = SOLVED.partition("# Judged")[0]
-    endless = "import os, time\nprint(f'I am {os.getpid()}.', flush=True)\ntime.sleep(999)\n"
-    learner_file().write_text(text + endless)
+    learner_file().write_text(text + ENDLESS)
     seen = seen_until(terminal, ".\r\n")
     pid = int(seen.rpartition("I am ")[2].partition(".")[0])
     process.send_signal(signal.SIGINT)

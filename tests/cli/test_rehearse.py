@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import jsonschema
 import pytest
 
-from tests.checking.test_runner import wait_until_gone
+from tests.checking.test_runner import until_ended
 from tests.support.places import SUPPORT
 from tests.support.stub_compiler import CHECKS, make_compiler
 from tests.support.stubs import make_python
@@ -165,7 +165,7 @@ def test_a_signal_ends_it_in_good_order(number: int, code: int, stub: str) -> No
 
     assert code == run.returncode
     assert "1 program compiles; stopped before the end." in out
-    assert [] == wait_until_gone(str(locations.state()), 20)
+    until_ended(str(locations.state()))
 
 
 def test_two_rehearsals_side_by_side(stub: str) -> None:

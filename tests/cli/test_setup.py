@@ -8,7 +8,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from importlib import resources
 from pathlib import Path
 
@@ -18,6 +17,7 @@ import pytest
 from tests.support.fake_tools import behave, calls, lay_tools
 from tests.support.machines import lay_out
 from tests.support.places import SUPPORT
+from tests.support.processes import until
 from tpustarter.checking import environments
 from tpustarter.machine import host
 from tpustarter.setup.run import Setup
@@ -203,18 +203,10 @@ def test_help_has_an_example(machine: host.Machine) -> None:
     assert "Example: tpustarter setup jax --yes" in setup(machine, "--help").stdout
 
 
-def wait_for(condition: object, seconds: float = 15) -> bool:
-    """Wait until a function tells true; returns whether it did."""
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:  # type: ignore[operator]
-        time.sleep(0.02)
-    return bool(condition())  # type: ignore[operator]
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_stops_the_command_and_exits_3(number: int, machine: host.Machine) -> None:
     """Ctrl-C, TERM and HUP end what runs, and say how to go on."""
-    behave(tools_of(machine), pip={"sleep": 60})
+    behave(tools_of(machine), pip={"sleep": 600})
     with subprocess.Popen(
         words(machine, "-", "--yes"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -237,11 +229,11 @@ def test_a_killed_program_leaves_no_command_and_the_next_run_goes_on(
     verb: str, machine: host.Machine
 ) -> None:
     """SIGKILL in the middle of a command, one that ignores TERM: only that step is done again."""
-    behave(tools_of(machine), **{verb: {"sleep": 60, "ignore_term": True}})
+    behave(tools_of(machine), **{verb: {"sleep": 600, "ignore_term": True}})
     process = subprocess.Popen(words(machine, "-", "--yes"), stdout=subprocess.DEVNULL)
     note = tools_of(machine) / "pid"
     half = Path(machine.env["HOME"], "tpu", "bin", "half")
-    assert wait_for(half.exists)
+    until(half.exists, "what a command has half done")
     pid = int(note.read_text())
     process.kill()
     process.wait()

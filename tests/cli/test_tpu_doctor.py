@@ -24,6 +24,7 @@ from tests.support.fake_google import (
     rule,
     serving,
 )
+from tests.support.processes import HANG_S
 from tpustarter.cloud import doctor as core
 from tpustarter.cloud import rest
 from tpustarter.terminal import WIDTH
@@ -195,12 +196,12 @@ def test_the_program_ends_while_a_call_still_hangs(google: FakeGoogle, env: dict
     google.breaks("compute/v1", HANG)
     driver = (
         "import sys; from tpustarter.cloud import doctor, rest\n"
-        "doctor.examine.__kwdefaults__.update(call_s=30.0, total_s=0.5)\n"
+        "doctor.examine.__kwdefaults__.update(call_s=600.0, total_s=0.5)\n"
         "from tpustarter.__main__ import main; main()"
     )
     done = subprocess.run(
         [sys.executable, "-c", driver, "tpu", "doctor", *PLACE], env=env, capture_output=True,
-        text=True, timeout=9, check=False,
+        text=True, timeout=HANG_S, check=False,
     )  # fmt: skip
 
     assert 3 == done.returncode

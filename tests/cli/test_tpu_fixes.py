@@ -14,6 +14,7 @@ import pytest
 from google.rpc import error_details_pb2
 
 from tests.support.fake_cloud import FakeCloud, Fault, serving
+from tests.support.processes import HANG_S
 from tests.support.terminal import terminal
 from tpustarter.cloud import client
 
@@ -58,7 +59,7 @@ def test_the_command_on_a_terminal_works_when_it_is_pasted(
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
     ran = subprocess.run(
         ["sh", "-c", command], env={"PATH": path}, capture_output=True, text=True,
-        timeout=20, check=True,
+        timeout=HANG_S, check=True,
     )  # fmt: skip
 
     assert ["services", "enable", "tpu.googleapis.com", f"--project={PROJECT}"] == (

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.support.processes import HANG_S
 from tests.support.terminal import terminal
 from tpustarter.cli import trc as command
 from tpustarter.cloud import grants
@@ -169,7 +170,7 @@ def test_on_a_terminal_it_asks_for_the_email_and_for_what_is_missing_from_it() -
         tty.press("2026-11-03\n")
         tty.until(lambda text: "What is billed all the same" in text)
 
-        assert 0 == tty.process.wait(20)
+        assert 0 == tty.process.wait(HANG_S)
     grant = grants.load()
 
     assert grant is not None

@@ -262,7 +262,7 @@ def expired_login(folder: Path) -> Iterator[Client]:
         with grpc.secure_channel(address, trusted) as secure:
             yield Client(PROJECT.name, channel=secure, clock=FakeCloud().clock)
     finally:
-        server.stop(grace=None).wait(5)
+        server.stop(grace=None).wait()
         tokens.shutdown()
         tokens.server_close()
 

@@ -72,8 +72,8 @@ def test_a_server_that_never_answers() -> None:
         import grpc
 
         lines = grpc.insecure_channel(f"127.0.0.1:{port}", [("grpc.enable_http_proxy", 0)])
-        client = Client(PROJECT.name, channel=lines, clock=FakeClock(), read_s=0.3, write_s=0.3)
-        began = time.perf_counter()
+        clock = FakeClock()
+        client = Client(PROJECT.name, channel=lines, clock=clock, read_s=0.3, write_s=0.3)
         with pytest.raises(CloudProblem) as caught:
             client.nodes()
         with pytest.raises(CloudProblem):
@@ -81,7 +81,7 @@ def test_a_server_that_never_answers() -> None:
         with pytest.raises(CloudProblem):
             client.create(asked())
 
-        assert time.perf_counter() - began < 5
+        assert [] == clock.slept
         assert "network" == caught.value.kind
         lines.close()
 
@@ -89,9 +89,8 @@ def test_a_server_that_never_answers() -> None:
 def test_a_server_that_takes_a_call_and_stays_silent(cloud: FakeCloud) -> None:
     """Reads and writes have limits of their own."""
     let_go = threading.Event()
-    cloud.before_call = lambda _: let_go.wait(10) and None
+    cloud.before_call = lambda _: let_go.wait() and None
     client = connected(cloud, read_s=0.2, write_s=0.2)
-    began = time.perf_counter()
     for call in (client.zones, client.nodes, lambda: client.types(FIRST),
                  lambda: client.node(FIRST, "bert"), lambda: client.operation("operations/1"),
                  lambda: client.create(asked()),
@@ -99,10 +98,8 @@ def test_a_server_that_takes_a_call_and_stays_silent(cloud: FakeCloud) -> None:
         with pytest.raises(CloudProblem) as caught:
             call()
         assert "network" == caught.value.kind
-    seconds = time.perf_counter() - began
     let_go.set()
 
-    assert seconds < 7
     assert [] == cloud.clock.slept
 
 

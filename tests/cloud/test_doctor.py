@@ -271,7 +271,7 @@ def test_credentials_that_are_never_found_are_given_up(monkeypatch: pytest.Monke
 
     monkeypatch.setattr("tpustarter.cloud.login.FIND_S", 0.05)
     never = threading.Event()
-    report = doctor.examine(subject(), find=lambda: never.wait(10))
+    report = doctor.examine(subject(), find=never.wait)
     never.set()
 
     assert "no answer in time" in report.findings[0].found

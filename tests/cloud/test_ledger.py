@@ -25,6 +25,7 @@ from tests.support.cloud_runs import (
     walk,
 )
 from tests.support.fake_cloud import NEVER, Fault
+from tests.support.processes import HANG_S
 from tpustarter import state
 from tpustarter.cloud import ledger
 from tpustarter.cloud.events import Kept
@@ -211,7 +212,7 @@ def test_a_ledger_that_somebody_else_holds_is_a_clear_problem(
 
     with pytest.raises(Problem) as caught:
         ledger.add(entry("other"))
-    holder.communicate("\n", timeout=10)
+    holder.communicate("\n", timeout=HANG_S)
 
     assert ExitCode.BUSY == caught.value.code
     assert ["bert"] == [one.name for one in ledger.entries()]

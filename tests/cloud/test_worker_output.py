@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import threading
 from pathlib import Path
 
 import pytest
 
 from tests.support.fake_remote import behave, calls, lay_remote
+from tests.support.processes import until
 from tpustarter.cloud import remote, worker_output
 from tpustarter.cloud.remote import Ended, Job, Remote
 from tpustarter.cloud.worker_output import Lines, WorkerLog
@@ -108,10 +108,13 @@ def test_a_worker_that_writes_faster_than_it_is_read_has_to_wait(tmp_path: Path)
     events = Remote([Job("w0", (str(tools / "gcloud"), "--worker=0"))], tmp_path).events()
     next(events)
 
-    sizes = [-1, 0]
-    while sizes[-1] != sizes[-2]:  # until it waits
+    sizes: list[int] = []
+
+    def waits() -> bool:  # as many looks see the same
         sizes.append((tmp_path / "w0.log").stat().st_size)
-        threading.Event().wait(0.5)
+        return sizes[-1] > 0 and 1 == len(set(sizes[-50:])) and len(sizes) >= 50
+
+    until(waits, "a worker that has to wait")
     events.close()
 
     assert 0 < sizes[-1] < 32 * 2**20

@@ -20,6 +20,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.support.processes import HANG_S
+
 EXPLAIN = [sys.executable, "-m", "tpustarter", "explain"]
 CHANGES = ("env", "limit_s", "program", "run", "setup")
 """What of a row its fix may have otherwise."""
@@ -64,7 +66,7 @@ def run(row: Mapping[str, Any], log: Path, before: str = "") -> int:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(started.pid, signal.SIGTERM)
             try:
-                started.wait(10)
+                started.wait(HANG_S)
             except subprocess.TimeoutExpired:
                 os.killpg(started.pid, signal.SIGKILL)
             with contextlib.suppress(ProcessLookupError):

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.failures import failure
+from tests.support.processes import HANG_S
 from tpustarter.explain import mending
 from tpustarter.explain.ranking import Match
 from tpustarter.explain.scanning import Sign
@@ -47,7 +48,7 @@ def test_a_process_of_the_users_is_offered_and_ended(process: subprocess.Popen[b
     assert offer.does.startswith(f"ends your process {process.pid}")
     # It is our child, so it stays as a zombie until somebody waits for it.
     assert 0 == subprocess.run(offer.command, check=False).returncode
-    assert -15 == process.wait(20)
+    assert -15 == process.wait(HANG_S)
 
 
 def test_no_process_of_anybody_else_is_offered(
@@ -92,8 +93,8 @@ def test_only_what_is_known_to_be_safe_is_offered(
 
 
 def test_what_is_carried_out_is_waited_for() -> None:
-    """The look that follows must not find the process that is just ending."""
-    shell = f"{sys.executable} -c 'import time; time.sleep(60)' >&2 & echo $!"
+    """The look that follows must not find the process that is just ending; it sleeps till then."""
+    shell = f"{sys.executable} -c 'import time; time.sleep(600)' >&2 & echo $!"  # until it is ended
     done = subprocess.run(["sh", "-c", shell], stdout=subprocess.PIPE, check=True)
     pid = int(done.stdout)
     offer = mending.offer(hint(f"`kill {pid}`"), host.Machine())

@@ -19,13 +19,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.places import SUPPORT
+from tests.support.processes import HANG_S
 from tests.support.runs import FINDING, result, run_of
 from tests.support.sessions import SAMPLES
 from tpustarter.checking import compare, compare_text, document, saved
 from tpustarter.problem import ExitCode, Problem
 
 LONGEST_S = 5.0
-"""For one file in this process; most take a few milliseconds."""
+"""Processor time for one file in this process; most take a few milliseconds."""
 many = settings(
     max_examples=300, deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -47,7 +48,7 @@ NOW = report()
 
 def read_and_compare(path: Path) -> str | None:
     """Do what `check --compare` does with a file; returns code and text of the error, or None."""
-    began = time.monotonic()
+    began = time.thread_time()
     try:
         name, before = saved.read(str(path))
     except Problem as problem:
@@ -58,7 +59,7 @@ def read_and_compare(path: Path) -> str | None:
 
     assert all(len(line) <= 90 for line in text.splitlines())
     assert all(character.isprintable() or character == "\n" for character in text)
-    assert time.monotonic() - began < LONGEST_S
+    assert time.thread_time() - began < LONGEST_S
     return None
 
 
@@ -181,17 +182,15 @@ DOCUMENTS: dict[str, tuple[Callable[[], str], int]] = {
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_a_hostile_document_has_one_code_and_bounded_time(name: str, tmp_path: Path) -> None:
+def test_a_hostile_document_has_one_code_and_an_end(name: str, tmp_path: Path) -> None:
     """Said before anything runs, or compared; stdout is one document in both cases."""
     make, code = DOCUMENTS[name]
     path = tmp_path / "report.json"
     path.write_text(make(), encoding="utf-8")
     words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-", "check",
              "host.passes", "--json", "--compare", str(path)]  # fmt: skip
-    began = time.monotonic()
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=HANG_S, check=False)
 
     assert code == done.returncode, done.stderr
     assert code == json.loads(done.stdout)["exit_code"]
     assert "Traceback" not in done.stderr
-    assert time.monotonic() - began < 30

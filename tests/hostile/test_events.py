@@ -71,7 +71,8 @@ def test_a_forged_place_is_no_place(tmp_path: Path) -> None:
 def test_a_forged_start_ends_nobody_else(tmp_path: Path) -> None:
     """The process that a forged start names is not ours: ending the check leaves it alone."""
     with subprocess.Popen(
-        [sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True
+        [sys.executable, "-c", "import time; time.sleep(600)"],  # until it is ended below
+        start_new_session=True,
     ) as stranger:
         forged = json.dumps({"event": "started", "pid": stranger.pid})
         results = run_samples(tmp_path, "forges", env={"FORGED": forged})

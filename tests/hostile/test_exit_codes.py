@@ -10,7 +10,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,7 +17,9 @@ import pytest
 
 from tests.support.machines import lay_out
 from tests.support.places import SUPPORT
+from tests.support.processes import HANG_S
 from tests.support.sessions import SAMPLES
+from tests.support.tutor import write_checks
 from tpustarter.problem import ExitCode
 
 README = Path(__file__).parents[2] / "README.md"
@@ -30,7 +31,7 @@ Way = Callable[[Path], int]
 def _ended(words: list[str], **more: object) -> int:
     more = {"stdout": subprocess.PIPE, **more}
     done = subprocess.run(
-        words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=120, check=False, **more
+        words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=HANG_S, check=False, **more
     )  # fmt: skip
     assert b"Traceback" not in done.stderr
     if done.returncode not in (0, ExitCode.PIPE):
@@ -91,10 +92,11 @@ def to_nobody(*words: str) -> Way:
 
 
 def stopped(number: signal.Signals, *words: str) -> Way:
-    """Run a check that hangs, and send a signal once it has begun."""
+    """Run a check that hangs, and send a signal once it has told its finding."""
 
-    def way(_: Path) -> int:
-        drive = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-", *words]
+    def way(folder: Path) -> int:
+        checks = write_checks(folder / "checks", "hangs")
+        drive = [sys.executable, str(SUPPORT / "drive.py"), str(checks), "/", "-", "-", *words]
         begin = (
             "import os, signal, sys\nfor number in (1, 2, 15): signal.signal(number, "
             "signal.SIG_DFL)\nos.execv(sys.argv[1], sys.argv[1:])"
@@ -104,12 +106,10 @@ def stopped(number: signal.Signals, *words: str) -> Way:
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         ) as process:  # fmt: skip
             assert process.stdout
-            while '"started"' not in process.stdout.readline():
-                assert process.poll() is None
-            time.sleep(0.2)
+            assert any('"finding"' in line for line in process.stdout)
             process.send_signal(number)
             process.stdout.read()
-            return process.wait(timeout=60)
+            return process.wait(timeout=HANG_S)
 
     return way
 

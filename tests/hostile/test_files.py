@@ -12,13 +12,13 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from tests.support.processes import HANG_S, until
 from tpustarter import locations
 from tpustarter.problem import Problem
 
@@ -83,7 +83,7 @@ def run(*words: str, **more: object) -> subprocess.CompletedProcess[str]:
     """Run the program; one that waits for ever fails the test."""
     return subprocess.run(
         [sys.executable, "-m", "tpustarter", *words], stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=60, check=False, **more,
+        capture_output=True, text=True, timeout=HANG_S, check=False, **more,
     )  # fmt: skip
 
 
@@ -128,20 +128,34 @@ def test_a_link_stays_a_link_and_permissions_stay(tmp_path: Path) -> None:
     assert 0o640 == (tmp_path / "real").stat().st_mode & 0o777
 
 
-def test_a_pipe_whose_reader_comes_later_gets_all_of_it(tmp_path: Path) -> None:
+def test_a_pipe_whose_reader_comes_later_gets_all_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`mkfifo f; tpustarter check --junit f & cat f` works, whoever comes first."""
+    monkeypatch.setattr(locations, "PIPE_WAIT_S", HANG_S)
     _fifo(tmp_path / "pipe")
     taken: list[str] = []
+    refused, open_it = threading.Event(), os.open
+
+    def opened(path: Path, flags: int, *more: int, **options: int) -> int:
+        try:
+            return open_it(path, flags, *more, **options)
+        except OSError:
+            refused.set()
+            raise
+
+    monkeypatch.setattr(os, "open", opened)
 
     def take() -> None:
-        time.sleep(0.3)
+        refused.wait(HANG_S)
         taken.append((tmp_path / "pipe").read_text())
 
     reader = threading.Thread(target=take)
     reader.start()
     locations.write(tmp_path / "pipe", "x" * 10**6)
-    reader.join()
+    reader.join(HANG_S)
 
+    assert refused.is_set()
     assert [10**6] == [len(text) for text in taken]
 
 
@@ -186,11 +200,9 @@ def test_a_run_that_is_ended_leaves_valid_junit(number: signal.Signals, tmp_path
         [sys.executable, "-m", "tpustarter", "check", "host.*", "--junit", str(path)],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
-        deadline = time.monotonic() + 30
-        while not path.exists() and time.monotonic() < deadline:
-            time.sleep(0.005)
+        until(path.exists, "the file")
         process.send_signal(number)
-        process.wait(timeout=60)
+        process.wait(timeout=HANG_S)
 
     assert ET.parse(path).findall("testcase/error")
 

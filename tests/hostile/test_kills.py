@@ -18,13 +18,17 @@ import pytest
 
 from tests.support.kills import KINDS, Kills
 from tests.support.places import TESTS
-from tests.support.processes import GONE_S, LOAD_S, processes, until
+from tests.support.processes import HANG_S, processes, until, until_gone
+from tests.support.tutor import write_checks
 from tpustarter import locations
 
 KILLS = 24
 APP_KILLS = 9
 LONGEST_S = 1.0
+"""Of the pause before a kill, counted from the start or from the first process of a probe."""
 DRIVE = [sys.executable, str(TESTS / "support" / "drive.py"), str(TESTS / "samples" / "checks")]
+HANGS = b"about to sleep"
+"""Printed by a sample that then hangs."""
 PROGRAM = [sys.executable, "-I", "-m", "tpustarter"]
 COMMANDS = (
     [*DRIVE, "/", "-", "-", "check", "host.passes", "host.hangs", "--save"],
@@ -48,7 +52,7 @@ def start(words: list[str], home: Path) -> subprocess.Popen[bytes]:
 
 
 def test_a_kill_at_any_moment_leaves_nothing_behind(tmp_path: Path) -> None:
-    """SIGKILL of the program: its processes are gone in time, and every file of state is whole."""
+    """SIGKILL of the program: its processes end, and every file of state is whole."""
     seed = int(os.environ.get("TPUSTARTER_SEED") or random.randrange(10**6))
     chance, longest_s, probes = random.Random(seed), 0.0, 0
     for number in range(KILLS):
@@ -58,18 +62,17 @@ def test_a_kill_at_any_moment_leaves_nothing_behind(tmp_path: Path) -> None:
         if number % 2:  # else it may be anywhere, most often where Python itself starts
             until(
                 lambda at=home, process=process: (
-                    process.poll() is not None or len(processes(at)) > 1
+                    process.poll() is not None or "supervise" in processes(at).values()
                 ),
-                30,
+                "its supervisor",
             )
-        time.sleep(after_s)
-        probes += "supervise" in processes(home).values()
+            probes += "supervise" in processes(home).values()
+        time.sleep(after_s)  # a moment of the kill, not a wait: at each of them the same holds
         process.kill()
         process.communicate()
-        longest_s = max(longest_s, until(lambda at=home: not processes(at), GONE_S + LOAD_S))
+        longest_s = max(longest_s, until_gone(home))
         case = f"TPUSTARTER_SEED={seed}, kill {number} after {after_s:.3f} s of {words[-3:]}"
 
-        assert {} == processes(home), case
         for path in home.glob("**/*.json"):
             assert isinstance(json.loads(path.read_text()), dict), f"{path}, {case}"
     done = subprocess.run(
@@ -95,17 +98,18 @@ def test_a_kill_while_something_is_done_in_the_app_loses_nothing_that_was_kept(
 
 
 def running(home: Path, check: str) -> tuple[subprocess.Popen[bytes], int]:
-    """Start a check that never ends, and return it with its supervisor."""
-    process = start([*DRIVE, "/", "-", "-", "check", check], home)
-    until(lambda: {"supervise", "child"} <= set(processes(home).values()), 30)
-    time.sleep(0.5)  # until the check itself runs
+    """Start a check that never ends, and return it with its supervisor once the check hangs."""
+    checks = write_checks(home / "checks", "hangs", "ignores_term")  # without their short time-outs
+    drive = [*DRIVE[:-1], str(checks), "/", "-", "-"]
+    process = start([*drive, "check", check], home)
+    until(lambda: HANGS in b"".join(log.read_bytes() for log in home.glob("**/probe-*.log")))
     [supervisor] = [pid for pid, kind in processes(home).items() if kind == "supervise"]
     return process, supervisor
 
 
 @pytest.mark.parametrize("check", ["host.hangs", "host.ignores_term"])
 @pytest.mark.parametrize("stopped", ["supervise", "child", "nobody"])
-def test_a_term_ends_within_the_time_that_is_promised(
+def test_a_term_ends_the_program_and_its_processes(
     check: str, stopped: str, tmp_path: Path
 ) -> None:
     """Also where somebody stopped one of its processes, and no process that is gone is named."""
@@ -115,11 +119,10 @@ def test_a_term_ends_within_the_time_that_is_promised(
             os.kill(pid, signal.SIGSTOP)
     began = time.monotonic()
     process.terminate()
-    _, stderr = process.communicate(timeout=60)
-    took_s = time.monotonic() - began
+    _, stderr = process.communicate(timeout=HANG_S)
+    print(f"ended {time.monotonic() - began:.1f} s after a TERM")
 
     assert 143 == process.returncode
-    assert took_s < GONE_S
     assert b"kernel" not in stderr
     assert {} == processes(tmp_path)
 
@@ -130,8 +133,7 @@ def test_a_stopped_supervisor_acts_as_soon_as_it_goes_on(tmp_path: Path) -> None
     os.kill(supervisor, signal.SIGSTOP)
     process.kill()
     process.communicate()
-    time.sleep(1)
     assert {"supervise", "child"} == set(processes(tmp_path).values())
     os.kill(supervisor, signal.SIGCONT)
 
-    assert until(lambda: not processes(tmp_path), GONE_S + LOAD_S) < GONE_S + LOAD_S
+    until_gone(tmp_path)

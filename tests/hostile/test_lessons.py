@@ -62,7 +62,7 @@ LISTS = st.one_of(
     VALUES,
     st.binary(max_size=100),
 )
-FUZZ = settings(max_examples=50, deadline=30_000)  # ms: what hangs takes longer on any machine
+FUZZ = settings(max_examples=50, deadline=120_000)  # ms: what hangs takes longer on any machine
 
 
 def said_of(path: Path, read: Callable[[Path], object]) -> str:

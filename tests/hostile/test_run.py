@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.processes import HANG_S
 from tests.support.terminal import Terminal, terminal
 from tpustarter import locations
 
@@ -25,7 +26,7 @@ def shell(script: str, **env: str) -> subprocess.CompletedProcess[str]:
     """Run a line of a shell."""
     return subprocess.run(
         ["/bin/bash", "-c", script], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        timeout=60, check=False, env={**os.environ, **env},
+        timeout=HANG_S, check=False, env={**os.environ, **env},
     )  # fmt: skip
 
 
@@ -92,7 +93,7 @@ def test_a_command_that_ignores_the_end_goes_on() -> None:
     assert b"no\n" == process.stdout.readline()
     assert process.poll() is None
     process.send_signal(signal.SIGUSR1)
-    process.communicate(timeout=60)
+    process.communicate(timeout=HANG_S)
 
     assert 7 == process.returncode
 
@@ -108,7 +109,7 @@ def test_what_a_command_leaves_behind_keeps_the_explanation_from_nobody() -> Non
     )
     assert process.stdout
     left = process.stdout.readline()  # it may be in the buffer, where `communicate` looks not
-    _, stderr = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=HANG_S)
     os.kill(int(left.split()[0]), signal.SIGKILL)
 
     assert 9 == process.returncode
@@ -148,11 +149,11 @@ def test_a_new_size_reaches_the_command() -> None:
 
 def test_a_terminal_that_goes_away_ends_both() -> None:
     """Nothing waits for somebody who has left."""
-    code = "import time; print('ready', flush=True); time.sleep(300)"
+    code = "import time; print('ready', flush=True); time.sleep(600)  # until it is ended"
     with on_terminal(code) as tty:
         tty.until(lambda text: "ready" in text)
         tty.close()
-        assert tty.process.wait(30) in (129, 143)
+        assert tty.process.wait(HANG_S) in (129, 143)
     assert not list(locations.state().glob("bug-*"))
 
 
@@ -174,7 +175,7 @@ def test_whatever_a_log_holds_its_failure_is_found(name: str, tmp_path: Path) ->
     log.write_bytes(b"step\n" + LOGS[name] + b"\n" + HELD.encode() + b" libtpu\n" + LOGS[name])
     done = subprocess.run(
         [sys.executable, "-m", "tpustarter", "explain", "--no-look", log],
-        stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False,
+        stdin=subprocess.DEVNULL, capture_output=True, timeout=HANG_S, check=False,
     )  # fmt: skip
 
     assert (0, b"") == (done.returncode, done.stderr)
@@ -195,7 +196,7 @@ def test_a_signal_ends_the_wait_for_a_log(number: int, code: int, tmp_path: Path
     with fifo.open("wb", buffering=0) as writer:  # once it is opened for reading
         writer.write(b"step 1\n")
         process.send_signal(number)
-        stdout, stderr = process.communicate(timeout=60)
+        stdout, stderr = process.communicate(timeout=HANG_S)
 
     assert (code, b"") == (process.returncode, stdout)
     assert b"Traceback" not in stderr

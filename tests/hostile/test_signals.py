@@ -47,7 +47,7 @@ def test_a_signal_at_any_moment_has_its_code_and_json() -> None:
         after_s = chance.uniform(0.0, LONGEST_S)
         process = start("check", "host.space", "--json")
         until_it_listens(process)
-        time.sleep(after_s)
+        time.sleep(after_s)  # a moment of the signal, not a wait: at each the same holds
         process.send_signal(number)
         stdout, stderr = process.communicate(timeout=60)
         case = f"{number.name} after {after_s:.3f} s, seed {seed}: {process.returncode} {stderr!r}"

@@ -10,12 +10,14 @@ import os
 import random
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.support.drive_broken_tui import BREAKS, LIMITS
 from tests.support.listening import until_it_listens
+from tests.support.processes import HANG_S, until
 from tests.support.terminal import Terminal, terminal
 from tpustarter import locations
 
@@ -70,15 +72,12 @@ SIZES = [(0, 0), (1, 1), (2, 1), (1, 500), (500, 1), (10_000, 3), (65_535, 65_53
 TRIES = 3
 LONGEST_S = 1.5
 """Until about when the first screen is there."""
-HOLDS = 0.15
-"""Seconds after which junk has been read; a pause ends what never ends."""
-
-
-def look(tty: Terminal) -> None:
-    """Let it act on what was typed."""
-    time.sleep(HOLDS)
-    while tty.read(0.2):
-        pass
+MOMENTS: dict[str, Callable[[Terminal], bool]] = {
+    "listens": lambda _: True,
+    "taken": lambda tty: b"\x1b[?1049h" in tty.written,
+    "drawn": lambda tty: tty.is_drawn,
+}
+"""Of a start, in their order."""
 
 
 def assert_ended(tty: Terminal, code: int) -> None:
@@ -98,7 +97,7 @@ def test_what_is_no_key_is_ignored(group: int) -> None:
         tty.until(lambda text: "Path: " in text)
         for name in list(JUNK)[group::4]:
             tty.press(JUNK[name])
-            look(tty)
+            tty.until_acted()  # a pause ended what never ends
             assert "q quit" in tty.text, name
             assert tty.process.poll() is None, name
             if name == "paste-of-binary":
@@ -120,7 +119,7 @@ def test_a_paste_that_nobody_ends_does_not_take_the_keys_away() -> None:
     with terminal() as tty:
         tty.until(lambda text: "Path: " in text)
         tty.press(b"\x1b[200~qqq")
-        time.sleep(3)
+        tty.until_acted()
         tty.press("\x03")
         tty.until(lambda text: "Quit tpustarter?" in text)
         tty.press("\x03")
@@ -172,13 +171,14 @@ def test_a_window_that_changes_while_the_app_starts(seed: int) -> None:
     """Sizes come at any moment, before there is a screen too."""
     chance = random.Random(seed)
     with terminal() as tty:
-        began = time.monotonic()
-        while time.monotonic() < began + 3:
+        sizes_left = 20
+        while sizes_left:
             tty.resize(chance.choice([1, 40, 80, 300, 65_535]), chance.choice([1, 5, 24, 65_535]))
             tty.read_unseen(chance.uniform(0, 0.05))
+            sizes_left -= tty.is_drawn
         tty.resize(60, 20)
-        while tty.read_unseen(1.0):
-            pass
+        tty.press(b"\0")  # no key: once it was read, the last size was, too
+        tty.until_acted(is_seen=False)
         tty.resize(80, 24)  # another size, so that all of it is painted anew
         tty.until(lambda text: "Path: " in text)
         tty.press("q")
@@ -196,8 +196,8 @@ def test_a_signal_while_the_app_starts(number: signal.Signals) -> None:
     for _ in range(TRIES):
         with terminal() as tty:
             until_it_listens(tty.process)
-            until = time.monotonic() + chance.uniform(0.0, LONGEST_S)
-            while time.monotonic() < until:
+            moment = time.monotonic() + chance.uniform(0.0, LONGEST_S)
+            while time.monotonic() < moment:  # of the signal: at each the same holds
                 tty.read(0.005)
             tty.process.send_signal(number)
 
@@ -214,18 +214,16 @@ def test_a_signal_just_after_the_terminal_was_taken() -> None:
         assert_ended(tty, 143)
 
 
-@pytest.mark.parametrize("seconds", [0.0, 0.4, 0.8, 2.5])
+@pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("heard", [True, False], ids=["heard", "ignored"])
-def test_a_terminal_that_goes_away(seconds: float, heard: bool) -> None:
+def test_a_terminal_that_goes_away(moment: str, heard: bool) -> None:
     """The app leaves, also where the hang-up is ignored as under nohup; nothing is left behind."""
     with terminal(TPUSTARTER_TEST="" if heard else "ignore-hang-up") as tty:
         until_it_listens(tty.process)
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            tty.read(0.01)
+        until(lambda: (tty.read(0), MOMENTS[moment](tty))[1], moment)
         tty.close()
 
-        assert 143 == tty.process.wait(20)
+        assert 143 == tty.process.wait(HANG_S)
     assert not list(locations.state().glob("bug-*"))
 
 
@@ -236,21 +234,23 @@ def test_a_terminal_that_went_away_before_the_start() -> None:
             tty.read(0.1)
         tty.close()
 
-        assert 143 == tty.process.wait(20)
+        assert 143 == tty.process.wait(HANG_S)
 
 
 def test_a_terminal_that_takes_no_more_output() -> None:
     """What waits to be written keeps no signal from ending it, and lines are taken again."""
     with terminal(columns=300, lines=100, TPUSTARTER_TEST="give-up-soon") as tty:
         tty.until_drawn()
-        for _ in range(60):  # each draws a whole screen, and nobody reads
-            tty.resize(299, 99)
-            time.sleep(0.02)
+
+        def is_full() -> bool:
+            tty.resize(299, 99)  # each draws a whole screen, and nobody reads
             tty.resize(300, 100)
-            time.sleep(0.02)
+            return tty.is_full
+
+        until(is_full, "a terminal that is full")
         tty.process.send_signal(signal.SIGTERM)
 
-        assert 143 == tty.process.wait(15)
+        assert 143 == tty.process.wait(HANG_S)
         assert tty.takes_lines
 
 

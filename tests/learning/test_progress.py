@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.made_lessons import TASK_AND_QUESTION, fence, make_lesson
+from tests.support.processes import HANG_S
 from tpustarter import state
 from tpustarter.checking.results import Result, Run
 from tpustarter.learning import merging, progress, progress_file
@@ -147,7 +148,7 @@ def test_a_kill_at_any_write_loses_that_change_alone(place: str) -> None:
         "progress.lesson_done('a/two')\n"
     )
 
-    assert -signal.SIGKILL == python(program).wait(timeout=30)
+    assert -signal.SIGKILL == python(program).wait(timeout=HANG_S)
     assert (True, False) == (progress.is_done("a/one"), progress.is_done("a/two"))
     progress.lesson_done("a/three")
     assert progress.is_done("a/three")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.support.made_lessons import fence, make_lesson, make_session, run_block
+from tests.support.processes import HANG_S, until
+from tpustarter.learning import lesson_process
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import blocks_of
-from tpustarter.learning.lesson_process import REPL_WAIT_S, LessonSession
+from tpustarter.learning.lesson_process import LessonSession
 from tpustarter.learning.output import Output
 
 UP = "kept = 41\nprint('up', flush=True)\n"
@@ -20,47 +21,74 @@ USES = fence("print(kept + 1)", "42", name="uses")
 SWALLOWS = """import time
 while True:
     try:
-        time.sleep(0.05)
+        print("in", flush=True)
+        time.sleep(600)  # until it is stopped, again and again
     except BaseException:
         pass
 """
 BELOW_PYTHON = "sum(range(10**14))"
 """Python looks for no signal in there."""
+BUSY_TICKS = 5
+"""Hundredths of a second of the processor: more than all that a block does before its loop."""
 IMPORTS = """import sys
 import tempfile
 from pathlib import Path
 sys.path.insert(0, tempfile.mkdtemp())
-(Path(sys.path[0]) / "slow_to_come.py").write_text("import time; time.sleep(600)")
+code = "import time; print('in', flush=True); time.sleep(600)  # until it is stopped"
+(Path(sys.path[0]) / "slow_to_come.py").write_text(code)
 import slow_to_come
 """
 
 
+def _is_busy(pid: str) -> Callable[[], bool]:
+    """Return what tells whether a process has used the processor for a while from now on."""
+
+    def ticks() -> int:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11])
+
+    enough = ticks() + BUSY_TICKS
+    return lambda: ticks() >= enough
+
+
+def _has_child(pid: str) -> Callable[[], bool]:
+    """Return what tells whether a process has started another one."""
+    return lambda: bool(Path(f"/proc/{pid}/task/{pid}/children").read_text())
+
+
+WAITS_FOR = {"sum(": _is_busy, "while True:\n    pass": _is_busy, "import subprocess": _has_child}
+"""By how the code begins; any other prints `in` once it is where it is to be stopped."""
+
+
 def _stop_once_up(session: LessonSession, stop: Callable[[], object]) -> BlockResult:
-    """Run the first block, stop it when it has printed something, and return its result."""
-    *_, result = _run_and(session, stop)
-    return result
-
-
-def _run_and(session: LessonSession, stop: Callable[[], object]) -> list[BlockResult]:
-    results: list[BlockResult] = []
-    is_stopped = False
-    for item in session.run(blocks_of(session.lesson)[0]):
+    """Run the first block, stop it where it does not end by itself, and return its result."""
+    block = blocks_of(session.lesson)[0]
+    begins = [begin for begin in WAITS_FOR if block.code.startswith(UP + begin)]
+    result, text, is_stopped = None, "", False
+    for item in session.run(block):
         if isinstance(item, Output) and not is_stopped:
-            is_stopped = True
-            threading.Timer(0.2, stop).start()
-        if isinstance(item, BlockResult):
-            results.append(item)
-    return results
+            text += item.text
+            if begins or "in\n" in text:
+                is_stopped = True
+                pid = (session.holder or "").split()[-1]
+                is_there = WAITS_FOR[begins[0]](pid) if begins else lambda: True
+                threading.Thread(target=lambda check=is_there: (until(check), stop())).start()
+        elif isinstance(item, BlockResult):
+            result = item
+    assert result
+    return result
 
 
 @pytest.mark.parametrize(
     "code",
-    ["while True:\n    pass", "import time\ntime.sleep(600)",
+    ["while True:\n    pass", "import time\nprint('in', flush=True)\ntime.sleep(600)  # hangs",
      "import subprocess\nsubprocess.run(['sleep', '600'])"],
     ids=["loop", "sleep", "waits for a command"],
 )  # fmt: skip
-def test_names_stay_where_python_can_be_interrupted(code: str, tmp_path: Path) -> None:
+def test_names_stay_where_python_can_be_interrupted(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """And the same process runs the next block."""
+    monkeypatch.setattr(lesson_process, "REPL_WAIT_S", HANG_S)
     session = make_session(make_lesson(tmp_path, fence(UP + code) + USES))
     result = _stop_once_up(session, lambda: session.stop(names_stay=True))
 
@@ -74,26 +102,23 @@ def test_names_stay_where_python_can_be_interrupted(code: str, tmp_path: Path) -
 
 @pytest.mark.parametrize("code", [SWALLOWS, BELOW_PYTHON, IMPORTS])
 def test_what_cannot_be_interrupted_is_ended(code: str, tmp_path: Path) -> None:
-    """In bounded time, with its process; so is an import, which would leave half a module."""
+    """With its process; so is an import, which would leave half a module."""
     session = make_session(make_lesson(tmp_path, fence(UP + code) + USES))
-    began = time.monotonic()
     result = _stop_once_up(session, lambda: session.stop(names_stay=True))
 
     assert ("notrun", "interrupted") == (result.status, result.reason)
     assert not session.is_warm
     assert "NameError" in run_block(session, blocks_of(session.lesson)[1]).detail
     session.close()
-    assert time.monotonic() - began < 20
 
 
-def test_who_asks_twice_does_not_wait(tmp_path: Path) -> None:
-    """The second time ends the process at once."""
+def test_who_asks_twice_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second time ends the process at once: by itself it would go on for ever."""
+    monkeypatch.setattr(lesson_process, "REPL_WAIT_S", float("inf"))
     session = make_session(make_lesson(tmp_path, fence(UP + BELOW_PYTHON)))
-    asked: list[float] = []
 
     def stop_twice() -> None:
         session.stop(names_stay=True)
-        asked.append(time.monotonic())
         session.stop(names_stay=True)
 
     result = _stop_once_up(session, stop_twice)
@@ -101,8 +126,6 @@ def test_who_asks_twice_does_not_wait(tmp_path: Path) -> None:
 
     assert "interrupted" == result.reason
     assert not session.is_warm
-    assert asked
-    assert REPL_WAIT_S > 0
 
 
 def test_a_stop_that_comes_late_ends_nothing(tmp_path: Path) -> None:
@@ -113,7 +136,6 @@ def test_a_stop_that_comes_late_ends_nothing(tmp_path: Path) -> None:
     probe = session._probe  # pyright: ignore[reportPrivateUsage]
     assert probe
     probe.ask_to_end()
-    time.sleep(0.2)
 
     assert "pass" == run_block(session, two).status
     session.close()

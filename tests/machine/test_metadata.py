@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,8 +14,8 @@ from tests.support.fake_metadata import serve, values
 from tests.support.machines import lay_out
 from tpustarter.machine import host, http_get
 
-LOOSE_S = 5.0
-"""Far above every bound tested, far below the time a hang takes."""
+LONG_S = 60.0
+"""A server that answers does so long before, on any machine."""
 
 
 def test_metadata_gives_type_worker_and_endpoints(tmp_path: Path) -> None:
@@ -24,7 +23,7 @@ def test_metadata_gives_type_worker_and_endpoints(tmp_path: Path) -> None:
     with serve(values("v6e-16", worker=1, hosts=4)) as address:
         env = {"GCE_METADATA_HOST": address}
         machine = lay_out(tmp_path, "v6e", chips=4, env=env)
-        found = host.metadata(machine, LOOSE_S)
+        found = host.metadata(machine, LONG_S)
 
     shape = host.slice_shape(machine, found)
     assert (found.state, found.zone) == ("ok", "us-central1-b")
@@ -36,16 +35,13 @@ def test_metadata_gives_type_worker_and_endpoints(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["hang", "slow", "garbage", "stranger"])
 def test_metadata_is_bounded_whatever_the_server_does(tmp_path: Path, mode: str) -> None:
-    """A server that accepts and never answers, drips, or is something else, costs the bound."""
+    """A server may accept and never answer, drip for ever, or be something else."""
     with serve({}, mode) as address:  # type: ignore[arg-type]
         machine = lay_out(tmp_path, "v5e", env={"GCE_METADATA_HOST": address})
-        started = time.monotonic()
         found = host.metadata(machine, 0.2)
-        took_s = time.monotonic() - started
 
     assert found.state == "no-answer"
     assert found.why
-    assert took_s < LOOSE_S
 
 
 def test_metadata_names_the_reason_when_nobody_listens(tmp_path: Path) -> None:
@@ -63,18 +59,15 @@ def test_metadata_is_bounded_when_the_name_server_is_silent(
     answered = threading.Event()
 
     def silent(*_: Any, **__: Any) -> list[Any]:
-        answered.wait(10 * LOOSE_S)
+        answered.wait()
         return []
 
     monkeypatch.setattr(socket, "getaddrinfo", silent)
     env = {"GCE_METADATA_HOST": "metadata.google.internal"}
-    started = time.monotonic()
     found = host.metadata(lay_out(tmp_path, "v5e", env=env), 0.1)
-    took_s = time.monotonic() - started
     answered.set()
 
     assert found.state == "no-answer"
-    assert took_s < LOOSE_S
 
 
 def test_a_laptop_asks_no_metadata_server(tmp_path: Path) -> None:
@@ -115,7 +108,7 @@ def test_a_machine_type_names_one_host_only(tmp_path: Path) -> None:
     known = {"machine-type": "projects/1/machineTypes/ct6e-standard-4t"}
     with serve(known) as address:
         machine = lay_out(tmp_path, "v6e", chips=4, env={"GCE_METADATA_HOST": address})
-        shape = host.slice_shape(machine, host.metadata(machine, LOOSE_S))
+        shape = host.slice_shape(machine, host.metadata(machine, LONG_S))
 
     assert (shape.hosts, shape.devices) == (None, None)
     assert (shape.host_chips, shape.host_devices) == (4, 4)
@@ -139,7 +132,7 @@ def test_hosts_that_do_not_fit_the_type_are_named(
     """The larger number counts, so that nothing is started that would wait; a share stays one."""
     with serve(values(kind, hosts=named)) as address:
         machine = lay_out(tmp_path, "v5e", chips=4, env={"GCE_METADATA_HOST": address})
-        shape = host.slice_shape(machine, host.metadata(machine, LOOSE_S))
+        shape = host.slice_shape(machine, host.metadata(machine, LONG_S))
 
     assert hosts == shape.hosts
     assert misfit == (shape.misfit.hosts if shape.misfit else None)
@@ -154,7 +147,7 @@ def test_a_machine_with_eight_chips_is_a_slice_of_its_own(
     """Slices of several hosts are made of machines with four chips."""
     with serve({"machine-type": f"projects/1/machineTypes/{machine_type}"}) as address:
         machine = lay_out(tmp_path, "v6e", chips=8, env={"GCE_METADATA_HOST": address})
-        shape = host.slice_shape(machine, host.metadata(machine, LOOSE_S))
+        shape = host.slice_shape(machine, host.metadata(machine, LONG_S))
 
     assert hosts == shape.hosts
 
@@ -169,8 +162,8 @@ def test_asking_needs_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with serve(values("v5litepod-8")) as address:
         machine = lay_out(tmp_path, "v5e", env={"GCE_METADATA_HOST": address})
         by_name = host.Machine(machine.root, {"GCE_METADATA_HOST": "localhost:9"})
-        assert "ok" == host.metadata(machine, LOOSE_S).state
-        found = host.metadata(by_name, LOOSE_S)
+        assert "ok" == host.metadata(machine, LONG_S).state
+        found = host.metadata(by_name, LONG_S)
 
     assert ("no-answer", "can't start new thread") == (found.state, found.why)
 

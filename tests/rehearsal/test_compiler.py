@@ -25,7 +25,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import tpustarter
-from tests.checking.test_runner import wait_until_gone
+from tests.checking.test_runner import until_ended
 from tests.support.places import TESTS
 from tests.support.real_compiler import python_with_libtpu
 from tpustarter import content, locations
@@ -231,7 +231,7 @@ def test_a_crash_of_libtpu_is_one_error_and_the_next_program_compiles(
     assert ["error", "compiles"] == [one["status"] for one in answers]
     assert answers[0]["reason"].startswith("the compiler crashed: ")
     assert "SIG" not in answers[0]["reason"]
-    assert [] == wait_until_gone(str(locations.state()), 20)
+    until_ended(str(locations.state()))
 
 
 EXPORT = """
@@ -283,7 +283,7 @@ def test_an_interrupt_leaves_no_process(libtpu: str) -> None:
     run.communicate(timeout=120)
 
     assert ExitCode.INTERRUPTED == run.returncode
-    assert [] == wait_until_gone(str(locations.state()), 30)
+    until_ended(str(locations.state()))
 
 
 def test_a_topology_that_differs_from_the_table_is_refused(

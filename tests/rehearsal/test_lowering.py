@@ -37,7 +37,7 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def lower(
-    stub: str, name: str, *names: str, timeout_s: float = 60.0, env: dict[str, str] | None = None
+    stub: str, name: str, *names: str, timeout_s: float = 120.0, env: dict[str, str] | None = None
 ) -> list[Exported]:
     """Return what the programs of a sample file are lowered to, with this Python as the user's."""
     session = Rehearsal(Request(ids=("jax.every_device",), compiler=stub))._session(
@@ -267,7 +267,7 @@ import time
 import jax
 def step(x):
     taken = bytearray(512 * 2**20)  # pages of zeros are resident once they are written
-    time.sleep(30)
+    time.sleep(600)  # until it is ended
     return x
 def programs(devices):
     x = (jax.ShapeDtypeStruct((8,), "float32"),)

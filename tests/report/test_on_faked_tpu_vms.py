@@ -20,8 +20,6 @@ from tests.support.places import SUPPORT
 from tests.support.stubs import make_python
 
 WAIT_S = 15
-BESIDE_S = 45
-"""What everything but the wait takes at most, on a busy machine too."""
 
 pytestmark = FAKED_VM
 
@@ -75,5 +73,4 @@ def test_the_report_is_there_while_the_real_libtpu_hangs() -> None:
     assert "the metadata server" in document["first"]["hung"][0]["likely"]
     assert 8 == facts_of(document, "tpu")["chips"]
     assert facts_of(document, "python")["packages"]["libtpu"]
-    assert document["seconds"] < WAIT_S + BESIDE_S
     assert "left running: nothing" in told

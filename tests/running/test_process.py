@@ -6,11 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.support.processes import until
 from tpustarter.running import archive
 from tpustarter.running.process import (
     LOG_HEAD_BYTES,
@@ -60,9 +60,7 @@ def test_a_process_that_waits_to_be_reaped_is_gone() -> None:
     """In a container whose first process reaps nobody it would be told of for ever."""
     with subprocess.Popen(["true"]) as process:
         stat = Path(f"/proc/{process.pid}/stat")
-        deadline = time.monotonic() + 30
-        while " Z " not in stat.read_text() and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(lambda: " Z " in stat.read_text(), "a zombie")
 
         assert not _exists(process.pid)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import GONE_S, LOAD_S, processes, until
+from tests.support.processes import processes, until_gone
 from tpustarter.running.command import _NO_NETWORK
 
 TIMEOUT_S = 600
@@ -117,8 +117,7 @@ def test_interrupted_as_it_is_proved_it_leaves_nothing_and_goes_on(number: int, 
                 assert len(processes(made / "state")) >= 4
                 one.send_signal(number)
 
-    until(lambda: not processes(made / "state"), GONE_S + LOAD_S)
-    assert {} == processes(made / "state")
+    until_gone(made / "state")
     assert ["done", "done", "done", "todo", "todo"] == states(made)
     again = tpustarter(made, "setup", "jupyter", "--yes")
     assert 0 == again.returncode, again.stdout

@@ -9,12 +9,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.checking.test_runner import until_ended
 from tests.support import sandbox
+from tpustarter import locations
 from tpustarter.machine import machine
 from tpustarter.setup.settings import HUGE_PAGES, LOGS, SETTINGS, TCMALLOC
 
@@ -97,7 +98,7 @@ def test_killed_in_the_middle_it_goes_on_and_can_be_put_back() -> None:
         for line in process.stdout:
             if line.startswith("run     logs"):
                 process.send_signal(signal.SIGKILL)
-    time.sleep(1)  # what ran at that moment has a second to end
+    until_ended(str(locations.state()))  # what ran at that moment
     assert Path(HUGE_PAGES).read_text().startswith("[always]")
     assert "todo" in states().values()
     assert tuning("--yes", "--root").returncode in (0, 3)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.serving.test_server import START_S, Server, serving
+from tests.serving.test_server import Server, serving
 from tests.support import browser
 from tests.support.browser import Page
 
@@ -34,7 +34,7 @@ def in_a_browser(test: Callable[[Server, Page], Awaitable[None]]) -> None:
 
 async def sent(page: Page, wanted: str) -> None:
     """Wait until the app has sent some words to the page, which draws them on a canvas."""
-    await page.until(f"(window.words ?? '').includes({wanted!r})", START_S)
+    await page.until(f"(window.words ?? '').includes({wanted!r})")
 
 
 LISTEN = """
@@ -61,7 +61,7 @@ def test_a_newcomer_reads_a_lesson_and_runs_its_block_in_the_browser() -> None:
         await page.do("Page.enable")
         await page.do("Page.addScriptToEvaluateOnNewDocument", source=LISTEN)
         await page.open(server.url)
-        await page.until(SHOWN, START_S)
+        await page.until(SHOWN)
         assert await page.value(HOOK)
         await page.press("3")
         await sent(page, "This machine")
@@ -71,7 +71,7 @@ def test_a_newcomer_reads_a_lesson_and_runs_its_block_in_the_browser() -> None:
         await sent(page, "processor cores: ")
         await sent(page, "pass")
         await page.press("q")
-        await page.until(ENDED, START_S)
+        await page.until(ENDED)
 
         assert f"{server.origin}/" == await page.value("location.href")
         assert {f"127.0.0.1:{server.port}"} == {urlsplit(url).netloc for url in page.requested}
@@ -111,11 +111,11 @@ def test_a_page_of_a_stranger_does_not_open_the_tutor() -> None:
 
     async def body(server: Server, page: Page) -> None:
         await page.open(server.url)
-        await page.until(SHOWN, START_S)
+        await page.until(SHOWN)
         [own] = server.apps()
         with stranger(f"127.0.0.1:{server.port}") as url:
             await page.open(url)
-            await page.until("document.title", START_S)
+            await page.until("document.title")
             assert "refused" == await page.value("document.title")
 
         assert {own} >= {*server.apps()}

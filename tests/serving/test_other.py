@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import GONE_S, LOAD_S, until
+from tests.support.processes import HANG_S, until
 from tests.support.tutor import is_alive
 from tpustarter.checking import environments
 from tpustarter.machine.machine import Machine
@@ -63,10 +63,9 @@ def lay(folder: Path, behave: str = "") -> Path:
     return folder
 
 
-def gone(pid: int) -> bool:
-    """Return whether a process ends within the time that is promised."""
-    until(lambda: not is_alive(pid), GONE_S + LOAD_S)
-    return not is_alive(pid)
+def until_ended(pid: int) -> None:
+    """Wait for the end of a process."""
+    until(lambda: not is_alive(pid), f"the end of process {pid}")
 
 
 def free_port() -> int:
@@ -86,7 +85,7 @@ def other(folder: Path, port: int) -> Other:
 def status(url: str) -> int:
     """Return what a request is answered with."""
     try:
-        with urllib.request.urlopen(url, timeout=10) as answer:
+        with urllib.request.urlopen(url, timeout=HANG_S) as answer:
             return answer.status
     except urllib.error.HTTPError as error:
         with error:
@@ -110,7 +109,7 @@ def test_it_serves_who_has_the_token_until_it_is_stopped(tmp_path: Path) -> None
     pid, *words = (folder / "notes").read_text().splitlines()
 
     assert [200, 403] == seen
-    assert gone(int(pid))
+    until_ended(int(pid))
     assert server.url.partition("token=")[2] not in " ".join(words)
     assert "of the user" not in server.url
     assert {
@@ -139,7 +138,7 @@ def test_a_server_that_is_open_or_ends_is_an_error(behave: str, said: str, tmp_p
         other(folder, free_port()).run(lambda: shown.append("ready"), shown.append)
 
     assert "ready" not in shown
-    assert gone(int((folder / "notes").read_text().split()[0]))
+    until_ended(int((folder / "notes").read_text().split()[0]))
 
 
 def test_a_port_that_is_taken_is_told_before_anything_starts(tmp_path: Path) -> None:
@@ -178,7 +177,7 @@ def test_the_command_says_where_and_ends_with_what_it_started(
     assert code == process.returncode
     assert said[0].startswith(f"Jupyter is at http://127.0.0.1:{port}/tree?token=")
     assert f"$ ssh -N -L {port}:127.0.0.1:{port} ada@10.0.0.2\n" in said
-    assert gone(int((folder / "notes").read_text().split()[0]))
+    until_ended(int((folder / "notes").read_text().split()[0]))
 
 
 def test_without_an_environment_it_is_said_how_to_make_one() -> None:

@@ -18,15 +18,13 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.support.processes import GONE_S, LOAD_S, until
+from tests.support.processes import HANG_S, until, until_async
 from tests.support.tutor import is_alive
 from tpustarter.problem import ExitCode
 from tpustarter.serving.server import MOST_WINDOWS, names_loopback
 from tpustarter.serving.window import within
 
 ROOT = Path(__file__).parents[2]
-START_S = 30.0
-"""Within that an app has started, also where four do at once on a busy machine."""
 
 
 class Server:
@@ -176,9 +174,9 @@ def test_a_page_of_another_server_starts_no_app() -> None:
         assert [] == server.apps()
 
         async with client.ws_connect(server.origin + "/ws", origin=server.origin) as socket:
-            assert b"\x1b[?1049h" in (await socket.receive_bytes(timeout=START_S))
+            assert b"\x1b[?1049h" in (await socket.receive_bytes(timeout=HANG_S))
             [app] = server.apps()
-        assert until(lambda: not is_alive(app), GONE_S + LOAD_S) < GONE_S + LOAD_S
+        until(lambda: not is_alive(app), "the end of the app")
 
     with_server(body)
 
@@ -195,7 +193,9 @@ def test_as_textual_serve_is_shipped_a_page_of_a_stranger_starts_the_app() -> No
             socket = await client.ws_connect("/ws", headers={"Origin": "http://evil.example"})
             assert not socket.closed
             await socket.close()
-            await asyncio.sleep(1)  # it ends the app, and waits for nothing of it
+            # It ends the app, and waits for nothing of it.
+            mine = asyncio.current_task()
+            await until_async(lambda: asyncio.all_tasks() == {mine}, asyncio.all_tasks)
 
     asyncio.run(body())
 
@@ -208,7 +208,7 @@ def test_only_so_many_windows_are_open_at_once() -> None:
         url = server.origin + "/ws"
         sockets = [await client.ws_connect(url, origin=server.origin) for _ in range(MOST_WINDOWS)]
         for socket in sockets:
-            await socket.receive_bytes(timeout=START_S)
+            await socket.receive_bytes(timeout=HANG_S)
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
             await client.ws_connect(url, origin=server.origin)
         assert 503 == refused.value.status
@@ -219,8 +219,8 @@ def test_only_so_many_windows_are_open_at_once() -> None:
             await socket.send_str(nonsense)
         for socket in sockets:
             while not socket.closed:
-                await socket.receive(timeout=START_S)
-        assert until(lambda: not server.apps(), GONE_S + LOAD_S) < GONE_S + LOAD_S
+                await socket.receive(timeout=HANG_S)
+        until(lambda: not server.apps(), "the end of the apps")
         assert 200 == (await status(client, server.origin + "/"))[0]
 
     with_server(body)
@@ -237,11 +237,11 @@ def test_no_app_outlives_the_server(number: signal.Signals, code: int) -> None:
     async def body(server: Server, client: aiohttp.ClientSession) -> None:
         await status(client, server.url)
         async with client.ws_connect(server.origin + "/ws", origin=server.origin) as socket:
-            await socket.receive_bytes(timeout=START_S)
+            await socket.receive_bytes(timeout=HANG_S)
             [app] = server.apps()
             server.process.send_signal(number)
-            assert code == await asyncio.to_thread(server.process.wait, START_S)
-        assert until(lambda: not is_alive(app), GONE_S + LOAD_S) < GONE_S + LOAD_S
+            assert code == await asyncio.to_thread(server.process.wait, HANG_S)
+        until(lambda: not is_alive(app), "the end of the app")
 
     with_server(body)
 

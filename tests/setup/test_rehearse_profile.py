@@ -248,6 +248,7 @@ def test_a_stop_while_it_compiles_costs_the_proof_alone(tmp_path: Path) -> None:
     make(tmp_path, "rehearse", tools=TOOLS)
     checks = crashing(tmp_path)
     check = checks / "jax" / "devices_visible.py"
+    # It hangs until it is stopped.
     hangs = check.read_text().replace("__import__('os').abort()", "__import__('time').sleep(600)")
     check.write_text(hangs)
     setup = Setup("rehearse", machine=_MACHINES[tmp_path], checks=checks, own=[])

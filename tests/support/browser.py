@@ -20,6 +20,8 @@ from typing import Any
 
 import aiohttp
 
+from tests.support.processes import HANG_S, until_async
+
 NAMES = ("chromium-headless-shell", "chromium", "google-chrome")
 MISSING = (
     "No headless Chromium is here to show the tutor in: `apt-get install chromium-headless-shell`."
@@ -29,7 +31,6 @@ _FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-quic",
     "--hide-scrollbars", "--remote-debugging-port=0",
 )  # fmt: skip
-_START_S = 30.0
 
 
 def program() -> str | None:
@@ -51,7 +52,7 @@ class Page:
         number = next(self._numbers)
         await self._socket.send_json({"id": number, "method": method, "params": parameters})
         while True:
-            message = await self._socket.receive_json(timeout=_START_S)
+            message = await self._socket.receive_json(timeout=HANG_S)
             if message.get("method") == "Network.requestWillBeSent":
                 self.requested.append(message["params"]["request"]["url"])
             if message.get("method") == "Network.webSocketCreated":
@@ -74,14 +75,13 @@ class Page:
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
 
-    async def until(self, script: str, seconds: float = _START_S) -> None:
+    async def until(self, script: str) -> None:
         """Wait until a piece of JavaScript comes to something true."""
-        for _ in range(int(seconds * 10)):
-            if await self.value(script):
-                return
-            await asyncio.sleep(0.1)
-        text = await self.value("window.words ?? document.body.innerText")
-        raise AssertionError(f"not within {seconds:g} s: {script}; there was: {text[-2000:]!r}")
+        try:
+            await until_async(lambda: self.value(script), script)
+        except AssertionError as error:
+            text = await self.value("window.words ?? document.body.innerText")
+            raise AssertionError(f"{error}; there was: {text[-2000:]!r}") from error
 
     async def press(self, *keys: str) -> None:
         """Press keys: letters, or `Enter`, `Escape`, `Tab`."""
@@ -123,8 +123,5 @@ async def browser(width: int = 1000, height: int = 640) -> AsyncIterator[Page]:
 
 
 async def _port(file: Path) -> int:
-    for _ in range(int(_START_S * 10)):
-        if file.exists() and file.read_text():
-            return int(file.read_text().split()[0])
-        await asyncio.sleep(0.1)
-    raise AssertionError("Chromium did not start")
+    text = await until_async(lambda: file.exists() and file.read_text(), "the port of Chromium")
+    return int(str(text).split()[0])

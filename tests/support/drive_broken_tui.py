@@ -17,6 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from tests.support import telling
 from tpustarter import __main__
 from tpustarter.terminal import Lossy
 from tpustarter.tui import facts, keyboard
@@ -100,6 +101,7 @@ LIMITS: dict[str, Callable[[], object]] = {
 
 if __name__ == "__main__":
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    telling.install()
     (BREAKS | LIMITS)[sys.argv[1]]()
     sys.argv = sys.argv[:1]
     __main__.main()

@@ -20,13 +20,15 @@ if __name__ == "__main__":
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # a hang-up of this terminal is ours to hear
     if os.environ.get("TPUSTARTER_TEST") in ("ignore-hang-up", "start-without-terminal"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    from tests.support import telling
     from tpustarter import __main__
     from tpustarter.tui import launch
 
+    telling.install()
     if os.environ.get("TPUSTARTER_TEST") == "start-without-terminal":
         print("ready", flush=True)
         while sys.stdin.isatty():
-            time.sleep(0.01)
+            time.sleep(0.01)  # until the terminal is gone
     if os.environ.get("TPUSTARTER_TEST") == "give-up-soon":
         launch.GIVE_UP_S = 3.0
     content, sys.argv = [Path(folder) for folder in sys.argv[1:]], sys.argv[:1]

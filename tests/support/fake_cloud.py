@@ -401,7 +401,7 @@ def serving(cloud: FakeCloud | None = None) -> Iterator[FakeCloud]:
         yield cloud
     finally:
         stopped: threading.Event = server.stop(grace=None)
-        stopped.wait(5)
+        stopped.wait()
 
 
 def channel(cloud: FakeCloud) -> Any:

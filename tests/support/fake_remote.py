@@ -39,10 +39,10 @@ for _ in range(does.get("bytes", 0) // len(block)):
 open(f"{{tools}}/started-{{number}}", "w").close()
 until = does.get("until")
 while until and sum(n.startswith("started-") for n in os.listdir(tools)) < until:
-    time.sleep(0.01)
+    time.sleep(0.01)  # until the others have started
 if does.get("child"):
     os.fork()
-time.sleep(does.get("sleep", 0))
+time.sleep(does.get("sleep", 0))  # hangs where a test says so
 if does.get("signal"):
     os.kill(os.getpid(), does["signal"])
 os._exit(does.get("code", 0))

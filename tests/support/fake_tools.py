@@ -81,7 +81,7 @@ def main(name: str, tools: Path) -> None:
         half = prefix_of(verb, words) / "bin" / "half"
         half.parent.mkdir(exist_ok=True)
         half.write_text("half")
-    time.sleep(does.get("sleep", 0))
+    time.sleep(does.get("sleep", 0))  # hangs where a test says so
     if does.get("signal"):
         os.kill(os.getpid(), does["signal"])
     if does.get("code", 0):

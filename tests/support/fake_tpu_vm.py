@@ -11,6 +11,7 @@ so the real libtpu fails or hangs here as it does on a broken machine.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -144,7 +145,7 @@ def start_lock(options: list[str]) -> subprocess.Popen[bytes] | None:
     if "livelock" not in options:
         return None
     hold = "import fcntl, time; f = open('/tmp/libtpu_lockfile', 'r+'); "
-    hold += "fcntl.lockf(f, fcntl.LOCK_EX); print(flush=True); time.sleep(600)"
+    hold += "fcntl.lockf(f, fcntl.LOCK_EX); print(flush=True); time.sleep(600)  # until it is ended"
     holder = subprocess.Popen([sys.executable, "-c", hold], stdout=subprocess.PIPE)
     assert holder.stdout is not None
     holder.stdout.readline()
@@ -189,20 +190,25 @@ def serve(generation: str, chips: int, asked: str) -> None:
     mode = "hang" if asked == "mdshang" else "ok"
     with fake_metadata.serve(values, mode, address=(ADDRESS, 80)):
         print(flush=True)
-        time.sleep(3600)
+        time.sleep(3600)  # until it is ended
 
 
 def tell_what_is_left() -> None:
     """Print processes of ours that are still there, and what of ours root left in /tmp."""
-    time.sleep(0.2)
-    listing = subprocess.run(
-        ["ps", "-eww", "-o", "pid=,stat=,args="], capture_output=True, text=True, check=True
-    ).stdout
-    left = [line for line in listing.splitlines() if "probe.pyz" in line]
+    from tests.support.processes import until
+
+    def left() -> list[str]:
+        listing = subprocess.run(
+            ["ps", "-eww", "-o", "pid=,stat=,args="], capture_output=True, text=True, check=True
+        ).stdout
+        return [line for line in listing.splitlines() if "probe.pyz" in line]
+
+    with contextlib.suppress(AssertionError):  # what is there until then is left
+        until(lambda: not left())
     files = [
         name.name for name in Path("/tmp").iterdir() if "tpu_logs" in name.name or name == LOCK
     ]
-    print(f"left running: {left or 'nothing'}; in /tmp: {files or 'nothing'}", file=sys.stderr)
+    print(f"left running: {left() or 'nothing'}; in /tmp: {files or 'nothing'}", file=sys.stderr)
 
 
 if __name__ == "__main__":

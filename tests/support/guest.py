@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-BOOT_S = 60
+from tests.support.processes import HANG_S, until
+
 TAKE_JOBS = """\
 : >/jobs/up
 while :; do
@@ -36,7 +36,7 @@ class Guest:
     jobs: Path
     process: subprocess.Popen[bytes]
 
-    def run(self, line: str, *, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
+    def run(self, line: str, *, timeout_s: float = HANG_S) -> subprocess.CompletedProcess[str]:
         """Run a line to its end."""
         name = self.jobs / "next"
         made = self.jobs / "next.made"
@@ -48,15 +48,18 @@ class Guest:
 
     def wait_until_up(self) -> None:
         """Wait until the guest takes commands."""
-        self._wait_until((self.jobs / "up").exists, "its start", BOOT_S)
+        self._wait_until((self.jobs / "up").exists, "its start", HANG_S)
 
     def _wait_until(self, is_so: Callable[[], bool], what: str, timeout_s: float) -> None:
-        end = time.monotonic() + timeout_s
-        while not is_so():
-            log = (self.jobs / "console").read_text(errors="replace")[-2000:]
-            assert self.process.poll() is None, f"the guest ended during {what}:\n{log}"
-            assert time.monotonic() < end, f"the guest did not end {what} in {timeout_s} s:\n{log}"
-            time.sleep(0.02)
+        def log() -> str:
+            return f"{what}:\n{(self.jobs / 'console').read_text(errors='replace')[-2000:]}"
+
+        def is_over() -> bool:
+            is_done = is_so()
+            assert is_done or self.process.poll() is None, f"the guest ended during {log()}"
+            return is_done
+
+        until(is_over, log, timeout_s)
 
 
 @contextmanager

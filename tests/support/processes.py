@@ -1,15 +1,66 @@
-"""Which processes were started for a state folder, by which each of them is known."""
+"""The one wait of the tests, and the processes that were started for a state folder.
+
+A wait ends on a fact. Its limit is for what hangs: a machine that does other work never reaches it.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
-GONE_S = 15.0
-"""What README promises: so long after a kill no process of ours is left."""
-LOAD_S = 5.0
-"""More of it on two busy cores."""
+HANG_S = 120.0
+"""Whatever takes so long hangs. A limit of a test is never below 60 s."""
+PAUSE_S = 0.01
+"""Between two looks at a condition; nothing is judged by it."""
+
+T = TypeVar("T")
+
+
+def until(
+    condition: Callable[[], T],
+    awaited: str | Callable[[], object] = "what it waits for",
+    seconds: float = HANG_S,
+) -> T:
+    """Wait until a condition holds, and return its value.
+
+    Args:
+        condition: Is asked again and again, until it returns something true.
+        awaited: Says what is waited for, or returns what is there in its place.
+        seconds: After so many without it the test fails, because something hangs.
+    """
+    for _ in _tries(awaited, seconds):
+        if value := condition():
+            return value
+        time.sleep(PAUSE_S)
+    raise AssertionError  # not reached: the tries end with an error of their own
+
+
+async def until_async(
+    condition: Callable[[], T | Awaitable[T]],
+    awaited: str | Callable[[], object] = "what it waits for",
+    seconds: float = HANG_S,
+) -> T:
+    """Do as `until` does, in an event loop that goes on meanwhile."""
+    for _ in _tries(awaited, seconds):
+        value = condition()
+        if isinstance(value, Awaitable):
+            value = await value
+        if value:
+            return value
+        await asyncio.sleep(PAUSE_S)
+    raise AssertionError  # not reached: the tries end with an error of their own
+
+
+def _tries(awaited: str | Callable[[], object], seconds: float) -> Iterator[None]:
+    """Yield until the limit, and then raise."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        yield
+    text = awaited if isinstance(awaited, str) else awaited()
+    raise AssertionError(f"not within {seconds:g} s: {text}")
 
 
 def processes(home: Path) -> dict[int, str]:
@@ -28,9 +79,8 @@ def processes(home: Path) -> dict[int, str]:
     return living
 
 
-def until(condition: Callable[[], object], seconds: float) -> float:
-    """Wait until a condition holds, or for so long; return how long it took."""
+def until_gone(home: Path) -> float:
+    """Wait until no process is left that was started for a state folder; return the seconds."""
     began = time.monotonic()
-    while not condition() and time.monotonic() - began < seconds:
-        time.sleep(0.02)
+    until(lambda: not processes(home), lambda: f"the end of {processes(home)}")
     return time.monotonic() - began

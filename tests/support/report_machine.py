@@ -79,7 +79,7 @@ def print_environment_info(return_string=False):
 DEVICES = {
     "answers": "pass",
     "raises": 'raise RuntimeError("\\n".join(texts))',
-    "hangs": "import time; time.sleep(600)",
+    "hangs": "import time; time.sleep(600)  # until it is ended",
     "dies": "os._exit(3)",
 }
 """What its devices do when they are asked for."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+from tests.support.processes import HANG_S
 from tpustarter.machine.machine import Machine
 
 
@@ -14,10 +15,10 @@ class Slow(Machine):
 
     def is_file(self, path: str) -> bool:
         """Wait first."""
-        self.allowed.wait(30)
+        self.allowed.wait(HANG_S)
         return super().is_file(path)
 
     def names(self, folder: str) -> list[str]:
         """Wait first."""
-        self.allowed.wait(30)
+        self.allowed.wait(HANG_S)
         return super().names(folder)

@@ -92,7 +92,6 @@ def jit(function):
 
 _TOPOLOGIES = '''"""Describes a TPU as the table does; `STUB_HBM_GIB` makes it another one."""
 import os
-import time
 from types import SimpleNamespace
 
 import jax
@@ -107,7 +106,6 @@ class Device:
         self.client = self
 
     def compile(self, artifact, devices, options):
-        time.sleep(float(os.environ.get("STUB_TAKES_S", "0")))
         if b"too_big" in artifact:
             jax.refuse_for_memory("18.00G", self.hbm_gib)
         if b"aborts" in artifact:

@@ -12,18 +12,19 @@ import struct
 import subprocess
 import sys
 import termios
-import time
 import tty
 from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pyte
 
+from tests.support import telling
 from tests.support.places import SUPPORT
+from tests.support.processes import until
 from tpustarter.learning import course
 
-WAIT_S = 40
 _SYNC_START, _SYNC_END = b"\x1b[?2026h", b"\x1b[?2026l"
+_LAST = b"\0the end\0"
 _ASKS_SYNC, _HAS_SYNC = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
 
 
@@ -50,7 +51,13 @@ class Terminal:
         self.screen = pyte.Screen(min(columns, 200) or 80, min(lines, 200) or 24)
         self._stream = pyte.ByteStream(self.screen)
         self.written = b""
-        variables = {**os.environ, "TERM": "xterm-256color", **env}
+        self._told_end, tells = os.pipe()
+        os.set_blocking(self._told_end, False)
+        self._told = b""
+        """What the app has told of itself; see `telling`."""
+        self._typed = 0
+        """Bytes that went to the program."""
+        variables = {**os.environ, "TERM": "xterm-256color", telling.VARIABLE: str(tells), **env}
         for name in ("CI", "NO_COLOR", "COLUMNS", "LINES"):
             if name not in env:
                 variables.pop(name, None)
@@ -58,7 +65,9 @@ class Terminal:
             [sys.executable, str(SUPPORT / drive), *arguments],
             stdin=self._slave, stdout=self._slave, stderr=self._slave, start_new_session=True,
             env={name: value for name, value in variables.items() if value is not None},
+            pass_fds=[tells],
         )  # fmt: skip
+        os.close(tells)
 
     def resize(self, columns: int, lines: int) -> None:
         """Give the window another size; the program hears of it."""
@@ -67,9 +76,10 @@ class Terminal:
 
     def close(self) -> None:
         """Take the terminal away."""
-        for descriptor in (self.master, self._slave):
+        for descriptor in (self.master, self._slave, self._told_end):
             with contextlib.suppress(OSError):
                 os.close(descriptor)
+        self._told_end = -1
 
     @property
     def is_restored(self) -> bool:
@@ -96,18 +106,30 @@ class Terminal:
         with contextlib.suppress(OSError):
             if select.select([self.master], [], [], seconds)[0]:
                 data = os.read(self.master, 65536)
-                self.written += data
-                shown = data if self._unpainted is None else self._whole(data)
-                if self._is_shown:
-                    # pyte does not know this one and would print its end.
-                    self._stream.feed(re.sub(rb"\x1b\[[<>=?]?[0-9;]*[$u]p?", b"", shown))
+                self._paint(data)
                 return data
         return b""
+
+    def _paint(self, data: bytes) -> None:
+        self.written += data
+        shown = data if self._unpainted is None else self._whole(data)
+        if self._is_shown:
+            # pyte does not know this one and would print its end.
+            self._stream.feed(re.sub(rb"\x1b\[[<>=?]?[0-9;]*[$u]p?", b"", shown))
+
+    def read_rest(self) -> None:
+        """Read all that a program wrote before its end: what comes after that is written here."""
+        until(lambda: not (self.read(0) or self.is_full))
+        os.write(self._slave, _LAST)
+        rest = b""
+        while not rest.endswith(_LAST):
+            rest += os.read(self.master, 65536)
+        self._paint(rest.removesuffix(_LAST))
 
     def _whole(self, data: bytes) -> bytes:
         """Return what may be shown now, as terminals do that know synchronized output."""
         if _ASKS_SYNC in data:
-            os.write(self.master, _HAS_SYNC)
+            self._typed += os.write(self.master, _HAS_SYNC)
         data = (self._unpainted or b"") + data
         start = data.rfind(_SYNC_START)
         end = start if start > data.rfind(_SYNC_END) else len(data)
@@ -128,21 +150,50 @@ class Terminal:
 
     def until(self, true: Callable[[str], object]) -> str:
         """Read until something is on the screen."""
-        deadline = time.monotonic() + WAIT_S
-        while not true(self.text):
-            has_ended = self.process.poll() is not None
-            # What it wrote before its end may still be on its way.
-            assert self.read(0.1) or not has_ended, self.text
-            assert time.monotonic() < deadline, self.text
+        self._read_until(lambda: true(self.text))
         return self.text
 
+    def _read_until(self, condition: Callable[[], object], *, is_seen: bool = True) -> None:
+        """Read until something is so; what has ended cannot become so any more."""
+        read = self.read if is_seen else self.read_unseen
+
+        def is_so() -> bool:
+            if condition():
+                return True
+            if self.process.poll() is not None:
+                self.read_rest()
+                assert condition(), self.text
+            else:
+                read(0.1)
+            return bool(condition())
+
+        until(is_so, lambda: self.text)
+
+    def has_told(self, line: str) -> bool:
+        """Return whether the app has told this of itself."""
+        with contextlib.suppress(OSError):
+            self._told += os.read(self._told_end, 65536)
+        return line.encode() in self._told.splitlines()
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the first screen of the app is drawn."""
+        return self.has_told("ready")
+
     def until_drawn(self) -> None:
-        """Read until the app has taken the terminal, and then until it has no more to say."""
-        deadline = time.monotonic() + WAIT_S
-        while b"\x1b[?1049h" not in self.written or self.read(1.0):
-            assert time.monotonic() < deadline, self.text
-            assert self.process.poll() is None, self.text
-            self.read(0.1)
+        """Read until the first screen is drawn."""
+        self._read_until(lambda: self.is_drawn)
+
+    def until_acted(self, *, is_seen: bool = True) -> None:
+        """Read until the app has done what was typed, and all of that has come."""
+        self._read_until(lambda: self.has_told(f"acted {self._typed}"), is_seen=is_seen)
+        while (self.read if is_seen else self.read_unseen)(0):
+            pass
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a program that writes has to wait."""
+        return not select.select([], [self._slave], [], 0)[1]
 
     def until_asleep(self) -> None:
         """Wait until the program waits for something: a key that comes just before may be lost.
@@ -150,28 +201,33 @@ class Terminal:
         Python hears of a signal between two of its steps. One that comes between the last step and
         the `read` after it is heard when that `read` has returned, which is after the next key.
         """
-        deadline = time.monotonic() + WAIT_S
         stat = Path(f"/proc/{self.process.pid}/stat")
-        while stat.read_text().rpartition(")")[2].split()[0] != "S":
-            assert time.monotonic() < deadline, self.text
-            self.read(0.01)
+
+        def is_asleep() -> bool:
+            self.read(0)
+            return stat.read_text().rpartition(")")[2].split()[0] == "S"
+
+        until(is_asleep, lambda: self.text)
 
     def press(self, keys: str | bytes) -> None:
         """Type."""
         data = keys.encode() if isinstance(keys, str) else keys
         while data:  # a terminal takes some kilobytes at a time
-            if select.select([], [self.master], [], WAIT_S)[1]:
-                data = data[os.write(self.master, data[:1024]) :]
+            if select.select([], [self.master], [], 0.1)[1]:
+                written = os.write(self.master, data[:1024])
+                self._typed += written
+                data = data[written:]
             self.read(0)
 
     def end(self) -> int:
         """Wait for the program to end and return its exit code."""
-        deadline = time.monotonic() + WAIT_S
-        while self.process.poll() is None:
-            assert time.monotonic() < deadline, self.text
+
+        def has_ended() -> bool:
             self.read(0.1)
-        while self.read(0.1):
-            pass
+            return self.process.poll() is not None
+
+        until(has_ended, lambda: self.text)
+        self.read_rest()
         return self.process.returncode
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.support.gates import wait_for
 from tests.support.made_lessons import fence
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
 from tpustarter.tui.lesson_page import LessonPage
@@ -39,8 +40,9 @@ def test_a_block_that_is_asked_for_stays_where_it_is_while_those_above_run(
     tmp_path: Path,
 ) -> None:
     """It also stays the marked one, after a search has led to it past all that have not run."""
-    code = "import time\nfor i in range(40): print(i)\ntime.sleep(0.2)"
-    blocks = [fence(code, name=f"b{number}") for number in range(1, 4)]
+    gates = [tmp_path / f"b{number}" for number in range(1, 4)]
+    code = "for i in range(40): print(i, flush=True)\n"
+    blocks = [fence(code + wait_for(gate), name=gate.name) for gate in gates]
     last = fence("print('asked for')", name="last")
     lesson = "# T\n\n" + "Text.\n\n".join(blocks) + f"The place.\n\n{last}" + "Below.\n\n" * 20
 
@@ -59,7 +61,11 @@ def test_a_block_that_is_asked_for_stays_where_it_is_while_those_above_run(
             look()
             before = set(places)
             page.watch(page, "virtual_size", lambda: page.call_later(look), init=False)
-            await press(pilot, "enter")
+            await pilot.press("enter")
+            for view, gate in zip(page.views, gates, strict=False):
+                await until(pilot, lambda view=view: view.printed.split()[-1:] == ["39"])
+                gate.touch()
+            await settle(pilot)
 
             assert "asked for" in on_screen(pilot.app)
             assert before == {("last", 4)}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.gates import wait_for
 from tests.support.runs import result
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
 from tpustarter.tui import check_details, check_line, check_mark, check_rows
@@ -173,9 +174,9 @@ def test_a_check_that_was_opened_while_it_ran_stays_in_sight(tmp_path: Path) -> 
 
     async def journey() -> None:
         async with tutor(tmp_path, checks=("passes",)) as pilot:
-            folder = tmp_path / "checks" / "host"
-            slow = (folder / "passes.py").read_text().replace("run():", "run():\n    _wait()")
-            slow += "\n\ndef _wait():\n    import time\n\n    time.sleep(1)\n"
+            folder, goes_on = tmp_path / "checks" / "host", tmp_path / "goes-on"
+            waits = f"run():\n{wait_for(goes_on, '    ')}"
+            slow = (folder / "passes.py").read_text().replace("run():\n", waits)
             for name in (*MANY, "slow"):
                 (folder / f"{name}.py").write_text(slow)
             await pilot.press("c")
@@ -183,6 +184,7 @@ def test_a_check_that_was_opened_while_it_ran_stays_in_sight(tmp_path: Path) -> 
             await pilot.press("enter")  # on the marked row, and the mark goes on with the run
             await until(pilot, lambda: "Its code, " in on_screen(pilot.app))
             (opened,) = re.findall(r"─ (host\.\w+)", on_screen(pilot.app))
+            goes_on.touch()
             await settle(pilot)  # until the run has ended
             assert f"─ {opened}: pass ─" in on_screen(pilot.app)
             assert "6 claims hold" in await press(pilot, "escape")
@@ -373,11 +375,8 @@ def test_while_checks_run_a_bar_says_how_far_they_are_and_what_went_wrong(tmp_pa
             more_passes(tmp_path)
             app, ends = pilot.app, tmp_path / "ends"
             hangs = tmp_path / "checks" / "host" / "hangs.py"
-            waits = (
-                f"import os\n    while not os.path.exists({str(ends)!r}):\n        time.sleep(0.05)"
-            )
-            raises = 'raise ValueError("no sum")'
-            hangs.write_text(hangs.read_text().replace("time.sleep(600)", f"{waits}\n    {raises}"))
+            waits = f'{wait_for(ends, "    ")}    raise ValueError("no sum")\n'
+            hangs.write_text(re.sub(r"    time\.sleep.*\n", lambda _: waits, hangs.read_text()))
             await pilot.press("c")
             await until(pilot, lambda: "1 of 7 done, 1 fail" in on_screen(app))
             seen = on_screen(app)
@@ -502,7 +501,7 @@ from tpustarter.probe.finding import Finding
 FRAMEWORK = "host"
 LEVEL = "static"
 NEEDS = {}
-TIMEOUT_S = 10
+TIMEOUT_S = 60
 LESSON = "trouble/hangs"
 SOURCE = "https://example.com/"
 

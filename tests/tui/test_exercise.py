@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.learning.test_exercises import SHIPPED, SOLVED
+from tests.support.gates import wait_for
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until, write_lessons
 from tpustarter import locations
 from tpustarter.learning import merging, progress
@@ -310,13 +311,15 @@ def test_e_edits_the_file_here_and_every_letter_is_in_it(tmp_path: Path) -> None
 
 def test_who_types_on_while_an_answer_is_judged_goes_on_typing(tmp_path: Path) -> None:
     """Its verdict comes seconds later: letters would become keys in the middle of a word."""
+    judges = tmp_path / "judges"
+    text = SHIPPED.replace("assert double(4)", f"{wait_for(judges)}assert double(4)")
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
-            lessons_with_exercise(tmp_path)
-            slow = "import time; time.sleep(1); return 2 * number"
-            await press(pilot, "enter", "p", "e", *slow, "enter")
+            lessons_with_exercise(tmp_path, text)
+            await press(pilot, "enter", "p", "e", *"return 2 * number", "enter")
             await pilot.press("ctrl+r", *"# quite")
+            judges.touch()
             await until(pilot, lambda: "RIGHT" in on_screen(pilot.app))
             assert "# quite sure" in await press(pilot, *" sure")
             assert "Enter go on" in await press(pilot, "escape")

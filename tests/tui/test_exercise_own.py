@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.learning.test_exercises import SHIPPED, SOLVED
+from tests.support.gates import wait_for
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until
 from tests.tui.test_exercise import LESSON, learner_file, lessons_with_exercise
 from tpustarter.tui.editor import Editor
@@ -192,16 +193,19 @@ def test_a_lesson_whose_process_gives_way_is_named(tmp_path: Path) -> None:
 
 def test_what_is_typed_while_an_answer_is_judged_is_judged_next(tmp_path: Path) -> None:
     """Asked for then, it is no word that gets lost; stopping takes that back."""
+    judges = tmp_path / "judges"
+    text = SHIPPED.replace("assert double(4)", f"{wait_for(judges)}assert double(4)")
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": HELLO}, size=(80, 40)) as pilot:
-            lessons_with_exercise(tmp_path)
-            slow = "import time; time.sleep(1); return number"
-            await press(pilot, "enter", "p", "e", *slow)
+            lessons_with_exercise(tmp_path, text)
+            await press(pilot, "enter", "p", "e", *"return number")
             await pilot.press("ctrl+r", *" * 2", "ctrl+r")
             said = pilot.app._notifications
             await until(pilot, lambda: JUDGED_NEXT in [one.message for one in said])
+            judges.touch()
             await until(pilot, lambda: "RIGHT" in on_screen(pilot.app))
+            judges.unlink()
             await press(pilot, "enter")
             await pilot.press("ctrl+r", "ctrl+r", "ctrl+c")
             await settle(pilot)
@@ -212,12 +216,15 @@ def test_what_is_typed_while_an_answer_is_judged_is_judged_next(tmp_path: Path) 
 
 def test_a_right_answer_names_the_keys_that_work_while_one_types(tmp_path: Path) -> None:
     """There Enter begins a line, and s is a letter."""
+    judges = tmp_path / "judges"
+    text = SHIPPED.replace("assert double(4)", f"{wait_for(judges)}assert double(4)")
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": HELLO}, size=(100, 40)) as pilot:
-            lessons_with_exercise(tmp_path)
+            lessons_with_exercise(tmp_path, text)
             await press(pilot, "enter", "p", "e", *"return 2 * number")
             await pilot.press("ctrl+r", *"  #")
+            judges.touch()
             await until(pilot, lambda: "Esc, Esc    Back to" in on_screen(pilot.app))
             assert "Esc, s" in on_screen(pilot.app)
             seen = await press(pilot, "escape")
@@ -229,18 +236,22 @@ def test_a_right_answer_names_the_keys_that_work_while_one_types(tmp_path: Path)
 
 def test_a_verdict_stays_in_sight_while_one_types_on(tmp_path: Path) -> None:
     """In a line below all that scrolls, for at 80x24 there may be no room for it above."""
-    slow = "    import time\n    time.sleep(1)\n    print(*range(40), sep=chr(10))\n"
-    text = SHIPPED.replace("    return number", f"{slow}    return number")
+    judges = tmp_path / "judges"
+    prints = "print(*range(40), sep=chr(10))\n"
+    text = SHIPPED.replace("assert double(4)", f"{prints}{wait_for(judges)}assert double(4)")
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON, "then": HELLO}) as pilot:
             lessons_with_exercise(tmp_path, text)
             await press(pilot, "enter", "p", "e")
             await pilot.press("ctrl+r", *"return 2 * number")
+            judges.touch()
             await until(pilot, lambda: "NOT YET" in on_screen(pilot.app))
+            judges.unlink()
             seen = await press(pilot, " ")
             assert "Before your change: NOT YET  found 4, expected 8" in seen
             await pilot.press("ctrl+r", *"  #")
+            judges.touch()
             await until(pilot, lambda: "RIGHT" in on_screen(pilot.app))
             seen = await press(pilot, "a")
             assert "Before your change: RIGHT  Esc, Enter goes on." in seen

@@ -33,7 +33,7 @@ CHECK = '''"""{title}."""
 FRAMEWORK = "host"
 LEVEL = "static"
 NEEDS = {{}}
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 LESSON = "start/hello"
 SOURCE = "https://docs.python.org/3/"
 

@@ -18,6 +18,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tests.support.processes import HANG_S
 from tests.support.tutor import on_screen, run, settle, tutor, until
 from tpustarter.tui import opened
 from tpustarter.tui.compositor import WholeCompositor
@@ -186,7 +187,7 @@ def test_a_lesson_that_takes_a_moment_says_that_it_opens(
     read = opened.read
 
     def read_late(*given: Any) -> Any:
-        is_read.wait(10)
+        is_read.wait(HANG_S)
         return read(*given)
 
     monkeypatch.setattr(opened, "read", read_late)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
+import threading
 from pathlib import Path
 
 import pytest
 from textual.command import CommandList
 
+from tests.support.processes import HANG_S
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until
 from tpustarter import state
 from tpustarter.setup.profiles import MACHINE, PROFILES
@@ -132,10 +133,10 @@ def test_enter_in_the_palette_does_what_was_typed_however_long_that_is_looked_fo
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The list may still be of the first letters, and another action stand there."""
-    read = commands._titled
+    read, typed = commands._titled, threading.Event()
 
     def slow(app: Starter) -> object:
-        time.sleep(1)
+        typed.wait(HANG_S)
         return read(app)
 
     monkeypatch.setattr(commands, "_titled", slow)
@@ -145,6 +146,7 @@ def test_enter_in_the_palette_does_what_was_typed_however_long_that_is_looked_fo
             await press(pilot, "colon", "h")
             assert "Hangs" not in on_screen(pilot.app)
             await pilot.press(*"angs", "enter")
+            typed.set()
             await until(pilot, lambda: isinstance(pilot.app.screen, Reader))
             assert "start/hangs" == pilot.app.screen.lesson
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from tests.support.gates import wait_for
 from tests.support.machines import lay_out
 from tests.support.made_lessons import fence, make_lesson
 from tests.support.stubs import make_python
@@ -108,13 +109,15 @@ def test_a_block_that_runs_before_those_above_it_runs_them_first_and_says_so(
     tmp_path: Path,
 ) -> None:
     """Edited ones run as edited; the block that was asked for says what it waits for."""
-    lesson = HELLO.replace('name = "you"', 'import time; time.sleep(2); name = "you"')
+    goes_on = tmp_path / "goes-on"
+    lesson = HELLO.replace('name = "you"', f'{wait_for(goes_on)}name = "you"')
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"hello": lesson}, size=(80, 40)) as pilot:
             await press(pilot, "enter", "e", *"name='me'", "escape", "tab")
             await pilot.press("r")
             await until(pilot, lambda: "1 block above runs first" in on_screen(pilot.app))
+            goes_on.touch()
             await settle(pilot)
             seen = on_screen(pilot.app)
             assert "hello you" in seen
@@ -544,7 +547,7 @@ def test_where_a_check_asks_for_setup_a_key_leads_there(tmp_path: Path) -> None:
 FRAMEWORK = "host"
 LEVEL = "static"
 NEEDS = {}
-TIMEOUT_S = 10
+TIMEOUT_S = 60
 LESSON = "start/hello"
 SOURCE = "https://example.com/"
 

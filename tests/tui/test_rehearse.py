@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.checking.test_runner import wait_until_gone
+from tests.checking.test_runner import until_ended
 from tests.support.machines import lay_out
 from tests.support.stub_compiler import CHECKS, SAMPLES
 from tests.support.tutor import driven, on_screen, press, run, settle, until, write_lessons
@@ -36,7 +36,6 @@ async def rehearsing(
     *names: str,
     size: tuple[int, int] = (80, 24),
     generation: str | None = None,
-    takes_s: float = 0,
 ) -> AsyncGenerator[Pilot[None]]:
     """Start the app on sample checks and a laid-out machine, and open the rehearsal."""
     root, checks = folder / "root", folder / "checks" / "jax"
@@ -46,7 +45,6 @@ async def rehearsing(
         shutil.copy(CHECKS / "jax" / f"{name}.py", checks)
     env = {"HOME": os.environ["HOME"], "PATH": "/usr/bin:/bin"}
     env |= {"VIRTUAL_ENV": str(stub)} if stub else {}
-    env["STUB_TAKES_S"] = str(takes_s)
     machine = lay_out(root, generation, env=env)
     course.follow("laptop")
     app = Starter(machine=machine, lessons=write_lessons(folder / "lessons"), checks=checks.parent)
@@ -261,7 +259,7 @@ def test_a_rehearsal_is_stopped_at_once_and_leaves_no_process(tmp_path: Path, st
             assert "Press r to go on" in seen
             assert re.search(r"hangs: before +ok", seen)
             assert "Esc back" in seen
-            assert [] == wait_until_gone(str(locations.state()), 20)
+            until_ended(str(locations.state()))
             await press(pilot, "escape")
             assert isinstance(pilot.app.screen, Rehearse)
 
@@ -321,7 +319,7 @@ def test_quitting_while_it_compiles_leaves_no_process(tmp_path: Path, stub: Path
             await pilot.press("r")
             await until(pilot, lambda: "breaks for v5e-8" in on_screen(pilot.app))
             await pilot.press("q")
-        assert [] == wait_until_gone(str(locations.state()), 20)
+        until_ended(str(locations.state()))
 
     run(journey)
 

@@ -215,7 +215,7 @@ def test_a_script_of_ones_own_is_run_and_what_it_jits_is_compiled(
     """Its functions are rows; its output and how often each was compiled stand behind a key."""
 
     async def journey() -> None:
-        async with rehearsing(tmp_path, stub, size=(120, 40), takes_s=0.5) as pilot:
+        async with rehearsing(tmp_path, stub, size=(120, 40)) as pilot:
             pilot.app.choose(replace(pilot.app.choices, python=sys.executable))
             await choose(pilot, "v5e-8")
             await press(pilot, "home", "down", "space")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
+from tests.support.gates import wait_for
 from tests.support.made_lessons import fence
 from tests.support.tutor import HANGS, HELLO, on_screen, press, run, settle, tutor, until
 from tpustarter.tui.block import BlockView
@@ -291,17 +292,19 @@ def test_a_block_that_shows_an_exception_says_that_it_should(tmp_path: Path) -> 
     run(journey)
 
 
-LONG = """import time
-for n in range(60):
-    print("line", n, flush=True)
-    time.sleep(0.0 if n < 40 else 0.1)"""
+def long_until(path: Path) -> str:
+    """Return a block that prints sixty lines, and the last fourteen once a file is there."""
+    gate = wait_for(path).replace("import os, time\n", "").replace("while", "while n == 45 and")
+    lines = ['print("line", n, flush=True)', *gate.splitlines()]
+    return "import os, time\nfor n in range(60):\n" + "\n".join(f"    {line}" for line in lines)
 
 
 def test_what_a_block_prints_is_followed_and_its_verdict_is_shown_at_the_end(
     tmp_path: Path,
 ) -> None:
     """More lines than the screen has: the last one is in sight until the block has ended."""
-    text = "# T\n\n" + fence(LONG)
+    goes_on = tmp_path / "goes-on"
+    text = "# T\n\n" + fence(long_until(goes_on))
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"t": text}) as pilot:
@@ -309,6 +312,7 @@ def test_what_a_block_prints_is_followed_and_its_verdict_is_shown_at_the_end(
             await pilot.press("r")
             await until(pilot, lambda: "line 45" in on_screen(pilot.app))
             assert "line 10 " not in on_screen(pilot.app)
+            goes_on.touch()
             await until(pilot, lambda: "pass " in on_screen(pilot.app))
 
     run(journey)
@@ -316,7 +320,8 @@ def test_what_a_block_prints_is_followed_and_its_verdict_is_shown_at_the_end(
 
 def test_a_long_output_is_shown_whole_once_its_block_has_ended(tmp_path: Path) -> None:
     """Until then its last lines, with how many are above, for each look lays the page out."""
-    text = "# T\n\n" + fence(LONG)
+    goes_on = tmp_path / "goes-on"
+    text = "# T\n\n" + fence(long_until(goes_on))
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 90), lessons={"t": text}) as pilot:
@@ -326,6 +331,7 @@ def test_a_long_output_is_shown_whole_once_its_block_has_ended(tmp_path: Path) -
             growing = on_screen(pilot.app)
             assert "lines above" in growing
             assert "line 5\n" not in growing
+            goes_on.touch()
             await until(pilot, lambda: "pass " in on_screen(pilot.app))
             whole = [f"line {n}" for n in range(60)]
             await until(pilot, lambda: all(line in on_screen(pilot.app) for line in whole))
@@ -335,9 +341,14 @@ def test_a_long_output_is_shown_whole_once_its_block_has_ended(tmp_path: Path) -
 
 
 def until_there(path: Path) -> str:
-    """Return a block that prints lines until a file is there."""
-    return LONG.replace("range(60)", "range(10**9)") + (
-        f"\n    if __import__('os').path.exists({str(path)!r}):\n        break"
+    """Return a block that prints lines until a file is there, at a pace that can be shown.
+
+    It pauses after each line for that alone.
+    """
+    return (
+        "import os\nimport time\nfor n in range(10**9):\n    print('line', n, flush=True)\n"
+        f"    time.sleep(0.0 if n < 40 else 0.1)\n    if os.path.exists({str(path)!r}):\n"
+        "        break"
     )
 
 
@@ -392,7 +403,7 @@ def test_a_reader_who_went_elsewhere_is_not_pulled_along(tmp_path: Path) -> None
 
 def test_enter_says_what_is_waited_for_while_a_block_runs(tmp_path: Path) -> None:
     """It can't go on, and a key that does nothing looks broken."""
-    lesson = "# T\n\n" + fence("import time\nprint('begun')\ntime.sleep(60)", name="slow")
+    lesson = "# T\n\n" + fence("import time\nprint('begun')\ntime.sleep(600)  # hangs", name="slow")
     said = "Block 1 of 1 is running. Ctrl+C stops it."
 
     async def journey() -> None:

@@ -31,13 +31,13 @@ class Slow(App[None]):
 
     async def action_handler(self) -> None:
         """Be slow, and go on later."""
-        await asyncio.sleep(SLOW_S)
+        await asyncio.sleep(SLOW_S)  # is slow: a test has to wait for it
         self.call_later(self.action_timer)
 
     @work
     async def action_worker(self) -> None:
         """Be slow beside the app, and go on in it."""
-        await asyncio.sleep(SLOW_S)
+        await asyncio.sleep(SLOW_S)  # as above
         self.call_later(self.action_handler)
 
     def action_timer(self) -> None:

@@ -8,6 +8,7 @@ import pytest
 from textual import events
 
 from tests.support.fake_tools import behave, lay_tools
+from tests.support.gates import wait_for
 from tests.support.machines import lay_out
 from tests.support.places import TESTS
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
@@ -96,9 +97,8 @@ def test_a_run_that_ends_by_itself_is_not_asked_about_any_longer(tmp_path: Path)
         async with tutor(tmp_path, checks=("passes",)) as pilot:
             slow = tmp_path / "checks" / "host" / "passes.py"
             goes_on = tmp_path / "goes-on"
-            looks = f"while not os.path.exists({str(goes_on)!r}):\n        time.sleep(0.05)"
-            waits = f"run():\n    import os\n    import time\n\n    {looks}"
-            slow.write_text(slow.read_text().replace("run():", waits))
+            waits = f"run():\n{wait_for(goes_on, '    ')}"
+            slow.write_text(slow.read_text().replace("run():\n", waits))
             await pilot.press("c")
             await until(pilot, lambda: "RUN " in on_screen(pilot.app))
             await pilot.press("escape")

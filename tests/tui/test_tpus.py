@@ -11,6 +11,7 @@ from google.cloud import tpu_v2
 
 from tests.support.cloud_app import PLACE, app_of, made, text_of
 from tests.support.fake_cloud import NEVER, FakeCloud, Fault
+from tests.support.processes import HANG_S
 from tests.support.tutor import on_screen, press, run, settle, until
 from tpustarter.cloud import ledger
 from tpustarter.cloud.ledger import Entry
@@ -226,7 +227,7 @@ def test_a_tpu_is_created_followed_and_deleted(cloud: FakeCloud, tmp_path: Path)
 def hold_after_delete(cloud: FakeCloud, method: str, let_go: threading.Event) -> None:
     """Let nobody see what became of a deletion before the test says so."""
     if method == "GetQueuedResource" and cloud.called("DeleteQueuedResource"):
-        let_go.wait(20)
+        let_go.wait(HANG_S)
 
 
 def test_a_deletion_that_is_left_early_says_what_is_true(cloud: FakeCloud, tmp_path: Path) -> None:

@@ -96,8 +96,11 @@ def _serve(command: dict[str, Any], emit: Emit, run: Run) -> None:
     """Run one check or block within its time, and tell how it ended."""
     limit_s = command["timeout_s"]
     emit({"event": "start", "id": command["id"]})
+    # The thread blocks all signals once it runs: a Ctrl-C that it gets before then is lost.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     with contextlib.suppress(RuntimeError):  # no thread is to be had for it: there is no stack then
         faulthandler.dump_traceback_later(max(limit_s - STACK_BEFORE_S, limit_s / 2), file=2)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
     started = time.monotonic()
     end: dict[str, Any]
     try:

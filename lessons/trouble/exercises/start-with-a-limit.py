@@ -78,10 +78,10 @@ def expect(found, expected, what):
 
 
 python = [sys.executable, "-c"]
-found = try_to_start([*python, "print(8)"], limit_s=20, grace_s=1)
+found = try_to_start([*python, "print(8)"], limit_s=60, grace_s=1)
 expect(found, ("starts", ""), "a program that ends")
 error = "import sys; print('a\\nTPU is busy', file=sys.stderr); sys.exit(3)"
-found = try_to_start([*python, error], limit_s=20, grace_s=1)
+found = try_to_start([*python, error], limit_s=60, grace_s=1)
 expect(found, ("fails", "TPU is busy"), "a program that fails")
 
 with tempfile.TemporaryDirectory() as folder:

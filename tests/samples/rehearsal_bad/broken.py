@@ -31,7 +31,7 @@ def no_rule(x):
 
 
 def sleeps(x):
-    time.sleep(300)
+    time.sleep(600)  # hangs until it is stopped
     return x
 
 

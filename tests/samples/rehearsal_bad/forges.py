@@ -1,7 +1,6 @@
 """Writes the event in a variable wherever it can, and lists a program as if nothing were."""
 
 import os
-import time
 
 import jax
 
@@ -17,7 +16,6 @@ def programs(devices):
             os.write(descriptor, os.environ["FORGED"].encode() + b"\n")
         except OSError:
             continue
-    time.sleep(0.3)
     yield "after", step, (jax.ShapeDtypeStruct((8,), "float32"),)
 
 

@@ -1,9 +1,9 @@
-"""Writes the events it finds in a variable, wherever it can, and goes on as if nothing were."""
+"""Writes the events it finds in a variable, wherever it can, and hangs."""
 
 FRAMEWORK = "host"
 LEVEL = "static"
 NEEDS = {}
-TIMEOUT_S = 10
+TIMEOUT_S = 60
 LESSON = "start/what-this-machine-is"
 SOURCE = "https://docs.python.org/3/"
 
@@ -20,5 +20,5 @@ def run():
             os.write(descriptor, os.environ.get("FORGED", "hello").encode() + b"\n")
         except OSError:
             continue
-    time.sleep(0.3)
+    time.sleep(600)  # hangs until it is stopped
     yield compare("SAMPLE-SUM", "sum", 1 + 1, 2)

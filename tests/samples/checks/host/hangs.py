@@ -16,4 +16,4 @@ def run():
 
     print("about to sleep")
     yield compare("SAMPLE-SUM", "sum", 1 + 1, 2)
-    time.sleep(600)
+    time.sleep(600)  # hangs until it is stopped

@@ -3,7 +3,7 @@
 FRAMEWORK = "host"
 LEVEL = "static"
 NEEDS = {}
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 LESSON = "start/what-this-machine-is"
 SOURCE = "https://docs.python.org/3/"
 

@@ -16,5 +16,5 @@ from tpustarter.probe.finding import Progress, compare
 def run():
     yield compare("SAMPLE-SUM", "sum", 1 + 1, 2)
     while True:
-        time.sleep(0.1)
+        time.sleep(0.1)  # the work of a round
         yield Progress("still here")

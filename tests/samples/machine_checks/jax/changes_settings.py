@@ -3,7 +3,7 @@
 FRAMEWORK = "jax"
 LEVEL = "full"
 NEEDS = {}
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 LESSON = "jax/precision"
 SOURCE = "https://docs.jax.dev/en/latest/"
 

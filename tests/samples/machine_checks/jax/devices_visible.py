@@ -3,7 +3,7 @@
 FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 LESSON = "jax/is-it-really-the-tpu"
 SOURCE = "https://docs.jax.dev/en/latest/"
 AFTER = ["host.frameworks", "host.device_nodes", "host.holder"]

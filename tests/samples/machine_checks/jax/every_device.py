@@ -3,7 +3,7 @@
 FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {"devices": 2}
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 LESSON = "jax/every-device"
 SOURCE = "https://docs.jax.dev/en/latest/"
 AFTER = ["jax.devices_visible"]

@@ -3,7 +3,7 @@
 FRAMEWORK = "torch_xla"
 LEVEL = "quick"
 NEEDS = {}
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 LESSON = "jax/is-it-really-the-tpu"
 SOURCE = "https://docs.pytorch.org/xla/"
 AFTER = ["host.frameworks", "host.device_nodes", "host.holder"]

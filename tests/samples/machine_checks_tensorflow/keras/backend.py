@@ -3,7 +3,7 @@
 FRAMEWORK = "keras"
 LEVEL = "quick"
 NEEDS = {}
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 LESSON = "setup/install-keras"
 SOURCE = "https://keras.io/getting_started/"
 AFTER = ["host.frameworks", "host.device_nodes", "host.holder"]

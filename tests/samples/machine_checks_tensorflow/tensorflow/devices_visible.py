@@ -3,7 +3,7 @@
 FRAMEWORK = "tensorflow"
 LEVEL = "quick"
 NEEDS = {}
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 LESSON = "setup/install-tensorflow"
 SOURCE = "https://www.tensorflow.org/guide/tpu"
 AFTER = ["tensorflow.package", "host.device_nodes", "host.holder"]

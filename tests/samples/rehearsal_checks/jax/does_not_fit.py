@@ -3,7 +3,7 @@
 FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 LESSON = "jax/every-device"
 SOURCE = "https://docs.jax.dev/en/latest/aot.html"
 

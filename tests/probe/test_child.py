@@ -1,0 +1,35 @@
+"""The process that runs checks and blocks, called in this one."""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import signal
+
+import pytest
+
+from tpustarter.probe import child
+
+
+def test_a_ctrl_c_is_never_for_the_thread_that_watches_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A thread begins with the mask of the one that starts it, and blocks signals only later."""
+    masks: list[set[int]] = []
+
+    def mask(*_: object, **__: object) -> None:
+        masks.append({int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, ())})
+
+    monkeypatch.setattr(faulthandler, "dump_traceback_later", mask)
+    control, commands = os.pipe()
+    told, events = os.pipe()
+    check = {"do": "check", "id": "none.none", "framework": "none", "needs": {}, "timeout_s": 60}
+    os.write(commands, json.dumps(check).encode() + b"\n")
+    os.close(commands)
+    child.main(["child", str(control), str(events)])
+    mask()
+    os.close(events)
+    os.close(told)
+
+    assert [True, False] == [signal.SIGINT in blocked for blocked in masks]
