@@ -265,30 +265,6 @@ def test_a_kill_while_it_is_proved_costs_the_proof_alone(machine: host.Machine) 
     assert ["venv", "pip"] == calls(tools_of(machine))
 
 
-@pytest.mark.parametrize("place", ["fsync", "replace"])
-@pytest.mark.parametrize("number", range(1, 11))
-def test_a_kill_at_any_write_costs_one_step_at_most(
-    place: str, number: int, machine: host.Machine
-) -> None:
-    """Whatever was being written, the next run ends, and no command runs more than twice."""
-    killed = setup(machine, "--yes", kill=f"{place}:{number}")
-    done = setup(machine, "--yes")
-    told = calls(tools_of(machine))
-
-    assert -signal.SIGKILL == killed.returncode
-    assert 0 == done.returncode, done.stdout + done.stderr
-    assert ["done"] * 5 == states(machine)
-    assert len(told) <= 3
-    assert environments.proved() == Path(machine.env["HOME"], "tpu")
-    assert 0 == setup(machine, "--undo", "--yes").returncode
-    assert not Path(machine.env["HOME"], "tpu").exists()
-
-
-def test_there_are_no_more_writes_than_are_tried(machine: host.Machine) -> None:
-    """The eleventh write of a run does not exist: the kills above are all there are."""
-    assert 0 == setup(machine, "--yes", kill="fsync:11").returncode
-
-
 @pytest.mark.skipif(
     os.environ.get("TPUSTARTER_NETWORK") != "1",
     reason="This makes a real environment from the package index; TPUSTARTER_NETWORK=1 allows it.",

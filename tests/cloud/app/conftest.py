@@ -1,0 +1,7 @@
+"""The project and the cloud of the app's other tests."""
+
+from __future__ import annotations
+
+from tests.tui.conftest import cloud, project
+
+__all__ = ["cloud", "project"]
