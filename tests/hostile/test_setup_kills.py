@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_setup import calls, machine, setup, states, tools_of
-from tpustarter.machine import host
 from tpustarter.checking import environments
+from tpustarter.machine import host
 
 __all__ = ["machine"]
 

@@ -44,6 +44,7 @@ class Terminal:
         self._unpainted = b"" if whole_frames else None
         """A frame that is not whole yet; None for a terminal that shows each as it comes."""
         self.master, self._slave = pty.openpty()
+        self._is_open = True
         self.resize(columns, lines)
         if is_raw:  # as a killed program leaves it
             tty.setraw(self._slave)
@@ -80,6 +81,7 @@ class Terminal:
             with contextlib.suppress(OSError):
                 os.close(descriptor)
         self._told_end = -1
+        self._is_open = False
 
     @property
     def is_restored(self) -> bool:
@@ -119,6 +121,8 @@ class Terminal:
 
     def read_rest(self) -> None:
         """Read all that a program wrote before its end: what comes after that is written here."""
+        if not self._is_open:
+            return
         until(lambda: not (self.read(0) or self.is_full))
         os.write(self._slave, _LAST)
         rest = b""

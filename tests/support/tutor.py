@@ -187,7 +187,7 @@ def has_to_paint(app: Starter) -> bool:
     )  # fmt: skip
 
 
-def has_more_to_come(app: Starter, soon_s: float) -> bool:
+def has_more_to_come(app: Starter, soon_s: float, beside: str | None) -> bool:
     """Return whether something is awaited that sends no message yet, or a timer acts soon.
 
     Textual parses Markdown in a thread that is no worker of the app.
@@ -196,7 +196,7 @@ def has_more_to_come(app: Starter, soon_s: float) -> bool:
     own = asyncio.current_task().get_coro().__qualname__  # type: ignore[union-attr]
     timers = [timer for node in {app, *app._registry} for timer in node._timers]
     is_moving = bool(app.animator._animations or app.animator._scheduled)
-    is_awaited = bool(tasks - ALWAYS_THERE - {own})
+    is_awaited = bool(tasks - ALWAYS_THERE - {own, beside})
     return is_moving or is_awaited or any(is_due(timer, soon_s) for timer in timers)
 
 
@@ -252,7 +252,8 @@ async def settle(pilot: Pilot[None], *, soon_s: float = SOON_S, beside: str | No
     Args:
         pilot: The pilot of the app.
         soon_s: A timer that acts once is waited for if it takes no longer than that, in seconds.
-        beside: The group of a worker that goes on meanwhile, such as a check that hangs.
+        beside: The group of a worker that goes on meanwhile, such as a check that hangs, or the
+            name of a task that does.
 
     Textual's own `pause` asks whether this process uses the processor. On a busy machine it is
     given none, which looks the same as having nothing to do.
@@ -265,7 +266,7 @@ async def settle(pilot: Pilot[None], *, soon_s: float = SOON_S, beside: str | No
             with contextlib.suppress(WorkerFailed, WorkerCancelled):
                 await worker.wait()
             deadline = time.monotonic() + HANGS_S
-        more = has_more_to_come(app, soon_s)
+        more = has_more_to_come(app, soon_s, beside)
         await asyncio.sleep(TICK_S if more else 0)  # once round the loop: whatever can go on does
         handles, paints = has_messages(app), has_to_paint(app)
         if paints and not handles:

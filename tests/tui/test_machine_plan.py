@@ -245,7 +245,7 @@ def test_a_step_that_fails_stops_no_other_and_the_next_run_goes_on(tmp_path: Pat
 def test_a_step_that_runs_is_shown_live_and_stopped_by_its_key(tmp_path: Path) -> None:
     """What it prints is on the screen, and afterwards the step is left."""
     here = machine(tmp_path)
-    script = 'echo "it runs now"; sleep 60'
+    script = 'echo "it runs $((6 * 7))"; sleep 60'
     slow = {"id": "slow", "look": "proof", "command": ["sh", "-c", script]}
     app, lessons = journey_over(tmp_path, here, slow)
 
@@ -254,7 +254,7 @@ def test_a_step_that_runs_is_shown_live_and_stopped_by_its_key(tmp_path: Path) -
             await open_plan(pilot, lessons)
             await pilot.press("y")
             await until(pilot, lambda: "x stop" in on_screen(pilot.app))
-            await until(pilot, lambda: "it runs now" in on_screen(pilot.app))
+            await until(pilot, lambda: "it runs 42" in on_screen(pilot.app))
             seen = await press(pilot, "x")
             assert "stopped before it was done" in flat(seen)
             assert "y run all left" in seen

@@ -143,7 +143,8 @@ def test_enter_in_the_palette_does_what_was_typed_however_long_that_is_looked_fo
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 40)) as pilot:
-            await press(pilot, "colon", "h")
+            await pilot.press("colon", "h")
+            await settle(pilot, beside="to_thread")
             assert "Hangs" not in on_screen(pilot.app)
             await pilot.press(*"angs", "enter")
             typed.set()
