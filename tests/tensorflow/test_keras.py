@@ -1,7 +1,7 @@
 """Every Keras check passes with JAX on 8 virtual CPU devices, and fails when it is broken.
 
-A lane of its own: `.ci/tensorflow` runs it in a Python with Keras and JAX, without TensorFlow. None
-of it was tried on a TPU.
+A lane of its own: `.ci/run tensorflow` runs it in a Python with Keras and JAX, without TensorFlow.
+None of it was tried on a TPU.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Every TensorFlow check passes on 8 logical CPU devices, and fails when one function is broken.
 
-A lane of its own: `.ci/tensorflow` runs it in a Python with tensorflow-cpu. None of it was tried on
-a TPU.
+A lane of its own: `.ci/run tensorflow` runs it in a Python with tensorflow-cpu. None of it was
+tried on a TPU.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Every PyTorch/XLA check passes on CPU devices, and fails when one function of it is broken.
 
-A lane of its own: `.ci/torch` runs it in a Python with torch and torch_xla, on 4 CPU devices. None
-of it was tried on a TPU.
+A lane of its own: `.ci/run torch` runs it in a Python with torch and torch_xla, on 4 CPU devices.
+None of it was tried on a TPU.
 """
 
 from __future__ import annotations
