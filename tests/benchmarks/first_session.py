@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.tui.test_terminal import Terminal
+from tests.support.terminal import Terminal
 
 KEY_PAUSE_S = 0.05
 """Between two keys, as a quick typist."""

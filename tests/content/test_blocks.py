@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.test_learn import environment
+from tests.cli.test_learn import environment, learn
 from tests.support import shipped
 from tpustarter.content import Lesson
+
+
+def test_the_linter_has_nothing_to_say() -> None:
+    """As a command, over all that ships."""
+    done = learn("--lint")
+
+    assert 0 == done.returncode, done.stdout
 
 
 @pytest.mark.parametrize("lesson", shipped.lessons(*shipped.DEFAULT), ids=lambda one: one.id)

@@ -35,9 +35,10 @@ OTHER_THAN_FRAMEWORKS = (
     ".github/", "README.md", "LICENSE", "checks/jax/", "lessons/jax/", "lessons/project/",
     "lessons/setup/", "lessons/slices/", "lessons/start/", "lessons/trouble/",
     "tests/benchmarks/", "tests/checking/", "tests/checks/", "tests/cli/", "tests/cloud/",
-    "tests/content/", "tests/explain/", "tests/golden/", "tests/hostile/", "tests/learning/",
-    "tests/lessons/", "tests/machine/", "tests/probe/", "tests/rehearsal/", "tests/report/",
-    "tests/running/", "tests/servers/", "tests/serving/", "tests/setup/", "tests/tui/",
+    "tests/compile/", "tests/content/", "tests/explain/", "tests/golden/", "tests/hostile/",
+    "tests/learning/", "tests/lessons/", "tests/machine/", "tests/probe/", "tests/rehearsal/", "tests/report/",
+    "tests/running/", "tests/screens/", "tests/servers/", "tests/serving/",
+    "tests/setup/", "tests/tui/",
     "tpustarter/cloud/", "tpustarter/serving/", "tpustarter/tui/",
 )  # fmt: skip
 
@@ -56,7 +57,7 @@ LANES = (
     ),
     Lane(
         name="content",
-        tries="all blocks of the lessons, exercises, notebooks, the project's model",
+        tries="blocks of all lessons, exercises, notebooks, the project's model, real errors",
         command=f"{PYTEST} tests/content",
         seconds=600,
     ),
@@ -72,6 +73,12 @@ LANES = (
         command=f"{PYTEST} tests/cloud",
         seconds=120,
         is_beside=True,
+    ),
+    Lane(
+        name="screens",
+        tries="every screen at every size, in frames, and on real terminals",
+        command=f"{PYTEST} tests/screens",
+        seconds=60,
     ),
     Lane(
         name="servers",
@@ -120,7 +127,7 @@ LANES = (
     ),
     Lane(
         name="compile",
-        tries="every check compiled for every TPU generation; faked TPU VMs with the real libtpu",
+        tries="every check compiled for every TPU; files rehearsed; faked TPU VMs with libtpu",
         command=".ci/run compile",
         seconds=400,
     ),

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from tests.screens.test_sizes import faults
 from tests.support.machine_setups import as_user, declare, home_file, machine, with_apt
 from tests.support.tutor import named_keys, on_screen, press, run, settle, tutor, until
-from tests.tui.test_sizes import faults
 from tpustarter.machine import host
 from tpustarter.setup.profiles import MACHINE
 from tpustarter.tui.key_line import FEW

@@ -1,0 +1,7 @@
+"""What the app's other tests are given, too."""
+
+from __future__ import annotations
+
+from tests.tui.conftest import cloud, long_command, project, stub
+
+__all__ = ["cloud", "long_command", "project", "stub"]
