@@ -36,8 +36,8 @@ OTHER_THAN_FRAMEWORKS = (
     "lessons/setup/", "lessons/slices/", "lessons/start/", "lessons/trouble/",
     "tests/benchmarks/", "tests/checking/", "tests/checks/", "tests/cli/", "tests/cloud/",
     "tests/compile/", "tests/content/", "tests/explain/", "tests/golden/", "tests/hostile/",
-    "tests/learning/", "tests/lessons/", "tests/machine/", "tests/probe/", "tests/rehearsal/", "tests/report/",
-    "tests/running/", "tests/screens/", "tests/servers/", "tests/serving/",
+    "tests/learning/", "tests/lessons/", "tests/machine/", "tests/probe/", "tests/rehearsal/",
+    "tests/report/", "tests/running/", "tests/screens/", "tests/servers/", "tests/serving/",
     "tests/setup/", "tests/tui/",
     "tpustarter/cloud/", "tpustarter/serving/", "tpustarter/tui/",
 )  # fmt: skip
