@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
 
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
@@ -262,6 +264,30 @@ def test_enter_at_the_end_of_a_lesson_that_is_done_goes_on(tmp_path: Path) -> No
             assert "Block 1 of 1" in await press(pilot, "end")
             await until(pilot, lambda: "Enter next lesson" in on_screen(pilot.app))
             assert "Second" in (await press(pilot, "enter")).splitlines()[0]
+
+    run(journey)
+
+
+def test_the_key_line_follows_the_place_even_if_a_refresh_comes_before_the_scroll(
+    tmp_path: Path,
+) -> None:
+    """Textual (8.2.8) calls what waits for a refresh whenever its timer comes."""
+    block = ASKS[ASKS.index("```python") : ASKS.index("```python run id=two")]
+    lessons = {"asks": f"{LONG}\n{block}", "second": "# Second\n"}
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 24), lessons=lessons) as pilot:
+            progress.lesson_done("start/asks")
+            for _ in range(10):
+                pilot.app.go.to_lesson("start/asks")  # type: ignore[attr-defined]
+                await settle(pilot)
+                pilot.app.post_message(events.Key("end", None))
+                for _ in range(60):
+                    await asyncio.sleep(0)
+                    pilot.app.screen._on_timer_update()
+                await settle(pilot)
+                assert "Enter next lesson" in on_screen(pilot.app)
+                await press(pilot, "home", "escape")
 
     run(journey)
 

@@ -62,6 +62,9 @@ class LessonPage(VerticalScroll):
         self._anchor = Anchor(self)
         for name in ("scroll_y", "virtual_size"):
             self.watch(self, name, self.mark_soon, init=False)
+        self._laid_out: tuple[object, ...] = ()
+        """Place and sizes at the last layout."""
+        self.screen.screen_layout_refresh_signal.subscribe(self, self._mark_where_it_is)
         self.watch(self, "virtual_size", self._following.follow_soon, init=False)
 
     async def show(self, opened: Opened, platform: str) -> None:
@@ -234,6 +237,16 @@ class LessonPage(VerticalScroll):
     def mark_soon(self) -> None:
         """Mark a block once it is known where they all are."""
         self.call_after_refresh(self._mark)
+
+    def _mark_where_it_is(self, _screen: object) -> None:
+        """Mark a block after a layout that has moved something.
+
+        Textual (8.2.8) may call what waits for a refresh before it has scrolled.
+        """
+        laid_out = (self.scroll_offset, self.virtual_size, self.size)
+        if laid_out != self._laid_out:
+            self._laid_out = laid_out
+            self._mark()
 
     def _mark(self) -> None:
         marked = self.marked
