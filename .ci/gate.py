@@ -131,21 +131,38 @@ def run(one: Run, work: Path) -> None:
         print(text[-30_000:], flush=True)
 
 
+def prepare_lane(one: Run, work: Path) -> None:
+    """Make the environment of a lane; what goes wrong is met again, and told, in its turn."""
+    env = {**os.environ, "WORK": str(work), "PREPARE": "1"}
+    with (work / f"{one.lane.name}-prepare.log").open("w") as log:
+        subprocess.run(command_of(one.lane), cwd=ROOT, env=env, stdout=log, stderr=log, check=False)
+
+
 def run_all(runs: Sequence[Run], work: Path) -> None:
-    """Run one after the other, beside them those that mostly wait."""
+    """Run one after the other, beside them those that mostly wait, and what makes environments."""
     for one in runs:
         if one.left_out:
             print(f"== {one.lane.name} is left out: {one.left_out}", flush=True)
     to_run = [one for one in runs if not one.left_out]
 
-    def in_turn(is_beside: bool) -> None:  # noqa: FBT001
+    made = {one.lane.name: threading.Event() for one in to_run if one.lane.is_prepared}
+
+    def run_beside() -> None:
         for one in to_run:
-            if one.lane.is_beside is is_beside:
+            if one.lane.is_prepared:
+                prepare_lane(one, work)
+                made[one.lane.name].set()
+        for one in to_run:
+            if one.lane.is_beside:
                 run(one, work)
 
-    beside = threading.Thread(target=in_turn, args=[True])
+    beside = threading.Thread(target=run_beside)
     beside.start()
-    in_turn(False)  # noqa: FBT003
+    for one in to_run:
+        if not one.lane.is_beside:
+            if one.lane.is_prepared:
+                made[one.lane.name].wait()
+            run(one, work)
     beside.join()
 
 

@@ -20,6 +20,8 @@ class Lane:
     command: str
     """Runs it by itself."""
     seconds: int
+    is_prepared: bool = False
+    """Whether its environment is made before its turn, beside other lanes."""
     is_beside: bool = False
     """Whether it mostly waits, so that it may run beside those that compute."""
     unseen: tuple[str, ...] = ()
@@ -66,6 +68,7 @@ LANES = (
         tries="streams, signals, kills, limits, terminals, canaries, fuzzing",
         command=f"{PYTEST} tests/hostile",
         seconds=300,
+        is_prepared=True,
     ),
     Lane(
         name="cloud",
@@ -79,6 +82,7 @@ LANES = (
         tries="every screen at every size, in frames, and on real terminals",
         command=f"{PYTEST} tests/screens",
         seconds=60,
+        is_prepared=True,
     ),
     Lane(
         name="servers",
@@ -92,6 +96,7 @@ LANES = (
         tries="PyTorch/XLA and TorchTPU on CPU devices",
         command=".ci/run torch",
         seconds=600,
+        is_prepared=True,
         unseen=(
             *OTHER_THAN_FRAMEWORKS,
             "checks/tensorflow/",
@@ -105,6 +110,7 @@ LANES = (
         tries="TensorFlow and Keras on CPU devices",
         command=".ci/run tensorflow",
         seconds=420,
+        is_prepared=True,
         unseen=(
             *OTHER_THAN_FRAMEWORKS,
             "checks/torch_xla/",
@@ -118,18 +124,21 @@ LANES = (
         tries="the probe, the checks and the first day on the oldest JAX",
         command=".ci/run python-3.10",
         seconds=300,
+        is_prepared=True,
     ),
     Lane(
         name="python-3.12",
         tries="the same on the newest JAX",
         command=".ci/run python-3.12",
         seconds=300,
+        is_prepared=True,
     ),
     Lane(
         name="compile",
         tries="every check compiled for every TPU; files rehearsed; faked TPU VMs with libtpu",
         command=".ci/run compile",
         seconds=400,
+        is_prepared=True,
     ),
     Lane(
         name="suite",
