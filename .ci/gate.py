@@ -64,6 +64,12 @@ class Run:
         return "  ".join([told, *notes])
 
 
+def say(text: str) -> None:
+    """Print a line at once; two lanes may have something to say."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
 def git(*words: str) -> str:
     """Return what git prints, nothing where it fails."""
     done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -115,7 +121,7 @@ def run(one: Run, work: Path) -> None:
     """Run a lane, its output in a log of its own."""
     env = {**os.environ, "WORK": str(work), "PYTEST_ADDOPTS": "--durations=10"}
     began = time.monotonic()
-    print(f"== {one.lane.name}: {one.lane.tries}", flush=True)
+    say(f"== {one.lane.name}: {one.lane.tries}")
     with one.log.open("w") as log:
         child = subprocess.Popen(
             command_of(one.lane), cwd=ROOT, env=env, stdout=log, stderr=log, start_new_session=True
@@ -126,9 +132,9 @@ def run(one: Run, work: Path) -> None:
     one.durations = [(float(seconds), name) for seconds, name in DURATION.findall(text)]
     said = [line.strip("= ") for line in text.splitlines() if LAST_WORDS.match(line)]
     ended = "FAILED" if one.code else "ended"
-    print(f"== {one.lane.name} {ended} after {one.seconds:.0f} s: {'; '.join(said)}", flush=True)
+    say(f"== {one.lane.name} {ended} after {one.seconds:.0f} s: {'; '.join(said)}")
     if one.code:
-        print(text[-30_000:], flush=True)
+        say(text[-30_000:])
 
 
 def prepare_lane(one: Run, work: Path) -> None:
@@ -142,7 +148,7 @@ def run_all(runs: Sequence[Run], work: Path) -> None:
     """Run one after the other, beside them those that mostly wait, and what makes environments."""
     for one in runs:
         if one.left_out:
-            print(f"== {one.lane.name} is left out: {one.left_out}", flush=True)
+            say(f"== {one.lane.name} is left out: {one.left_out}")
     to_run = [one for one in runs if not one.left_out]
 
     made = {one.lane.name: threading.Event() for one in to_run if one.lane.is_prepared}
@@ -170,7 +176,7 @@ def run_suite(one: Run) -> str:
     """Run the README's command with its output in sight; returns its last line, not printed yet."""
     (command,) = re.findall(r"^python3 -m uv run pytest$", (ROOT / "README.md").read_text(), re.M)
     began = time.monotonic()
-    print(f"== suite: {command}", flush=True)
+    say(f"== suite: {command}")
     env = {**os.environ, "PYTEST_ADDOPTS": "--durations=10"}
     child = subprocess.Popen(command.split(), cwd=ROOT, env=env, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True)  # fmt: skip
@@ -238,7 +244,7 @@ def main() -> int:
                 one.left_out = why_unchanged(one.lane, green, now_s)
         run_all([one for one in runs if one.lane.name != "suite"], work)
         last = [run_suite(one) for one in runs if one.lane.name == "suite"]
-        print("\n".join(["", *summary(runs, began), *last]), flush=True)
+        say("\n".join(["", *summary(runs, began), *last]))
         if not any(one.has_failed for one in runs):
             keep_green(runs, green, now_s)
         return int(any(one.has_failed for one in runs))
