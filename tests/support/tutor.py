@@ -147,7 +147,7 @@ class TutorPilot(Pilot[None]):
     async def pause(self, delay: float | None = None) -> None:
         """Let every widget handle what waits for it, and paint."""
         assert delay is None, "wait for a fact: `until` or `settle`"
-        await self._wait_for_screen()
+        await self._wait_for_screen(timeout=HANGS_S)
         self.app.screen._on_timer_update()
 
 
