@@ -51,7 +51,7 @@ class Run:
 
     @property
     def has_failed(self) -> bool:
-        """Whether it was run and did not succeed."""
+        """Is true if it ran and did not succeed."""
         return not self.left_out and self.code != 0
 
     def row(self) -> str:
@@ -71,13 +71,13 @@ def say(text: str) -> None:
 
 
 def git(*words: str) -> str:
-    """Return what git prints, nothing where it fails."""
+    """Run git and return its output, empty where it fails."""
     done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def read_green() -> dict[str, dict[str, str | float]]:
-    """Return what was green here, by lane; nothing where that is unknown."""
+    """Read which lanes were green here; none where that is unknown."""
     try:
         return json.loads(GREEN.read_text())
     except (OSError, ValueError):
@@ -102,7 +102,7 @@ def why_unchanged(lane: Lane, green: dict[str, dict[str, str | float]], now_s: f
 
 
 def command_of(lane: Lane) -> Sequence[str]:
-    """Return what runs a lane."""
+    """Return the command that runs a lane."""
     name, _, version = lane.name.partition("-")
     return ["bash", f".ci/lanes/{name}", *([version] if version else [])]
 

@@ -1,4 +1,4 @@
-"""How often the first answer to what newcomers type is the right lesson, over the whole table."""
+"""Searches of newcomers, and how often the first answer is the right lesson."""
 
 from __future__ import annotations
 

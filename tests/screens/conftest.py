@@ -1,4 +1,4 @@
-"""What the app's other tests are given, too."""
+"""Fixtures of the app's other tests."""
 
 from __future__ import annotations
 

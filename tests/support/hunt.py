@@ -72,7 +72,7 @@ def busy_processes(count: int) -> Iterator[None]:
 
 
 def command_of(lane: str, seed: int, *, shuffle: bool) -> list[str]:
-    """Return what runs the suite or a lane: a folder of tests, or a part of the gate."""
+    """Return the command of the suite or a lane: a folder of tests, or a part of the gate."""
     if lane != "suite" and not (TESTS / lane).is_dir():
         return [str(REPOSITORY / ".ci" / "run"), lane]
     where = [] if lane == "suite" else [f"tests/{lane}"]
