@@ -41,7 +41,7 @@ import slow_to_come
 
 
 def _is_busy(pid: str) -> Callable[[], bool]:
-    """Return what tells whether a process has used the processor for a while from now on."""
+    """Return a condition: a process has used the processor for a while from now on."""
 
     def ticks() -> int:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11])
@@ -51,7 +51,7 @@ def _is_busy(pid: str) -> Callable[[], bool]:
 
 
 def _has_child(pid: str) -> Callable[[], bool]:
-    """Return what tells whether a process has started another one."""
+    """Return a condition: a process has started another one."""
     return lambda: bool(Path(f"/proc/{pid}/task/{pid}/children").read_text())
 
 
