@@ -27,10 +27,8 @@ from tpustarter.terminal import WIDTH
 
 KINDS = [
     "start/what-this-machine-is", "jax/first-arrays", "jax/every-device", "project/safetensors",
-    "slices/distributed",
 ]  # fmt: skip
-"""Lessons without a framework, with JAX, on all devices, with code and packages of their own, and
-of several processes."""
+"""Lessons without a framework, with JAX, on all devices, with code and packages of their own."""
 PATHS = "- {id: laptop, title: Made, who: You., lessons: [made/sample, made/other]}\n"
 
 

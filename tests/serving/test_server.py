@@ -181,10 +181,20 @@ def test_a_page_of_another_server_starts_no_app() -> None:
     with_server(body)
 
 
-def test_as_textual_serve_is_shipped_a_page_of_a_stranger_starts_the_app() -> None:
+def test_as_textual_serve_is_shipped_a_page_of_a_stranger_starts_the_app(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Which is why its server is not used as it is: no token, no look at where a page is from."""
     from aiohttp.test_utils import TestClient, TestServer
     from textual_serve.server import Server as Shipped
+
+    start, started = asyncio.create_subprocess_shell, []
+
+    async def start_known(*words: str, **more: object) -> asyncio.subprocess.Process:
+        started.append(await start(*words, **more))  # type: ignore[arg-type]
+        return started[-1]
+
+    monkeypatch.setattr(asyncio, "create_subprocess_shell", start_known)
 
     async def body() -> None:
         app = await Shipped("echo __GANGLION__; head -c 1 > /dev/null")._make_app()
@@ -196,6 +206,9 @@ def test_as_textual_serve_is_shipped_a_page_of_a_stranger_starts_the_app() -> No
             # It ends the app, and waits for nothing of it.
             mine = asyncio.current_task()
             await until_async(lambda: asyncio.all_tasks() == {mine}, asyncio.all_tasks)
+            for process in started:
+                await process.wait()
+            assert started
 
     asyncio.run(body())
 

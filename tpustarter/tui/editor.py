@@ -101,12 +101,19 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
         """What typing replaces: code that is selected since the editor opened."""
         self._is_copied = False
         """Whether what is selected was copied."""
+        self._was_laid_out = False
         super().__init__(
             code, soft_wrap=True, show_line_numbers=first_line is not None,
             line_number_start=first_line or 1, tab_behavior="indent", theme="css",
             highlight_cursor_line=False,
         )  # fmt: skip
         self.cursor_blink = False
+
+    def on_resize(self) -> None:
+        """Come into sight once it has a place: what the focus asks for may be before that."""
+        if not self._was_laid_out:
+            self._was_laid_out = True
+            self.scroll_visible(animate=False, immediate=True)
 
     def on_mount(self) -> None:
         """Take the colours that code has in the rest of the lesson."""
