@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.message import Message
+from textual.signal import Signal
 from textual.widget import Widget
 from textual.widgets import Collapsible, TextArea
 
@@ -64,7 +65,8 @@ class LessonPage(VerticalScroll):
             self.watch(self, name, self.mark_soon, init=False)
         self._laid_out: tuple[object, ...] = ()
         """Place and sizes at the last layout."""
-        self.screen.screen_layout_refresh_signal.subscribe(self, self._mark_where_it_is)
+        after_layout: Signal[Any] = self.screen.screen_layout_refresh_signal  # pyright: ignore
+        after_layout.subscribe(self, self._mark_where_it_is)
         self.watch(self, "virtual_size", self._following.follow_soon, init=False)
 
     async def show(self, opened: Opened, platform: str) -> None:
