@@ -164,6 +164,7 @@ def test_from_the_list_a_right_answer_leads_on_in_it(tmp_path: Path) -> None:
             await press(pilot, "e", "enter")
             learner_file().write_text(SOLVED)
             await until(pilot, lambda: "The next exercise of the list" in on_screen(pilot.app))
+            await settle(pilot)
             assert "Back to the list of exercises" in on_screen(pilot.app)
             assert "Return the triple" in (await press(pilot, "enter")).splitlines()[0]
             seen = await press(pilot, "escape")
