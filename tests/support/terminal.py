@@ -187,6 +187,8 @@ class Terminal:
     def until_drawn(self) -> None:
         """Read until the first screen is drawn."""
         self._read_until(lambda: self.is_drawn)
+        while self.read(0):
+            pass
 
     def until_acted(self, *, is_seen: bool = True) -> None:
         """Read until the app has done what was typed, and all of that has come."""

@@ -141,6 +141,7 @@ def test_a_click_reaches_the_app_on_a_terminal_where_the_mouse_is_on(wanted: boo
     settings.save(settings.Settings(mouse=wanted))
     with terminal() as tty:
         tty.until_drawn()
+        tty.until(lambda text: "c check" in text)
         line = next(n for n, text in enumerate(tty.screen.display) if "c check" in text)
         column = tty.screen.display[line].index("c check")
         for end in "Mm":
