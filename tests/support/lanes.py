@@ -21,15 +21,15 @@ class Lane:
     """Runs it by itself."""
     seconds: int
     is_prepared: bool = False
-    """Whether its environment is made before its turn, beside other lanes."""
+    """Its environment is made before its turn, beside other lanes."""
     is_beside: bool = False
-    """Whether it mostly waits, so that it may run beside those that compute."""
+    """It mostly waits, so it may run beside lanes that compute."""
     unseen: tuple[str, ...] = ()
     """Folders that it neither runs nor imports: a change of nothing else leaves it out."""
 
     @property
     def minutes(self) -> int:
-        """How long it takes, rounded up."""
+        """Minutes that it takes, rounded up."""
         return -(-self.seconds // 60)
 
 

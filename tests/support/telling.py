@@ -19,7 +19,7 @@ VARIABLE = "TPUSTARTER_TEST_PIPE"
 
 
 def install() -> None:
-    """Tell from here on, where there is a pipe to tell it in."""
+    """Write to the pipe from here on, where there is one."""
     if VARIABLE not in os.environ:
         return
     pipe = int(os.environ.pop(VARIABLE))

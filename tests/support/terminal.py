@@ -55,7 +55,7 @@ class Terminal:
         self._told_end, tells = os.pipe()
         os.set_blocking(self._told_end, False)
         self._told = b""
-        """What the app has told of itself; see `telling`."""
+        """Lines that the app wrote to its pipe; see `telling`."""
         self._typed = 0
         """Bytes that went to the program."""
         variables = {**os.environ, "TERM": "xterm-256color", telling.VARIABLE: str(tells), **env}
@@ -181,7 +181,7 @@ class Terminal:
 
     @property
     def is_drawn(self) -> bool:
-        """Whether the first screen of the app is drawn."""
+        """The first screen of the app is drawn."""
         return self.has_told("ready")
 
     def until_drawn(self) -> None:
@@ -198,7 +198,7 @@ class Terminal:
 
     @property
     def is_full(self) -> bool:
-        """Whether a program that writes has to wait."""
+        """A program that writes has to wait."""
         return not select.select([], [self._slave], [], 0)[1]
 
     def until_asleep(self) -> None:
