@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -46,6 +47,8 @@ class Run:
     log: Path
     code: int | None = None
     seconds: float = 0.0
+    cpu_s: float = 0.0
+    """Seconds of the processor, of it and all that it waited for."""
     left_out: str = ""
     durations: list[tuple[float, str]] = field(default_factory=list)
 
@@ -60,7 +63,10 @@ class Run:
             return f"  {self.lane.name:<12}      -          left out: {self.left_out}"
         slow = self.seconds > SLOW * self.lane.seconds
         notes = ["FAILED"] * self.has_failed + [f"WARNING: {SLOW} times the table"] * slow
-        told = f"  {self.lane.name:<12} {self.seconds:6.0f} s of {self.lane.seconds:4}"
+        told = (
+            f"  {self.lane.name:<12} {self.seconds:6.0f} s of {self.lane.seconds:4}"
+            f"  {self.cpu_s:6.0f} s of the processor"
+        )
         return "  ".join([told, *notes])
 
 
@@ -94,8 +100,10 @@ def why_unchanged(lane: Lane, green: dict[str, dict[str, str | float]], now_s: f
         "rev-parse", "--verify", f"{commit}^{{commit}}"
     ):
         return ""
-    changed = [*git("diff", "--name-only", commit).splitlines(),
-               *git("ls-files", "--others", "--exclude-standard").splitlines()]  # fmt: skip
+    changed = [
+        *git("diff", "--name-only", commit).splitlines(),
+        *git("ls-files", "--others", "--exclude-standard").splitlines(),
+    ]
     if any(not name.startswith(lane.unseen) for name in changed):
         return ""
     return f"nothing that it sees has changed since {commit[:8]} (TPUSTARTER_GATE=whole runs it)"
@@ -107,14 +115,16 @@ def command_of(lane: Lane) -> Sequence[str]:
     return ["bash", f".ci/lanes/{name}", *([version] if version else [])]
 
 
-def wait(child: subprocess.Popen[bytes]) -> int:
-    """Return the exit code of a lane; one that hangs is ended with all that it started."""
-    try:
-        return child.wait(HANGS_S)
-    except subprocess.TimeoutExpired:
-        os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
-        return 124
+def wait(pid: int) -> tuple[int, float]:
+    """Return a lane's exit code and processor seconds; one that hangs is ended with its own."""
+    ended = os.pidfd_open(pid)
+    hangs = not select.select([ended], [], [], HANGS_S)[0]
+    os.close(ended)
+    if hangs:
+        os.killpg(pid, signal.SIGKILL)
+    _, status, usage = os.wait4(pid, 0)
+    code = 124 if hangs else os.waitstatus_to_exitcode(status)
+    return code, usage.ru_utime + usage.ru_stime
 
 
 def run(one: Run, work: Path) -> None:
@@ -126,7 +136,8 @@ def run(one: Run, work: Path) -> None:
         child = subprocess.Popen(
             command_of(one.lane), cwd=ROOT, env=env, stdout=log, stderr=log, start_new_session=True
         )
-        one.code = wait(child)
+        one.code, one.cpu_s = wait(child.pid)
+        child.returncode = one.code
     one.seconds = time.monotonic() - began
     text = one.log.read_text(errors="replace")
     one.durations = [(float(seconds), name) for seconds, name in DURATION.findall(text)]
@@ -178,13 +189,21 @@ def run_suite(one: Run) -> str:
     began = time.monotonic()
     say(f"== suite: {command}")
     env = {**os.environ, "PYTEST_ADDOPTS": "--durations=10"}
-    child = subprocess.Popen(command.split(), cwd=ROOT, env=env, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, text=True)  # fmt: skip
+    child = subprocess.Popen(
+        command.split(),
+        cwd=ROOT,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     lines: list[str] = []
     for line in child.stdout or []:
         print("".join(lines[-1:]), end="", flush=True)
         lines.append(line)
-    one.code, one.seconds = child.wait(), time.monotonic() - began
+    one.code, one.cpu_s = wait(child.pid)
+    child.returncode = one.code
+    one.seconds = time.monotonic() - began
     text = "".join(lines)
     one.log.write_text(text)
     one.durations = [(float(seconds), name) for seconds, name in DURATION.findall(text)]
@@ -221,18 +240,31 @@ def keep_green(runs: Sequence[Run], green: dict[str, dict[str, str | float]], no
 
 def prepare(work: Path) -> None:
     """Build the wheel, and copy the tests to where no checkout is."""
-    subprocess.run([sys.executable, "-m", "uv", "build", "--quiet", "--wheel", "--out-dir",
-                    str(work / "dist")], cwd=ROOT, check=True)  # fmt: skip
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "uv",
+            "build",
+            "--quiet",
+            "--wheel",
+            "--out-dir",
+            str(work / "dist"),
+        ],
+        cwd=ROOT,
+        check=True,
+    )
     shutil.copytree(ROOT / "tests", work / "tests", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "README.md", work)  # its table of exit codes is walked
 
 
 def main() -> int:
     """Run what was asked for; 1 where a lane failed."""
     names = sys.argv[1:] or [lane.name for lane in LANES]
     if unknown := {*names} - {lane.name for lane in LANES}:
-        print(f"no lane is called {', '.join(unknown)}; the lanes: "
-              f"{', '.join(lane.name for lane in LANES)}")  # fmt: skip
+        print(
+            f"no lane is called {', '.join(unknown)}; the lanes: "
+            f"{', '.join(lane.name for lane in LANES)}"
+        )
         return 2
     began, now_s, green = time.monotonic(), time.time(), read_green()
     work = Path(tempfile.mkdtemp(prefix="gate-"))

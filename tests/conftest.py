@@ -20,7 +20,10 @@ os.environ["TPUSTARTER_COMMAND"] = "tpustarter"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import tpustarter
-from tpustarter.running import run_folder
+from tpustarter.core import locations, redact
+from tpustarter.learning.content import paths, then_now
+from tpustarter.learning.search import index, search
+from tpustarter.running import archive, run_folder
 
 sys.dont_write_bytecode = False
 # Ignored where the shell began this with `nohup ... &`, and then by all that is started here.
@@ -36,6 +39,10 @@ settings.load_profile("any-machine")
 
 SEED = "TPUSTARTER_SEED"
 """Holds the seed of random tests."""
+MARKERS = (
+    "first_use: the program has never been used in the home of this test",
+    "root: needs root and Linux namespaces (fakes a TPU VM from outside)",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,11 +54,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the seed of this run, unless one was given; its workers inherit the variable."""
+    """Name the markers, and choose the seed unless one was given: workers inherit the variable."""
     given = config.option.seed
     seed = os.environ.get(SEED, random.randrange(10**6)) if given is None else given
     os.environ[SEED] = str(seed)
     config.option.hypothesis_seed = config.option.seed = int(seed)
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -97,20 +106,48 @@ if (REPOSITORY / "checks").is_dir() and Path(tpustarter.__file__).parents[1] == 
     tpustarter.__path__.append(str(REPOSITORY))  # in a wheel, checks/ lies inside the package
 
 
+@pytest.fixture(scope="session")
+def used_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with what the program makes of its own content, as after its first use."""
+    folder = tmp_path_factory.mktemp("used-before")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TPUSTARTER_HOME", str(folder / "state"))
+        archive.build(folder / "probe.pyz")
+        index.open_index(search.read_shelf())
+        search.read_synonyms()
+        paths.read_paths()
+        then_now.read()
+        redact.Redactor({}).text("looks like a token: abc123def456ghi789")
+    return folder / "state" / "cache"
+
+
 @pytest.fixture(autouse=True)
 def home(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> Iterator[Path]:
-    """Give each test a home and a state folder of its own; its run folders are let go of."""
+    """Give each test a home and a state folder of its own; its run folders are let go of.
+
+    The program has been used in it, unless the test is marked `first_use`: to make each time anew
+    what is made once costs a tenth of the time of all tests.
+    """
     folder = tmp_path_factory.mktemp("home")
+    if not request.node.get_closest_marker("first_use"):
+        cache = folder / "state" / "cache"
+        cache.mkdir(parents=True)
+        for file in request.getfixturevalue("used_before").iterdir():
+            (cache / file.name).hardlink_to(file)
     for name in list(os.environ):
         if name.startswith(("XDG_", "TPU_", "TPUSTARTER_HOME", "CONDA_", "VIRTUAL_ENV")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("TPUSTARTER_HOME", str(folder / "state"))
+    locations.told()  # what another test put aside
     yield folder
-    for run in list(run_folder._marks):
-        run_folder.remove(run)
+    if not {"warm", "session"} & {*request.fixturenames}:  # whose process outlives a test
+        for run in list(run_folder._marks):
+            run_folder.remove(run)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -20,9 +20,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from tests.support.figure_svg import draw
-from tpustarter import content, locations
-from tpustarter.content import Lesson
-from tpustarter.learning.blocks import Figure, figures_of
+from tpustarter.core import content, locations
+from tpustarter.core.content import Lesson
+from tpustarter.learning.content.blocks import Figure, parse
 
 MOST_COLUMNS = 74
 FOLDER = "figures"
@@ -30,6 +30,11 @@ _FENCE = re.compile(r"^```figure\b", re.MULTILINE)
 _FILE = re.compile(r"\.\./figures/([a-z0-9]+(?:-[a-z0-9]+)*)\.svg")
 _SENTENCE = re.compile(r"\w(?:[^*`_\[\]]*)\.")
 _NAMESPACE = "{http://www.w3.org/2000/svg}"
+
+
+def figures_of(lesson: Lesson) -> list[Figure]:
+    """Return the figures of a lesson, in order."""
+    return [part.figure for part in parse(lesson) if part.figure]
 
 
 def name_of(figure: Figure) -> str:

@@ -25,8 +25,8 @@ from pygments.formatters.html import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-from tpustarter import content
-from tpustarter.content import Lesson
+from tpustarter.core import content
+from tpustarter.core.content import Lesson
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
 WIDTH, FIGURE_HEIGHT, MOST_HEIGHT = 1012, 900, 16_000
@@ -118,10 +118,17 @@ def _browse(address: str, scheme: str, *arguments: str) -> str:
         sys.exit("no chromium on this machine: install chromium-headless-shell")
     with tempfile.TemporaryDirectory() as profile:
         command = [
-            browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-            f"--user-data-dir={profile}", "--allow-file-access-from-files",
-            f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}", *arguments, address,
-        ]  # fmt: skip
+            browser,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            f"--user-data-dir={profile}",
+            "--allow-file-access-from-files",
+            f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}",
+            *arguments,
+            address,
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     return done.stdout
 

@@ -35,9 +35,12 @@ if "PICTURES" not in os.environ:  # again from a home of its own, so that paths 
     HOME.mkdir()
     (HOME / "tpu").symlink_to(sys.prefix)
     os.environ |= {
-        "HOME": str(HOME), "TPUSTARTER_HOME": str(WORK / "state"), "PICTURES": str(WORK),
-        "JAX_PLATFORMS": "cpu", "VIRTUAL_ENV": str(HOME / "tpu"),
-    }  # fmt: skip
+        "HOME": str(HOME),
+        "TPUSTARTER_HOME": str(WORK / "state"),
+        "PICTURES": str(WORK),
+        "JAX_PLATFORMS": "cpu",
+        "VIRTUAL_ENV": str(HOME / "tpu"),
+    }
     os.environ.pop("NO_COLOR", None)
     os.execv(HOME / "tpu/bin/python", [str(HOME / "tpu/bin/python"), *sys.argv])
 
@@ -48,6 +51,7 @@ from textual import events  # noqa: E402
 from textual.pilot import Pilot  # noqa: E402
 from textual.widgets import Input  # noqa: E402
 
+from tests.figures import figures_of  # noqa: E402
 from tests.support.cloud_app import connecting  # noqa: E402
 from tests.support.fake_cloud import NEVER, serving  # noqa: E402
 from tests.support.fake_remote import behave as behave_remotely  # noqa: E402
@@ -58,10 +62,9 @@ from tests.support.places import TESTS  # noqa: E402
 from tests.support.screenshot import screenshot  # noqa: E402
 from tests.support.stubs import make_python  # noqa: E402
 from tests.support.tutor import HELLO, on_screen, press, settle, until, write_checks, write_lessons  # noqa: E402
-from tpustarter import content  # noqa: E402
-from tpustarter.learning import exercises  # noqa: E402
-from tpustarter.learning.blocks import figures_of  # noqa: E402
-from tpustarter.tui.app import Starter  # noqa: E402
+from tpustarter.core import content  # noqa: E402
+from tpustarter.learning.content import exercises  # noqa: E402
+from tpustarter.tui.app.app import TpustarterApp  # noqa: E402
 
 CHECKS = TESTS / "samples" / "machine_checks"
 LOOK = os.environ["LOOK"]
@@ -71,7 +74,7 @@ FOLDER = Path(sys.argv[1]) / LOOK
 @contextlib.asynccontextmanager
 async def app(path: str = "laptop", **given: Any) -> AsyncGenerator[Pilot[None]]:
     """Start the app on a terminal that looks as it should, on a path."""
-    starter = Starter(**given)
+    starter = TpustarterApp(**given)
     starter.choose(replace(starter.choices, theme=LOOK.partition("-")[0], path=path))
     try:
         async with starter.run_test(size=LOOKS[LOOK], notifications=True) as pilot:
@@ -203,8 +206,10 @@ async def drawings() -> None:
         async with app() as pilot:
             await open_lesson(pilot, lesson, caption_with(lesson, caption))
             await take(pilot, name)
-    for name, lesson, block in (("plot", "jax/gradients", "train"),
-                                ("layout", "jax/sharding", "first-shards")):  # fmt: skip
+    for name, lesson, block in (
+        ("plot", "jax/gradients", "train"),
+        ("layout", "jax/sharding", "first-shards"),
+    ):
         async with app() as pilot:
             views = (await open_lesson(pilot, lesson))._page.views
             view = next(view for view in views if view.block.id == block)
@@ -289,9 +294,10 @@ async def tpus() -> None:
     """Take the TPUs of Google Cloud: none, waiting, failed, deleting; the form; home's line."""
     os.environ |= {
         "TPUSTARTER_HOME": str(WORK / "tpus/.local/state/tpustarter"),
-        "CLOUDSDK_CORE_PROJECT": "my-project", "CLOUDSDK_COMPUTE_ZONE": "us-central1-b",
+        "CLOUDSDK_CORE_PROJECT": "my-project",
+        "CLOUDSDK_COMPUTE_ZONE": "us-central1-b",
         "CLOUDSDK_CONFIG": str(WORK / "gcloud"),
-    }  # fmt: skip
+    }
     no_capacity = 'There is no more capacity in the zone "us-central1-b"'
     with serving() as cloud:
         given = {"connect": connecting(cloud), "clock": cloud.clock}

@@ -19,8 +19,13 @@ from pathlib import Path
 if "RECORDING" not in os.environ:  # again from a home of its own, so that paths are short
     HOME = Path(tempfile.mkdtemp(prefix="recording-"))
     (HOME / "tpu").symlink_to(sys.prefix)
-    os.environ |= {"HOME": str(HOME), "TPUSTARTER_HOME": str(HOME / "state"), "RECORDING": "1",
-                   "JAX_PLATFORMS": "cpu", "VIRTUAL_ENV": str(HOME / "tpu")}  # fmt: skip
+    os.environ |= {
+        "HOME": str(HOME),
+        "TPUSTARTER_HOME": str(HOME / "state"),
+        "RECORDING": "1",
+        "JAX_PLATFORMS": "cpu",
+        "VIRTUAL_ENV": str(HOME / "tpu"),
+    }
     os.environ.pop("NO_COLOR", None)
     os.execv(HOME / "tpu/bin/python", [str(HOME / "tpu/bin/python"), *sys.argv])
 
@@ -28,7 +33,7 @@ from textual.pilot import Pilot
 
 from tests.support.screenshot import screenshot
 from tests.support.tutor import on_screen, press, settle, until
-from tpustarter.tui.app import Starter
+from tpustarter.tui.app.app import TpustarterApp
 
 LESSON = "jax/gradients"
 Shot = tuple[str, float]
@@ -55,7 +60,7 @@ class Recorder:
 
 async def record() -> list[Shot]:
     """Choose a path, run two blocks of a lesson, change one, and start a check."""
-    app = Starter()
+    app = TpustarterApp()
     app.choose(replace(app.choices, theme="dark"))
     try:
         async with app.run_test(size=(80, 24)) as pilot:
@@ -99,8 +104,10 @@ def animate(shots: list[Shot]) -> Iterator[str]:
         yield f"#s{number} {{ animation: s{number} {whole:g}s step-end infinite }}"
         begins += seconds
     last = len(shots) - 1
-    yield ("@media (prefers-reduced-motion: reduce) { .shot { animation: none !important } "
-           f"#s{last} {{ visibility: visible }} }}</style>")  # fmt: skip
+    yield (
+        "@media (prefers-reduced-motion: reduce) { .shot { animation: none !important } "
+        f"#s{last} {{ visibility: visible }} }}</style>"
+    )
     for number, (svg, _) in enumerate(shots):
         yield f'<g class="shot" id="s{number}">{svg}</g>'
     yield "</svg>\n"

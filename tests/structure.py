@@ -1,7 +1,8 @@
-"""How the program is layered: the order of its packages, imports against it, circles, sizes.
+"""How the program is layered, and how its code is cut and written, in figures.
 
-`python tests/structure.py [FOLDER]` prints it, of the package that is installed or of another one.
-The order is what the map in the package's `__init__.py` says; `test_rules.py` proves that it holds.
+`python tests/structure.py [FOLDER]` prints both, of this program or of any other package.
+The order of layers is what the map in the package's `__init__.py` says; `test_rules.py` proves that
+it holds.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import ast
 import re
 import statistics
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +21,11 @@ TOP = ("__init__", "__main__")
 """The public API and the start: they may import from everywhere."""
 APART = {frozenset({"cli", "tui"})}
 """Layers that never import each other, whichever stands above."""
+CRUMB_LINES = 60
+"""A shorter module that one other imports may as well be a part of that one."""
+SKIP = "fmt: " + "skip"
+VAGUE = re.compile(r"(\w+ )?(what|says?|tells?)\b", re.IGNORECASE)
+"""How a docstring begins that names no thing: `Say ...`, `Return what ...`."""
 
 
 def python_files(folder: Path) -> list[Path]:
@@ -26,7 +33,7 @@ def python_files(folder: Path) -> list[Path]:
     return [
         path
         for path in sorted(folder.rglob("*.py"))
-        if not {"checks", "lessons"} & set(path.relative_to(folder).parts)
+        if path.relative_to(folder).parts[0] not in ("checks", "lessons")
     ]
 
 
@@ -145,24 +152,116 @@ def sizes(package: Path) -> dict[str, int]:
     }
 
 
+def trees(package: Path) -> list[ast.Module]:
+    """Return the syntax trees of the modules."""
+    return [ast.parse(path.read_bytes()) for path in python_files(package)]
+
+
+def folders(package: Path) -> dict[str, dict[str, int]]:
+    """Return the modules with code that lie in each folder, with their lines; `.` is the root."""
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    for module, lines in sizes(package).items():
+        folder, _, name = module.rpartition(".")
+        if lines > 1:  # a file that holds a docstring alone is no module to speak of
+            found[folder.replace(".", "/") or "."][name] = lines
+    return found
+
+
+def only_importers(package: Path) -> dict[str, str]:
+    """Return the modules that exactly one other imports, each with that one."""
+    importers: dict[str, list[str]] = defaultdict(list)
+    for module, imported in graph(package).items():
+        for other in imported:
+            importers[other].append(module)
+    return {
+        module: ones[0]
+        for module, ones in sorted(importers.items())
+        if len(ones) == 1 and "__" not in module
+    }
+
+
+def repeated_classes(package: Path) -> dict[str, int]:
+    """Return the names that several public classes share, with how many do."""
+    names = Counter(
+        node.name
+        for tree in trees(package)
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    return {name: count for name, count in sorted(names.items()) if count > 1}
+
+
+def docstrings(package: Path) -> list[str]:
+    """Return the docstrings of modules, classes and functions."""
+    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    nodes = (node for tree in trees(package) for node in ast.walk(tree))
+    found = (ast.get_docstring(node) for node in nodes if isinstance(node, documented))
+    return [text for text in found if text]
+
+
+def loose_ends(package: Path) -> dict[str, int]:
+    """Return how often types and the formatter are got round."""
+    nodes = (node for tree in trees(package) for node in ast.walk(tree))
+    names = Counter(node.id for node in nodes if isinstance(node, ast.Name))
+    skips = sum(path.read_text(encoding="utf-8").count(SKIP) for path in python_files(package))
+    return {"Any": names["Any"], "cast": names["cast"], SKIP: skips}
+
+
+def layers_report(package: Path) -> Iterator[str]:
+    """Yield the order of layers and what goes against it."""
+    layers = order(package)
+    layers = layers if GROUND in layers else []
+    upwards, rings = imports_upwards(package) if layers else [], circles(package)
+    yield f"order of packages, top first: {', '.join(layers) or 'none is written'}"
+    yield f"imports against it: {len(upwards) if layers else 'unknown, as none is written'}"
+    yield from (f"  {one}" for one in upwards)
+    yield f"circles: {len(rings)}"
+    yield from (f"  {len(ring)} modules: {', '.join(ring)}" for ring in rings)
+
+
+def sizes_report(package: Path) -> Iterator[str]:
+    """Yield how the code is cut into folders and modules."""
+    inside, lengths = folders(package), sizes(package)
+    lengths = {module: lines for module, lines in lengths.items() if lines > 1}
+    largest = sorted(lengths, key=lambda module: -lengths[module])[:5]
+    yield f"modules: {len(lengths)}, of which {len(at_the_root(package))} lie at the root"
+    yield f"lines: {sum(lengths.values())}"
+    yield (
+        f"lines of a module: median {statistics.median(lengths.values()):g}, largest "
+        + ", ".join(f"{module} {lengths[module]}" for module in largest)
+    )
+    packages: dict[str, list[int]] = defaultdict(list)
+    for folder, modules in inside.items():
+        packages[folder.partition("/")[0]] += modules.values()
+    yield "modules and lines by package:"
+    yield from (f"  {name:<12} {len(n):4} {sum(n):7}" for name, n in sorted(packages.items()))
+    widest = max(inside, key=lambda folder: len(inside[folder]))
+    deepest = max(inside, key=lambda folder: (folder != ".", folder.count("/")))
+    yield f"largest folder: {widest}, with {len(inside[widest])} modules of its own"
+    yield f"deepest folder: {deepest}"
+    crumbs = [one for one in only_importers(package) if lengths.get(one, 0) < CRUMB_LINES]
+    yield f"modules under {CRUMB_LINES} lines that one other imports: {len(crumbs)}"
+    yield from (f"  {module}" for module in crumbs)
+
+
+def writing_report(package: Path) -> Iterator[str]:
+    """Yield how the code names, documents and types what it has."""
+    shared = repeated_classes(package)
+    named = ", ".join(f"{name} {count}" for name, count in shared.items())
+    yield f"names of classes that exist twice or more: {len(shared)}" + f" ({named})" * bool(named)
+    texts = docstrings(package)
+    vague = sum(1 for text in texts if VAGUE.match(text))
+    yield (
+        f"docstrings: {len(texts)}, of which {vague} ({vague / max(1, len(texts)):.0%}) begin with "
+        "what, say or tell, or with a verb and one of these"
+    )
+    yield ", ".join(f"{name}: {count}" for name, count in loose_ends(package).items())
+
+
 def report(package: Path) -> str:
     """Return all of it as text."""
-    layers, lengths = order(package), sizes(package)
-    layers = layers if GROUND in layers else []
-    largest = sorted(lengths, key=lambda module: -lengths[module])[:5]
-    upwards, rings = imports_upwards(package) if layers else [], circles(package)
-    # A file that holds a docstring alone would make the median look better than it is.
-    code = [lines for module, lines in lengths.items() if lines > 1]
-    return "\n".join([
-        f"order of packages, top first: {', '.join(layers) or 'none is written'}",
-        f"imports against it: {len(upwards) if layers else 'unknown, as none is written'}",
-        *(f"  {one}" for one in upwards),
-        f"circles: {len(rings)}",
-        *(f"  {len(ring)} modules: {', '.join(ring)}" for ring in rings),
-        f"modules: {len(code)}, of which {len(at_the_root(package))} lie at the root",
-        f"lines of a module: median {statistics.median(code):g}, largest "
-        + ", ".join(f"{module} {lengths[module]}" for module in largest),
-    ])  # fmt: skip
+    parts = (layers_report(package), sizes_report(package), writing_report(package))
+    return "\n".join(line for part in parts for line in part)
 
 
 if __name__ == "__main__":

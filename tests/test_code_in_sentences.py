@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.terminal import terminal
-from tpustarter.terminal import coded
+from tpustarter.text.terminal import coded
 
 BOLD, USUAL = "\x1b[1m", "\x1b[22m"
 UNKNOWN = ("learn", "no/lesson")
@@ -126,7 +126,7 @@ def test_no_word_of_an_error_is_broken(words: tuple[str, ...], columns: int, ter
         (("learn",), "finds a topic"),
     ],
 )
-def test_what_a_command_says_on_a_terminal(
+def test_command_output_on_terminal_has_bold_code(
     words: tuple[str, ...], last: str, no_color: str | None
 ) -> None:
     """Stdout as well, also where code goes on from one line to the next."""

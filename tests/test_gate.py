@@ -14,41 +14,31 @@ import pytest
 
 from tests import structure
 from tests.support.lanes import LANES, Lane
+from tests.support.pages import CONTRIBUTING, compare_table
 from tests.support.places import REPOSITORY
 
-GUIDE = REPOSITORY / ".github" / "CONTRIBUTING.md"
 pytestmark = pytest.mark.skipif(
     not (REPOSITORY / ".ci").is_dir(), reason="The gate is in the checkout only."
 )
 
 
-def table() -> str:
-    """Return the table of lanes as CONTRIBUTING has it."""
+def test_the_guide_has_the_table_of_lanes(request: pytest.FixtureRequest) -> None:
+    """Written anew with `--golden`."""
     rows = [
         f"| `{lane.name}` | {lane.tries} | `{lane.command}` | {lane.seconds} |" for lane in LANES
     ]
-    return "\n".join(["| lane | what it tries | by itself | seconds |", "|---|---|---|---|", *rows])
+    head = ["| lane | what it tries | by itself | seconds |", "|---|---|---|---|"]
+    compare_table(CONTRIBUTING, [*head, *rows], golden=request.config.getoption("--golden"))
 
 
-def test_the_guide_has_the_table_of_lanes(request: pytest.FixtureRequest) -> None:
-    """Written anew with `--golden`."""
-    text = GUIDE.read_text(encoding="utf-8")
-    start = text.index("| lane | what it tries")
-    end = text.index("\n\n", start)
-    if request.config.getoption("--golden"):
-        GUIDE.write_text(text[:start] + table() + text[end:], encoding="utf-8")
-
-    assert table() == text[start:end]
-
-
-def test_every_lane_has_a_script_and_every_script_is_run() -> None:
+def test_every_lane_has_script_and_every_script_runs() -> None:
     """The command of the README is the one lane that needs none."""
     named = {lane.name.partition("-")[0] for lane in LANES} - {"suite"}
 
     assert named == {path.name for path in (REPOSITORY / ".ci" / "lanes").iterdir()}
 
 
-def test_folders_of_tests_that_pytest_passes_over_are_lanes() -> None:
+def test_folders_skipped_by_pytest_are_lanes() -> None:
     """A folder that neither the suite nor a lane runs would never be run."""
     text = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
     (line,) = [one for one in text.splitlines() if one.startswith("norecursedirs")]
@@ -74,10 +64,13 @@ def imported_by(lane: Lane) -> set[str]:
 
 
 @pytest.mark.parametrize("lane", [lane for lane in LANES if lane.unseen], ids=lambda one: one.name)
-def test_what_a_lane_does_not_see_is_there_and_not_imported(lane: Lane) -> None:
+def test_ignored_paths_of_lane_exist_and_are_unimported(lane: Lane) -> None:
     """A change of such a folder alone leaves the lane out."""
-    seen = [name for name in imported_by(lane)
-            if f"tpustarter/{name.replace('.', '/')}".startswith(lane.unseen)]  # fmt: skip
+    seen = [
+        name
+        for name in imported_by(lane)
+        if f"tpustarter/{name.replace('.', '/')}".startswith(lane.unseen)
+    ]
 
     assert [] == [name for name in lane.unseen if not (REPOSITORY / name).exists()]
     assert [] == seen
@@ -108,7 +101,7 @@ def gate(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleT
 LANE = Lane(name="lane", tries="something", command="-", seconds=10, unseen=("unseen/",))
 
 
-def test_a_lane_is_left_out_only_where_nothing_it_sees_has_changed(
+def test_lane_is_skipped_only_if_inputs_are_unchanged(
     gate: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Unknown, too long ago, asked for, changed, new and not yet known to git: it runs."""
@@ -132,9 +125,7 @@ def test_a_lane_is_left_out_only_where_nothing_it_sees_has_changed(
     assert not gate.why_unchanged(LANE, green, now_s)
 
 
-def test_what_is_not_committed_is_never_remembered_as_green(
-    gate: ModuleType, tmp_path: Path
-) -> None:
+def test_uncommitted_change_is_never_remembered_as_green(gate: ModuleType, tmp_path: Path) -> None:
     """The commit would stand for something else."""
     (tmp_path / "seen/a.py").write_text("2\n")
 
@@ -143,9 +134,7 @@ def test_what_is_not_committed_is_never_remembered_as_green(
     assert not gate.GREEN.exists()
 
 
-def test_the_end_names_what_failed_what_was_slow_and_the_slowest_tests(
-    gate: ModuleType, tmp_path: Path
-) -> None:
+def test_summary_names_failures_and_slow_lanes_and_tests(gate: ModuleType, tmp_path: Path) -> None:
     """With the last forty lines of a lane that failed."""
     (tmp_path / "bad").write_text("".join(f"line {number}\n" for number in range(100)))
     bad = gate.Run(

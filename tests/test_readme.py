@@ -1,80 +1,56 @@
-"""The README names all there is, and says nothing twice."""
+"""The README is an entry: what a newcomer types, and the way to the rest, also in the wheel."""
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
-from collections import Counter
 
 import pytest
 
-from tests.support.places import REPOSITORY
-from tpustarter.cli import COMMANDS
-from tpustarter.problem import ExitCode
-from tpustarter.setup.profiles import MACHINE, PROFILES, SIZES
+from tests.support.pages import README, links
+from tpustarter.core import locations
+from tpustarter.setup.environment.profiles import SIZES
 
-README = REPOSITORY / "README.md"
-FENCE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
-LONG = 40
-"""Characters of a line that stands twice only by mistake."""
+MOST_LINES = 220
 
-pytestmark = pytest.mark.skipif(not README.is_file(), reason="the README is in the checkout only")
+checkout = pytest.mark.skipif(
+    not README.is_file(), reason="The pages of the repository are in the checkout only."
+)
 
 
-@pytest.fixture
-def readme() -> str:
-    """Return the whole text."""
-    return README.read_text(encoding="utf-8")
+@checkout
+def test_readme_has_newcomer_and_gate_commands() -> None:
+    """The first command as a line to copy, and the one that runs the tests."""
+    readme = README.read_text(encoding="utf-8")
 
-
-def said_twice(text: str) -> list[str]:
-    """Return lines of prose, and first cells of tables, that stand there more than once."""
-    lines = [line.strip() for line in FENCE.sub("", text).splitlines()]
-    rows = [line.split(" | ")[0] for line in lines if line.startswith("| `tpustarter ")]
-    counted = Counter([*rows, *(line for line in lines if len(line) >= LONG)])
-    return sorted(line for line, times in counted.items() if times > 1)
-
-
-def test_it_names_what_ci_runs_and_every_exit_code(readme: str) -> None:
-    """What a newcomer types first, how the tests are run, and how a command can end."""
-    assert "python3 -m pip install uv && python3 -m uv run tpustarter check" in readme
+    assert "\npython3 -m pip install uv && python3 -m uv run tpustarter check\n" in readme
     assert "\npython3 -m uv run pytest\n" in readme
     assert not re.search(r"(pip install|uvx) tpustarter", readme)
-    for code in ExitCode:
-        assert re.search(rf"\b{code.value}\b", readme), code
 
 
-def test_it_names_every_command_and_every_set_up(readme: str) -> None:
-    """Each has a row, and so has what each set-up of the machine changes."""
-    changed = readme.partition("### What a set-up of the machine changes")[2]
+@checkout
+def test_readme_is_short_and_lists_ten_commands() -> None:
+    """All others are in the reference."""
+    readme = README.read_text(encoding="utf-8")
 
-    for command in COMMANDS:
-        assert f"| `tpustarter {command}" in readme, command
-    for profile in (*PROFILES, *MACHINE):
-        assert f"\n| `tpustarter setup {profile}" in readme, profile
-    for profile in MACHINE:
-        assert f"\n| `{profile}` |" in changed, profile
+    assert len(readme.splitlines()) < MOST_LINES
+    assert 10 == len(re.findall(r"^\| `tpustarter(?: [^`]+)?` \|", readme, re.MULTILINE))
 
 
-def test_each_environment_has_the_size_that_its_plan_tells(readme: str) -> None:
-    """The one for a machine without a TPU, or the one with."""
-    for name, profile in PROFILES.items():
-        (row,) = re.findall(rf"^\| `tpustarter setup {name}` .*$", readme, re.MULTILINE)
-        told = re.search(r"\(([\d.]+ [MG]B) to download, ([\d.]+ [MG]B) on the disk\)", row)
-        assert told, row
-        assert told.groups() in (SIZES[profile.wheel], SIZES[profile.tpu_wheel]), row
+def test_wheel_page_has_no_dead_link() -> None:
+    """Files of the repository are not beside it, so that only whole addresses lead anywhere."""
+    page = importlib.metadata.metadata("tpustarter").get_payload()
+
+    assert page.startswith("# tpustarter\n")
+    assert [] == [target for target in links(page) if not target.startswith("https://")]
 
 
-def test_it_says_nothing_twice(readme: str) -> None:
-    """Two versions of a sentence that a merge put one after the other."""
-    assert [] == said_twice(readme)
+@pytest.mark.parametrize(
+    ("lesson", "wheel"),
+    [("17-install-pytorch-xla", "torch_xla==2.9.0"), ("18-install-torchtpu", "torch_tpu==0.2.0")],
+)
+def test_setup_lesson_has_download_and_disk_size(lesson: str, wheel: str) -> None:
+    """What is downloaded and what the disk needs are those of the plan."""
+    text = locations.content("lessons").joinpath(f"setup/{lesson}.md").read_text(encoding="utf-8")
 
-
-def test_what_is_said_twice_is_found() -> None:
-    """A row of another text with the same command, and a line that comes back; no code."""
-    line = "This sentence is long enough to be one that was written by somebody."
-    row = "| `tpustarter setup tuning` | shows settings |"
-    other = "| `tpustarter setup tuning` | shows more settings |"
-
-    assert [line] == said_twice(f"{line}\nmore\n{line}\n")
-    assert ["| `tpustarter setup tuning`"] == said_twice(f"{row}\n{other}\n")
-    assert [] == said_twice(f"```\n{line}\n```\n{line}\n")
+    assert set(SIZES[wheel]) <= set(re.findall(r"[\d.]+ GB", text.replace("\n", " ")))

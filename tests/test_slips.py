@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tpustarter.short_ids import nearest
+from tpustarter.core.short_ids import nearest
 
 COMMANDS = (
     "check",
@@ -40,9 +40,7 @@ PARTS = ("use-jit", "fit-once", "every-device", "out-of-bounds", "first-arrays")
         ("", ""),
     ],
 )
-def test_a_slip_is_a_letter_too_many_or_few_a_wrong_one_or_a_swapped_pair(
-    typed: str, meant: str
-) -> None:
+def test_slip_is_single_wrong_letter_or_swap(typed: str, meant: str) -> None:
     """One of them, or two in a long word; another letter makes another word of a short one."""
     assert ([meant] if meant else []) == nearest(typed, COMMANDS)
 
@@ -60,12 +58,12 @@ def test_a_slip_is_a_letter_too_many_or_few_a_wrong_one_or_a_swapped_pair(
         ("of", ""),
     ],
 )
-def test_a_part_may_be_missing_and_one_of_several_too_many(typed: str, meant: str) -> None:
+def test_missing_part_matches_and_superfluous_part_too(typed: str, meant: str) -> None:
     """What is left has to be alike, and to be a word."""
     assert ([meant] if meant else []) == nearest(typed, PARTS)
 
 
-def test_of_several_those_with_the_fewest_slips_are_meant() -> None:
+def test_nearest_words_are_suggested() -> None:
     """All of them where they are as near."""
     assert ["every-device", "any-device"] == nearest("device", ["every-device", "any-device"])
     assert ["devices"] == nearest("devicse", ["service", "devices", "diverse"])

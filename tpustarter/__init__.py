@@ -4,8 +4,9 @@ The map. A package imports only from those that stand below it, and no two modul
 other, also not inside a function or for a type (`python tests/structure.py` shows it):
 
     __main__    picks a front end, and is the one place that shows errors
-    cli/        one file per command; click is used here, and where errors are shown
-    tui/        the full-screen app, alone in importing textual; it and cli never import each other
+    cli/        a file or a folder per command; click is used here, and where errors are shown
+    tui/        the full-screen app, a folder per feature, alone in importing textual; it and cli
+                never import each other
     serving/    the app and notebooks in a browser: servers on loopback, and the way to them
     setup/      makes an environment step by step, proves that it works, and takes it back
     cloud/      gets TPUs and gives them back; alone in importing google's client
@@ -13,14 +14,15 @@ other, also not inside a function or for a type (`python tests/structure.py` sho
     reproducing/ one file that fails as a check or a block did, and what changes that
     explain/    why a run broke: reads its log, and looks at the machine
     rehearsal/  compiles programs for TPUs that are not there
-    learning/   lessons: blocks, questions, exercises, progress, search, then and now, notebooks
+    learning/   lessons: content, drawings, progress, run, search and lint
     checking/   the self-check: plan, runner, outcomes, results, verdict, and every way to show them
     running/    supervised processes: start, listen, end; the device's lease; the probe's archive
-    ground      what all of these stand on, one module each at the root:
-                bug, cache, content, invocation, locations, problem, redact, rows, short_ids,
-                state, terminal, version
+    core/       problems, state, locations, cache, content, redaction
+    text/       terminal, invocation, phrases, short ids, bars
     probe/      what runs inside the Python under test; standard library only
     machine/    facts about this machine and about TPUs; standard library only
+    ground      at the root, for hatch and the probe read it there:
+                version
 
 Rules that hold everywhere (tests/test_rules.py proves each of them):
 

@@ -1,18 +1,25 @@
-"""Starts the command line, and is the one place where errors are shown.
+"""The entry point: starts the command line or the app, and is the one place that shows errors.
 
-However it ends, there is an exit code of `ExitCode`: also where nothing can be written any more,
-and where a signal comes while no command follows it. Signals come first, so what takes long to
-import is imported after that.
+Every way out has an exit code of `ExitCode`, also where output cannot be written, and where a
+signal arrives before a command handles it. Therefore the signal handlers come first, and slow
+imports after them.
 """
 
 from __future__ import annotations
 
-import atexit
 import os
-import signal
 import sys
 
-from tpustarter.problem import ExitCode, Problem, early_end, of_limit
+from tpustarter.core import shadowed_modules
+
+try:
+    import atexit
+    import signal
+
+    from tpustarter.core.problem import ExitCode, Problem, early_end, foreseen, message, of_limit
+except Exception as error:
+    shadowed_modules.end_if_behind(error)
+    raise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,16 +28,13 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Run `tpustarter`; every way out has its own exit code, see `ExitCode`."""
-    _end_at_signals()
-    from tpustarter.terminal import UnwrittenError, prepare_streams
-
-    prepare_streams()
-    code = _code_of(_run)
+    """Run `tpustarter`, and exit with a code of `ExitCode`."""
     try:
-        sys.stdout.flush()
-    except UnwrittenError as error:
-        code = _unwritten(error.why)
+        _end_at_signals()
+        code = _code_with_streams()
+    except Exception as error:  # the handling of errors itself failed
+        shadowed_modules.end_if_behind(error)
+        raise
     sys.stderr.flush()
     if sys.flags.inspect:  # PYTHONINSPECT: Python would open a prompt, and end with 1
         os._exit(code)
@@ -38,34 +42,46 @@ def main() -> None:
     sys.exit(code)
 
 
+def _code_with_streams() -> int:
+    from tpustarter.text.terminal import UnwrittenError, prepare_streams
+
+    prepare_streams()
+    code = _code_of(_run)
+    _tell_what_was_put_aside()
+    try:
+        sys.stdout.flush()
+    except UnwrittenError as error:
+        return _unwritten(error.why)
+    return code
+
+
 def _run() -> Any:
-    """Do what the command line asks for; returns an exit code, or None for 0."""
-    if sys.argv[1:] == ["--version"]:  # asked by scripts, many times: loads nothing else
+    """Run the command or the app, and return its exit code; None means 0."""
+    if sys.argv[1:] == ["--version"]:  # scripts ask often: nothing else is imported
         from tpustarter.version import __version__
 
-        print(f"tpustarter {__version__}")  # noqa: T201  the answer
+        print(f"tpustarter {__version__}")  # noqa: T201  the output of `--version`
         return None
     if not sys.argv[1:] and os.environ.get("TEXTUAL_DRIVER"):  # `tpustarter serve` started it
-        from tpustarter.tui.browser import run
+        from tpustarter.tui.app.browser import run
 
         return run()
     if not sys.argv[1:] and _wants_screen():
         import gc
 
-        gc.disable()  # until the first screen is there: what is imported now stays
-        from tpustarter.tui.launch import run
+        gc.disable()  # until the first screen is there, because all that is imported now stays
+        from tpustarter.tui.app.launch import run
 
         return run()
     from tpustarter.cli import cli
-    from tpustarter.invocation import command
+    from tpustarter.text.invocation import command
 
     # Not standalone: click exits with 1, a failed check, for Ctrl-C and for a closed pipe.
     return cli(prog_name=command(), standalone_mode=False)
 
 
 def _code_of(run: Callable[[], Any]) -> int:
-    """Return the exit code of a run, after showing the error that ended it."""
-    from tpustarter.terminal import UnwrittenError
+    from tpustarter.text.terminal import UnwrittenError
 
     try:
         return int(run() or ExitCode.OK)
@@ -77,48 +93,66 @@ def _code_of(run: Callable[[], Any]) -> int:
         return _problem(of_limit(problem) or problem)
     except UnwrittenError as error:
         return _unwritten(error.why)
-    except Exception as error:  # noqa: BLE001  whatever is left is a bug of ours
+    except Exception as error:  # noqa: BLE001  all others are bugs of this program
         import click
 
         if isinstance(error, click.Abort):
             return ExitCode.INTERRUPTED
-        if isinstance(error, click.ClickException):  # a command line that cannot be followed
-            from tpustarter.cli.endings import refused
+        if isinstance(error, click.ClickException):  # a command line that click refuses
+            from tpustarter.cli.command_end import refused
 
             return _problem(refused(error))
-        limit = of_limit(error)
-        return _problem(limit) if limit else _bug(error)
+        cause = foreseen(error)
+        return _problem(cause) if cause else _bug(error)
 
 
 def _problem(problem: Problem) -> int:
-    from tpustarter.redact import Redactor
-    from tpustarter.terminal import visible
+    from tpustarter.core.redact import Redactor
+    from tpustarter.text.terminal import visible
 
     try:
         redact = Redactor(os.environ)
-        # What stays on the user's own terminal can be pasted; a log or a pipe gets no names.
+        # A hint on the user's own terminal can be pasted; a log or a pipe gets no names.
         own = redact.command if sys.stderr.isatty() else redact.text
         hint = own(problem.hint) if problem.hint else None
-        text = str(Problem(redact.text(problem.what), hint=hint, read=problem.read))
-    except Exception as error:  # noqa: BLE001  what cannot be redacted is not shown
+        text = message(redact.text(problem.what), hint, problem.read)
+    except Exception as error:  # noqa: BLE001  a text that cannot be redacted is not shown
         return _bug(error)
     _tell("\n".join(visible(line) for line in text.split("\n")))
     return problem.code
 
 
 def _tell(text: str) -> None:
-    print(text, file=sys.stderr)  # noqa: T201  the one place
+    print(text, file=sys.stderr)  # noqa: T201  the one place that prints errors
+
+
+def _tell_what_was_put_aside() -> None:
+    """Print a note on each file of the user that was moved; a front end may not have shown it."""
+    if "tpustarter.core.locations" not in sys.modules:
+        return
+    from tpustarter.core.locations import told
+
+    if sentences := told():
+        from tpustarter.core.redact import Redactor
+        from tpustarter.text.terminal import visible
+
+        redact = Redactor(os.environ)
+        for sentence in sentences:
+            _tell(visible(f"note: {redact.text(sentence)}"))
 
 
 def _unwritten(error: OSError) -> int:
-    """Say that stdout took not all there was to say; nothing is tried again while Python exits."""
+    """Return the exit code for output that could not be written to stdout.
+
+    /dev/null takes the place of stdout, so that Python doesn't try to write again while it exits.
+    """
     import errno
     import stat
 
     is_device = stat.S_ISCHR(os.fstat(1).st_mode)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if error.errno == errno.EPIPE:
-        return ExitCode.PIPE  # whoever read it has seen enough
+        return ExitCode.PIPE  # the reader has closed the pipe
     if error.errno == errno.EIO and is_device:
         return ExitCode.TERMINATED  # the terminal is gone, and its signal was ignored
     _tell(f"error: cannot write to stdout: {error.strerror or error}")
@@ -126,7 +160,7 @@ def _unwritten(error: OSError) -> int:
 
 
 def _end_at_signals() -> None:
-    """Have an exit code for a signal that comes while no command follows it by itself."""
+    """Exit with a code of `ExitCode` at a signal, until a command has handlers of its own."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # under nohup, or in the background
             signal.signal(number, _end_early)
@@ -136,31 +170,35 @@ def _end_early(number: int, _: object) -> None:
     code = ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.TERMINATED
     try:
         if getattr(sys.stdout, "begun", False):
-            sys.stdout.flush()  # what was written may wait there
+            sys.stdout.flush()  # output may still be in its buffer
         else:
             os.write(1, early_end(sys.argv[1:], code).encode())
-    finally:  # whatever was being imported or written just then
+    finally:  # even where an import or a write was interrupted
         os._exit(code)
 
 
 def _let_signals_go() -> None:
-    """Keep the code that is decided: at its very end Python takes signals as the system does."""
+    """Ignore signals, so that none of them replaces the exit code.
+
+    At the end of its exit Python restores the default action of every signal that has a handler.
+    """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
 
 
 def _wants_screen() -> bool:
-    """Return whether `tpustarter` alone may take the whole terminal; the app draws on stderr."""
+    """Return whether the app may take the terminal; it draws on stderr, so that counts too."""
     if os.environ.get("CI") or os.environ.get("TERM", "") in ("", "dumb", "unknown"):
         return False
     return all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
 
 
 def _bug(error: Exception) -> int:
-    """Write a report that can be pasted, and say where it is."""
-    from tpustarter import bug
+    """Write a crash report and print where it is, unless a file of the user shadows a module."""
+    shadowed_modules.end_if_behind(error)
+    from tpustarter.core import crash_report
 
-    what, where = bug.write(error)
+    what, where = crash_report.write(error)
     _tell(f"error: tpustarter itself broke: {what}\n\nhint: {where}")
     return ExitCode.BUG
 

@@ -25,7 +25,7 @@ def versions(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
         elif frameworks.is_too_old(name, package.version):
             verdict, expected = "warn", f"{frameworks.FRAMEWORKS[name].oldest} or newer"
         if expected:
-            hint = f"run `{_install.into_this_python('-U', 'jax[tpu]' if tpu else 'jax')}`"
+            hint = _install.into_this_python("-U", "jax[tpu]" if tpu else "jax")
         yield Finding(code, name, verdict, package.version, expected, hint=hint)
 
 
@@ -47,7 +47,7 @@ def jaxlib_present(packages: Packages, *, elsewhere: bool) -> Iterator[Finding]:
             found="no jaxlib",
             expected=requirement.replace("jaxlib", "jaxlib ", 1),
             entity="package:jax",
-            hint=f"run `{_install.into_this_python(requirement)}`",
+            hint=_install.into_this_python(requirement),
         )
 
 
@@ -69,7 +69,7 @@ def libtpu_present(packages: Packages, *, elsewhere: bool) -> Iterator[Finding]:
                 found="no libtpu",
                 expected=f"libtpu {specifier}" if specifier else "libtpu",
                 entity=f"package:{name}",
-                hint=f"run `{_install.into_this_python(requirement)}`",
+                hint=_install.into_this_python(requirement),
             )
 
 

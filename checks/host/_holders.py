@@ -1,6 +1,7 @@
 """Words about processes that use the TPU, and the commands that show or end them."""
 
 from tpustarter.machine import host
+from tpustarter.probe.finding import Hint
 
 UNLOCKED = ("TPU_VISIBLE_CHIPS", "TPU_PROCESS_BOUNDS", "TPU_CHIPS_PER_PROCESS_BOUNDS")
 """Where one of these is set, libtpu does not use its lock file. Source: libtpu 0.0.50.1, tried."""
@@ -23,7 +24,7 @@ def lsof(machine: host.Machine) -> str:
 
 def who(holder: host.Holder) -> str:
     """Return pid, user, age and command of a process."""
-    age = f" for {host.age_text(holder.age_s)}" if holder.age_s is not None else ""
+    age = f" for {host.duration(holder.age_s)}" if holder.age_s is not None else ""
     ended = ", ended but not reaped" if holder.zombie else ""
     return f"pid {holder.pid}, {holder.user}{age}{ended}: {holder.command}"
 
@@ -34,4 +35,5 @@ def end_hint(holder: host.Holder) -> str:
         return "wait until the kernel releases it, or restart this machine"
     if "ipykernel" in holder.command:
         return "restart the kernel of that notebook, or shut it down"
-    return f"wait until it ends, or end it if it is yours: `kill {holder.pid}`"
+    pid = holder.pid
+    return Hint(f"wait until it ends, or end it if it is yours: `kill {pid}`", ends=pid)

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 
 from tpustarter.checks.host import _options, _settings
 from tpustarter.machine import frameworks
-from tpustarter.probe.finding import Finding
+from tpustarter.probe.finding import Finding, Hint
 
 _FLAG = re.compile(r"--(xla_\w+)(?:=([\w.+-]{1,40})(?=\s|$))?")
 _WORD = re.compile(r"[\w.+-]{1,40}")
@@ -42,7 +42,7 @@ def findings(env: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def _setting(name: str, text: str, actual: str, near: str | None = None) -> Finding:
-    hint = f"run `unset {name}`, or write {near}" if near else None
+    hint = Hint.run(f"unset {name}", f", or write {near}") if near else None
     return Finding("HOST-ENVIRONMENT-SETTING", f"{name} {text}", "info", actual,
                    entity=f"variable:{name}", hint=hint)  # fmt: skip
 

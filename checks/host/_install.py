@@ -8,6 +8,7 @@ import sysconfig
 from pathlib import Path
 
 from tpustarter.machine import pip
+from tpustarter.probe.finding import Hint
 
 NEWEST = {(3, 10): "0.6.2", (3, 11): "0.10.2"}
 """Newest JAX of a Python that the newest JAX no longer supports.
@@ -16,17 +17,17 @@ Source: package index, and docs.jax.dev/en/latest/changelog.html (read 2026-11).
 MINIMUM = (3, 12)
 """Oldest Python the newest JAX supports: 0.11.0 dropped 3.11."""
 
-SET_UP = "tpustarter setup jax"
-"""Makes an environment with a Python that is new enough, and the newest JAX."""
+SET_UP = "jax"
+"""The profile of an environment with a Python that is new enough, and the newest JAX."""
 
 
-def into_this_python(*packages: str) -> str:
-    """Return the command that installs packages into the running Python, without changing others.
+def into_this_python(*packages: str) -> Hint:
+    """Return advice to install packages into the running Python, without changing others.
 
     Where a system's Python refuses packages, an environment of its own is the way.
     """
     python = shlex.quote(sys.executable)
     managed = Path(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED")
     if sys.prefix == sys.base_prefix and managed.exists():
-        return SET_UP
-    return pip.command(f"{python} -m pip install {shlex.join(packages)}")
+        return Hint.set_up(SET_UP)
+    return Hint.run(pip.command(f"{python} -m pip install {shlex.join(packages)}"))

@@ -4,6 +4,7 @@ import re
 
 from tpustarter.checks.host import _holders
 from tpustarter.machine import frameworks, host
+from tpustarter.probe.finding import Hint
 
 LOCK = host.LOCK_FILE
 ALONE = (0, 0, 52)
@@ -13,15 +14,18 @@ Source: github.com/openxla/xla xla/stream_executor/tpu/tpu_initialize_util.cc (r
 IN_THE_WAY = {
     "folder": (
         "a folder",
-        f"run `sudo rmdir {LOCK}`; `docker -v` created the folder for a missing path",
+        Hint.run(f"sudo rmdir {LOCK}", "; `docker -v` created the folder for a missing path"),
     ),
-    "socket": ("a socket", f"run `sudo rm {LOCK}`"),
-    "link": ("a symbolic link, which libtpu does not follow", f"run `sudo rm {LOCK}`"),
+    "socket": ("a socket", Hint.run(f"sudo rm {LOCK}")),
+    "link": ("a symbolic link, which libtpu does not follow", Hint.run(f"sudo rm {LOCK}")),
     "read-only": (
         "cannot be written, because /tmp is read-only",
         "give the container its own /tmp, with docker's `--tmpfs /tmp` or a pod's `emptyDir`",
     ),
-    "no folder": ("cannot be created, because there is no /tmp", "run `sudo mkdir -m 1777 /tmp`"),
+    "no folder": (
+        "cannot be created, because there is no /tmp",
+        Hint.run("sudo mkdir -m 1777 /tmp"),
+    ),
 }
 """By `Lock.why`: what was found, and what to do. Each was tried with libtpu 0.0.50.1, which says
 that the TPU is in use."""

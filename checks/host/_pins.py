@@ -83,8 +83,8 @@ def _fitting(packages: Packages, name: str, part: str, extra: str | None) -> str
         return f"make a separate environment for each of {', '.join(sharing)}"
     if part in PARTS:
         specifier = _versions.specifier_for(packages[name], part, extra)
-        return f"run `{_install.into_this_python(f'{part}{specifier}')}`"
+        return _install.into_this_python(f"{part}{specifier}")
     requirement = (
         f"{name.replace('-', '_')}{f'[{extra}]' if extra else ''}=={packages[name].version}"
     )
-    return f"run `{_install.into_this_python(requirement)}`"
+    return _install.into_this_python(requirement)

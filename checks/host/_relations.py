@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from tpustarter.checks.host import _settings
 from tpustarter.machine import host
-from tpustarter.probe.finding import Finding, Verdict
+from tpustarter.probe.finding import Finding, Hint, Verdict
 
 PLATFORMS = ("tpu", "cpu", "cuda", "rocm", "gpu", "proxy", "METAL", "oneapi", "sycl")
 PLATFORMS += ("xpu", "hpu", "npu", "neuron", "mps", "iree")
@@ -38,7 +38,7 @@ def _platforms(machine: host.Machine) -> Iterator[Finding]:
             actual = f"`{host.plain(word, 40)}`" if word == word.strip() else "a space in the list"
             usual = "tpu,cpu" if tpu else "cpu"
             right = usual if near[0] in ("tpu", "cpu") else f"{near[0]},cpu"
-            hint = f"run `unset {name}`, or write `{name}={right}`"
+            hint = Hint.run(f"unset {name}", f", or write `{name}={right}`")
             yield _bad("fail", name, "doesn't name a platform of JAX", actual, near[0], hint=hint)
 
 
@@ -68,11 +68,11 @@ def _megascale(machine: host.Machine) -> Iterator[Finding]:
     missing = [name for name in MEGASCALE if not machine.env.get(name)]
     if 0 < len(missing) < len(MEGASCALE):
         actual = f"without {' and '.join(missing)}"
-        hint = f"run `unset {' '.join(name for name in MEGASCALE if name not in missing)}`"
+        hint = Hint.run(f"unset {' '.join(name for name in MEGASCALE if name not in missing)}")
         yield _bad("warn", "MEGASCALE_*", "are not all set", actual, "all, or none", hint=hint)
     slices, index = (host.number(machine.env.get(name)) for name in MEGASCALE[1:])
     if slices is not None and index is not None and index >= slices:
-        hint = f"run `unset {' '.join(MEGASCALE)}`, or set them for this run"
+        hint = Hint.run(f"unset {' '.join(MEGASCALE)}", ", or set them for this run")
         says = "is not the index of a slice of this run"
         yield _bad("fail", MEGASCALE[2], says, index, f"less than {slices}", hint=hint)
 
@@ -104,5 +104,5 @@ def _bad(
         found=actual,
         expected=expected,
         entity=f"variable:{name}",
-        hint=hint or f"run `unset {name}`",
+        hint=hint or Hint.run(f"unset {name}"),
     )

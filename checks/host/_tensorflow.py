@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tpustarter.checks.host import _install, _pins, _versions
-from tpustarter.probe.finding import Finding, Verdict
+from tpustarter.probe.finding import Finding, Hint, Verdict
 
 BUILDS = ("tensorflow", "tensorflow-cpu", "tensorflow-tpu")
 LAST_LIBTPU = {"2.20": "0.0.31"}
@@ -36,10 +36,10 @@ def tensorflow(packages: Packages, generation: str | None) -> Iterator[Finding]:
          "tensorflow-tpu alone", anew),
         (generation not in (None, "tpu7x") and alone, "HOST-FRAMEWORKS-TENSORFLOW-CPU",
          "has no TPU support and uses the CPU",
-         "tensorflow-tpu", "run `tpustarter setup tensorflow`, or `tpustarter setup keras`"),
+         "tensorflow-tpu", Hint.set_up("tensorflow", ", or `tpustarter setup keras`")),
         (generation == "tpu7x" and (alone or "tensorflow-tpu" in packages),
          "HOST-FRAMEWORKS-TENSORFLOW-TPU7X", "is not supported on TPU7x", "JAX or PyTorch",
-         f"run `{_install.SET_UP}`, or `tpustarter setup keras` for Keras on JAX"),
+         Hint.set_up(_install.SET_UP, ", or `tpustarter setup keras` for Keras on JAX")),
     ]  # fmt: skip
     for applies, code, says, expected, hint in rows:
         if names and applies:
@@ -69,7 +69,7 @@ def tensorflow_libtpu(packages: Packages) -> Iterator[Finding]:
         found=libtpu,
         expected=f"{last} or older",
         entity="package:tensorflow-tpu",
-        hint=None if fits else f"run `{_install.into_this_python(f'libtpu=={last}')}`",
+        hint=None if fits else _install.into_this_python(f"libtpu=={last}"),
     )
 
 

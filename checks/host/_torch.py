@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tpustarter.checks.host import _install, _pins, _versions
-from tpustarter.probe.finding import Finding
+from tpustarter.probe.finding import Finding, Hint
 
 TPU7X_LIBTPU = (0, 0, 42, 1)
 """With an older libtpu TPU7x was not found as a device; 0.0.21 does not know its name at all, and
@@ -36,7 +36,7 @@ def _release(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
     fits = _versions.numbers(torch)[:2] == _versions.numbers(xla)[:2]
     release = ".".join(map(str, _versions.numbers(xla)))
     requirements = (f"torch=={release}", f"torch_xla{'[tpu]' * tpu}=={release}")
-    hint = f"run `{_install.into_this_python(*requirements)}`"
+    hint = _install.into_this_python(*requirements)
     yield Finding(
         code="HOST-FRAMEWORKS-TORCH-PIN",
         name=f"version of torch that torch_xla {xla} needs",
@@ -55,7 +55,7 @@ def _other_publisher(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
             verdict="warn" if tpu else "info",
             found=f"{packages['torch-tpu'].version}, which does not require libtpu",
             expected="the package of Google, which requires libtpu",
-            hint=f"run `{_install.into_this_python('-U', 'torch_tpu')}`",
+            hint=_install.into_this_python("-U", "torch_tpu"),
         )
 
 
@@ -80,7 +80,7 @@ def _alone(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
             verdict="warn",
             found=f"torch {packages['torch'].version}",
             expected="torch_tpu or torch_xla beside it",
-            hint="run `tpustarter setup torchtpu` or `tpustarter setup pytorch-xla`",
+            hint=Hint.set_up("torchtpu", " or `tpustarter setup pytorch-xla`"),
         )
 
 
@@ -118,12 +118,13 @@ def _too_new_chip(packages: Packages) -> Iterator[Finding]:
             verdict="warn",
             found=limit,
             expected=">=" + ".".join(map(str, TPU7X_LIBTPU)),
-            hint="run `tpustarter setup torchtpu`, because TorchTPU's libtpu supports TPU7x",
+            hint=Hint.set_up("torchtpu", ", because TorchTPU's libtpu supports TPU7x"),
         )
 
 
-def _apart(packages: Packages) -> str:
+def _apart(packages: Packages) -> Hint:
     """Say how each framework gets an environment of its own."""
     names = [name for name in SETUPS if name in packages]
     commands = " and ".join(f"`tpustarter setup {SETUPS[name]}`" for name in names)
-    return f"make a separate environment for each, with {commands}"
+    text = f"make a separate environment for each, with {commands}"
+    return Hint(text, setup=SETUPS[names[0]] if names else None)

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from tpustarter.probe.finding import Verdict
+from tpustarter.machine import host
+from tpustarter.probe.finding import Hint, Verdict
 
 JAX = "https://github.com/jax-ml/jax/blob/main/jax/_src"
 XLA = "https://github.com/pytorch/xla"
@@ -112,13 +113,13 @@ def mistakes(env: Mapping[str, str]) -> Iterator[Mistake]:
 def fix(row: Row, name: str) -> str:
     """Return the one thing to do about a mistake."""
     if UNSET in row.expected:
-        return f"run `unset {name}`"
+        return Hint.run(f"unset {name}")
     if row.expected.isalnum():
-        return f"run `export {name}={row.expected}`"
+        return Hint.run(f"export {name}={row.expected}")
     return f"remove the flag from {name}"
 
 
 def displayable(name: str, value: str) -> str:
     """Return a value that may be shown, or `set`."""
     harmless = any(fnmatch.fnmatch(name, pattern) for pattern in HARMLESS)
-    return value[:40] if harmless and value.isprintable() else "set"
+    return host.plain(value, 40) if harmless and value.isprintable() else "set"

@@ -1,7 +1,7 @@
 """TPU chips form a supported configuration."""
 
 from tpustarter.machine import generations, host, tpus
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, NoAnswer, compare
 from tpustarter.probe.target import target
 
 FRAMEWORK = "host"
@@ -27,7 +27,7 @@ def run(machine: host.Machine | None = None):
     if not chips:
         nodes = len(host.nodes(machine))
         yield Finding("HOST-CHIPS-HIDDEN", "TPU device nodes, while PCI is hidden", "info", nodes)
-        return
+        raise NoAnswer("PCI is hidden here, so the chips cannot be told")
     names = sorted({chip.generation for chip in chips})
     titles = ", ".join(tpus.generation(name).title for name in names)
     yield compare(

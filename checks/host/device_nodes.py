@@ -2,7 +2,7 @@
 
 from tpustarter.checks.host import _docker
 from tpustarter.machine import host, tpus
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 from tpustarter.probe.target import target
 
 FRAMEWORK = "host"
@@ -40,7 +40,7 @@ def run(machine: host.Machine | None = None):
         yield _access(present)
 
 
-def _access(nodes: list[host.Node]) -> Finding:
+def _access(nodes: list[host.DeviceNode]) -> Finding:
     code, name = "HOST-NODES-ACCESS", "device nodes that this user may open"
     closed = [node for node in nodes if not (node.readable and node.writable)]
     if not closed:
@@ -54,7 +54,7 @@ def _access(nodes: list[host.Node]) -> Finding:
         found=f"{reached}; {first.path} is {first.mode} and belongs to {first.owner}",
         expected="all readable and writable",
         entity=first.path,
-        hint=f"`sudo chmod a+rw {paths}` opens them until this machine restarts",
+        hint=Hint.see(f"sudo chmod a+rw {paths}", "opens them until this machine restarts"),
     )
 
 

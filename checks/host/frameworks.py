@@ -15,7 +15,7 @@ from tpustarter.checks.host import (
     _versions,
 )
 from tpustarter.machine import host
-from tpustarter.probe.finding import Finding
+from tpustarter.probe.finding import Finding, Hint
 from tpustarter.probe.target import target
 
 FRAMEWORK = "host"
@@ -39,7 +39,7 @@ def run(machine: host.Machine | None = None, path: Sequence[str] | None = None):
             code="HOST-FRAMEWORKS-NONE",
             name="frameworks in this Python",
             found="none",
-            hint=f"run `{_install.SET_UP}`",
+            hint=Hint.set_up(_install.SET_UP),
         )
     yield from _fit.versions(packages, tpu=tpu)
     built = path is None and importlib.util.find_spec("jaxlib") is not None

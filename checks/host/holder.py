@@ -2,7 +2,7 @@
 
 from tpustarter.checks.host import _holders, _locks
 from tpustarter.machine import host
-from tpustarter.probe.finding import Finding
+from tpustarter.probe.finding import Finding, Hint
 from tpustarter.probe.target import target
 
 FRAMEWORK = "host"
@@ -39,7 +39,7 @@ def run(machine: host.Machine | None = None):
             found="nobody" if all_seen else "none that this user can see",
             hint=None
             if all_seen
-            else f"`{_holders.lsof(machine)}` on the host shows every user's processes",
+            else Hint.see(_holders.lsof(machine), "on the host shows every user's processes"),
         )
     yield _lock_finding(machine, someone=bool(holders))
 
@@ -58,7 +58,7 @@ def _lock_finding(machine: host.Machine, *, someone: bool) -> Finding:
         hint = (
             _holders.end_hint(process)
             if process
-            else f"`{_holders.lsof(machine)}` shows which process"
+            else Hint.see(_holders.lsof(machine), "shows which process")
         )
         return Finding(code, f"holder of {name}", "warn", who, "nobody", None, lock.path, hint)
     unused = _holders.lock_unused(machine)

@@ -1,7 +1,7 @@
 """Transparent huge pages suit this TPU."""
 
 from tpustarter.machine import host
-from tpustarter.probe.finding import Finding
+from tpustarter.probe.finding import Finding, Hint, NoAnswer
 from tpustarter.probe.target import target
 
 FRAMEWORK = "host"
@@ -31,7 +31,9 @@ def run(machine: host.Machine | None = None):
         verdict="ok" if always else "warn" if needed and text else "info",
         found=text or "unknown, because this kernel does not report it",
         expected="[always]" if needed else None,
-        hint=f'run `sudo sh -c "echo always > {SETTING}"`, and repeat it after each restart'
+        hint=Hint.run(f'sudo sh -c "echo always > {SETTING}"', ", and repeat it after each restart")
         if needed and text and not always
         else None,
     )
+    if needed and not text:
+        raise NoAnswer("this kernel does not report the setting")

@@ -6,7 +6,7 @@ import re
 
 from tpustarter.checks.host import _docker
 from tpustarter.machine import host
-from tpustarter.probe.finding import Finding
+from tpustarter.probe.finding import Finding, NoAnswer
 from tpustarter.probe.target import target
 
 FRAMEWORK = "host"
@@ -40,11 +40,13 @@ def run(machine: host.Machine | None = None):
     yield Finding(
         code="HOST-LOCKED-MEMORY",
         name="limit of locked memory, `ulimit -l`",
-        verdict="warn" if judged else "info" if low or limit is None else "ok",
+        verdict="warn" if judged else "ok" if enough else "info",
         found=_words(machine, limit),
         expected="unlimited, or as much as this machine has" if judged else None,
         hint=hint if judged else None,
     )
+    if limit is None and not enough:
+        raise NoAnswer("this kernel does not report the limit")
 
 
 def _paths(machine: host.Machine) -> list[str]:
@@ -54,7 +56,6 @@ def _paths(machine: host.Machine) -> list[str]:
 
 
 def _limit(machine: host.Machine) -> int | str | None:
-    """Return the soft limit in bytes, `unlimited`, or null where the kernel does not say."""
     text = machine.text("/proc/self/limits") or ""
     match = re.search(r"^Max locked memory\s+(\d+|unlimited)\s", text, re.MULTILINE)
     return (int(match[1]) if match[1].isdecimal() else match[1]) if match else None

@@ -3,7 +3,7 @@
 import re
 
 from tpustarter.machine import host
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, NoAnswer, compare
 from tpustarter.probe.target import target
 
 FRAMEWORK = "host"
@@ -15,6 +15,8 @@ LESSON = "start/what-this-machine-is"
 SOURCE = "https://docs.cloud.google.com/compute/docs/metadata/overview"
 
 SKIP = "TPU_SKIP_MDS_QUERY"
+"""Without an answer, and without this variable, libtpu retries for minutes."""
+_RESTART = "restart this machine; if the figures still differ, delete it and create another"
 
 
 def run(machine: host.Machine | None = None):
@@ -32,15 +34,12 @@ def run(machine: host.Machine | None = None):
             verdict="warn",
             found=f"{proxy} is set",
             expected="no_proxy names metadata.google.internal",
-            hint="run `export no_proxy=metadata.google.internal,169.254.169.254`",
+            hint=Hint.run("export no_proxy=metadata.google.internal,169.254.169.254"),
         )
     shape = host.slice_shape(machine, metadata)
     source = shape.sources.get("accelerator_type", "not given by variables or metadata")
-    yield Finding(
-        code="HOST-METADATA-TYPE",
-        name=f"TPU type ({source})",
-        found=shape.accelerator_type or "unknown",
-    )
+    type_name = shape.accelerator_type or "unknown"
+    yield Finding("HOST-METADATA-TYPE", f"TPU type ({source})", found=type_name)
     if chips and shape.host_chips:
         yield compare(
             code="HOST-METADATA-CHIPS",
@@ -48,17 +47,16 @@ def run(machine: host.Machine | None = None):
             found=chips,
             expected=shape.host_chips,
             unit="chips",
-            hint=None
-            if chips == shape.host_chips
-            else "restart this machine; if the figures still differ, delete it and create another",
+            hint=_RESTART if chips != shape.host_chips else None,
         )
+    elif metadata.state == "no-answer" and not _is_queried(machine, chips):
+        raise NoAnswer(f"no answer of the metadata server ({_reason(metadata)})")
+    elif metadata.state == "ok" and metadata.why:  # such as an error for one of the values
+        raise NoAnswer(f"only a part of the metadata was told ({_reason(metadata)})")
 
 
 def _answer(machine: host.Machine, metadata: host.Metadata, chips: int) -> Finding:
-    """Judge the answer: without one, and without the variable, libtpu retries for minutes."""
-    answered = metadata.state == "ok"
-    skipped = machine.env.get(SKIP, "").lower() in ("1", "true")
-    queried = chips and not skipped
+    answered, queried = metadata.state == "ok", _is_queried(machine, chips)
     return Finding(
         code="HOST-METADATA-ANSWER",
         name="answer of the metadata server",
@@ -72,6 +70,9 @@ def _answer(machine: host.Machine, metadata: host.Metadata, chips: int) -> Findi
     )
 
 
+def _is_queried(machine: host.Machine, chips: int) -> bool:
+    return bool(chips) and machine.env.get(SKIP, "").lower() not in ("1", "true")
+
+
 def _reason(metadata: host.Metadata) -> str:
-    """Return why there is no answer, without the number the system gives the error."""
     return re.sub(r"^\[Errno -?\d+\] ", "", metadata.why)

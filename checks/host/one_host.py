@@ -1,7 +1,7 @@
 """No sign of other hosts in this slice."""
 
 from tpustarter.machine import host
-from tpustarter.probe.finding import Finding
+from tpustarter.probe.finding import Finding, Hint
 from tpustarter.probe.target import target
 
 FRAMEWORK = "host"
@@ -13,7 +13,7 @@ LESSON = "slices/run-everywhere"
 SOURCE = "https://docs.jax.dev/en/latest/multi_process.html"
 
 UNKNOWN = "if this is the only host, run `export TPU_WORKER_HOSTNAMES=localhost`"
-CONTRADICTION = "`gcloud compute tpus tpu-vm describe NAME --zone=ZONE` lists its hosts"
+CONTRADICTION = Hint.see("gcloud compute tpus tpu-vm describe NAME --zone=ZONE", "lists its hosts")
 
 
 def run(machine: host.Machine | None = None):

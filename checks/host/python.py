@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tpustarter.checks.host import _install, _versions
 from tpustarter.machine import host
-from tpustarter.probe.finding import Finding
+from tpustarter.probe.finding import Finding, Hint
 
 FRAMEWORK = "host"
 LEVEL = "static"
@@ -45,7 +45,7 @@ def run(
             verdict="ok" if new_enough else "warn",
             found=found,
             expected=".".join(map(str, _install.MINIMUM)) + " or newer",
-            hint=None if new_enough else f"run `{_install.SET_UP}` for the newest JAX",
+            hint=None if new_enough else Hint.set_up(_install.SET_UP, " for the newest JAX"),
         )
         yield Finding(
             code="HOST-PYTHON-NEWEST-JAX",
@@ -61,5 +61,5 @@ def run(
             verdict="ok" if fits else "warn",
             found=found,
             expected=f"{oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]}",
-            hint=None if fits else f"run `tpustarter setup {profile}`",
+            hint=None if fits else Hint.set_up(profile),
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tpustarter.machine import host
-from tpustarter.probe.finding import Finding
+from tpustarter.probe.finding import Finding, Hint, NoAnswer
 from tpustarter.probe.target import target
 
 FRAMEWORK = "host"
@@ -30,7 +30,7 @@ def run(
 ):
     """Measure free space where packages, logs and compiled programs go."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
-    counted: set[int] = set()
+    counted, unknown, is_low = set[int](), list[str](), False
     for name, folder in _folders(machine):
         path = _existing(machine, folder)
         try:
@@ -38,11 +38,13 @@ def run(
             free = usage(path)[2] / 2**30
         except OSError:
             yield Finding("HOST-SPACE-DISK", f"free disk space for {name}", found="unknown")
+            unknown.append(name)
             continue
         if device in counted:
             continue
         counted.add(device)
         low = free < LOW_GIB
+        is_low |= low
         yield Finding(
             code="HOST-SPACE-DISK",
             name=f"free disk space for {name}",
@@ -50,7 +52,7 @@ def run(
             found=round(free, 1),
             expected=f"{LOW_GIB:g} or more",
             unit="GiB",
-            hint="`du -xh --max-depth=2 ~ | sort -h | tail` shows what uses the space"
+            hint=Hint.see("du -xh --max-depth=2 ~ | sort -h | tail", "shows what uses the space")
             if low
             else None,
         )
@@ -61,17 +63,17 @@ def run(
         found="unknown" if shm_gib is None else round(shm_gib, 2),
         unit=None if shm_gib is None else "GiB",
     )
+    if unknown and not is_low:
+        raise NoAnswer(f"the disk does not tell its free space for {unknown[0]}")
 
 
 def _existing(machine: host.Machine, folder: str) -> Path:
-    """Return the folder, or the nearest one above it that this user can find."""
     while machine.status(folder) is None and folder.strip("/"):
         folder = folder.rpartition("/")[0]
     return machine.path(folder)
 
 
 def _folders(machine: host.Machine) -> list[tuple[str, str]]:
-    """Return what needs room and where it lies; what shares a disk is told once."""
     home = machine.env.get("HOME") or "/root"
     states = machine.env.get("XDG_STATE_HOME") or f"{home}/.local/state"
     own = machine.env.get("TPUSTARTER_HOME") or f"{states}/tpustarter"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from tpustarter.machine import host
-from tpustarter.probe.finding import Finding
+from tpustarter.probe.finding import Finding, Hint
 from tpustarter.probe.target import target
 
 FRAMEWORK = "host"
@@ -43,11 +43,11 @@ def run(machine: host.Machine | None = None):
     yield Finding(
         code="HOST-LOGS-FOLDER",
         name=name,
-        verdict="ok" if writable else "warn" if status else "info",
+        verdict="ok" if writable else "warn",
         found=("writable" if exists else "not there yet") if writable else owner,
         expected=None
         if writable
         else "a folder that this user may write to; otherwise logs are lost",
         entity=USUAL if folder == USUAL else None,
-        hint=None if writable else "run `export TPU_LOG_DIR=$HOME/tpu_logs`",
+        hint=None if writable else Hint.run("export TPU_LOG_DIR=$HOME/tpu_logs"),
     )

@@ -11,16 +11,18 @@ import statistics
 from tpustarter.checks.jax import _work
 from tpustarter.checks.jax._shares import label
 from tpustarter.checks.jax._tally import tally
-from tpustarter.probe.finding import Finding
+from tpustarter.probe.finding import Finding, Hint
 
-AGAIN = "run `tpustarter check jax.endurance --minutes 60`; do not trust a device that fails twice"
+AGAIN = Hint.run(
+    "tpustarter check jax.endurance --minutes 60", "; do not trust a device that fails twice"
+)
 
-ON_GPU = "run `XLA_FLAGS=--xla_gpu_deterministic_ops=true tpustarter check jax.endurance`"
+ON_GPU = Hint.run("XLA_FLAGS=--xla_gpu_deterministic_ops=true tpustarter check jax.endurance")
 """Source: https://github.com/openxla/xla/blob/main/docs/determinism.md"""
 
 OTHER = "not applicable: this device would have to convert them"
 
-LONGER = "`tpustarter check jax.endurance --minutes 10` runs for longer"
+LONGER = Hint.see("tpustarter check jax.endurance --minutes 10", "runs for longer")
 
 
 def at_the_start(rounds):

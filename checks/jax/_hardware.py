@@ -6,7 +6,7 @@ import math
 from tpustarter.checks.jax._shares import label
 from tpustarter.checks.jax._tally import tally
 from tpustarter.machine import tpus
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 
 LEAST, MOST = 0.9, 1.05
 """Part of the documented memory that `bytes_limit` may be: the runtime keeps some for itself.
@@ -15,9 +15,11 @@ The TPU compiler leaves programs 0.935 (v2) to 1.008 (v5p) of it (`tpus.TOPOLOGI
 0.961 for a v4 (the issue above) and 0.976 for a v6e (https://github.com/vllm-project/vllm/pull/16211).
 """
 
-FLAGS = "`env | grep -E 'LIBTPU_INIT_ARGS|XLA_|TPU_'` shows what may limit it"
+FLAGS = Hint.see("env | grep -E 'LIBTPU_INIT_ARGS|XLA_|TPU_'", "shows what may limit it")
 
-LINKS = "`tpustarter check host.chips host.one_host -v` shows chips and slice without JAX"
+LINKS = Hint.see(
+    "tpustarter check host.chips host.one_host -v", "shows chips and slice without JAX"
+)
 
 
 def places(devices):

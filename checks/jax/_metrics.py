@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tpustarter.checks.jax._tally import tally
 from tpustarter.machine import host
-from tpustarter.probe.finding import Finding
+from tpustarter.probe.finding import Finding, Hint
 
 OLD = (0, 0, 20)
 """The last libtpu whose `sdk` ends some Pythons, as tpu-info 0.14.2 knows."""
@@ -56,7 +56,9 @@ LINKS = Scale(
     re.compile(r"(?P<who>[\w.:/-]+): *(?P<score>\d{1,2})"),  # tray1.chip3.ici0.int: 0
     "link",
     health,
-    "run `tpustarter check jax.tpu_metrics -v` again; replace a TPU whose link stays unhealthy",
+    Hint.run(
+        "tpustarter check jax.tpu_metrics -v", " again; replace a TPU whose link stays unhealthy"
+    ),
 )
 THROTTLING = Scale(
     "JAX-METRICS-THROTTLE",

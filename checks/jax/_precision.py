@@ -21,7 +21,7 @@ https://cloud.google.com/tpu/docs/bfloat16
 
 import numpy as np
 
-from tpustarter.probe.finding import Finding
+from tpustarter.probe.finding import Finding, Hint
 
 SIZE = 512
 """Rows and columns of every operand."""
@@ -62,9 +62,11 @@ ISSUE_RESULT = {
 """First element of their product. The issue shows the first for a CPU and the last for a TPU."""
 
 
-AGAIN = "run `env -u XLA_FLAGS -u LIBTPU_INIT_ARGS tpustarter check jax.matmul_precision --isolate`"
-AGAIN += " to test without compiler flags; do not trust a device that fails twice"
-WHO = "`env | grep -E 'JAX_DEFAULT_MATMUL|XLA_FLAGS|LIBTPU_INIT'` shows what requests it"
+AGAIN = Hint.run(
+    "env -u XLA_FLAGS -u LIBTPU_INIT_ARGS tpustarter check jax.matmul_precision --isolate",
+    " to test without compiler flags; do not trust a device that fails twice",
+)
+WHO = Hint.see("env | grep -E 'JAX_DEFAULT_MATMUL|XLA_FLAGS|LIBTPU_INIT'", "shows what requests it")
 TEACH = {
     "one bfloat16 pass": "`jnp.dot(x, y, precision='highest')` has float32 accuracy but is slower",
     "float32": "on a TPU the default is off by about 2e-03; see `tpustarter learn jax/precision`",

@@ -9,12 +9,14 @@ import statistics
 
 from tpustarter.checks.jax._published import IMPOSSIBLE, SLOW, STRAGGLER, peak, published
 from tpustarter.checks.jax._shares import label
-from tpustarter.probe.finding import Finding
+from tpustarter.probe.finding import Finding, Hint
 from tpustarter.probe.target import target
 
 UNITS = {"TFLOP/s": 1e12, "TOP/s": 1e12, "GB/s": 1e9}
 
-IDLE = "run `tpustarter check 'jax.*_rate' -v` again while nothing else runs on this machine"
+IDLE = Hint.run(
+    "tpustarter check 'jax.*_rate' -v", " again while nothing else runs on this machine"
+)
 
 
 def rates(code, name, timing, devices, *, work, unit, kind=""):
@@ -39,9 +41,10 @@ def rates(code, name, timing, devices, *, work, unit, kind=""):
     median, top = statistics.median(usual), statistics.median(best)
     yield Finding(code, name, "info", plain(median), unit=unit)
     yield Finding(f"{code}-BEST", f"{name}, best", "info", plain(top), unit=unit)
-    verdict, actual, bound, hint = judge(median, unit, devices[0], kind)
+    verdict, share, bound, hint = judge(median, unit, devices[0], kind)
     what = f"{name}, of the documented peak"
-    yield Finding(f"{code}-PEAK", what, verdict, actual, bound, hint=hint)
+    actual = "no reference for this device" if share is None else f"{100 * share:.0f} %"
+    yield Finding(f"{code}-PEAK", what, verdict, actual, bound, hint=hint, share=share)
     if len(timing.alone) < 2:
         return
     yield Finding(
@@ -58,19 +61,19 @@ def judge(rate, unit, device, kind):
     """Return verdict, share of the peak, bound and hint."""
     figures, row = peak(device, kind), published(device, kind)
     if not figures:
-        return "info", "no reference for this device", None, None
+        return "info", None, None, None
     lowest, *others = (f"{figure:.5g}" for figure in figures)
     documented = f"{lowest} {unit}" + f" (others say {', '.join(others)})" * bool(others)
-    actual = f"{100 * rate / figures[0]:.0f} %"
+    share = rate / figures[0]
     if rate > IMPOSSIBLE * figures[-1]:
         hint = "no chip exceeds its peak, so the device misreports its kind, or the clock is wrong"
-        return "warn", actual, f"at most {documented}", hint
+        return "warn", share, f"at most {documented}", hint
     if row is None:
-        return "info", actual, f"at most {documented}", None
+        return "info", share, f"at most {documented}", None
     bound = f"at least {100 * SLOW * row.rate / figures[0]:.0f} % of {documented}"
     if rate >= SLOW * row.rate:
-        return "ok", actual, bound, None
-    return "warn", actual, bound, f"{IDLE}; others measured {plain(row.rate)} {unit} ({row.source})"
+        return "ok", share, bound, None
+    return "warn", share, bound, f"{IDLE}; others measured {plain(row.rate)} {unit} ({row.source})"
 
 
 def stragglers(code, name, best, unit):

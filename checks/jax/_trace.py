@@ -13,11 +13,13 @@ from typing import NamedTuple
 
 import jax
 
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 
 SPACE, PERFETTO = "xplane.pb", "perfetto_trace.json.gz"
 
-FIT = "`tpustarter check host.frameworks -v` shows whether JAX fits the device's driver library"
+FIT = Hint.see(
+    "tpustarter check host.frameworks -v", "shows whether JAX fits the device's driver library"
+)
 
 
 class Trace(NamedTuple):

@@ -10,7 +10,7 @@ from tpustarter.checks.jax._defaults import with_defaults
 from tpustarter.checks.jax._refusals import reason
 from tpustarter.checks.jax._shares import label
 from tpustarter.checks.jax._tally import AGAIN, tally
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 
 FRAMEWORK = "jax"
 LEVEL = "quick"
@@ -21,7 +21,7 @@ LESSON = "jax/is-it-really-the-tpu"
 SOURCE = "https://docs.jax.dev/en/latest/external-callbacks.html"
 AFTER = ["jax.devices_visible"]
 
-CPU = "run `export JAX_PLATFORMS=tpu,cpu`, or `cuda,cpu`, because callbacks need a CPU device"
+CPU = Hint.run("export JAX_PLATFORMS=tpu,cpu", ", or `cuda,cpu`, because callbacks need a CPU")
 BARRIER = "`jax.effects_barrier()` waits until all callbacks have run"
 
 

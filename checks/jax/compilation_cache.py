@@ -10,7 +10,7 @@ from tpustarter.checks.jax import _collectives
 from tpustarter.checks.jax._cache import trial
 from tpustarter.checks.jax._defaults import with_defaults
 from tpustarter.checks.jax._tally import tally
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 
 FRAMEWORK = "jax"
 LEVEL = "quick"
@@ -21,7 +21,7 @@ LESSON = "jax/jit-and-recompilation"
 SOURCE = "https://docs.jax.dev/en/latest/persistent_compilation_cache.html"
 AFTER = ["jax.devices_visible"]
 
-EXPLAIN = "`JAX_EXPLAIN_CACHE_MISSES=1 python your_program.py` shows why programs miss the cache"
+EXPLAIN = Hint.see("JAX_EXPLAIN_CACHE_MISSES=1 python your_program.py", "shows why")
 BROKEN = "if JAX warns about an entry, run `rm -r $JAX_COMPILATION_CACHE_DIR`; it won't replace it"
 FOLDER = "see `ls -ld $JAX_COMPILATION_CACHE_DIR`; without write access, every start compiles again"
 

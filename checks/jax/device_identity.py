@@ -8,7 +8,7 @@ import numpy as np
 from tpustarter.checks.jax import _collectives
 from tpustarter.checks.jax._shares import label
 from tpustarter.checks.jax._tally import tally
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 
 FRAMEWORK = "jax"
 LEVEL = "quick"
@@ -19,7 +19,7 @@ LESSON = "start/chips-cores-devices"
 SOURCE = "https://docs.jax.dev/en/latest/multi_process.html"
 AFTER = ["jax.devices_visible"]
 
-OTHERS = "`env | grep -E 'TPU_|JAX_'` shows the variables that describe other processes"
+OTHERS = Hint.see("env | grep -E 'TPU_|JAX_'", "shows the variables that describe other processes")
 
 
 def answer(x):

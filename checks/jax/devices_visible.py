@@ -6,7 +6,7 @@ from jax.sharding import SingleDeviceSharding
 
 from tpustarter.checks.jax._tally import tally
 from tpustarter.machine import tpus
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 from tpustarter.probe.target import target
 
 FRAMEWORK = "jax"
@@ -18,10 +18,10 @@ LESSON = "jax/is-it-really-the-tpu"
 SOURCE = "https://docs.cloud.google.com/tpu/docs/troubleshooting/trouble-jax"
 AFTER = ["host.frameworks", "host.device_nodes", "host.holder"]
 
-WHY = '`JAX_PLATFORMS={} python -c "import jax; print(jax.devices())"` shows why not'
-LIMITS = "`env | grep -E 'TPU_|JAX_|XLA_FLAGS'` shows what limits the devices of a process"
-CHIPS = "`tpustarter check 'host.*' -v` lists the chips of this machine"
-ALONE = "`tpustarter check jax.devices_visible --isolate -v` tests them in a process of its own"
+WHY = Hint.see('JAX_PLATFORMS={} python -c "import jax; print(jax.devices())"', "shows why not")
+LIMITS = Hint.see("env | grep -E 'TPU_|JAX_|XLA_FLAGS'", "shows what limits the devices")
+CHIPS = Hint.see("tpustarter check 'host.*' -v", "lists the chips of this machine")
+ALONE = Hint.see("tpustarter check jax.devices_visible --isolate -v", "tests them in a new process")
 
 
 def answer(x):

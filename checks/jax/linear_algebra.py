@@ -1,5 +1,7 @@
 """Decompositions and FFT reconstruct inputs."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -70,8 +72,8 @@ def judge(name, ratio):
         f"below {bound:.3g}",
         "ok" if bounded else "info",
     )
-    tags = {"unit": "n * 2**-24", "entity": f"operation:{name}"}
+    finding = functools.partial(Finding, unit="n * 2**-24", entity=f"operation:{name}")
     if not ratio < bound:
-        return Finding("JAX-FACTORS", f"error of {name}", "fail", figure, limit, hint=AGAIN, **tags)
+        return finding("JAX-FACTORS", f"error of {name}", "fail", figure, limit, hint=AGAIN)
     limit = limit if bounded else None
-    return Finding("JAX-FACTORS", f"error of {name}", verdict, figure, limit, **tags)
+    return finding("JAX-FACTORS", f"error of {name}", verdict, figure, limit)

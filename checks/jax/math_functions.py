@@ -1,5 +1,7 @@
 """Math functions meet documented accuracy."""
 
+import functools
+
 import jax
 import numpy as np
 
@@ -60,11 +62,11 @@ def run():
 def judge(name, dtype, error, bound):
     """Return a finding about an error in ULP; one of the size of the number fails everywhere."""
     what, figure = f"error of {name} in {dtype}", float(f"{error:.3g}")
-    tags = {"unit": "ULP", "entity": f"function:{name}"}
+    finding = functools.partial(Finding, unit="ULP", entity=f"function:{name}")
     code, limit = f"JAX-ACCURACY-{dtype.upper()}", bound or 2.0 ** (_accuracy.DIGITS[dtype] - 1)
     if not error <= limit:
-        return Finding(code, what, "fail", figure, f"at most {limit:g}", hint=AGAIN, **tags)
+        return finding(code, what, "fail", figure, f"at most {limit:g}", hint=AGAIN)
     if bound is None:
-        return Finding(code, what, "info", figure, **tags)
+        return finding(code, what, "info", figure)
     hint = TEACH if name == "exp" and dtype == "float32" else None
-    return Finding(code, what, "ok", figure, f"at most {bound:g}", hint=hint, **tags)
+    return finding(code, what, "ok", figure, f"at most {bound:g}", hint=hint)

@@ -7,7 +7,7 @@ from tpustarter.checks.jax import _collectives, _metrics
 from tpustarter.checks.jax._defaults import with_defaults
 from tpustarter.checks.jax._shares import label
 from tpustarter.checks.jax._tally import tally
-from tpustarter.probe.finding import Finding
+from tpustarter.probe.finding import Finding, Hint
 
 FRAMEWORK = "jax"
 LEVEL = "quick"
@@ -18,7 +18,7 @@ LESSON = "start/chips-cores-devices"
 SOURCE = "https://docs.cloud.google.com/tpu/docs/tpu-monitoring-library"
 AFTER = ["jax.devices_visible"]
 
-UPGRADE = '`pip install -U "jax[tpu]"` installs a libtpu that has metrics'
+UPGRADE = Hint.see('pip install -U "jax[tpu]"', "installs a libtpu that has metrics")
 
 
 def ring(count):

@@ -3,7 +3,7 @@
 import jax
 import keras
 
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 from tpustarter.probe.target import target
 
 FRAMEWORK = "keras"
@@ -15,8 +15,8 @@ LESSON = "setup/install-keras"
 SOURCE = "https://keras.io/getting_started/"
 AFTER = ["host.frameworks", "host.device_nodes", "host.holder"]
 
-SET = "run `export KERAS_BACKEND=jax`, because the backend is fixed once Keras is imported"
-REACH = "`tpustarter check jax.devices_visible -v` shows what JAX sees"
+SET = Hint.run("export KERAS_BACKEND=jax", ", because the backend is fixed once Keras is imported")
+REACH = Hint.see("tpustarter check jax.devices_visible -v", "shows what JAX sees")
 
 
 def backend():

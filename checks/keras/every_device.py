@@ -5,7 +5,7 @@ import keras
 
 from tpustarter.checks.keras import _model
 from tpustarter.checks.keras._tally import tally
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 from tpustarter.probe.target import target
 
 FRAMEWORK = "keras"
@@ -18,8 +18,10 @@ SOURCE = "https://keras.io/api/distribution/data_parallel/"
 AFTER = ["keras.backend"]
 
 ALL = "call `keras.distribution.set_distribution(keras.distribution.DataParallel())` first"
-SAME = "run `tpustarter check keras.every_device --isolate -v`; do not trust devices that disagree"
-SAME += " twice"
+SAME = Hint.run(
+    "tpustarter check keras.every_device --isolate -v",
+    "; do not trust devices that disagree twice",
+)
 ROWS = 16
 
 

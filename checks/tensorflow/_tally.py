@@ -1,9 +1,11 @@
 """Findings about many parts of one kind, such as every replica or every dtype."""
 
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 
-AGAIN = "run `tpustarter check 'tensorflow.*' --isolate -v`; do not trust a machine that fails"
-AGAIN += " twice"
+AGAIN = Hint.run(
+    "tpustarter check 'tensorflow.*' --isolate -v",
+    "; do not trust a machine that fails twice",
+)
 
 
 def tally(code, name, differences, hint=AGAIN):

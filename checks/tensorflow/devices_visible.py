@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from tpustarter.checks.tensorflow import _strategy
 from tpustarter.checks.tensorflow._tally import tally
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 from tpustarter.probe.target import target
 
 FRAMEWORK = "tensorflow"
@@ -17,7 +17,9 @@ LESSON = "setup/install-tensorflow"
 SOURCE = "https://www.tensorflow.org/guide/tpu"
 AFTER = ["tensorflow.package", "host.device_nodes", "host.holder"]
 
-HOLDER = "`tpustarter check host.chips host.holder host.device_nodes -v` shows what uses the chips"
+HOLDER = Hint.see(
+    "tpustarter check host.chips host.holder host.device_nodes -v", "shows what uses the chips"
+)
 
 
 def answer(x):

@@ -4,7 +4,7 @@ import os
 
 import tensorflow as tf
 
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 
 FRAMEWORK = "tensorflow"
 LEVEL = "quick"
@@ -22,7 +22,9 @@ NAMES = ("KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS", "TPU_NAME", "TPU_CONFIG")
 of 2.20.0 reads them in this order."""
 MESSAGE = "Please provide a TPU Name to connect to."
 LOCAL = 'on a TPU VM write `TPUClusterResolver(tpu="local")`; without "local" it looks elsewhere'
-UNSET = "run `unset {}`, because a resolver without a name looks for that TPU on another machine"
+UNSET = Hint.run(
+    "unset {}", ", because a resolver without a name looks for that TPU on another machine"
+)
 
 
 def local():

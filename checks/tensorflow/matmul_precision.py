@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from tpustarter.checks.jax import _precision
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 from tpustarter.probe.target import target
 
 FRAMEWORK = "tensorflow"
@@ -18,8 +18,8 @@ AFTER = ["tensorflow.devices_visible"]
 
 DEFAULT = {"tpu": "one bfloat16 pass", "gpu": "TensorFloat-32", "cpu": "float32"}
 """What a product of float32 matrices is where nothing was set."""
-AGAIN = "run `env -u XLA_FLAGS -u LIBTPU_INIT_ARGS tpustarter check tensorflow.matmul_precision`"
-AGAIN += " to test without compiler flags; do not trust a device that fails twice"
+CLEAN = "env -u XLA_FLAGS -u LIBTPU_INIT_ARGS tpustarter check tensorflow.matmul_precision"
+AGAIN = Hint.run(CLEAN, " to test without compiler flags; do not trust a device that fails twice")
 HALF = "bfloat16 keeps 8 bits, so keep variables and losses in float32 (`mixed_bfloat16` does)"
 
 

@@ -4,7 +4,7 @@ import tensorflow as tf
 from tensorflow.python.framework import kernels
 
 from tpustarter.checks.host import _versions
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 from tpustarter.probe.target import target
 
 FRAMEWORK = "tensorflow"
@@ -19,8 +19,8 @@ AFTER = ["host.frameworks"]
 BUILDS = ("tensorflow-tpu", "tensorflow", "tensorflow-cpu")
 EXECUTE = "TPUExecute"
 """The operation that runs a program on a TPU; builds without TPU support have no kernel for it."""
-SET_UP = "run `tpustarter setup tensorflow`, which installs the build that fits this machine"
-MOVE = "run `tpustarter setup keras` for Keras on JAX, because no TensorFlow runs on TPU7x"
+SET_UP = Hint.set_up("tensorflow", ", which installs the build that fits this machine")
+MOVE = Hint.set_up("keras", " for Keras on JAX, because no TensorFlow runs on TPU7x")
 
 
 def can_use_a_tpu():

@@ -2,7 +2,7 @@
 
 import torch
 
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 from tpustarter.probe.target import target
 
 FRAMEWORK = "torch_tpu"
@@ -14,7 +14,9 @@ LESSON = "pytorch/to-torchtpu"
 SOURCE = "https://docs.pytorch.org/docs/stable/accelerator.html"
 AFTER = ["torch_tpu.googles_package", "torch_tpu.versions_in_range"]
 
-HOLDER = "`tpustarter check host.chips host.holder host.device_nodes -v` shows what uses the chips"
+HOLDER = Hint.see(
+    "tpustarter check host.chips host.holder host.device_nodes -v", "shows what uses the chips"
+)
 
 
 def kind():
@@ -46,7 +48,7 @@ def run():
             verdict="fail" if found == "tpu" else "ok",
             found=found,
             expected="none",
-            hint="`tpustarter check host.chips -v` shows what this machine has"
+            hint=Hint.see("tpustarter check host.chips -v", "shows what this machine has")
             if found == "tpu"
             else None,
         )

@@ -3,7 +3,7 @@
 from importlib import metadata
 
 from tpustarter.checks.torch_tpu import _wheel
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 
 FRAMEWORK = "torch_tpu"
 LEVEL = "quick"
@@ -38,20 +38,22 @@ def run(package=None):
         name="home page of the installed torch_tpu",
         found=HOME if HOME in addresses else ", ".join(addresses) or "none",
         expected=HOME,
-        hint=f"another publisher used this name earlier: {AGAIN}",
+        hint=Hint(f"another publisher used this name earlier: {AGAIN}", setup="torchtpu"),
     )
     yield compare(
         code="TTPU-PACKAGE-LIBTPU",
         name="torch_tpu requires libtpu",
         found=_wheel.requirement(package, "libtpu") is not None,
         expected=True,
-        hint=f"Google's package requires libtpu, which opens the chips: {AGAIN}",
+        hint=Hint(
+            f"Google's package requires libtpu, which opens the chips: {AGAIN}", setup="torchtpu"
+        ),
     )
     yield compare(
         code="TTPU-PACKAGE-BACKEND",
         name="`import torch` loads it as a backend",
         found=entry_points(package).get("torch_tpu", "no"),
         expected="torch_tpu._loader:load",
-        hint=f"files of this installation are missing: {AGAIN}",
+        hint=Hint(f"files of this installation are missing: {AGAIN}", setup="torchtpu"),
     )
     yield Finding("TTPU-PACKAGE-VERSION", "torch_tpu", "info", package.version)

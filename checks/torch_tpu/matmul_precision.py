@@ -3,7 +3,7 @@
 import torch
 
 from tpustarter.checks.torch_tpu import _precision
-from tpustarter.probe.finding import Finding
+from tpustarter.probe.finding import Finding, Hint
 
 FRAMEWORK = "torch_tpu"
 LEVEL = "quick"
@@ -17,8 +17,10 @@ AFTER = ["torch_tpu.accelerator_visible"]
 DOCUMENTED = {"medium": "one bfloat16 pass", "high": "three bfloat16 passes", "highest": "float32"}
 """What torch_tpu 0.2.0 makes of each setting: StableHLO's DEFAULT, HIGH and HIGHEST."""
 ORDER = tuple(_precision.CLASSES)
-AGAIN = "run `env -u XLA_FLAGS -u LIBTPU_INIT_ARGS tpustarter check torch_tpu.matmul_precision`"
-AGAIN += " to test without compiler flags; do not trust a device that fails twice"
+AGAIN = Hint.run(
+    "env -u XLA_FLAGS -u LIBTPU_INIT_ARGS tpustarter check torch_tpu.matmul_precision",
+    " to test without compiler flags; do not trust a device that fails twice",
+)
 
 
 def multiply(x, y, setting):

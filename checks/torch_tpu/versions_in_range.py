@@ -4,7 +4,7 @@ import platform
 from importlib import metadata
 
 from tpustarter.checks.torch_tpu import _wheel
-from tpustarter.probe.finding import Finding
+from tpustarter.probe.finding import Finding, Hint
 
 FRAMEWORK = "torch_tpu"
 LEVEL = "quick"
@@ -15,7 +15,7 @@ LESSON = "setup/install-torchtpu"
 SOURCE = "https://github.com/google-pytorch/torch_tpu"
 AFTER = ["torch_tpu.googles_package"]
 
-AGAIN = "`tpustarter setup torchtpu` makes an environment where they fit"
+AGAIN = Hint.set_up("torchtpu", " for an environment where they fit")
 
 
 def installed(name):

@@ -4,12 +4,17 @@ from torch_xla._internal import tpu
 
 from tpustarter.checks.host import _install, _versions
 from tpustarter.machine import host
-from tpustarter.probe.finding import Finding
+from tpustarter.probe.finding import Finding, Hint
 from tpustarter.probe.target import target
 
-SHADOW = '`python -c "import torch_xla; print(torch_xla.__file__)"` shows which file it is'
-NEWER = "this chip is newer than torch_xla; `tpustarter setup torchtpu` makes an environment with"
-NEWER += " its successor"
+SHADOW = Hint.see(
+    'python -c "import torch_xla; print(torch_xla.__file__)"', "shows which file it is"
+)
+NEWER = Hint(
+    "this chip is newer than torch_xla; `tpustarter setup torchtpu` makes an environment with its"
+    " successor",
+    setup="torchtpu",
+)
 
 
 def libtpu(packages, *, on_tpu):
@@ -23,8 +28,8 @@ def libtpu(packages, *, on_tpu):
     fits = _versions.allows(asked, part.version) if asked else None
     if fits is not False:
         return Finding(code, name, "ok" if fits else "info", part.version, asked)
-    command = _install.into_this_python(f"torch_xla[tpu]=={xla.version}")
-    verdict, hint = ("warn", f"run `{command}`") if on_tpu else ("info", None)
+    install = _install.into_this_python(f"torch_xla[tpu]=={xla.version}")
+    verdict, hint = ("warn", install) if on_tpu else ("info", None)
     return Finding(code, name, verdict, part.version, asked, hint=hint)
 
 

@@ -14,7 +14,7 @@ from torch_xla import backends
 
 from tpustarter.checks.jax import _precision as jax_precision
 from tpustarter.checks.jax._precision import CLASSES, SUM_ERROR, worse
-from tpustarter.probe.finding import Finding
+from tpustarter.probe.finding import Finding, Hint
 
 NAMES = ("default", "high", "highest")
 
@@ -30,9 +30,11 @@ AGAIN = (
     " --isolate`"
 )
 AGAIN += " to test without compiler flags; do not trust a device that fails twice"
-WHO = "`env | grep -E 'XLA_FLAGS|LIBTPU_INIT'` shows what requests it"
+WHO = Hint.see("env | grep -E 'XLA_FLAGS|LIBTPU_INIT'", "shows what requests it")
 HALVES = ("XLA_USE_BF16", "XLA_DOWNCAST_BF16")
-UNSET = "run `unset {}`, because it stores float32 as bfloat16 without changing `tensor.dtype`"
+UNSET = Hint.run(
+    "unset {}", ", because it stores float32 as bfloat16 without changing `tensor.dtype`"
+)
 TEACH = {
     "one bfloat16 pass": "`torch_xla.backends.set_mat_mul_precision('highest')`, before the first"
     " matmul, gives float32 accuracy but is slower",

@@ -1,8 +1,10 @@
 """Findings about many parts of one kind, such as every device or every dtype."""
 
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 
-AGAIN = "run `tpustarter check 'torch_xla.*' --isolate -v`; do not trust a machine that fails twice"
+AGAIN = Hint.run(
+    "tpustarter check 'torch_xla.*' --isolate -v", "; do not trust a machine that fails twice"
+)
 
 
 def tally(code, name, differences, hint=AGAIN):

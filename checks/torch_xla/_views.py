@@ -46,11 +46,12 @@ def tied(device):
 
 
 def quirks(device):
-    """Yield what differs from tensors of a CPU or a GPU, and is no failure."""
+    """Yield what differs from tensors of a CPU or a GPU, a warning where training goes wrong."""
     first, second = tied(device)
     apart = first.weight is not second.weight
     name, found = "weights tied before `.to('xla')`", "two tensors" if apart else "one tensor"
-    yield Finding("XLA-COPIES-TIED", name, "info", found, hint=TIE if apart else None)
+    verdict, hint = ("warn", TIE) if apart else ("ok", None)
+    yield Finding("XLA-COPIES-TIED", name, verdict, found, hint=hint)
 
     original = torch.zeros(2, device=device)
     copy.copy(original).add_(1)

@@ -38,8 +38,8 @@ def run():
         entity, (text, refusal) = f"dtype:{name}", attempt(name, device)
         if refusal or (text and name in _arrays.LOSSY[platform]):
             found, hint = f"refused: {refusal}" if refusal else text, _arrays.KEEP.get(name)
-            what = f"{name} to the device and back"
-            yield Finding("XLA-CONVERT-LIMITED", what, "info", found, entity=entity, hint=hint)
+            what, verdict = f"{name} to the device and back", "info" if refusal else "warn"
+            yield Finding("XLA-CONVERT-LIMITED", what, verdict, found, entity=entity, hint=hint)
         else:
             lost[entity] = text
         if _arrays.in_numpy(name):

@@ -6,7 +6,7 @@ import torch_xla
 from tpustarter.checks.jax import _precision as classes
 from tpustarter.checks.torch_xla import _autocast, _graph
 from tpustarter.checks.torch_xla._tally import tally
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 
 FRAMEWORK = "torch_xla"
 LEVEL = "quick"
@@ -20,8 +20,7 @@ AFTER = ["torch_xla.devices_visible"]
 UPDATE = "update torch_xla, or cast explicitly with `x.to(torch.bfloat16)` where it helps"
 CAST = "`x.float()` before the operation keeps it in float32 in any version"
 OUTSIDE = "leave `torch.autocast` before `loss.backward()`, because it is on if a product is bf16"
-ERROR = "`tpustarter check torch_xla.matmul_precision` shows whether plain products are as exact as"
-ERROR += " documented"
+ERROR = Hint.see("tpustarter check torch_xla.matmul_precision", "tests products without autocast")
 
 
 def autocast():

@@ -8,7 +8,7 @@ import torch_xla.core.xla_model as xm
 
 from tpustarter.checks.torch_xla._tally import tally
 from tpustarter.machine import tpus
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 from tpustarter.probe.target import target
 
 FRAMEWORK = "torch_xla"
@@ -19,11 +19,11 @@ ESTIMATE_S = 7
 LESSON = "pytorch/first-tensors"
 SOURCE = "https://docs.pytorch.org/xla/master/learn/pytorch-on-xla-devices.html"
 AFTER = ["host.frameworks", "host.device_nodes", "host.holder"]
-NAMES = "run `export PJRT_DEVICE={}`; the names that it knows are TPU, CPU and CUDA, in capitals"
-WHY = '`PJRT_DEVICE={} python -c "import torch_xla; print(torch_xla.devices())"` shows why'
-LIMITS = "`env | grep -E 'PJRT_|TPU_|CPU_NUM_DEVICES|XLA_USE_SPMD'` shows what limits the devices"
-CHIPS = "`tpustarter check 'host.*' -v` lists the chips of this machine"
-ALONE = "`tpustarter check torch_xla.devices_visible --isolate -v` tests it in its own process"
+NAMES = Hint.run("export PJRT_DEVICE={}", "; it knows TPU, CPU and CUDA, in capitals")
+WHY = Hint.see('PJRT_DEVICE={} python -c "import torch_xla; print(torch_xla.device())"', "says why")
+LIMITS = Hint.see("env | grep -E 'PJRT_|TPU_|CPU_NUM_DEVICES|XLA_USE_SPMD'", "says what limits it")
+CHIPS = Hint.see("tpustarter check 'host.*' -v", "lists the chips of this machine")
+ALONE = Hint.see("tpustarter check torch_xla.devices_visible --isolate -v", "tests it by itself")
 
 
 def answer(x):

@@ -7,7 +7,7 @@ import torch_xla.core.xla_model as xm
 
 from tpustarter.checks.torch_xla import _launch
 from tpustarter.checks.torch_xla._tally import tally
-from tpustarter.probe.finding import compare
+from tpustarter.probe.finding import Hint, compare
 
 FRAMEWORK = "torch_xla"
 LEVEL = "full"
@@ -18,7 +18,7 @@ LESSON = "pytorch/train-on-every-device"
 SOURCE = "https://docs.pytorch.org/xla/release/r2.9/learn/pytorch-on-xla-devices.html"
 AFTER = ["torch_xla.devices_visible"]
 OWN_PROCESS = True
-COUNT = "`env | grep -E 'TPU_|PJRT_'` shows what hides devices from `torch_xla.launch`"
+COUNT = Hint.see("env | grep -E 'TPU_|PJRT_'", "shows what hides devices from `torch_xla.launch`")
 
 WIDTH = 128
 

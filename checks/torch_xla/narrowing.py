@@ -7,7 +7,7 @@ import torch_xla
 
 from tpustarter.checks.torch_xla import _graph
 from tpustarter.checks.torch_xla._tally import tally
-from tpustarter.probe.finding import Finding
+from tpustarter.probe.finding import Finding, Hint
 from tpustarter.probe.target import target
 
 FRAMEWORK = "torch_xla"
@@ -23,9 +23,9 @@ TYPES = {"int64": "s64", "float64": "f64", "uint64": "u64", "complex128": "c128"
 """Types of PyTorch, and what XLA calls them."""
 
 VARIABLES = ("XLA_USE_32BIT_LONG", "XLA_USE_BF16", "XLA_DOWNCAST_BF16")
-UNSET = "run `unset {}`, because it narrows tensors without changing `tensor.dtype`"
+UNSET = Hint.run("unset {}", ", because it narrows tensors without changing `tensor.dtype`")
 WIDE = "use `x.to(torch.float32)` or `x.to(torch.int32)`, because a TPU emulates 64 bits"
-AGAIN = "`tpustarter check torch_xla.narrowing --isolate -v` tests again in a process of its own"
+AGAIN = Hint.see("tpustarter check torch_xla.narrowing --isolate -v", "tests it by itself again")
 FITS = "`x.clamp(-2**31, 2**31 - 128)` before `.to(torch.int32)` gives the same result everywhere"
 
 INTEGERS = (2**62, -(2**63), 2**53 + 1, 2**40 + 7, -1)
@@ -66,7 +66,7 @@ def exact(name, numbers, factor, device):
     count, title = int((actual == expected).sum()), f"{name.lower()} products as on the CPU"
     code, verdict, hint = f"XLA-NARROWING-{name}", "ok", None
     if count < len(numbers):  # no document says how exactly a TPU holds 64 bits
-        verdict, hint = ("info", WIDE) if target().platform == "tpu" else ("fail", AGAIN)
+        verdict, hint = ("warn", WIDE) if target().platform == "tpu" else ("fail", AGAIN)
     return Finding(code, title, verdict, count, len(numbers), hint=hint)
 
 

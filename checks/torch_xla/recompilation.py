@@ -6,7 +6,7 @@ import torch
 import torch_xla
 
 from tpustarter.checks.torch_xla import _counters
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 
 FRAMEWORK = "torch_xla"
 LEVEL = "quick"
@@ -17,7 +17,9 @@ LESSON = "pytorch/lazy-tensors"
 SOURCE = "https://docs.pytorch.org/xla/release/r2.9/perf/recompilation.html"
 AFTER = ["torch_xla.devices_visible"]
 PAD = "pad each batch to one of a few lengths, and set `drop_last=True` in the DataLoader"
-EXPLAIN = "`PT_XLA_DEBUG_LEVEL=2 python your_program.py` shows the cause of each compilation"
+EXPLAIN = Hint.see(
+    "PT_XLA_DEBUG_LEVEL=2 python your_program.py", "shows the cause of each compilation"
+)
 
 WIDTH = 24
 LONGEST = 32

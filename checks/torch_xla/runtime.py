@@ -8,7 +8,7 @@ import torch_xla.runtime as xr
 
 from tpustarter.checks.torch_xla._tally import tally
 from tpustarter.machine import tpus
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 from tpustarter.probe.target import target
 
 FRAMEWORK = "torch_xla"
@@ -20,10 +20,16 @@ LESSON = "pytorch/first-tensors"
 SOURCE = "https://docs.pytorch.org/xla/master/learn/pjrt.html"
 AFTER = ["torch_xla.devices_visible"]
 
-NAMES = "run `export PJRT_DEVICE=TPU`; the names that it knows are TPU, CPU and CUDA, in capitals"
-UNSET = "run `unset {}`, because PyTorch/XLA 2.1 removed XRT; `PJRT_DEVICE` chooses the device"
-ONE = "run `unset XLA_USE_SPMD`, unless your program uses SPMD, which shows one virtual device"
-MASK = "`env | grep -E 'TPU_|PJRT_'` shows which settings assign chips to this process"
+NAMES = Hint.run(
+    "export PJRT_DEVICE=TPU", "; the names that it knows are TPU, CPU and CUDA, in capitals"
+)
+UNSET = Hint.run(
+    "unset {}", ", because PyTorch/XLA 2.1 removed XRT; `PJRT_DEVICE` chooses the device"
+)
+ONE = Hint.run(
+    "unset XLA_USE_SPMD", ", unless your program uses SPMD, which shows one virtual device"
+)
+MASK = Hint.see("env | grep -E 'TPU_|PJRT_'", "shows which settings assign chips to this process")
 
 
 def taken():

@@ -12,7 +12,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 0.2
-LESSON = "pytorch/precision"
+LESSON = "pytorch/numpy-and-torch"
 SOURCE = "https://docs.pytorch.org/docs/stable/tensor_attributes.html"
 AFTER = ["torch_xla.devices_visible"]
 
@@ -50,5 +50,5 @@ def run():
     yield from tally("XLA-PROMOTION-SAME", name, lost, CAST)
     for name, (operation, dtypes, advice) in KNOWN.items():
         text = _promotion.first_difference(operation, device, dtypes)
-        found, hint = (text, advice) if text else ("as on the CPU", None)
-        yield Finding("XLA-PROMOTION-KNOWN", name, "info", found, hint=hint)
+        verdict, found, hint = ("warn", text, advice) if text else ("ok", "as on the CPU", None)
+        yield Finding("XLA-PROMOTION-KNOWN", name, verdict, found, hint=hint)

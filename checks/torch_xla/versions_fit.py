@@ -5,7 +5,7 @@ import torch_xla
 
 from tpustarter.checks.host import _install, _versions
 from tpustarter.checks.torch_xla import _installed
-from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.finding import Finding, Hint, compare
 from tpustarter.probe.target import target
 
 FRAMEWORK = "torch_xla"
@@ -17,7 +17,9 @@ LESSON = "setup/install-pytorch-xla"
 SOURCE = "https://github.com/pytorch/xla/blob/master/README.md"
 AFTER = ["host.frameworks"]
 
-NEXT = "`tpustarter learn pytorch/which-library` compares it with TorchTPU, its successor"
+NEXT = Hint.see(
+    "tpustarter learn pytorch/which-library", "compares it with TorchTPU, its successor"
+)
 
 
 def versions():
@@ -36,7 +38,7 @@ def run():
         f"torch that torch_xla {own} was built for",
         ".".join(actual.split(".")[:2]),
         release,
-        hint=f"run `{_install.into_this_python(*pair)}`",
+        hint=_install.into_this_python(*pair),
     )
     packages = _versions.installed()
     yield _installed.libtpu(packages, on_tpu=tpu)

@@ -38,9 +38,12 @@ def first_byte_s(words: list[str], variables: dict[str, str], port_in: str, pref
         env = {"PATH": os.environ["PATH"], port_in: f"{prefix}{address}{slash}"} | variables
         began = time.perf_counter()
         process = subprocess.Popen(
-            words, env=env, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            words,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         try:
             connection, _ = server.accept()
             with connection:
@@ -71,15 +74,19 @@ def main() -> None:
         options = ["list", "--project=my-project", "--zone=-"]
         commands = {
             "tpustarter tpu list": (
-                [program, "tpu", "list", "--project", "my-project"], ours,
-                "TPUSTARTER_TPU_ENDPOINT", "",
+                [program, "tpu", "list", "--project", "my-project"],
+                ours,
+                "TPUSTARTER_TPU_ENDPOINT",
+                "",
             ),
-        }  # fmt: skip
+        }
         if gcloud:
             commands["gcloud ... queued-resources list"] = (
-                [gcloud, "compute", "tpus", "queued-resources", *options], theirs,
-                "CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", "http://",
-            )  # fmt: skip
+                [gcloud, "compute", "tpus", "queued-resources", *options],
+                theirs,
+                "CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU",
+                "http://",
+            )
         seconds: dict[str, list[float]] = {name: [] for name in commands}
         for _ in range(asked.repeat + 1):
             for name, command in commands.items():

@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tpustarter.explain import known
+from tpustarter.explain import known_failures
 
 PAIRS = 3
 _HELD = "RuntimeError: The TPU is already in use by process with pid 4242\n"
@@ -58,7 +58,7 @@ def _message(step: int, chosen: random.Random) -> str:
 
 def posix(pattern: str) -> str | None:
     """Return a pattern as `grep -E` reads it; null for one that it cannot read."""
-    plain = re.sub(r"\(\?P<\w+>|\(\?:", "(", known.generalised(pattern))
+    plain = re.sub(r"\(\?P<\w+>|\(\?:", "(", known_failures.generalised(pattern))
     plain = plain.replace(r"\d", "[0-9]")
     return None if re.search(r"\(\?|[*+?}]\?|\\[nrtxDAZ]|\[[^\]]*\\", plain) else plain
 
@@ -77,7 +77,7 @@ def main() -> None:
     megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 500
     patterns = [
         one
-        for row in known.read()
+        for row in known_failures.read()
         for part in ("shows", "suggests", "unless", "needs")
         for one in getattr(row, part)
     ]

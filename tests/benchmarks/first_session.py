@@ -77,8 +77,15 @@ def app(home: str) -> None:
 def plain(home: str) -> None:
     """Play the same journey in plain commands."""
     lesson = "setup/python-and-environments"
-    commands = [[], ["learn"], ["learn", lesson], ["learn", lesson, "--run"], ["check"],
-                ["setup", "jax"], ["learn"]]  # fmt: skip
+    commands = [
+        [],
+        ["learn"],
+        ["learn", lesson],
+        ["learn", lesson, "--run"],
+        ["check"],
+        ["setup", "jax"],
+        ["learn"],
+    ]
     env = {**os.environ, "TPUSTARTER_HOME": home, "NO_COLOR": "1"}
     began = time.monotonic()
     for words in commands:

@@ -29,8 +29,18 @@ MEASURED = (
 
 def run(python: Path, devices: int) -> tuple[float, float, list[tuple[str, float]]]:
     """Return the seconds and the GiB of one run, and the seconds of each check."""
-    command = [sys.executable, "-m", "tpustarter", "check", "jax.*", "--json",
-               "--python", str(python), "--devices", str(devices)]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "tpustarter",
+        "check",
+        "jax.*",
+        "--json",
+        "--python",
+        str(python),
+        "--devices",
+        str(devices),
+    ]
     began = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-c", MEASURED, *command],
@@ -62,8 +72,10 @@ def main() -> None:
         seconds, gib = (statistics.median(one[part] for one in measured) for part in (0, 1))
         slowest = sorted(measured[-1][2], key=lambda one: -one[1])[:3]
         named = ", ".join(f"{name} {took:.1f}" for name, took in slowest)
-        print(f"{count:>7} {seconds:>9.2f} {seconds / first[0]:>8.2f} {gib:>7.2f} "
-              f"{gib / first[1]:>8.2f}  {named}")  # fmt: skip
+        print(
+            f"{count:>7} {seconds:>9.2f} {seconds / first[0]:>8.2f} {gib:>7.2f} "
+            f"{gib / first[1]:>8.2f}  {named}"
+        )
 
 
 if __name__ == "__main__":

@@ -214,8 +214,11 @@ def main() -> None:
         figures = [statistics.median(seconds), statistics.quantiles(seconds, n=100)[98]]
         baseline = baseline or figures
         (p50, p99), (least, most) = figures, baseline
-        print(f"{name:<32}{1000 * p50:>5.1f} ms{p50 / least:>7.2f}{1000 * p99:>6.1f} ms"
-              f"{p99 / most:>7.2f}{1000 * max(seconds):>7.1f} ms", flush=True)  # fmt: skip
+        print(
+            f"{name:<32}{1000 * p50:>5.1f} ms{p50 / least:>7.2f}{1000 * p99:>6.1f} ms"
+            f"{p99 / most:>7.2f}{1000 * max(seconds):>7.1f} ms",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tpustarter import content
+from tpustarter.core import content
 from tpustarter.machine import frameworks
 from tpustarter.running import archive
 

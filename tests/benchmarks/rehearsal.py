@@ -19,14 +19,20 @@ import tempfile
 import time
 from pathlib import Path
 
-from tpustarter import content
+from tpustarter.core import content
 from tpustarter.machine import tpus
-from tpustarter.rehearsal.compiler import QUIET
-from tpustarter.rehearsal.request import EVERY_GENERATION
+from tpustarter.rehearsal.compile.compiler import QUIET
+from tpustarter.rehearsal.programs.request import EVERY_GENERATION
 from tpustarter.running import archive
 
-SIX = ("aliasing", "array_conversion", "devices_visible", "every_device", "matmul_precision",
-       "narrowing")  # fmt: skip
+SIX = (
+    "aliasing",
+    "array_conversion",
+    "devices_visible",
+    "every_device",
+    "matmul_precision",
+    "narrowing",
+)
 """The checks that are compiled unless `--all` is given."""
 BARE = """
 import importlib, json, sys
@@ -57,11 +63,25 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         probe = archive.build(Path(folder) / "probe.pyz")
         environment = {**os.environ, **QUIET, "TPUSTARTER_HOME": f"{folder}/state"}
-        bare = [asked.compiler, "-c", BARE, str(probe),
-                json.dumps([[one.topology_name, one.arguments] for one in known]),
-                json.dumps(names)]  # fmt: skip
-        rehearse = [sys.executable, "-m", "tpustarter", "rehearse", *names, "--tpu", asked.tpu,
-                    "--compiler", asked.compiler]  # fmt: skip
+        bare = [
+            asked.compiler,
+            "-c",
+            BARE,
+            str(probe),
+            json.dumps([[one.topology_name, one.arguments] for one in known]),
+            json.dumps(names),
+        ]
+        rehearse = [
+            sys.executable,
+            "-m",
+            "tpustarter",
+            "rehearse",
+            *names,
+            "--tpu",
+            asked.tpu,
+            "--compiler",
+            asked.compiler,
+        ]
         commands = {
             "bare compiler calls, one process": bare,
             "rehearse, nothing stored": [*rehearse, "--fresh"],
@@ -78,8 +98,10 @@ def main() -> None:
     print(f"{len(names)} checks for {asked.tpu}, medians of {asked.repeat}")
     for name, seconds in found.items():
         median = statistics.median(seconds)
-        print(f"{name:<36} {median:6.2f} s  {median / base:5.2f} x  "
-              f"({min(seconds):.2f} to {max(seconds):.2f} s)")  # fmt: skip
+        print(
+            f"{name:<36} {median:6.2f} s  {median / base:5.2f} x  "
+            f"({min(seconds):.2f} to {max(seconds):.2f} s)"
+        )
 
 
 if __name__ == "__main__":

@@ -21,9 +21,10 @@ from typing import TypeVar
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.support.searches import SEARCHES
-from tpustarter.content import Lesson
-from tpustarter.learning import markdown, search
-from tpustarter.learning.scanning import Scan
+from tpustarter.core.content import Lesson
+from tpustarter.learning.content import markdown
+from tpustarter.learning.search import search
+from tpustarter.learning.search.linear_search import PassageScan
 
 Made = TypeVar("Made")
 
@@ -58,9 +59,9 @@ def main() -> None:
 
         os.environ["TPUSTARTER_HOME"] = home
         shelf, synonyms = search.read_shelf(), search.read_synonyms()
-        fresh, _ = timed(lambda: search.Library(shelf, synonyms))
-        kept, library = timed(lambda: search.Library(shelf, synonyms))
-    without = Scan(shelf)
+        fresh, _ = timed(lambda: search.SearchLibrary(shelf, synonyms))
+        kept, library = timed(lambda: search.SearchLibrary(shelf, synonyms))
+    without = PassageScan(shelf)
     ways: dict[str, Callable[[str], list[str]]] = {
         "scanner": lambda text: scan(shelf.lessons, text),
         "index": lambda text: [hit.id for hit in library.search(text).of("lesson")],

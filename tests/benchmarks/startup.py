@@ -71,8 +71,10 @@ def main() -> None:
         measured = medians(commands, asked.repeat, env)
     whole, imported = measured["tpu-info --version"], measured["import tpu_info.cli"]
     heads = ("median", "x tpu-info", "x its import")
-    print(f"{'command':<32} {heads[0]:>9} {heads[1]:>10} {heads[2]:>12} {'CPU':>9} "
-          f"{heads[1]:>10} {heads[2]:>12}")  # fmt: skip
+    print(
+        f"{'command':<32} {heads[0]:>9} {heads[1]:>10} {heads[2]:>12} {'CPU':>9} "
+        f"{heads[1]:>10} {heads[2]:>12}"
+    )
     for name, times in measured.items():
         columns = [
             f"{1000 * took:>6.0f} ms {took / whole[kind]:>10.2f} {took / imported[kind]:>12.2f}"

@@ -75,8 +75,10 @@ def main() -> None:
         prefix = Path(python).parents[1]
         used = subprocess.run(["du", "-sm", prefix], capture_output=True, text=True, check=True)
         print(f"{way}: {int(used.stdout.split()[0]) / 1024:.1f} GiB on the disk")
-    print(f"\n{'program':<30}{'way':<11}{'TPU':<8}{'answer':<14}{'arguments':>10}{'temporaries':>12}"
-          f"{'all':>9}  {'compiled in':>11}")  # fmt: skip
+    print(
+        f"\n{'program':<30}{'way':<11}{'TPU':<8}{'answer':<14}{'arguments':>10}{'temporaries':>12}"
+        f"{'all':>9}  {'compiled in':>11}"
+    )
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "models.py"
         file.write_text(MODELS)
@@ -94,9 +96,25 @@ def rehearse(
     asked: argparse.Namespace, file: Path, name: str, way: str, python: str
 ) -> list[dict[str, Any]]:
     """Return the results of one module, lowered one way."""
-    command = [sys.executable, "-m", "tpustarter", "rehearse", f"{file}:{name}", "--framework", way,
-               "--python", python, "--compiler", asked.compiler, "--tpu", asked.tpu, "--fresh",
-               "--jobs", "1", "--json"]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "tpustarter",
+        "rehearse",
+        f"{file}:{name}",
+        "--framework",
+        way,
+        "--python",
+        python,
+        "--compiler",
+        asked.compiler,
+        "--tpu",
+        asked.tpu,
+        "--fresh",
+        "--jobs",
+        "1",
+        "--json",
+    ]
     environment = {**os.environ, "TPUSTARTER_HOME": str(file.parent / "state")}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     document = json.loads(done.stdout)
@@ -111,8 +129,10 @@ def row(title: str, way: str, result: dict[str, Any]) -> str:
     sizes = [memory.get(key) for key in ("arguments", "temporaries")] + [result.get("hbm_bytes")]
     texts = ["-" if size is None else f"{size / MIB:.1f}" for size in sizes]
     reason = "" if result["status"] == "compiles" else f"  {result['reason']}"
-    return (f"{title:<30}{way:<11}{result['tpu']:<8}{result['status']:<14}{texts[0]:>10}"
-            f"{texts[1]:>12}{texts[2]:>9}  {result['seconds']:>9.1f} s{reason}")  # fmt: skip
+    return (
+        f"{title:<30}{way:<11}{result['tpu']:<8}{result['status']:<14}{texts[0]:>10}"
+        f"{texts[1]:>12}{texts[2]:>9}  {result['seconds']:>9.1f} s{reason}"
+    )
 
 
 if __name__ == "__main__":

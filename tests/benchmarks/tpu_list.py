@@ -27,8 +27,11 @@ from tests.benchmarks.keys import Terminal
 from tests.support.fake_cloud import FakeCloud, serving
 
 PLACE = "projects/my-project/locations/us-central1-b"
-KEYS = {"arrow": (b"\x1b[B", b"\x1b[A"), "page": (b"\x1b[6~", b"\x1b[5~"),
-        "end": (b"\x1b[F", b"\x1b[H")}  # fmt: skip
+KEYS = {
+    "arrow": (b"\x1b[B", b"\x1b[A"),
+    "page": (b"\x1b[6~", b"\x1b[5~"),
+    "end": (b"\x1b[F", b"\x1b[H"),
+}
 """Keys by what they move over: there, and back."""
 
 

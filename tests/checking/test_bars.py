@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tpustarter.checking import bars
+from tpustarter.text import bars
 
 
-def test_a_bar_of_stages_has_a_piece_for_each_as_long_as_it_is() -> None:
+def test_stage_bar_has_piece_proportional_to_each_stage() -> None:
     """A stage that is done is full, one that has begun shows both shapes, however short it is."""
     stages = [(10, 1.0), (60, 0.5), (30, 0.0)]
     assert "━━━ ━━━━━━───── ──────" == bars.staged(stages, 22)
@@ -13,7 +13,7 @@ def test_a_bar_of_stages_has_a_piece_for_each_as_long_as_it_is() -> None:
     assert 70 == len(bars.staged([(length, 0.0) for length in range(1, 12)], 70))
 
 
-def test_a_bar_that_is_too_short_for_stages_has_none() -> None:
+def test_bar_too_short_for_stages_shows_total() -> None:
     """It says how much of the whole is done."""
     assert "━━──" == bars.staged([(10, 1.0), (60, 0.5), (30, 0.0)], 4)
     assert "────────" == bars.staged([], 8)

@@ -14,9 +14,9 @@ from tests.support.runs import (
     results_strategy,
     run_of,
 )
-from tpustarter.checking import document
-from tpustarter.checking.results import Result
-from tpustarter.problem import ExitCode, Problem
+from tpustarter.checking.output import document
+from tpustarter.checking.results.results import Result
+from tpustarter.core.problem import ExitCode, Problem
 
 SCHEMA = json.loads(resources.files("tpustarter.checking").joinpath("schema.json").read_text())
 
@@ -30,7 +30,7 @@ def test_every_document_fits_the_published_schema(results: list[Result]) -> None
     assert sum(fields["counts"].values()) == len(fields["results"])
 
 
-def test_the_schema_refuses_what_is_no_report() -> None:
+def test_schema_refuses_invalid_report() -> None:
     """A report without `verified_on`, and a skip without a reason, are refused."""
     fields = document.document(run_of(HOST, result("skip")))
     without = {key: value for key, value in fields.items() if key != "verified_on"}
@@ -41,7 +41,7 @@ def test_the_schema_refuses_what_is_no_report() -> None:
     assert not validator.is_valid(fields)
 
 
-def test_an_error_is_json_too() -> None:
+def test_error_is_json_document() -> None:
     """What stands on stdout when no report could be made fits the schema."""
     for error, code in ((Problem("no", hint="yes", code=ExitCode.USAGE), 2), (ValueError("x"), 70)):
         fields = document.error_fields(error)

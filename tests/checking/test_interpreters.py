@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.stubs import make_python
-from tpustarter import state
-from tpustarter.checking import environments, interpreters
-from tpustarter.problem import ExitCode, Problem
+from tpustarter.checking.plan import environments, interpreters
+from tpustarter.core import state
+from tpustarter.core.problem import ExitCode, Problem
 
 OWN = "the Python tpustarter runs in"
 
@@ -40,12 +40,12 @@ def test_the_order_of_candidates(tmp_path: Path) -> None:
         assert choose(tmp_path).why == OWN
 
 
-def test_an_environment_for_one_framework_is_for_that_alone(tmp_path: Path) -> None:
+def test_environment_for_one_framework_serves_only_that(tmp_path: Path) -> None:
     """What set-up made for TensorFlow replaces no Python; who asks for TensorFlow gets it."""
     tensorflow, jax = tmp_path / "tpu-tensorflow", tmp_path / "tpu"
     make_python(tensorflow, tensorflow="2.20.0")
     make_python(jax, jax="0.12.0.1")
-    environments.remember(tensorflow, environments.TENSORFLOW)
+    environments.remember(tensorflow, "tensorflow")
     wanted, _ = interpreters.choose(None, {"PATH": ""}, tmp_path, wanted="tensorflow")
 
     assert tensorflow == wanted.path.parents[1]
@@ -55,7 +55,7 @@ def test_an_environment_for_one_framework_is_for_that_alone(tmp_path: Path) -> N
     assert jax == choose(tmp_path).path.parents[1]
 
 
-def test_the_python_that_was_chosen_compiles_where_it_can(tmp_path: Path) -> None:
+def test_chosen_python_is_preferred_as_compiler(tmp_path: Path) -> None:
     """One made for that comes first; one without the TPU compiler is none."""
     chosen, other = tmp_path / "chosen", tmp_path / "here" / ".venv"
     make_python(chosen, jax="0.12.0.1", libtpu="0.0.50.1")
@@ -75,14 +75,14 @@ def test_the_python_that_was_chosen_compiles_where_it_can(tmp_path: Path) -> Non
     assert chosen not in compilers()
 
 
-def test_the_active_environment_tpustarter_runs_in_is_not_the_users(tmp_path: Path) -> None:
+def test_environment_of_tpustarter_is_not_that_of_user(tmp_path: Path) -> None:
     """`uv run` sets VIRTUAL_ENV to our own environment: that says nothing about the user's."""
     make_python(tmp_path / ".venv")
 
     assert choose(tmp_path, VIRTUAL_ENV=sys.prefix).why == "./.venv"
 
 
-def test_an_active_environment_without_framework_is_still_the_one_that_is_tested(
+def test_active_environment_without_framework_is_still_tested(
     tmp_path: Path,
 ) -> None:
     """The user is told about the Python they use, and which others have a framework."""
@@ -91,16 +91,16 @@ def test_an_active_environment_without_framework_is_still_the_one_that_is_tested
     make_python(full / ".venv", jax="0.12.0.1")
     chosen, others = interpreters.choose(None, {"VIRTUAL_ENV": str(bare), "PATH": ""}, full)
 
-    assert (chosen.path.parents[1], chosen.frameworks) == (bare, ())
-    assert others[0].frameworks == ("jax 0.12.0.1",)
+    assert (chosen.path.parents[1], chosen.frameworks) == (bare, {})
+    assert others[0].frameworks == {"jax": "0.12.0.1"}
 
 
-def test_a_folder_a_program_and_a_name_all_name_a_python(tmp_path: Path) -> None:
+def test_folder_program_and_name_all_select_python(tmp_path: Path) -> None:
     """`--python` takes an environment's folder, its program, or a name on PATH."""
     program = make_python(tmp_path / "env", jax="0.12.0.1")
 
     assert choose(tmp_path, str(tmp_path / "env")).path == program
-    assert choose(tmp_path, str(program)).frameworks == ("jax 0.12.0.1",)
+    assert choose(tmp_path, str(program)).frameworks == {"jax": "0.12.0.1"}
     assert choose(tmp_path, "python3").path.name == "python3"
 
 
@@ -113,7 +113,7 @@ def test_python3_on_path_is_the_last_resort(tmp_path: Path) -> None:
     assert wanted == chosen.why
 
 
-def test_an_environment_is_listed_once_whatever_leads_to_it(tmp_path: Path) -> None:
+def test_environment_is_listed_once_for_all_paths(tmp_path: Path) -> None:
     """An active environment whose `python3` is first on PATH is one candidate, not two."""
     program = make_python(tmp_path / "env", jax="0.12.0.1")
     env = {"VIRTUAL_ENV": str(tmp_path / "env"), "PATH": str(program.parent)}
@@ -123,7 +123,7 @@ def test_an_environment_is_listed_once_whatever_leads_to_it(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("text", ["/nope", "no-such-program", "."])
-def test_what_is_no_python_is_a_usage_error(text: str, tmp_path: Path) -> None:
+def test_invalid_python_is_usage_error(text: str, tmp_path: Path) -> None:
     """A path that leads nowhere is named, with what to give."""
     with pytest.raises(Problem, match="is not a Python") as caught:
         choose(tmp_path, text)
@@ -151,7 +151,7 @@ def test_paths_are_shown_as_they_would_be_typed() -> None:
     assert "/usr/bin/python3" == interpreters.shown(Path("/usr/bin/python3"), env, Path("/w"))
 
 
-def test_a_saved_choice_that_is_no_path_is_passed_over(tmp_path: Path) -> None:
+def test_saved_choice_that_is_no_path_is_ignored(tmp_path: Path) -> None:
     """A zero byte in the settings is no path, and no bug."""
     state.save("settings", {"python": "/a\0b"})
     make_python(tmp_path / ".venv")
@@ -159,7 +159,7 @@ def test_a_saved_choice_that_is_no_path_is_passed_over(tmp_path: Path) -> None:
     assert "./.venv" == choose(tmp_path).why
 
 
-def test_missing_packages_are_known_by_the_names_to_install(tmp_path: Path) -> None:
+def test_missing_packages_have_their_install_names(tmp_path: Path) -> None:
     """The metadata's folder has an underline where the name has a hyphen."""
     make_python(tmp_path)
     [packages] = tmp_path.glob("lib/python3*/site-packages")
@@ -177,4 +177,4 @@ def test_every_build_of_tensorflow_is_tensorflow(build: str, tmp_path: Path) -> 
     for name in (f"{build}-2.20.0.dist-info", "keras-3.15.1.dist-info"):
         (packages / name).mkdir(parents=True)
 
-    assert ("tensorflow 2.20.0", "keras 3.15.1") == interpreters.installed(tmp_path)
+    assert {"tensorflow": "2.20.0", "keras": "3.15.1"} == interpreters.installed(tmp_path)

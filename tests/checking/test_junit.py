@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -11,18 +12,46 @@ from tests.support.runs import (
     result,
     run_of,
 )
-from tpustarter.checking import junit
-from tpustarter.checking.results import STATUSES
+from tpustarter.checking.output import junit
+from tpustarter.checking.results.results import STATUSES
+from tpustarter.core import locations
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("", []),
+        ("print('train')\n", ["print('train')\n"]),
+        ("<testsuite tests='1'/>", ["<testsuite tests='1'/>"]),
+        (None, []),
+    ],
+)
+def test_foreign_junit_file_is_kept(text: str | None, kept: list[str], tmp_path: Path) -> None:
+    """A file that was named by mistake; None stands for an earlier answer."""
+    path = tmp_path / "train.py"
+    if text is None:
+        junit.write(run_of(HOST, result("pass")), path)
+    else:
+        path.write_text(text)
+    junit.reserve(path)
+
+    assert ET.parse(path).findall("testcase/error")
+    assert kept == [one.read_text() for one in tmp_path.iterdir() if one != path]
+    assert len(kept) == len(locations.told())
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_every_status_has_its_place_in_junit(status: str) -> None:
+def test_every_status_has_junit_element(status: str) -> None:
     """No status vanishes from the XML, and the suite says where claims were verified."""
     root = ET.fromstring(ET.tostring(junit.suite(run_of(HOST, result("pass"), result(status)))))
     children = {
-        "pass": "system-out", "warn": "system-out", "fail": "failure", "error": "error",
-        "skip": "skipped", "notrun": "error",
-    }  # fmt: skip
+        "pass": "system-out",
+        "warn": "system-out",
+        "fail": "failure",
+        "error": "error",
+        "skip": "skipped",
+        "notrun": "error",
+    }
     last = root.findall("testcase")[-1]
 
     assert "virtual-cpu" in root.attrib["name"]

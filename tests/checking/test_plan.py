@@ -25,10 +25,10 @@ from tests.support import fake_metadata
 from tests.support.machines import lay_out
 from tests.support.places import SUPPORT, TESTS
 from tests.support.stubs import make_python
-from tpustarter import content, locations
-from tpustarter.checking import plan
+from tpustarter.checking.plan import plan
+from tpustarter.core import content, locations
+from tpustarter.core.problem import ExitCode
 from tpustarter.machine import host
-from tpustarter.problem import ExitCode
 
 GOLDEN = TESTS / "golden"
 SAMPLES = TESTS / "samples" / "machine_checks"
@@ -48,6 +48,8 @@ class Row:
 
 
 BOUNDS = {1: "1,1,1", 4: "2,2,1", 8: "2,4,1"}
+NO_TPU = {"zone": "projects/1/zones/us-central1-b"}
+"""Metadata of a machine without a TPU."""
 TPU_JAX = {"jax": "0.12.0.1", "libtpu": "0.0.50.1"}
 
 
@@ -71,8 +73,12 @@ V6E_1 = tpu("v6e", 1, "TPU v6 lite", 1)
 V5E_1 = tpu("v5e", 1, "TPU v5 lite", 1)
 V5E_8 = tpu("v5e", 8, "TPU v5 lite", 8)
 TPU7X_8 = tpu("tpu7x", 4, "TPU7x", 8)
-TPU_TENSORFLOW = {"tensorflow": "2.20.0", "build": "tensorflow-tpu", "kind": "TPU v5 lite",
-                  "count": 8}  # fmt: skip
+TPU_TENSORFLOW = {
+    "tensorflow": "2.20.0",
+    "build": "tensorflow-tpu",
+    "kind": "TPU v5 lite",
+    "count": 8,
+}
 UNKNOWN = {"google_device": "0x0099", "google": True}
 """A Google device on PCI that may be a TPU of a later generation."""
 
@@ -84,15 +90,19 @@ ROWS: dict[str, Row] = {
     "laptop-require-tpu": Row(69, {}, TPU_JAX, ("--require", "tpu")),
     "laptop-static": Row(0, {}, {"jax": "0.12.0.1"}, ("--level", "static")),
     "laptop-devices-1": Row(0, {}, {"jax": "0.12.0.1"}, ("--devices", "1")),
-    "laptop-asked-for-chips": Row(5, {}, {"jax": "0.12.0.1"},
-                                  ("host.chips", "host.device_nodes", "host.one_host")),
+    "laptop-asked-for-chips": Row(
+        5, {}, {"jax": "0.12.0.1"}, ("host.chips", "host.device_nodes", "host.one_host")
+    ),
     "laptop-globs-without-framework": Row(5, {}, {}, ("jax.*",)),
-    "laptop-misspelt-platform": Row(1, {"env": {"JAX_PLATFORMS": "tpus"}}, {"jax": "0.12.0.1"},
-                                    ("host.*",)),
-    "laptop-misspelt-setting": Row(1, {"env": {"JAX_DEFAULT_MATMUL_PRECISION": "bogus"}},
-                                   {"jax": "0.12.0.1"}, ("host.env*",)),
-    "laptop-asked-for-a-tpu": Row(0, {"env": {"JAX_PLATFORMS": "tpu"}}, {"jax": "0.12.0.1"},
-                                  ("host.env*",)),
+    "laptop-misspelt-platform": Row(
+        1, {"env": {"JAX_PLATFORMS": "tpus"}}, {"jax": "0.12.0.1"}, ("host.*",)
+    ),
+    "laptop-misspelt-setting": Row(
+        1, {"env": {"JAX_DEFAULT_MATMUL_PRECISION": "bogus"}}, {"jax": "0.12.0.1"}, ("host.env*",)
+    ),
+    "laptop-asked-for-a-tpu": Row(
+        0, {"env": {"JAX_PLATFORMS": "tpu"}}, {"jax": "0.12.0.1"}, ("host.env*",)
+    ),
     "fresh-v5e-1": Row(5, V5E_1.machine, {}, (), V5E_1.metadata),
     "fresh-v6e-1": Row(5, V6E_1.machine, {}, (), V6E_1.metadata),
     "v5e-1": V5E_1,
@@ -103,85 +113,168 @@ ROWS: dict[str, Row] = {
     "v4-8": tpu("v4", 4, "TPU v4", 4),
     "v5p-8": tpu("v5p", 4, "TPU v5", 4),
     "tpu7x-8": TPU7X_8,
-    "v6e-8-too-few-devices": Row(1, V6E_8.machine, {**V6E_8.python, "count": 7}, (),
-                                 V6E_8.metadata),
+    "v6e-8-too-few-devices": Row(
+        1, V6E_8.machine, {**V6E_8.python, "count": 7}, (), V6E_8.metadata
+    ),
     "v6e-8-asked-for-cpu": changed(V6E_8, 0, env={"JAX_PLATFORMS": "cpu"}),
-    "v6e-8-virtual-devices": Row(0, V6E_8.machine, V6E_8.python, ("--devices", "4"),
-                                  V6E_8.metadata),
-    "v6e-8-one-visible-chip": Row(0, {**V6E_8.machine, "env": {"TPU_VISIBLE_CHIPS": "0"}},
-                                  {**V6E_8.python, "count": 1}, (), V6E_8.metadata),
+    "v6e-8-virtual-devices": Row(
+        0, V6E_8.machine, V6E_8.python, ("--devices", "4"), V6E_8.metadata
+    ),
+    "v6e-8-one-visible-chip": Row(
+        0,
+        {**V6E_8.machine, "env": {"TPU_VISIBLE_CHIPS": "0"}},
+        {**V6E_8.python, "count": 1},
+        (),
+        V6E_8.metadata,
+    ),
     "v6e-8-with-gvnic": changed(V6E_8, 0, gvnic=True),
-    "v6e-8-jax-without-libtpu": Row(1, V6E_8.machine, {"jax": "0.12.0.1"}, (),
-                                    V6E_8.metadata),
+    "v6e-8-jax-without-libtpu": Row(1, V6E_8.machine, {"jax": "0.12.0.1"}, (), V6E_8.metadata),
     "v6e-8-held": changed(V6E_8, 75, holder={"pid": 4242, "command": "python train.py"}),
     "v6e-8-locked-by-unknown": changed(V6E_8, 75, lock="live"),
     "v6e-8-stale-lock": changed(V6E_8, 0, lock="stale"),
     "v6e-8-foreign-lock": changed(V6E_8, 1, lock="foreign", uid=1000),
     "v6e-8-denied": changed(V6E_8, 77, uid=1000, denied=True),
-    "v5e-16-worker-0": Row(3, {"generation": "v5e", "chips": 4}, V5E_8.python, (),
-                           fake_metadata.values("v5litepod-16", worker=0, hosts=4)),
-    "v5e-16-this-host": Row(0, {"generation": "v5e", "chips": 4},
-                            {**V5E_8.python, "count": 4}, ("--this-host",),
-                            fake_metadata.values("v5litepod-16", worker=0, hosts=4)),
-    "v4-32-one-endpoint": Row(3, {"generation": "v4", "chips": 4}, V5E_8.python, (),
-                              fake_metadata.values("v4-32", hosts=1)),
-    "google-cloud-without-tpu": Row(0, {"gvnic": True, "google": True}, {"jax": "0.12.0.1"}),
-    "unknown-google-device": Row(0, UNKNOWN, {"jax": "0.12.0.1"}),
-    "unknown-google-device-required": Row(69, UNKNOWN, {"jax": "0.12.0.1"}, ("--require", "tpu")),
-    "unknown-google-device-asked-for": Row(0, {**UNKNOWN, "env": {"JAX_PLATFORMS": "tpu,cpu"}},
-                                           {**TPU_JAX, "kind": "TPU v9", "count": 4},
-                                           ("--require", "tpu")),
+    "v5e-16-worker-0": Row(
+        3,
+        {"generation": "v5e", "chips": 4},
+        V5E_8.python,
+        (),
+        fake_metadata.values("v5litepod-16", worker=0, hosts=4),
+    ),
+    "v5e-16-this-host": Row(
+        0,
+        {"generation": "v5e", "chips": 4},
+        {**V5E_8.python, "count": 4},
+        ("--this-host",),
+        fake_metadata.values("v5litepod-16", worker=0, hosts=4),
+    ),
+    "v4-32-one-endpoint": Row(
+        3,
+        {"generation": "v4", "chips": 4},
+        V5E_8.python,
+        (),
+        fake_metadata.values("v4-32", hosts=1),
+    ),
+    "google-cloud-without-tpu": Row(
+        0, {"gvnic": True, "google": True}, {"jax": "0.12.0.1"}, metadata=NO_TPU
+    ),
+    "google-cloud-without-metadata": Row(3, {"gvnic": True, "google": True}, {"jax": "0.12.0.1"}),
+    "unknown-google-device": Row(0, UNKNOWN, {"jax": "0.12.0.1"}, metadata=NO_TPU),
+    "unknown-google-device-required": Row(
+        69, UNKNOWN, {"jax": "0.12.0.1"}, ("--require", "tpu"), metadata=NO_TPU
+    ),
+    "unknown-google-device-asked-for": Row(
+        0,
+        {**UNKNOWN, "env": {"JAX_PLATFORMS": "tpu,cpu"}},
+        {**TPU_JAX, "kind": "TPU v9", "count": 4},
+        ("--require", "tpu"),
+        metadata=NO_TPU,
+    ),
     "docker-without-nodes": changed(V5E_8, 1, container="docker", nodes=False),
     "docker-without-host-network": changed(V5E_8, 0, container="docker", host_network=False),
     "docker-small-shm": changed(V5E_8, 0, container="docker", shm_gib=0.0625),
     "docker-as-it-should-be": changed(V5E_8, 0, container="docker"),
-    "colab-v5e-1": tpu("v5e", 1, "TPU v5 lite", 1, metadata=None, machine={
-        "container": "docker",
-        "env": {"COLAB_TPU_1VM": "1", "TPU_ACCELERATOR_TYPE": "v5e-1",
-                "TPU_WORKER_HOSTNAMES": "localhost", "TPU_WORKER_ID": "0",
-                "TPU_SKIP_MDS_QUERY": "1"}}),
-    "kaggle-v5e-8": tpu("v5e", 8, "TPU v5 lite", 8, metadata=None, machine={
-        "container": "docker",
-        "env": {"CLOUD_TPU_TASK_ID": "0", "PJRT_DEVICE": "TPU",
-                "TPU_ACCELERATOR_TYPE": "v5litepod-8"}}),
-    "gke-v6e-4": tpu("v6e", 4, "TPU v6 lite", 4, metadata=None, machine={
-        "container": "kubernetes",
-        "env": {"TPU_WORKER_ID": "0", "TPU_WORKER_HOSTNAMES": "localhost",
-                "TPU_ACCELERATOR_TYPE": "v6e-4"}}),
+    "colab-v5e-1": tpu(
+        "v5e",
+        1,
+        "TPU v5 lite",
+        1,
+        metadata=None,
+        machine={
+            "container": "docker",
+            "env": {
+                "COLAB_TPU_1VM": "1",
+                "TPU_ACCELERATOR_TYPE": "v5e-1",
+                "TPU_WORKER_HOSTNAMES": "localhost",
+                "TPU_WORKER_ID": "0",
+                "TPU_SKIP_MDS_QUERY": "1",
+            },
+        },
+    ),
+    "kaggle-v5e-8": tpu(
+        "v5e",
+        8,
+        "TPU v5 lite",
+        8,
+        metadata=None,
+        machine={
+            "container": "docker",
+            "env": {
+                "CLOUD_TPU_TASK_ID": "0",
+                "PJRT_DEVICE": "TPU",
+                "TPU_ACCELERATOR_TYPE": "v5litepod-8",
+            },
+        },
+    ),
+    "gke-v6e-4": tpu(
+        "v6e",
+        4,
+        "TPU v6 lite",
+        4,
+        metadata=None,
+        machine={
+            "container": "kubernetes",
+            "env": {
+                "TPU_WORKER_ID": "0",
+                "TPU_WORKER_HOSTNAMES": "localhost",
+                "TPU_ACCELERATOR_TYPE": "v6e-4",
+            },
+        },
+    ),
     "laptop-with-torch-xla": Row(0, {}, {"torch_xla": "2.9.0"}),
     "laptop-with-jax-and-torch-xla": Row(0, {}, {"jax": "0.12.0.1", "torch_xla": "2.9.0"}),
     "laptop-with-another-torch": Row(1, {}, {"torch": "2.8.0", "torch_xla": "2.9.0"}),
     "laptop-with-an-old-torch-xla": Row(5, {}, {"torch_xla": "2.6.0"}),
     "laptop-asked-for-torch-xla": Row(5, {}, {"jax": "0.12.0.1"}, ("--framework", "torch_xla")),
-    "laptop-another-torch-unseen": Row(3, {}, {"torch": "2.8.0", "torch_xla": "2.9.0"},
-                                       ("torch_xla.devices_visible",)),
-    "laptop-asked-for-a-tpu-by-pjrt": Row(1, {"env": {"PJRT_DEVICE": "TPU"}},
-                                          {"torch_xla": "2.9.0"}),
-    "v6e-8-with-torch-xla": Row(0, V6E_8.machine, {"torch_xla": "2.9.0", "libtpu": "0.0.21",
-                                                   "kind": "TPU v6 lite", "count": 8}, (),
-                                V6E_8.metadata),
+    "laptop-another-torch-unseen": Row(
+        3, {}, {"torch": "2.8.0", "torch_xla": "2.9.0"}, ("torch_xla.devices_visible",)
+    ),
+    "laptop-asked-for-a-tpu-by-pjrt": Row(
+        1, {"env": {"PJRT_DEVICE": "TPU"}}, {"torch_xla": "2.9.0"}
+    ),
+    "v6e-8-with-torch-xla": Row(
+        0,
+        V6E_8.machine,
+        {"torch_xla": "2.9.0", "libtpu": "0.0.21", "kind": "TPU v6 lite", "count": 8},
+        (),
+        V6E_8.metadata,
+    ),
     "laptop-with-tensorflow": Row(0, {}, {"tensorflow": "2.20.0", "build": "tensorflow-cpu"}),
-    "v5e-8-with-plain-tensorflow": Row(1, V5E_8.machine, {"tensorflow": "2.20.0"}, (),
-                                       V5E_8.metadata),
-    "v5e-8-with-tensorflow-tpu": Row(0, V5E_8.machine, {**TPU_TENSORFLOW, "libtpu": "0.0.31"}, (),
-                                     V5E_8.metadata),
-    "v5e-8-with-a-libtpu-too-new": Row(1, V5E_8.machine, {**TPU_TENSORFLOW, "libtpu": "0.0.52"},
-                                       (), V5E_8.metadata),
-    "v5e-8-held-from-tensorflow": Row(75, {**V5E_8.machine,
-                                           "holder": {"pid": 4242, "command": "python train.py"}},
-                                      {**TPU_TENSORFLOW, "libtpu": "0.0.31"}, (), V5E_8.metadata),
-    "tpu7x-8-with-tensorflow": Row(1, TPU7X_8.machine, {"tensorflow": "2.20.0"}, (),
-                                   TPU7X_8.metadata),
-    "gpu-with-torch-xla": Row(0, {"nvidia": True}, {"jax": "0.12.0.1", "kind": "NVIDIA H200",
-                                                    "count": 1, "gpu": True,
-                                                    "torch_xla": "2.9.0"}),
-    "gpu": Row(0, {"nvidia": True},
-               {"jax": "0.12.0.1", "kind": "NVIDIA H200", "count": 1, "gpu": True}),
+    "v5e-8-with-plain-tensorflow": Row(
+        1, V5E_8.machine, {"tensorflow": "2.20.0"}, (), V5E_8.metadata
+    ),
+    "v5e-8-with-tensorflow-tpu": Row(
+        0, V5E_8.machine, {**TPU_TENSORFLOW, "libtpu": "0.0.31"}, (), V5E_8.metadata
+    ),
+    "v5e-8-with-a-libtpu-too-new": Row(
+        1, V5E_8.machine, {**TPU_TENSORFLOW, "libtpu": "0.0.52"}, (), V5E_8.metadata
+    ),
+    "v5e-8-held-from-tensorflow": Row(
+        75,
+        {**V5E_8.machine, "holder": {"pid": 4242, "command": "python train.py"}},
+        {**TPU_TENSORFLOW, "libtpu": "0.0.31"},
+        (),
+        V5E_8.metadata,
+    ),
+    "tpu7x-8-with-tensorflow": Row(
+        1, TPU7X_8.machine, {"tensorflow": "2.20.0"}, (), TPU7X_8.metadata
+    ),
+    "gpu-with-torch-xla": Row(
+        0,
+        {"nvidia": True},
+        {"jax": "0.12.0.1", "kind": "NVIDIA H200", "count": 1, "gpu": True, "torch_xla": "2.9.0"},
+    ),
+    "gpu": Row(
+        0, {"nvidia": True}, {"jax": "0.12.0.1", "kind": "NVIDIA H200", "count": 1, "gpu": True}
+    ),
     "gpu-without-plugin": Row(0, {"nvidia": True}, {"jax": "0.12.0.1"}),
-    "gpu-required": Row(0, {"nvidia": True},
-                        {"jax": "0.12.0.1", "kind": "NVIDIA H200", "count": 1},
-                        ("--require", "gpu")),
-}  # fmt: skip
+    "gpu-required": Row(
+        0,
+        {"nvidia": True},
+        {"jax": "0.12.0.1", "kind": "NVIDIA H200", "count": 1},
+        ("--require", "gpu"),
+    ),
+}
 
 
 @pytest.fixture(scope="module")
@@ -243,11 +336,14 @@ def play(
 def _machine(root: Path, row: Row, stack: ExitStack) -> host.Machine:
     settings = dict(row.machine)
     nvidia, denied = settings.pop("nvidia", False), settings.pop("denied", False)
-    if row.metadata:
+    if row.metadata is not None:
         address = stack.enter_context(fake_metadata.serve(row.metadata))
         settings["env"] = {**settings.get("env", {}), "GCE_METADATA_HOST": address}
     root.mkdir()
     machine = lay_out(root, settings.pop("generation", None), **settings)
+    own = root / "proc/self"
+    own.mkdir(parents=True, exist_ok=True)
+    (own / "limits").write_text("Max locked memory         unlimited   unlimited   bytes\n")
     if nvidia:
         (root / "dev/nvidia0").write_text("")
     if denied:
@@ -296,9 +392,7 @@ def test_each_machine_has_its_text_and_exit_code(
         ({"jax": "unknown", "jaxlib": "unknown"}, None),
     ],
 )
-def test_a_jax_that_cannot_be_judged_is_not_started(
-    installed: dict[str, str], says: str | None
-) -> None:
+def test_unsupported_jax_is_not_started(installed: dict[str, str], says: str | None) -> None:
     """One sentence, and no TPU is advised: JAX 0.4 shows one device whatever is asked of it."""
     blocked = plan.unusable("jax", "env", installed, [], asked=True)
 
@@ -319,7 +413,7 @@ def test_every_golden_text_belongs_to_a_row() -> None:
     assert set(ROWS) == {path.stem for path in texts()}
 
 
-def test_nothing_claims_a_tpu_that_was_not_there() -> None:
+def test_no_text_claims_absent_tpu() -> None:
     """Only rows whose devices were TPUs say so; every other one says that none was tested."""
     for path in texts():
         text = path.read_text()
@@ -350,7 +444,7 @@ def test_the_plan_names_every_variable_it_sets(tmp_path: Path) -> None:
     assert made.env == {"JAX_PLATFORMS": "tpu,cpu"}
 
 
-def test_a_forced_device_count_in_xla_flags_is_taken_out(tmp_path: Path) -> None:
+def test_device_count_is_removed_from_xla_flags(tmp_path: Path) -> None:
     """JAX refuses the flag beside JAX_NUM_CPU_DEVICES, so only the other flags stay."""
     flags = "--xla_dump_to=/x --xla_force_host_platform_device_count=3"
     machine = lay_out(tmp_path, env={"XLA_FLAGS": flags})
@@ -358,7 +452,7 @@ def test_a_forced_device_count_in_xla_flags_is_taken_out(tmp_path: Path) -> None
     assert plan.make(machine).env["XLA_FLAGS"] == "--xla_dump_to=/x"
 
 
-def test_every_real_check_waits_for_the_same_host_checks() -> None:
+def test_every_real_check_waits_for_same_host_checks() -> None:
     """The stub's checks are gated as the real ones are."""
     real = {one.id: one.after for one in content.read_checks()}
     for stub in [*content.read_checks(SAMPLES), *content.read_checks(WITH_TENSORFLOW)]:
@@ -368,3 +462,10 @@ def test_every_real_check_waits_for_the_same_host_checks() -> None:
 def test_the_exit_codes_of_the_rows_are_known() -> None:
     """Every exit code of a row is one the program documents."""
     assert {row.exit_code for row in ROWS.values()} <= set(ExitCode)
+
+
+def test_missing_transformers_is_named_with_its_version() -> None:
+    """The newest wants a newer torch than torch_xla 2.9 has."""
+    blocked = plan.without_packages(["optax", "transformers"], "/nowhere/bin/python")
+
+    assert "optax 'transformers==5.23.*'" in str(blocked.hint)

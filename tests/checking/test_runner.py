@@ -17,12 +17,21 @@ import pytest
 from tests.support.places import REPOSITORY
 from tests.support.processes import HANG_S, until
 from tests.support.sessions import SAMPLES, make_session, run_samples, sample
-from tpustarter.checking import runner as runner_module
-from tpustarter.checking.headline import headline
-from tpustarter.checking.results import Result
-from tpustarter.checking.runner import Ended, Runner, Seen, Started, Waiting, in_order
-from tpustarter.checking.selfcheck import Request, SelfCheck
-from tpustarter.problem import ExitCode, Problem
+from tpustarter.checking.results.headline import headline
+from tpustarter.checking.results.results import Result
+from tpustarter.checking.run import runner as runner_module
+from tpustarter.checking.run.runner import (
+    CheckEnded,
+    CheckStarted,
+    CheckWaiting,
+    FindingSeen,
+    Runner,
+    in_order,
+)
+from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine import limits
+from tpustarter.machine.machine import Machine
 from tpustarter.running import lease
 
 OUTCOMES = {
@@ -36,6 +45,7 @@ OUTCOMES = {
     "hangs_holding_the_gil": ("error", "timeout", "within 2 s"),
     "ignores_term": ("error", "timeout", "within 2 s"),
     "segfaults": ("error", "crashed", "SIGSEGV"),
+    "runs_out_of_files": ("error", "crashed", limits.describe("files", Machine()).what),
     "exits_silently": ("error", "protocol", "without a verdict"),
     "leaves_child": ("pass", None, ""),
     "floods": ("pass", None, ""),
@@ -49,6 +59,8 @@ OUTCOMES = {
     "imports_what_is_missing": ("error", "load", "ModuleNotFoundError"),
     "needs_memory": ("error", "exception", "MemoryError"),
     "changes_settings": ("error", "protocol", "left changed: $SAMPLE_SECRET"),
+    "hears_nothing": ("skip", "no-answer", "nobody answers"),
+    "hears_nothing_but_no": ("fail", None, ""),
     "says_nothing": ("error", "protocol", "without a finding"),
     "yields_text": ("error", "protocol", "yielded a str"),
     "exits_by_exception": ("error", "exception", "SystemExit: 3"),
@@ -81,7 +93,7 @@ def until_asleep(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(OUTCOMES))
-def test_each_pathology_has_its_outcome(name: str, tmp_path: Path) -> None:
+def test_every_pathology_has_its_outcome(name: str, tmp_path: Path) -> None:
     """Every sample ends as its name says, and leaves no process."""
     status, reason, detail = OUTCOMES[name]
     result = run_samples(tmp_path, name, env={"SAMPLE_TOKEN": "s3cr3t-value"})[name]
@@ -96,7 +108,7 @@ def test_every_sample_has_an_outcome() -> None:
     assert {path.stem for path in (SAMPLES / "host").glob("*.py")} == set(OUTCOMES)
 
 
-def test_a_crash_keeps_the_log_and_the_findings_before_it(tmp_path: Path) -> None:
+def test_crash_keeps_log_and_earlier_findings(tmp_path: Path) -> None:
     """What a check said before it crashed is in its result, with the stack."""
     result = run_samples(tmp_path, "segfaults")["segfaults"]
 
@@ -105,7 +117,7 @@ def test_a_crash_keeps_the_log_and_the_findings_before_it(tmp_path: Path) -> Non
     assert "in run" in result.log
 
 
-def test_a_time_out_leaves_the_stack_in_the_log(tmp_path: Path) -> None:
+def test_time_out_leaves_stack_in_log(tmp_path: Path) -> None:
     """The log of a hang says where it hung, also when C code holds the GIL."""
     for name in ("hangs", "hangs_holding_the_gil"):
         result = run_samples(tmp_path, name)[name]
@@ -114,7 +126,7 @@ def test_a_time_out_leaves_the_stack_in_the_log(tmp_path: Path) -> None:
         assert "Timeout" in result.log
 
 
-def test_the_others_run_after_a_crash_and_a_hang(tmp_path: Path) -> None:
+def test_other_checks_run_after_crash_and_hang(tmp_path: Path) -> None:
     """A check that crashes or hangs costs only itself."""
     results = run_samples(tmp_path, "passes", "segfaults", "warns", "hangs", "with_env", "fails")
 
@@ -154,7 +166,7 @@ def test_order_follows_after_and_survives_a_circle() -> None:
     assert [first, second] == in_order([second, first])
 
 
-def test_a_flood_is_capped_and_says_what_was_left_out(tmp_path: Path) -> None:
+def test_flood_is_capped_and_omission_is_noted(tmp_path: Path) -> None:
     """100 MB of output leave a log of about a megabyte."""
     run_samples(tmp_path, "floods")
     log = (tmp_path / "probe-0.log").read_bytes()
@@ -174,15 +186,15 @@ def test_secrets_reach_neither_log_nor_findings(tmp_path: Path) -> None:
     assert "[$SAMPLE_TOKEN]" in result.log
 
 
-def test_stop_ends_a_run_and_the_rest_is_reported(tmp_path: Path) -> None:
+def test_stop_ends_run_and_reports_remaining_checks(tmp_path: Path) -> None:
     """Checks after a stop are `notrun`, none is lost."""
     runner = Runner(make_session(tmp_path))
     results = []
     endless = replace(sample("ignores_term"), timeout_s=600)
     for event in runner.run([endless, sample("passes")]):
-        if isinstance(event, Started):
+        if isinstance(event, CheckStarted):
             runner.stop(signal.SIGINT)
-        if isinstance(event, Ended):
+        if isinstance(event, CheckEnded):
             results.append((event.result.status, event.result.reason))
 
     assert results == [("notrun", "interrupted")] * 2
@@ -197,16 +209,16 @@ def soak(folder: Path, name: str, minutes: float, stops: int) -> tuple[list[str]
     told: list[str] = []
     results: list[Result] = []
     for event in runner.run([sample(name), sample("passes")]):
-        if isinstance(event, Waiting) and event.progress:
+        if isinstance(event, CheckWaiting) and event.progress:
             told.append(event.progress)
             if len(told) <= stops:
                 runner.stop(signal.SIGINT)
-        elif isinstance(event, Ended):
+        elif isinstance(event, CheckEnded):
             results.append(event.result)
     return told, results
 
 
-def test_a_soaking_check_goes_on_for_its_minutes_on_top_of_its_time_out(
+def test_soaking_check_runs_for_minutes_beyond_time_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It tells how far it is about once a second, and the next check runs after it.
@@ -223,7 +235,7 @@ def test_a_soaking_check_goes_on_for_its_minutes_on_top_of_its_time_out(
     assert all(int(text.split()[0]) <= rounds for text in told)
 
 
-def test_a_stopped_soaking_check_ends_with_what_it_has_shown(tmp_path: Path) -> None:
+def test_stopped_soaking_check_keeps_its_findings(tmp_path: Path) -> None:
     """An hour is asked, the first stop ends it: its findings stand, the rest was not run."""
     _, results = soak(tmp_path, "soaks", 60, stops=1)
 
@@ -231,22 +243,22 @@ def test_a_stopped_soaking_check_ends_with_what_it_has_shown(tmp_path: Path) -> 
     assert results[0].findings[0]["code"] == "SAMPLE-ROUNDS"
 
 
-def test_a_soaking_check_that_is_stopped_as_it_starts_is_told_so(tmp_path: Path) -> None:
+def test_soaking_check_stopped_at_start_learns_of_stop(tmp_path: Path) -> None:
     """The word to end is in the pipe before the process reads what it is to run."""
     session = make_session(tmp_path)
     session.target = {**session.target, "minutes": 60}
     runner = Runner(session)
     results: list[Result] = []
     for event in runner.run([sample("soaks")]):
-        if isinstance(event, Started):
+        if isinstance(event, CheckStarted):
             runner.stop(signal.SIGINT)
-        elif isinstance(event, Ended):
+        elif isinstance(event, CheckEnded):
             results.append(event.result)
 
     assert ["pass"] == [one.status for one in results]  # an hour later, were it not told
 
 
-def test_a_soaking_check_that_does_not_end_when_told_was_not_run(
+def test_soaking_check_ignoring_stop_is_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was stopped: that is no time-out of the check, and what it told stands."""
@@ -265,20 +277,20 @@ def test_two_stops_at_once_end_a_soaking_check(tmp_path: Path) -> None:
     runner = Runner(session)
     results: list[Result] = []
     for event in runner.run([sample("soaks_deaf")]):
-        if isinstance(event, Seen):
+        if isinstance(event, FindingSeen):
             runner.stop(signal.SIGINT)
             runner.stop(signal.SIGINT)
-        elif isinstance(event, Ended):
+        elif isinstance(event, CheckEnded):
             results.append(event.result)
 
     assert [(one.status, one.reason) for one in results] == [("notrun", "interrupted")]
 
 
-def test_a_stop_after_the_last_check_has_ended_stops_nothing() -> None:
+def test_stop_after_last_check_stops_nothing() -> None:
     """The processes are let go by then; a run that is whole is not called stopped."""
-    check = SelfCheck(Request(ids=("host.passes",)), checks=SAMPLES)
+    check = SelfCheck(CheckRequest(ids=("host.passes",)), checks=SAMPLES)
     for event in check.events():
-        if isinstance(event, Ended):
+        if isinstance(event, CheckEnded):
             assert check.is_over
             check.stop(signal.SIGINT)
 
@@ -286,7 +298,7 @@ def test_a_stop_after_the_last_check_has_ended_stops_nothing() -> None:
     assert "stopped" not in headline(check.run)
 
 
-def test_a_second_stop_ends_a_soaking_check_that_does_not_listen(tmp_path: Path) -> None:
+def test_second_stop_ends_unresponsive_soaking_check(tmp_path: Path) -> None:
     """What it told before stands; it has no verdict."""
     _, results = soak(tmp_path, "soaks_deaf", 60, stops=2)
 
@@ -301,7 +313,7 @@ def test_no_process_outlives_its_parent(name: str, number: int, tmp_path: Path) 
     program = (
         "import sys; from pathlib import Path; from dataclasses import replace\n"
         "from tests.support.sessions import make_session, sample\n"
-        "from tpustarter.checking.runner import Runner\n"
+        "from tpustarter.checking.run.runner import Runner\n"
         f"check = replace(sample({name!r}), timeout_s=600)\n"
         f"list(Runner(make_session(Path({str(tmp_path)!r}))).run([check]))\n"
     )
@@ -319,9 +331,9 @@ def test_a_killed_supervisor_takes_the_child_with_it(tmp_path: Path) -> None:
     runner = Runner(make_session(tmp_path))
     result = None
     for event in runner.run([replace(sample("hangs"), timeout_s=600)]):
-        if isinstance(event, Started):
+        if isinstance(event, CheckStarted):
             continue
-        if isinstance(event, Ended):
+        if isinstance(event, CheckEnded):
             result = event.result
             break
         (line,) = [line for line in ours(str(tmp_path)) if " supervise " in line]
@@ -332,7 +344,7 @@ def test_a_killed_supervisor_takes_the_child_with_it(tmp_path: Path) -> None:
     until_ended(f"{tmp_path}/probe.pyz")
 
 
-def test_a_slow_reader_does_not_turn_a_pass_into_a_time_out(
+def test_slow_reader_turns_no_pass_into_time_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A verdict that lies in the pipe counts, however late it is read."""
@@ -341,10 +353,10 @@ def test_a_slow_reader_does_not_turn_a_pass_into_a_time_out(
     monkeypatch.setattr(runner_module, "time", clock)
     result = None
     for event in Runner(make_session(tmp_path)).run([sample("passes")]):
-        if isinstance(event, Seen):  # the reader is busy elsewhere past the limit
+        if isinstance(event, FindingSeen):  # the reader is busy elsewhere past the limit
             until(lambda: is_done(tmp_path), "the verdict in the pipe")
             late_s = 10_000.0
-        elif isinstance(event, Ended):
+        elif isinstance(event, CheckEnded):
             result = event.result
 
     assert result is not None
@@ -360,7 +372,7 @@ def is_done(folder: Path) -> bool:
     return status["State"].startswith("S") and status["Threads"] == "1"
 
 
-def test_an_interpreter_that_is_none_is_one_clear_problem(tmp_path: Path) -> None:
+def test_invalid_interpreter_is_one_problem(tmp_path: Path) -> None:
     """A program that is no Python, and a Python that is too old, are named."""
     session = make_session(tmp_path)
     session.python = Path("/bin/cat")
@@ -370,7 +382,7 @@ def test_an_interpreter_that_is_none_is_one_clear_problem(tmp_path: Path) -> Non
         runner.versions()
 
 
-def test_only_one_of_ours_may_own_an_accelerator() -> None:
+def test_only_one_run_may_own_accelerator() -> None:
     """The second to ask for the lease is told who holds it, and it is free again afterwards."""
     with (
         lease.hold("lesson jax/precision"),
@@ -395,7 +407,7 @@ def test_the_lease_lasts_as_long_as_the_supervisor(tmp_path: Path) -> None:
         pass
 
 
-def test_a_process_that_was_started_early_is_told_later_what_it_runs_on(tmp_path: Path) -> None:
+def test_early_process_learns_its_target_later(tmp_path: Path) -> None:
     """The plan is made while it starts: what was said first does not count."""
     session = make_session(tmp_path)
     runner = Runner(session)
@@ -405,7 +417,7 @@ def test_a_process_that_was_started_early_is_told_later_what_it_runs_on(tmp_path
     runner.versions()
 
     needy = replace(sample("passes"), needs={"platform": "gpu"})
-    results = [event.result for event in runner.run([needy]) if isinstance(event, Ended)]
+    results = [event.result for event in runner.run([needy]) if isinstance(event, CheckEnded)]
 
     assert [("skip", "this run has only a TPU, and a GPU is needed")] == [
         (r.status, r.detail) for r in results
@@ -414,19 +426,19 @@ def test_a_process_that_was_started_early_is_told_later_what_it_runs_on(tmp_path
 
 STARTS = """
 import subprocess, sys
-from tpustarter.checking.request import Request
+from tpustarter.checking.plan.check_request import CheckRequest
 from tpustarter.checking.selfcheck import SelfCheck
 popen, loaded = subprocess.Popen, []
 def record(*words, **options):
-    loaded.append("tpustarter.checking.plan" in sys.modules)
+    loaded.append("tpustarter.checking.plan.plan" in sys.modules)
     return popen(*words, **options)
 subprocess.Popen = record
-list(SelfCheck(Request(level="static")).events())
-print(loaded, "tpustarter.checking.plan" in sys.modules)
+list(SelfCheck(CheckRequest(level="static")).events())
+print(loaded, "tpustarter.checking.plan.plan" in sys.modules)
 """
 
 
-def test_the_process_starts_before_what_makes_the_plan_is_imported(tmp_path: Path) -> None:
+def test_process_starts_before_planning_modules_are_imported(tmp_path: Path) -> None:
     """Both take a while, and then they take it together."""
     env = {**os.environ, "TPUSTARTER_HOME": str(tmp_path), "PYTHONPATH": str(REPOSITORY)}
     said = subprocess.run(

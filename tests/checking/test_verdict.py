@@ -17,9 +17,9 @@ from tests.support.runs import (
     results_strategy,
     run_of,
 )
-from tpustarter.checking import verdict
-from tpustarter.checking.results import KINDS, Result
-from tpustarter.problem import ExitCode
+from tpustarter.checking.results import verdict
+from tpustarter.checking.results.results import KINDS, Result
+from tpustarter.core.problem import ExitCode
 
 VERDICTS = [
     # results, more of the run, verdict, exit code
@@ -34,6 +34,10 @@ VERDICTS = [
     ([HOST, result("pass"), result("skip", reason="level")], {}, "healthy", 0),
     ([HOST, result("pass"), result("skip", reason="dependency")], {}, "inconclusive", 3),
     ([HOST, result("fail"), result("skip", reason="dependency")], {}, "unhealthy", 1),
+    ([HOST, result("pass"), result("skip", reason="no-answer")], {}, "inconclusive", 3),
+    ([result("skip", "host.sample", reason="no-answer")], {}, "inconclusive", 3),
+    ([result("pass"), result("skip", reason="no-answer", optional=True)], {}, "healthy", 0),
+    ([HOST, result("fail"), result("skip", reason="no-answer")], {}, "unhealthy", 1),
     ([HOST, BLOCKED], {"blocked": BUSY}, "inconclusive", 75),
     ([HOST, BLOCKED], {"blocked": replace(BUSY, code=ExitCode.DENIED)}, "inconclusive", 77),
     ([HOST, BLOCKED, result("fail")], {"blocked": BUSY}, "unhealthy", 1),
@@ -60,7 +64,7 @@ def test_results_become_a_verdict_and_an_exit_code(
     assert (wanted, code) == (verdict.verdict(run), verdict.exit_code(run))
 
 
-def test_only_what_passed_on_a_tpu_is_verified_on_a_tpu() -> None:
+def test_only_tpu_results_are_verified_on_tpu() -> None:
     """One claim shown on virtual devices is enough to take the TPU out of the verdict."""
     on_tpu = result("pass", ran_on=TPU)
 

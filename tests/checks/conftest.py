@@ -1,4 +1,4 @@
-"""What the checks are asked about, where a test does not say otherwise."""
+"""The target of the checks, where a test sets no other one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tpustarter.probe.target import Target, set_target, target
 
 
 @pytest.fixture(autouse=True)
-def _asked() -> Iterator[None]:
+def eight_cpu_devices() -> Iterator[None]:
     """Ask about 8 virtual CPU devices, and ask what was asked before at the end."""
     before = target()
     set_target(Target("cpu", 8, virtual=True))

@@ -114,5 +114,6 @@ SABOTAGE: dict[str, Break] = {
     "pmap": after("own_row", lambda rows, *_: (jnp.where(at(5), 0, rows[0]), rows[1])),
     "reduce_scatter": after("kept", lambda part, _: swapped(part)),
     "same_everywhere": after("compute", flip_a_bit),
+    "shard_map_gradients": after("gradient", lambda result, *_: jnp.where(at(5), 0, result)),
     "uneven_sizes": after("doubled", lambda result, x, _: result + (x == x[-1])),
 }

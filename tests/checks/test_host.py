@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Callable
 from pathlib import Path
@@ -26,19 +27,20 @@ from tests.checks.host_sabotage import (
     logs,
     needing,
     run,
+    run_to_silence,
     served,
     sound,
 )
-from tests.support.fake_metadata import values
+from tests.support.fake_metadata import serve, values
 from tests.support.machines import lay_out
-from tpustarter import content
+from tpustarter.core import content
 from tpustarter.machine import host
 from tpustarter.probe.finding import Verdict
 
 CHECKS = [check for check in content.read_checks() if check.framework == "host"]
 
 
-def test_every_check_has_a_sound_machine_and_a_sabotage() -> None:
+def test_every_check_has_sound_machine_and_sabotage() -> None:
     """A check nobody has seen fail is not finished."""
     names = {check.id.removeprefix("host.") for check in CHECKS}
 
@@ -75,7 +77,7 @@ def test_a_check_does_not_pass_under_its_sabotage(
 
 
 @pytest.mark.parametrize(("code", "verdict", "make"), CASES)
-def test_whatever_does_not_pass_says_what_to_do(
+def test_every_failure_has_hint(
     code: str, verdict: Verdict, make: Callable[[Path], Findings], tmp_path: Path
 ) -> None:
     """Every warning and every failure of a sabotage has a hint of its own."""
@@ -112,7 +114,7 @@ def test_a_setting_that_jax_refuses_is_a_failure(
     assert f"run `unset {name}`" == finding.hint
 
 
-def test_a_setting_that_jax_takes_is_no_mistake(tmp_path: Path) -> None:
+def test_setting_accepted_by_jax_is_no_mistake(tmp_path: Path) -> None:
     """Every word of the tables, switches in capitals, and numbers as Python reads them."""
     settings = importlib.import_module("tpustarter.checks.host._settings")
     accepted = [(name, word) for name, words in settings.WORDS.items() for word in words]
@@ -129,7 +131,7 @@ def test_a_setting_that_jax_takes_is_no_mistake(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["tpus", "TPU", "tpu, cpu"])
-def test_a_misspelt_platform_has_a_command_that_mends_it(value: str, tmp_path: Path) -> None:
+def test_misspelt_platform_gets_command_that_corrects(value: str, tmp_path: Path) -> None:
     """One line sets it right, whatever is wrong in it."""
     results = run("environment", sound(tmp_path, env={"JAX_PLATFORMS": value}))
     hints = {finding.hint for finding in results if finding.verdict == "fail"}
@@ -137,14 +139,14 @@ def test_a_misspelt_platform_has_a_command_that_mends_it(value: str, tmp_path: P
     assert {"run `unset JAX_PLATFORMS`, or write `JAX_PLATFORMS=tpu,cpu`"} == hints
 
 
-def test_a_laptop_is_not_told_to_ask_for_a_tpu(tmp_path: Path) -> None:
+def test_laptop_gets_no_advice_to_request_tpu(tmp_path: Path) -> None:
     """The same mistake has another remedy where there is none."""
     results = run("environment", lay_out(tmp_path, env={"JAX_PLATFORMS": "tpus"}))
 
     assert "run `unset JAX_PLATFORMS`, or write `JAX_PLATFORMS=cpu`" == results[0].hint
 
 
-def test_a_tpu_asked_for_where_there_is_none_is_told(tmp_path: Path) -> None:
+def test_tpu_platform_on_machine_without_tpu_is_named(tmp_path: Path) -> None:
     """JAX would stop there; on a TPU VM the same value is right."""
     env = {"JAX_PLATFORMS": "tpu,cpu"}
     (tmp_path / "vm").mkdir()
@@ -164,7 +166,60 @@ def test_checks_are_read_without_running_them() -> None:
 @pytest.mark.parametrize("name", SOUND)
 def test_a_check_raises_nothing_on_an_empty_machine(name: str, tmp_path: Path) -> None:
     """A system without /proc and /sys is asked all the same."""
-    assert isinstance(run(name, host.Machine(tmp_path, {})), list)
+    run_to_silence(name, host.Machine(tmp_path, {}))
+
+
+SILENT_MODES = ("stranger", "broken", "nothing", "garbage", "partly broken")
+
+
+@pytest.mark.parametrize("mode", [*SILENT_MODES, "nobody"])
+@pytest.mark.parametrize("kind", ["no TPU", "a TPU", "a TPU, not asked", "variables tell the type"])
+def test_empty_metadata_never_passes(mode: str, kind: str, tmp_path: Path) -> None:
+    """No verdict; a warning where libtpu would wait for it; a verdict where variables tell it."""
+    env = {"TPU_SKIP_MDS_QUERY": "1"} if "asked" in kind or "tell" in kind else {}
+    if kind == "variables tell the type":
+        env["TPU_ACCELERATOR_TYPE"] = "v5litepod-8"
+    with contextlib.ExitStack() as stack:
+        address = "127.0.0.1:1"
+        if mode != "nobody":
+            address = stack.enter_context(serve(values("v5litepod-8"), mode))  # type: ignore[arg-type]
+        layout = {} if kind == "no TPU" else {"chips": 8}
+        place = lay_out(
+            tmp_path,
+            *(["v5e"] if layout else []),
+            google=True,
+            env={"GCE_METADATA_HOST": address, **env},
+            **layout,
+        )  # type: ignore[arg-type]
+        findings, is_without_verdict = run_to_silence("metadata", place)
+    verdicts = {finding.code: finding.verdict for finding in findings}
+    is_warned = kind == "a TPU" and mode != "partly broken"
+
+    assert ("HOST-METADATA-CHIPS" in verdicts) == (kind == "variables tell the type")
+    assert (verdicts["HOST-METADATA-ANSWER"] == "warn") == is_warned
+    assert is_without_verdict == (kind != "variables tell the type" and not is_warned)
+
+
+def no_free_space(_: Path) -> tuple[int, int, int]:
+    """Refuse to tell how much room there is."""
+    raise OSError
+
+
+SILENT: dict[str, Callable[[Path], tuple[host.Machine, dict[str, Any]]]] = {
+    "chips": lambda root: (host.Machine(root, {}), {}),
+    "huge_pages": lambda root: (lay_out(root, "v5e", chips=8, thp=""), {}),
+    "locked_memory": lambda root: (lay_out(root, "v5e", chips=8, container="docker"), {}),
+    "space": lambda root: (sound(root), {"usage": no_free_space}),
+}
+"""Machines on which what a check reads says nothing."""
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_unreadable_machine_gives_no_verdict(name: str, tmp_path: Path) -> None:
+    """Silence is no yes."""
+    machine, seams = SILENT[name](tmp_path)
+
+    assert run_to_silence(name, machine, **seams)[1]
 
 
 def test_a_busy_tpu_is_no_defect(tmp_path: Path) -> None:
@@ -172,7 +227,7 @@ def test_a_busy_tpu_is_no_defect(tmp_path: Path) -> None:
     results = run("holder", sound(tmp_path, holder={"pid": 4242, "age_s": 125}, lock="live"))
 
     assert {f.verdict for f in results} == {"warn"}
-    assert results[0].found == "pid 4242, alice for 2 min 5 s: python train.py"
+    assert results[0].found == "pid 4242, alice for 2 min: python train.py"
     assert results[0].hint == "wait until it ends, or end it if it is yours: `kill 4242`"
 
 
@@ -184,7 +239,7 @@ def test_no_advice_to_remove_a_lock_before_looking(tmp_path: Path) -> None:
     assert lock.hint.index("lsof") < lock.hint.index("rm ")
 
 
-def test_a_lock_that_libtpu_leaves_alone_is_no_defect(tmp_path: Path) -> None:
+def test_lock_that_libtpu_ignores_is_no_defect(tmp_path: Path) -> None:
     """With a chip mask set, libtpu does not open the lock file."""
     lock = run("holder", foreign(tmp_path, env={"TPU_VISIBLE_CHIPS": "0"}))[-1]
 
@@ -209,7 +264,7 @@ def test_secrets_in_variables_are_never_shown(tmp_path: Path) -> None:
     assert secret not in repr(results)
 
 
-def test_variables_for_tpus_are_only_told_on_a_laptop(tmp_path: Path) -> None:
+def test_tpu_variables_on_laptop_are_only_information(tmp_path: Path) -> None:
     """A leftover that a CPU run does not mind is no warning there."""
     env = {"TPU_LOAD_LIBRARY": "0", "JAX_PLATFORMS": "cpu"}
     results = run("environment", lay_out(tmp_path, env=env))
@@ -250,14 +305,14 @@ def test_versions_are_compared_as_pip_does(
     assert versions.allows(specifier, version) is allowed
 
 
-def test_a_python_without_a_framework_is_told_how_to_make_an_environment(tmp_path: Path) -> None:
+def test_python_without_framework_gets_setup_command(tmp_path: Path) -> None:
     """One command, the same on every machine: it looks for what is there itself."""
     results = list(run("frameworks", sound(tmp_path), path=[str(tmp_path)]))
 
     assert "run `tpustarter setup jax`" == results[0].hint
 
 
-def test_worker_of_a_slice_gets_the_command_for_all(tmp_path: Path) -> None:
+def test_slice_worker_gets_command_for_all_workers(tmp_path: Path) -> None:
     """The zone comes from metadata; the name is a placeholder where nothing tells it."""
     results = served("one_host", tmp_path, values("v5litepod-32", worker=0, hosts=4))
 
@@ -288,13 +343,13 @@ def test_a_colab_notebook_is_in_order(tmp_path: Path) -> None:
     layout = {"chips": 1, "container": "docker", "host_network": False, "env": colab}
     machine = lay_out(tmp_path, "v5e", **layout)  # type: ignore[arg-type]
     names = SOUND.keys() - {"python", "space", "frameworks"}
-    results = [finding for name in names for finding in run(name, machine)]
+    results = [finding for name in names for finding in run_to_silence(name, machine)[0]]
 
     assert host.visible_devices(machine) == 1
     assert [finding for finding in results if finding.verdict in ("warn", "fail")] == []
 
 
-def test_one_host_by_choice_is_not_a_missing_chip(tmp_path: Path) -> None:
+def test_chosen_single_host_is_no_missing_chip(tmp_path: Path) -> None:
     """On one of four hosts, TPU_WORKER_HOSTNAMES=localhost only confines a process."""
     env = {"TPU_WORKER_HOSTNAMES": "localhost"}
     metadata = values("v5litepod-32", worker=1, hosts=4)
@@ -317,14 +372,14 @@ FLAGS_TAKEN = [
 
 
 @pytest.mark.parametrize("env", FLAGS_TAKEN)
-def test_flags_that_are_taken_are_no_mistake(env: dict[str, str], tmp_path: Path) -> None:
+def test_accepted_flags_are_no_mistake(env: dict[str, str], tmp_path: Path) -> None:
     """What XLA and libtpu read without a word is not complained about."""
     codes = [finding.code for finding in environment(tmp_path, **env)]
 
     assert {"HOST-ENVIRONMENT-CLEAN"} == {*codes} - {"HOST-ENVIRONMENT-SETTING"}
 
 
-def test_a_flag_of_libtpu_among_those_of_xla_is_told_once(tmp_path: Path) -> None:
+def test_libtpu_flag_in_xla_flags_is_reported_once(tmp_path: Path) -> None:
     """The table of variables names it and where it belongs; it is not unknown as well."""
     for flag in ("--xla_tpu_x=1", "--megascale_x=1", "--2a886c8_x=1", "--xla_jf_x=1"):
         (tmp_path / flag).mkdir()
@@ -346,7 +401,7 @@ def test_values_of_flags_are_never_shown(tmp_path: Path) -> None:
     assert secret not in repr(results)
 
 
-def test_flags_for_libtpu_are_only_told_on_a_laptop(tmp_path: Path) -> None:
+def test_libtpu_flags_on_laptop_are_only_information(tmp_path: Path) -> None:
     """Nothing reads them there; XLA's own are read everywhere."""
     env = {"LIBTPU_INIT_ARGS": "xla_tpu_a=1", "XLA_FLAGS": "xla_dump_to=/x"}
     results = run("environment", lay_out(tmp_path, env=env))
@@ -371,7 +426,7 @@ LOCKING = [
 
 
 @pytest.mark.parametrize(("limit", "options", "verdict"), LOCKING)
-def test_a_limit_of_locked_memory_matters_in_containers_with_vfio(
+def test_memory_lock_limit_matters_in_containers_with_vfio(
     limit: int | str, options: dict[str, Any], verdict: Verdict, tmp_path: Path
 ) -> None:
     """More than this machine's memory is never locked; a right or no VFIO makes it moot."""
@@ -387,12 +442,12 @@ def test_a_limit_of_locked_memory_matters_in_containers_with_vfio(
         (0o755, {"TPU_LOG_DIR": "disabled"}, "info", "logs are disabled"),
         (0o755, {"TPU_LOG_DIR": "logs"}, "info", "a relative path"),
         (0o755, {"TPU_LOG_DIR": "/tmp/mine"}, "ok", "not there yet"),
-        (0o755, {"TPU_LOG_DIR": "/tmp/mine/deeper"}, "info", "no parent folder"),
+        (0o755, {"TPU_LOG_DIR": "/tmp/mine/deeper"}, "warn", "no parent folder"),
         (0o755, {"TPU_LOG_DIR": "/home/alice"}, "warn", None),
         (0o755, {"TPU_LOG_DIR": "/tmp"}, "ok", "writable"),
     ],
 )
-def test_the_folder_of_logs_is_the_one_libtpu_would_use(
+def test_log_folder_is_that_of_libtpu(
     mode: int, env: dict[str, str], verdict: Verdict, expected: str | None, tmp_path: Path
 ) -> None:
     """TPU_LOG_DIR names another one, or turns logs off."""
@@ -402,7 +457,7 @@ def test_the_folder_of_logs_is_the_one_libtpu_would_use(
     assert expected in (None, finding.found)
 
 
-def test_packages_that_fit_are_not_told_of(tmp_path: Path) -> None:
+def test_matching_packages_are_not_reported(tmp_path: Path) -> None:
     """NumPy and its kind are named where a framework asks for another version."""
     results = frameworks(tmp_path, *needing("numpy")[:2], ("numpy", "2.5.5", []), LIBTPU)
 
@@ -412,9 +467,7 @@ def test_packages_that_fit_are_not_told_of(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("build", "told"), [("tensorflow", True), ("tensorflow-cpu", False)])
-def test_torch_xla_wants_the_build_of_tensorflow_for_cpus(
-    build: str, told: bool, tmp_path: Path
-) -> None:
+def test_torch_xla_needs_tensorflow_build_for_cpu(build: str, told: bool, tmp_path: Path) -> None:
     """Its own warning asks for tensorflow-cpu, so that is no mistake beside it."""
     torch_xla = ("torch_xla", "2.9.0", ["libtpu==0.0.21; extra == 'tpu'"])
     found = frameworks(tmp_path, (build, "2.20.0", []), torch_xla, ("libtpu", "0.0.21", []))
@@ -467,11 +520,19 @@ IN_FORCE = [
     ("JAX_DEFAULT_DEVICE", "/a path of mine", "names the device", "set"),
     ("JAX_LOG_COMPILES", "1", "no documented result", "set"),
     ("JAX_ENABLE_X46", "secret", "is not a setting that tpustarter knows", "set"),
-    ("XLA_FLAGS", "--xla_cpu_enable_fast_math=true --xla_dump_to=/mine",
-     "lets the compiler ignore NaN", "--xla_cpu_enable_fast_math=true"),
-    ("LIBTPU_INIT_ARGS", "--xla_jf_conv_full_precision", "multiplies in float32",
-     "--xla_jf_conv_full_precision"),
-]  # fmt: skip
+    (
+        "XLA_FLAGS",
+        "--xla_cpu_enable_fast_math=true --xla_dump_to=/mine",
+        "lets the compiler ignore NaN",
+        "--xla_cpu_enable_fast_math=true",
+    ),
+    (
+        "LIBTPU_INIT_ARGS",
+        "--xla_jf_conv_full_precision",
+        "multiplies in float32",
+        "--xla_jf_conv_full_precision",
+    ),
+]
 
 
 @pytest.mark.parametrize(("name", "value", "says", "shows"), IN_FORCE)
@@ -489,11 +550,17 @@ def test_a_setting_that_is_in_force_is_named(
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("JAX_DEBUG_NANS", "0"), ("JAX_THREEFRY_PARTITIONABLE", "True"), ("JAX_PLATFORMS", "cpu"),
-     ("JAX_NUMPY_RANK_PROMOTION", "allow"), ("JAX_COORDINATOR_ADDRESS", "10.0.0.1:8476"),
-     ("JAX_SLICE_INDEX", "0"), ("XLA_FLAGS", "--xla_dump_to=/tmp/x")],
-)  # fmt: skip
-def test_what_changes_nothing_is_not_named(name: str, value: str, tmp_path: Path) -> None:
+    [
+        ("JAX_DEBUG_NANS", "0"),
+        ("JAX_THREEFRY_PARTITIONABLE", "True"),
+        ("JAX_PLATFORMS", "cpu"),
+        ("JAX_NUMPY_RANK_PROMOTION", "allow"),
+        ("JAX_COORDINATOR_ADDRESS", "10.0.0.1:8476"),
+        ("JAX_SLICE_INDEX", "0"),
+        ("XLA_FLAGS", "--xla_dump_to=/tmp/x"),
+    ],
+)
+def test_harmless_settings_are_not_named(name: str, value: str, tmp_path: Path) -> None:
     """JAX's own value, a place, and a flag that only writes files."""
     findings = run("environment", lay_out(tmp_path, env={name: value}))
 
@@ -510,7 +577,7 @@ def test_what_changes_nothing_is_not_named(name: str, value: str, tmp_path: Path
         [("torch", "2.8.0+cpu", []), ("torch_xla", "2.9.0", [])],
     ],
 )
-def test_no_tpu_package_is_advised_where_there_is_no_tpu(
+def test_machine_without_tpu_gets_no_tpu_package_advice(
     tmp_path: Path, packages: list[tuple[str, str, list[str]]]
 ) -> None:
     """`jax[tpu]` would fetch 400 MB that such a machine cannot use."""

@@ -29,7 +29,7 @@ MINUTES = 0.005
 
 
 @pytest.fixture(autouse=True)
-def _briefly(_asked: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def _briefly(eight_cpu_devices: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(check("_timing").LASTS_S, "cpu", 0.002)  # no figure is judged here
     set_target(Target("cpu", 8, virtual=True, minutes=MINUTES))
 
@@ -178,24 +178,45 @@ def test_a_check_has_a_form_for_one_device(name: str, monkeypatch: pytest.Monkey
 # the settings of a user
 
 OTHER = {
-    "jax_debug_nans": True, "jax_disable_jit": True, "jax_debug_key_reuse": True,
-    "jax_threefry_partitionable": False, "jax_numpy_dtype_promotion": "strict",
-    "jax_numpy_rank_promotion": "raise", "jax_transfer_guard": "disallow",
-    "jax_default_prng_impl": "rbg", "jax_enable_x64": True,
-    "jax_enable_compilation_cache": False, "jax_raise_persistent_cache_errors": True,
-    "jax_compilation_cache_max_size": 0, "jax_explain_cache_misses": True,
-}  # fmt: skip
+    "jax_debug_nans": True,
+    "jax_disable_jit": True,
+    "jax_debug_key_reuse": True,
+    "jax_threefry_partitionable": False,
+    "jax_numpy_dtype_promotion": "strict",
+    "jax_numpy_rank_promotion": "raise",
+    "jax_transfer_guard": "disallow",
+    "jax_default_prng_impl": "rbg",
+    "jax_enable_x64": True,
+    "jax_enable_compilation_cache": False,
+    "jax_raise_persistent_cache_errors": True,
+    "jax_compilation_cache_max_size": 0,
+    "jax_explain_cache_misses": True,
+}
 """Settings that change what JAX does, each set to what is not its default."""
 
 ABOUT_JAX = (
-    "array_layouts", "callbacks", "compilation_cache", "control_flow", "dlpack", "donation",
-    "host_transfers", "indexing", "out_of_bounds", "profiler_trace", "pytrees_and_keys",
-    "random_keys", "recompilation", "round_trips", "sharded_to_numpy", "tpu_metrics", "weak_types",
-)  # fmt: skip
+    "array_layouts",
+    "callbacks",
+    "compilation_cache",
+    "control_flow",
+    "dlpack",
+    "donation",
+    "host_transfers",
+    "indexing",
+    "out_of_bounds",
+    "profiler_trace",
+    "pytrees_and_keys",
+    "random_keys",
+    "recompilation",
+    "round_trips",
+    "sharded_to_numpy",
+    "tpu_metrics",
+    "weak_types",
+)
 
 
 @pytest.mark.parametrize("name", ABOUT_JAX)
-def test_the_settings_of_a_user_make_no_claim_false(name: str) -> None:
+def test_user_settings_make_no_claim_false(name: str) -> None:
     """A claim about JAX as documented holds whatever this user's programs are run with."""
     before = {setting: jax.config.values[setting] for setting in OTHER}
     try:
@@ -234,8 +255,12 @@ def test_jax_takes_the_words_that_host_environment_takes() -> None:
         return True
 
     newer = {"threefry4x32", "philox2x32", "philox4x32"}  # JAX 0.12 has these as well
-    refused = [(name, word) for name, words in settings.WORDS.items()
-               for word in words if word not in newer and not takes(name, word)]  # fmt: skip
+    refused = [
+        (name, word)
+        for name, words in settings.WORDS.items()
+        for word in words
+        if word not in newer and not takes(name, word)
+    ]
 
     assert [] == refused
     assert [] == [name for name in settings.WORDS if takes(name, "bogus")]
@@ -244,7 +269,7 @@ def test_jax_takes_the_words_that_host_environment_takes() -> None:
 # jax.devices_visible
 
 
-def test_a_silent_fall_back_to_the_cpu_is_caught_and_named() -> None:
+def test_silent_fallback_to_cpu_is_caught() -> None:
     """The newcomer's first trap: a TPU asked for, a CPU used, and no message."""
     set_target(TPU)
     [finding] = findings("devices_visible", "JAX-DEVICES-PLATFORM")
@@ -279,7 +304,7 @@ def test_an_unknown_count_of_devices_is_not_judged() -> None:
         ("TPU v4", None, "info"),
     ],
 )
-def test_device_kinds_are_compared_with_the_chips_on_pci(
+def test_device_kinds_are_compared_with_pci_chips(
     kind: str, generation: str | None, verdict: str
 ) -> None:
     """What JAX calls a device and what PCI shows are the same generation; unknown is no fail."""
@@ -298,7 +323,7 @@ def test_the_device_that_answers_wrongly_is_named(monkeypatch: pytest.MonkeyPatc
 # jax.every_device
 
 
-def test_a_device_that_does_nothing_is_named_and_the_exchange_is_not_blamed(
+def test_idle_device_is_named_and_exchange_not_blamed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Seven of eight shares; the total of what they had is still right."""
@@ -315,7 +340,7 @@ def broken(patch: pytest.MonkeyPatch, name: str, function: Callable[..., Any]) -
     return [finding for finding in findings("every_device") if finding.verdict == "fail"]
 
 
-def test_a_device_that_does_anothers_share_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_device_computing_foreign_share_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Device 2 computes what device 3 should: its own share is missing."""
     shard = check("every_device").own_shard
 

@@ -20,7 +20,7 @@ from tests.checks.jax_sabotage_cores import (
     swapped,
     without_three,
 )
-from tests.support.jax_checks import check, failures, faults
+from tests.support.jax_checks import check, failures, faults, findings
 from tpustarter.probe.finding import Finding
 
 
@@ -33,7 +33,7 @@ def failed(name: str, patch: pytest.MonkeyPatch, breaks: Any = None) -> list[tup
 # what the collectives do
 
 
-def test_a_share_that_is_missing_in_a_sum_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_share_missing_from_sum_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """All eight devices lack what the fourth one should have added."""
     faults = failed("all_reduce", monkeypatch)
 
@@ -42,7 +42,7 @@ def test_a_share_that_is_missing_in_a_sum_is_named(monkeypatch: pytest.MonkeyPat
     assert ("JAX-REDUCE-FLOAT", "device:7", "lacks device:3") in faults
 
 
-def test_one_bad_copy_of_eight_is_counted_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_single_bad_copy_is_counted_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seven devices have the sum, and one has its own numbers in its place."""
 
     def own(total: jax.Array, x: jax.Array) -> jax.Array:
@@ -54,7 +54,7 @@ def test_one_bad_copy_of_eight_is_counted_and_named(monkeypatch: pytest.MonkeyPa
     assert ("JAX-REDUCE-SUM", "device:6", "device:6") in faults
 
 
-def test_a_wrong_extreme_is_not_taken_for_a_wrong_sum(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_maximum_is_not_called_wrong_sum(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the largest numbers lack those of the fourth device."""
 
     def extremes(x: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -72,7 +72,7 @@ def test_a_gather_in_the_wrong_order_is_named(monkeypatch: pytest.MonkeyPatch) -
     assert ("JAX-GATHER-STACKED", "device:0", "index 2: device:3 (2 of 8)") in faults
 
 
-def test_a_tiled_gather_in_the_wrong_order_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tiled_gather_in_wrong_order_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks of one row have moved by one place."""
     faults = failed("all_gather", monkeypatch, after("joined", lambda row, _: jnp.roll(row, 128)))
 
@@ -80,7 +80,7 @@ def test_a_tiled_gather_in_the_wrong_order_is_named(monkeypatch: pytest.MonkeyPa
     assert ("JAX-GATHER-TILED", "device:5", "index 0: device:7 (8 of 8)") in faults
 
 
-def test_parts_of_a_sum_on_swapped_devices_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sum_parts_on_swapped_devices_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two devices keep each other's part, and the others are not blamed."""
     assert [
         ("JAX-SCATTER-STACKED", None, 6),
@@ -108,7 +108,7 @@ def test_a_wrong_neighbour_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ("JAX-PERMUTE-NEXT", "device:0", "device:6") in faults
 
 
-def test_a_device_that_is_sent_nothing_must_hold_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_device_without_incoming_block_must_hold_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
     """A device that keeps its own block where zeros are documented is named."""
 
     def keep(result: jax.Array, x: jax.Array, route: Any) -> jax.Array:
@@ -138,7 +138,7 @@ def test_blocks_in_the_wrong_order_are_named(monkeypatch: pytest.MonkeyPatch) ->
     assert ("JAX-EXCHANGE-STACKED", "device:1", "index 2: block 1 of device:3 (2 of 8)") in faults
 
 
-def test_a_result_of_another_shape_is_told() -> None:
+def test_result_of_wrong_shape_is_named() -> None:
     """Seven blocks where eight are documented have no order to judge."""
     module, devices = check("_collectives"), jax.local_devices()
     expected = module.blocks(8, 8)
@@ -156,7 +156,7 @@ def test_a_result_of_another_shape_is_told() -> None:
         (lambda sheet: sheet, ""),
     ],
 )
-def test_what_a_device_holds_is_described(change: Callable[..., Any], text: str) -> None:
+def test_contents_of_device_are_described(change: Callable[..., Any], text: str) -> None:
     """Zeros, a block that counts twice, and wrong numbers are told apart."""
     module, devices = check("_collectives"), jax.local_devices()
     expected = module.blocks(8, 8)
@@ -203,7 +203,7 @@ def test_at_most_eight_shapes_are_compiled(count: int, total: int) -> None:
     assert {0, 1, 2} == {shape.count("x") for shape in shapes[: module.MOST]}
 
 
-def test_the_mesh_and_the_device_that_are_wrong_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_mesh_and_device_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """A device whose block of the product is off is named for every mesh."""
 
     def off(product: jax.Array, *_: Any) -> jax.Array:
@@ -228,7 +228,7 @@ def test_meshes_in_another_order_are_caught(monkeypatch: pytest.MonkeyPatch) -> 
     assert ("JAX-MESH-ORDER", None, 0) == faults[0]
 
 
-def test_wrong_results_on_one_type_of_axis_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_results_for_one_axis_type_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The results are wrong where the axes are explicit only."""
 
     def off(results: Any, x: jax.Array, _: Any) -> Any:
@@ -274,6 +274,24 @@ def test_both_ways_to_call_pmap_are_judged(monkeypatch: pytest.MonkeyPatch) -> N
     assert {"JAX-PMAP-ROWS", "JAX-PMAP-WITHIN"} == {code for code, _ in failures("pmap")}
 
 
+# gradients in shard_map
+
+
+def test_a_device_without_the_mean_gradient_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mean of 1, 4, 9, ... 64 is 25.5."""
+    assert [
+        ("JAX-SHARD-MAP-GRADIENT", None, 7),
+        ("JAX-SHARD-MAP-GRADIENT", "device:5", "0, not 25.5"),
+    ] == failed("shard_map_gradients", monkeypatch)
+
+
+def test_gradients_without_check_vma_stay_unreduced() -> None:
+    """No device has the mean, and nothing failed: the lesson's trap."""
+    [found] = [one for one in findings("shard_map_gradients") if one.code.endswith("UNCHECKED")]
+
+    assert ("info", 8) == (found.verdict, found.found)
+
+
 # the same on all devices
 
 
@@ -285,7 +303,7 @@ def test_one_flipped_bit_names_the_device(monkeypatch: pytest.MonkeyPatch) -> No
     ] == failed("same_everywhere", monkeypatch)
 
 
-def test_without_a_majority_nobody_is_called_right() -> None:
+def test_devices_without_majority_are_all_doubtful() -> None:
     """Of two devices that differ, either may be wrong."""
     rows = np.arange(4, dtype=np.float32).reshape(2, 2)
     _, lost = check("same_everywhere").odd_ones(rows, jax.local_devices()[:2])
@@ -351,7 +369,7 @@ def outcome(code: str, listed: Iterator[Finding]) -> tuple[Any, ...]:
         ("TPU7x", (2, 2, 1), 2, "ok"),
     ],
 )
-def test_slices_as_they_are_built_pass(
+def test_real_slice_layouts_pass(
     kind: str, sides: tuple[int, int, int], cores: int, shape: str
 ) -> None:
     """The coordinates that the TPU compiler gives each type; odd shapes are no fault."""
@@ -434,7 +452,7 @@ def memory(kind: str, *limits: float) -> list[Finding]:
         ("TPU7x", 94.74),
     ],
 )
-def test_memory_as_people_and_the_compiler_show_it_passes(kind: str, gib: float) -> None:
+def test_reported_memory_limits_of_known_devices_pass(kind: str, gib: float) -> None:
     """Limits from jax issue 1491, pytorch/xla 7086 and vllm 16211, and those of the compiler."""
     assert {"ok", "info"} == {finding.verdict for finding in memory(kind, gib, gib)}
 
@@ -450,13 +468,13 @@ def test_a_device_with_another_memory_is_named(gib: float) -> None:
     assert ("device:1", f"{gib:.2f} GiB") == (named.entity, named.found)
 
 
-def test_memory_without_a_reference_must_be_the_same_everywhere() -> None:
+def test_unknown_memory_must_match_on_all_devices() -> None:
     """What an unknown device has is told, and the odd one out is named."""
     assert ["info", "ok"] == [finding.verdict for finding in memory("TPU v99", 100, 100)]
     assert "device:2" == memory("TPU v99", 100, 100, 50)[-1].entity
 
 
-def test_a_device_that_does_not_tell_its_memory_is_not_judged() -> None:
+def test_device_without_memory_statistics_is_not_judged() -> None:
     """A CPU has no statistics."""
     assert ["info"] == [
         finding.verdict for finding in check("_hardware").memory(jax.local_devices())

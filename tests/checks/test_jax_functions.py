@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from tests.checks.jax_sabotage_functions import change, device_five_is_one_ulp_off, moved
-from tests.checks.test_jax_arithmetic import failed
-from tests.support.jax_checks import check, findings
+from tests.support.jax_checks import check, failed, findings
 from tpustarter.machine import generations, tpus
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import Target, set_target
@@ -85,7 +84,7 @@ def test_only_the_function_that_is_off_fails(monkeypatch: pytest.MonkeyPatch) ->
     assert 115 <= float(str(failure.found)) <= 116
 
 
-def test_an_accuracy_that_was_asked_for_and_not_given_is_caught(
+def test_ignored_accuracy_request_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """`highest` that does what the default does: 64 ULP where 1.5 are documented."""
@@ -98,7 +97,7 @@ def test_an_accuracy_that_was_asked_for_and_not_given_is_caught(
     ]
 
 
-def test_whoever_reads_of_exp_is_told_of_the_more_exact_one(
+def test_exp_hint_names_more_exact_function(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A bound that surprises newcomers comes with the way out."""
@@ -131,14 +130,14 @@ def test_the_kind_of_the_device_decides(monkeypatch: pytest.MonkeyPatch) -> None
         (None, NEW, None),
     ],
 )
-def test_bounds_are_for_the_devices_and_the_jax_they_were_measured_with(
+def test_bounds_hold_only_for_measured_devices_and_jax(
     generation: str | None, version: tuple[int, ...], bound: float | None
 ) -> None:
     """For others there is none, and the figure stands by itself."""
     assert bound == accuracy.bound("exp", "float32", generation, version)
 
 
-def test_every_generation_with_measured_bounds_is_in_the_table_of_tpus() -> None:
+def test_every_generation_with_bounds_is_in_tpu_table() -> None:
     """A name that is none would never be judged."""
     assert set(accuracy.COLUMNS) <= {row.name for row in generations.GENERATIONS}
     assert set(accuracy.COLUMNS.values()) == {accuracy.COLUMNS[name] for name in COLUMNS}
@@ -211,7 +210,7 @@ def test_errors_are_counted_as_their_source_counts_them(
     assert [ulps] == accuracy.errors(*pair, 24).tolist()
 
 
-def test_errors_of_bfloat16_are_counted_in_its_own_ulp() -> None:
+def test_bfloat16_errors_use_bfloat16_ulp() -> None:
     """Its numbers next to 1 are 2**-7 apart."""
     actual = np.array([1 + 2.0**-7], jnp.bfloat16)
 
@@ -219,7 +218,7 @@ def test_errors_of_bfloat16_are_counted_in_its_own_ulp() -> None:
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_arguments_cover_each_sign_and_size_without_subnormal_numbers(place: int) -> None:
+def test_arguments_cover_signs_and_sizes_without_subnormals(place: int) -> None:
     """TPUs take those for zero, so nothing is said of them."""
     numbers = accuracy.arguments()[place].astype(np.float64)
     sizes = np.abs(numbers)
@@ -233,7 +232,7 @@ def test_arguments_cover_each_sign_and_size_without_subnormal_numbers(place: int
     assert 1 == np.isnan(numbers).sum()
 
 
-def test_what_is_tried_does_not_change_from_run_to_run() -> None:
+def test_arguments_are_equal_in_every_run() -> None:
     """A figure of today can be compared with one of last week."""
     first, second = accuracy.arguments(), accuracy.arguments()
 
@@ -242,7 +241,7 @@ def test_what_is_tried_does_not_change_from_run_to_run() -> None:
     assert 128 not in first[1]
 
 
-def test_the_functions_of_jax_are_the_functions_of_numpy() -> None:
+def test_jax_functions_match_numpy_functions() -> None:
     """Each pair agrees on an ordinary number, so that no error is one of mixing them up."""
     for name, function in accuracy.FUNCTIONS.items():
         x = np.float32(0.75)

@@ -21,7 +21,7 @@ from tests.checks import jax_sabotage_host as sabotage
 from tests.support.jax_checks import check, failures, findings
 from tests.support.real_compiler import python_with_libtpu
 from tpustarter.probe.finding import Finding
-from tpustarter.rehearsal import compiler
+from tpustarter.rehearsal.compile import compiler
 from tpustarter.running import archive
 
 
@@ -40,7 +40,7 @@ def named(name: str) -> list[tuple[str, str | None, Any]]:
 # jax.host_transfers
 
 
-def test_the_sizes_are_those_at_which_transfers_break() -> None:
+def test_sizes_include_known_transfer_limits() -> None:
     """One byte, both sides of a page, last axes that fill no tile, and some MiB."""
     sizes = [int(np.prod(shape)) * kind.itemsize for shape, kind in check("_journeys").SIZES]
     last = {shape[-1] for shape, _ in check("_journeys").SIZES}
@@ -51,7 +51,7 @@ def test_the_sizes_are_those_at_which_transfers_break() -> None:
     assert 0 == check("_journeys").numbers(0)[-1].size
 
 
-def test_every_device_has_numbers_of_its_own() -> None:
+def test_every_device_has_different_numbers() -> None:
     """Else an array of another device would not be noticed."""
     numbers = check("_journeys").numbers
     alike = [
@@ -61,7 +61,7 @@ def test_every_device_has_numbers_of_its_own() -> None:
     assert not any(alike)
 
 
-def test_the_device_and_the_size_that_break_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_device_and_size_that_break_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """One byte behind a page, on device 5, on every way that ends there."""
     sabotage.device_five_drops_a_byte_of_a_page(monkeypatch, check("host_transfers"))
     text = "uint8[4097]: 1 of 4097 numbers changed"
@@ -103,7 +103,7 @@ def test_a_device_that_holds_something_else_is_named(monkeypatch: pytest.MonkeyP
     assert [("JAX-TRANSFER-MANY", "device:6")] == [(code, entity) for code, entity, _ in failed]
 
 
-def test_a_copy_that_comes_back_too_early_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copy_that_returns_too_early_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last bytes of the largest array are still zeros."""
     module = check("host_transfers")
     honest = module.to_host
@@ -132,7 +132,7 @@ def broken_call(
     return [finding for finding in findings("callbacks") if finding.verdict == "fail"]
 
 
-def test_the_way_to_ask_that_is_answered_wrongly_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mapping_method_with_wrong_answers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Under one method of mapping, each row gets the answer to another one."""
     honest = check("_calls").ask_by_rows
 
@@ -165,14 +165,14 @@ def test_calls_in_another_order_are_shown(monkeypatch: pytest.MonkeyPatch) -> No
     assert "1 0 3 2 5 4 7 6" == only("JAX-CALLBACK-ORDER", "callbacks").found
 
 
-def test_an_exception_that_nobody_sees_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_swallowed_exception_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The program goes on with numbers that no callback returned."""
     failed = broken_call(monkeypatch, "ask_in_vain", lambda x: io_callback(lambda a: a, x, x))
 
     assert [("JAX-CALLBACK-ERROR", "not raised")] == [(f.code, f.found) for f in failed]
 
 
-def test_what_debug_callbacks_tell_is_judged_as_documented() -> None:
+def test_debug_callbacks_are_judged_as_documented() -> None:
     """JAX may drop or repeat them, so that is no fault; a number that nobody sent is one."""
     debug_callback = check("callbacks").debug_callback
     cases = {"all": [1, 2], "repeated": [1, 1, 2], "dropped": [1], "other": [1, 3]}
@@ -185,7 +185,7 @@ def test_what_debug_callbacks_tell_is_judged_as_documented() -> None:
     assert "effects_barrier" in str(results["dropped"].hint)
 
 
-def test_a_tpu_without_the_cpu_platform_is_told_what_to_set(
+def test_tpu_without_cpu_platform_gets_setting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With JAX_PLATFORMS=tpu no callback runs, and the check says why before it tries one."""
@@ -236,14 +236,14 @@ def test_a_cached_program_with_other_numbers_is_named(monkeypatch: pytest.Monkey
     )
 
 
-def test_a_cache_that_is_written_and_never_read_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_never_read_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A broken entry that nobody notices was not read, so a whole one is not read either."""
     changed(monkeypatch, "broken entry", warned=())
 
     assert [("JAX-CACHE-TAKEN", None)] == failures("compilation_cache")
 
 
-def test_what_jax_does_without_a_cache_is_told() -> None:
+def test_jax_without_cache_is_reported() -> None:
     """It warns and compiles, and a broken entry stays where it is."""
     broken, refused = (
         only(f"JAX-CACHE-{end}", "compilation_cache") for end in ("BROKEN", "REFUSED")
@@ -253,7 +253,7 @@ def test_what_jax_does_without_a_cache_is_told() -> None:
     assert "JAX warns and compiles" == refused.found
 
 
-def test_only_the_first_process_of_a_slice_is_asked_to_keep(
+def test_only_first_process_of_slice_must_cache(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The others compile and keep nothing, as documented."""
@@ -262,7 +262,7 @@ def test_only_the_first_process_of_a_slice_is_asked_to_keep(
     assert ["info"] == [finding.verdict for finding in findings("compilation_cache")]
 
 
-def test_what_compiles_after_the_check_is_kept_elsewhere(tmp_path: Path) -> None:
+def test_later_programs_use_cache_of_user(tmp_path: Path) -> None:
     """The folder of the user is used again, and not the check's."""
     cache = check("_cache")
     with cache.kept_in(tmp_path / "users"):
@@ -289,10 +289,13 @@ def recorded(folder: Path, process: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(
     ("process", "verdict", "expected"),
-    [("/device:TPU:0", "ok", 1), ("/host:CPU", "fail", "none"),
-     ("/device:CUSTOM:Megascale Trace", "fail", "none")],
-)  # fmt: skip
-def test_a_tpu_must_have_lines_of_its_own(
+    [
+        ("/device:TPU:0", "ok", 1),
+        ("/host:CPU", "fail", "none"),
+        ("/device:CUSTOM:Megascale Trace", "fail", "none"),
+    ],
+)
+def test_trace_without_tpu_lines_is_caught(
     process: str, verdict: str, expected: int | str, tmp_path: Path
 ) -> None:
     """A trace of the host alone says nothing about the device."""
@@ -312,18 +315,21 @@ def test_a_trace_without_a_file_is_caught(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(module, "record", record)
 
-    assert [("JAX-PROFILE-FILES", None), ("JAX-PROFILE-FILES", "file:xplane.pb"),
-            ("JAX-PROFILE-SPACE", None)] == failures("profiler_trace")  # fmt: skip
+    assert [
+        ("JAX-PROFILE-FILES", None),
+        ("JAX-PROFILE-FILES", "file:xplane.pb"),
+        ("JAX-PROFILE-SPACE", None),
+    ] == failures("profiler_trace")
 
 
-def test_a_jax_that_cannot_read_its_traces_is_not_blamed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jax_that_cannot_read_traces_is_not_blamed(monkeypatch: pytest.MonkeyPatch) -> None:
     """JAX 0.6 writes the file, and has nothing to read it with."""
     monkeypatch.setattr(jax.profiler, "ProfileData", None)
 
     assert "info" == only("JAX-PROFILE-SPACE", "profiler_trace").verdict
 
 
-def test_a_trace_that_ends_before_the_work_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trace_that_ends_before_work_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The newcomer's first empty trace, and what to add to the program."""
     module = check("profiler_trace")
     honest = module.record
@@ -375,23 +381,38 @@ def test_healthy_links_are_counted() -> None:
 
 @pytest.mark.parametrize(
     ("score", "verdict", "meaning"),
-    [(1, "warn", "transient problem"), (5, "warn", "transient problem"),
-     (6, "fail", "persistent minor problem"), (9, "fail", "persistent minor problem"),
-     (10, "fail", "not usable")],
-)  # fmt: skip
+    [
+        (1, "warn", "transient problem"),
+        (5, "warn", "transient problem"),
+        (6, "fail", "persistent minor problem"),
+        (9, "fail", "persistent minor problem"),
+        (10, "fail", "not usable"),
+    ],
+)
 def test_a_link_that_is_not_healthy_is_named(score: int, verdict: str, meaning: str) -> None:
     """The scores and their meanings as libtpu documents them."""
     results = links("tray1.chip3.ici0.int: 0", f"tray1.chip3.ici1.int: {score}")
 
-    assert [(verdict, 1, None),
-            (verdict, f"{score}: {meaning}", "link:tray1.chip3.ici1.int")] == results  # fmt: skip
+    assert [
+        (verdict, 1, None),
+        (verdict, f"{score}: {meaning}", "link:tray1.chip3.ici1.int"),
+    ] == results
 
 
 @pytest.mark.parametrize(
-    "text", ["", "0", "tray1.chip3.ici0.int", "tray1.chip3.ici0.int: 11", "healthy: yes",
-             "tray1.chip3.ici0.int: 0.0", "\x1b[31mtray1: 0", "a: -1"],
-)  # fmt: skip
-def test_a_text_in_another_form_is_never_good(text: str) -> None:
+    "text",
+    [
+        "",
+        "0",
+        "tray1.chip3.ici0.int",
+        "tray1.chip3.ici0.int: 11",
+        "healthy: yes",
+        "tray1.chip3.ici0.int: 0.0",
+        "\x1b[31mtray1: 0",
+        "a: -1",
+    ],
+)
+def test_text_of_unknown_form_never_passes(text: str) -> None:
     """Beside a healthy link it is counted, and told as unknown, without its escape sequences."""
     (verdict, healthy, _), (also, message, _) = links("tray1.chip3.ici0.int: 0", text)
 
@@ -400,7 +421,7 @@ def test_a_text_in_another_form_is_never_good(text: str) -> None:
     assert "\x1b" not in str(message)
 
 
-def test_a_fault_counts_more_than_a_text_that_is_unknown() -> None:
+def test_fault_outranks_unknown_text() -> None:
     """Neither hides the other."""
     assert ["fail", "fail", "info"] == [verdict for verdict, _, _ in links("a.b: 10", "?")]
 
@@ -413,7 +434,7 @@ def test_a_throttled_chip_is_named() -> None:
     )
 
 
-def test_no_data_and_no_metric_are_told_as_such() -> None:
+def test_absent_data_and_metrics_are_not_healthy() -> None:
     """Neither is health."""
     assert [("info", "unknown: no data", None)] == links()
     assert [("info", "unknown: no data", None)] == memory([], [])
@@ -424,7 +445,7 @@ def test_no_data_and_no_metric_are_told_as_such() -> None:
     assert [missing] == [finding.found for finding in metrics.scored(metrics.LINKS, None)]
 
 
-def test_the_memory_of_chips_is_told_and_compared() -> None:
+def test_chip_memory_is_reported_and_compared() -> None:
     """The example of the documentation; then a chip that uses more than it has."""
     total = ["33550229504"] * 4
 
@@ -455,12 +476,16 @@ def test_a_whole_healthy_machine_passes(monkeypatch: pytest.MonkeyPatch) -> None
     verdicts = {finding.code: finding.verdict for finding in findings("tpu_metrics")}
 
     assert verdicts == {
-        "JAX-METRICS-RING": "ok", "JAX-METRICS-LIBRARY": "info", "JAX-METRICS-LINK": "ok",
-        "JAX-METRICS-THROTTLE": "ok", "JAX-METRICS-HBM": "info", "JAX-METRICS-USED": "ok",
-    }  # fmt: skip
+        "JAX-METRICS-RING": "ok",
+        "JAX-METRICS-LIBRARY": "info",
+        "JAX-METRICS-LINK": "ok",
+        "JAX-METRICS-THROTTLE": "ok",
+        "JAX-METRICS-HBM": "info",
+        "JAX-METRICS-USED": "ok",
+    }
 
 
-def test_a_device_that_the_ring_leaves_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_device_missing_from_ring_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks go round seven devices of eight, and nothing arrives at the last."""
     ring = check("tpu_metrics").ring
     monkeypatch.setattr(check("tpu_metrics"), "ring", lambda count: ring(count - 1))
@@ -490,7 +515,7 @@ def libtpu(folder: Path, version: str, sdk: str | None) -> None:
         ("0.0.21", "monitoring = 7", "libtpu 0.0.21"),
     ],
 )
-def test_each_libtpu_is_told_apart(
+def test_libtpu_versions_are_distinguished(
     version: str, sdk: str | None, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An old one is not loaded, and one without metrics is not asked."""
@@ -505,12 +530,12 @@ def test_each_libtpu_is_told_apart(
     assert (expected, 7 if " = 7" in str(sdk) else None) == (text, source)
 
 
-def test_off_a_tpu_libtpu_is_not_loaded() -> None:
+def test_libtpu_is_not_loaded_without_tpu() -> None:
     """It would look for chips and ask for metadata, which can take minutes."""
     assert (None, "not applicable: no TPU here") == check("tpu_metrics").library()
 
 
-def test_the_real_library_without_a_tpu_has_no_data(tmp_path: Path) -> None:
+def test_real_library_without_tpu_has_no_data(tmp_path: Path) -> None:
     """The real sdk is asked, tells nothing, and nothing is what the check says."""
     program = tmp_path / "ask.py"
     program.write_text(f"""

@@ -50,7 +50,7 @@ def test_the_layout_that_is_read_wrongly_is_named(monkeypatch: pytest.MonkeyPatc
     assert all("Fortran" in str(entity) for _, entity in failed_parts)
 
 
-def test_a_layout_lost_on_the_way_back_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layout_lost_on_return_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """One bit of one byte, where the device held the right number."""
     honest = check("array_layouts").to_numpy
 
@@ -126,7 +126,9 @@ def test_the_device_that_holds_other_numbers_is_named(monkeypatch: pytest.Monkey
     assert 8 == texts[None]
 
 
-def test_an_uneven_axis_is_a_fact_and_one_device_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uneven_axis_is_information_and_needs_several_devices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """What JAX refuses with several devices cannot be shown with one."""
     [uneven] = findings("sharded_to_numpy", "JAX-SHARDED-UNEVEN")
     devices = jax.local_devices()[:1]
@@ -155,7 +157,7 @@ def test_a_lent_array_that_is_taken_is_caught(monkeypatch: pytest.MonkeyPatch) -
     assert (lent.code, lent.verdict, lent.found) == ("JAX-DONATION-LENT", "fail", "gone")
 
 
-def test_a_donation_that_writes_to_numpy_memory_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_donation_that_writes_numpy_memory_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A CPU device may share the memory of the array it was given."""
     module, put, sent = check("donation"), jax.device_put, []
     honest = module.donate
@@ -173,7 +175,7 @@ def test_a_donation_that_writes_to_numpy_memory_is_caught(monkeypatch: pytest.Mo
     assert "JAX-DONATION-NUMPY" in failed(monkeypatch, "donation", "donate", donate)
 
 
-def test_a_second_run_in_one_process_is_judged_alike() -> None:
+def test_second_run_in_process_is_judged_alike() -> None:
     """JAX warns once for a function it knows; the check does not rely on being first."""
     assert [] == failures("donation") + failures("donation")
 
@@ -181,7 +183,7 @@ def test_a_second_run_in_one_process_is_judged_alike() -> None:
 # jax.out_of_bounds, jax.indexing
 
 
-def test_a_write_past_the_end_that_lands_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_write_past_end_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Past the end JAX writes nothing, and not to the last place."""
     honest = check("out_of_bounds").write
 
@@ -205,7 +207,7 @@ def test_a_fill_of_zeros_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert way.entity == "way:jnp.take(y, i)"
 
 
-def test_the_rules_for_indices_are_those_of_a_plain_loop() -> None:
+def test_index_rules_match_plain_loop() -> None:
     """The expected numbers, computed a second time, one by one."""
     indices = check("_indices")
     x, r, w = (
@@ -226,7 +228,7 @@ def test_the_rules_for_indices_are_those_of_a_plain_loop() -> None:
     ("name", "expected"),
     [("indexing", {"JAX-INDEX-LIST", "JAX-INDEX-WRITE"}), ("pytrees_and_keys", {"JAX-KEY-NUMPY"})],
 )
-def test_what_is_taken_and_should_not_be_is_caught(
+def test_accepted_invalid_index_is_caught(
     monkeypatch: pytest.MonkeyPatch, name: str, expected: set[str]
 ) -> None:
     """Lists as indices, writing and a key as numbers are refused, as the documentation says."""
@@ -246,7 +248,7 @@ def test_an_index_that_writes_is_caught(monkeypatch: pytest.MonkeyPatch) -> None
     assert {"JAX-INDEX-KEPT"} == failed(monkeypatch, "indexing", "mix", mix)
 
 
-def test_a_mixed_index_that_gives_another_librarys_array_is_named(
+def test_mixed_index_giving_numpy_array_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A JAX array indexed by NumPy's stays on the device."""
@@ -265,13 +267,14 @@ def test_a_mixed_index_that_gives_another_librarys_array_is_named(
 # jax.weak_types, jax.recompilation, jax.control_flow
 
 
-def test_a_sum_of_two_types_that_is_too_wide_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sum_with_too_wide_type_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """int8 and bfloat16 make bfloat16, by the table of the documentation."""
     honest = check("weak_types").with_other_arrays
 
     def wider(*arrays: jax.Array) -> tuple[jax.Array, ...]:
-        return tuple(x.astype(jnp.float32) if x.dtype == jnp.bfloat16 else x
-                     for x in honest(*arrays))  # fmt: skip
+        return tuple(
+            x.astype(jnp.float32) if x.dtype == jnp.bfloat16 else x for x in honest(*arrays)
+        )
 
     monkeypatch.setattr(check("weak_types"), "with_other_arrays", wider)
     [_, wide] = findings("weak_types", "JAX-WEAK-ARRAYS")
@@ -299,7 +302,7 @@ def test_a_branch_in_python_that_compiles_is_caught(monkeypatch: pytest.MonkeyPa
     assert {"JAX-CONTROL-PYTHON"} == codes
 
 
-def test_a_loop_that_runs_once_too_few_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loop_with_missing_step_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """117 steps from 97 to 1, where there are 118."""
     steps = after(check("control_flow").steps_to_one, lambda count: count - (count == 118))
     monkeypatch.setattr(check("control_flow"), "steps_to_one", steps)
@@ -308,7 +311,7 @@ def test_a_loop_that_runs_once_too_few_is_named(monkeypatch: pytest.MonkeyPatch)
     assert (call.entity, call.found) == ("call:steps_to_one(97)", "117")
 
 
-def test_a_scan_that_forgets_what_it_carries_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scan_that_forgets_carry_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last number is right, and those before are not."""
     monkeypatch.setattr(check("control_flow"), "running_maximum", lambda x: (x.max(), x))
     [_, call] = findings("control_flow", "JAX-CONTROL-FLOW")
@@ -340,7 +343,7 @@ def test_numpy_draws_what_jax_draws() -> None:
 
 
 @pytest.mark.parametrize("name", ["bits", "uniform", "split", "fold_in"])
-def test_what_is_drawn_wrongly_is_named(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_wrong_random_number_is_named(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """One number on every device; what was drawn beside it is not blamed."""
     change = lambda results: {**results, name: results[name].at[1].multiply(2)}  # noqa: E731
     draw = after(check("random_keys").draw, change)
@@ -380,7 +383,7 @@ def test_numbers_that_differ_the_second_time_are_caught(monkeypatch: pytest.Monk
     assert "JAX-RANDOM-AGAIN" in {code for code, _ in failures("random_keys")}
 
 
-def test_a_tree_that_changes_in_a_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tree_changed_by_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two leaves of one type that changed places, and a list that became a tuple."""
     module = check("pytrees_and_keys")
     honest = module.tree
@@ -424,7 +427,7 @@ def test_a_key_that_changes_is_caught(
     assert code in {failure_code for failure_code, _ in failures("pytrees_and_keys")}
 
 
-def test_a_key_that_changes_on_its_way_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_changed_on_transfer_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The host gets another key than the device had."""
     honest, replacement = jax.device_get, {"k": jax.random.key(0)}
     monkeypatch.setattr(
@@ -434,7 +437,7 @@ def test_a_key_that_changes_on_its_way_is_caught(monkeypatch: pytest.MonkeyPatch
     assert [("JAX-KEY-MOVED", None)] == failures("pytrees_and_keys")
 
 
-def test_a_key_out_of_a_stack_that_is_another_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_key_from_stack_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two equal keys in a stack draw equal numbers."""
     broken = after(
         check("pytrees_and_keys").use, lambda results: (results[0], results[1] + 1, results[2])
@@ -447,7 +450,7 @@ def test_a_key_out_of_a_stack_that_is_another_is_caught(monkeypatch: pytest.Monk
 # jax.dlpack, jax.round_trips
 
 
-def test_a_tpu_that_refuses_dlpack_is_a_fact_with_a_way_out(
+def test_dlpack_refused_on_tpu_is_information_with_hint(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """JAX hands over arrays on CPU and GPU; on a TPU it raises, as its source says."""
@@ -476,7 +479,7 @@ def test_without_a_cpu_nothing_is_judged(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "not applicable: JAX has no cpu" == results[-1].found
 
 
-def test_a_cpu_that_jax_does_not_have_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cpu_missing_from_jax_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """JAX raises where a platform is asked for that it was told to leave out."""
     monkeypatch.setattr(jax, "devices", lambda _: jax.local_devices(backend="none"))
 
@@ -496,7 +499,7 @@ def test_numbers_changed_by_dlpack_are_caught(
 
 
 @pytest.mark.parametrize(("version", "verdict"), [((0, 6, 2), "info"), ((0, 10, 2), "fail")])
-def test_a_memory_order_that_dlpack_loses_is_told(
+def test_memory_order_lost_by_dlpack_is_named(
     monkeypatch: pytest.MonkeyPatch, version: tuple[int, ...], verdict: str
 ) -> None:
     """JAX 0.6.2 reads columns as rows where it shares memory; what to write instead is said."""
@@ -512,7 +515,7 @@ def test_a_memory_order_that_dlpack_loses_is_told(
     assert "ascontiguousarray" in str(order.hint)
 
 
-def test_pytorch_gives_back_what_it_got() -> None:
+def test_pytorch_returns_array_unchanged() -> None:
     """Every type both libraries have; said where PyTorch is not installed."""
     results = findings("dlpack", "JAX-DLPACK-TORCH")
     if importlib.util.find_spec("torch") is None:
@@ -522,7 +525,7 @@ def test_pytorch_gives_back_what_it_got() -> None:
     assert [len(check("_handover").TORCH)] == [finding.found for finding in results]
 
 
-def test_bfloat16_loses_its_name_in_a_file_and_the_way_out_is_said() -> None:
+def test_bfloat16_name_lost_in_file_has_hint() -> None:
     """The trap of https://github.com/jax-ml/ml_dtypes/issues/41, shown and not judged."""
     [plain] = findings("round_trips", "JAX-FILE-TYPE")
 
@@ -549,7 +552,7 @@ def test_the_array_that_a_file_changed_is_named(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("library", ["msgpack", "orbax"])
-def test_an_optional_library_is_tried_where_it_is_and_named_where_it_is_not(library: str) -> None:
+def test_optional_library_is_tried_or_named_as_missing(library: str) -> None:
     """No newcomer must install one to be healthy."""
     [finding, *_] = findings("round_trips", f"JAX-FILE-{library.upper()}")
     if not check("_files").installed(library):

@@ -20,7 +20,7 @@ def test_every_option_of_this_jax_is_known() -> None:
     assert set() == names - in_force.all_options()
 
 
-def test_the_lane_tries_each_that_changes_results() -> None:
+def test_lane_tries_every_setting_that_changes_results() -> None:
     """Options, flags of XLA and flags of libtpu have a value of their own there."""
     assert {*options.RESULTS, *options.REFUSALS} == set(OPTIONS)
     assert set(options.FLAGS) == {*FLAGS, *LIBTPU}

@@ -26,8 +26,8 @@ from tests.support.processes import HANG_S, until
 from tests.support.sessions import SAMPLES
 from tests.support.stubs import make_python
 from tests.support.tutor import write_checks
-from tpustarter import locations
 from tpustarter.cli import COMMANDS
+from tpustarter.core import locations
 
 SCHEMA = json.loads(resources.files("tpustarter.checking").joinpath("schema.json").read_text())
 
@@ -38,9 +38,13 @@ def tpustarter(
     """Run the command line on sample checks and return what it did."""
     words = [sys.executable, str(SUPPORT / "drive.py"), str(checks), root, "-", "-", *arguments]
     return subprocess.run(
-        words, capture_output=True, text=True, timeout=120, check=False,
+        words,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
         env={**os.environ, **(env or {})},
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,7 +84,7 @@ def tpustarter(
         (("chek",), 2, "did you mean `tpustarter check`?"),
     ],
 )
-def test_every_way_out_has_its_code_and_one_line_why(
+def test_each_exit_code_has_reason_on_stderr(
     arguments: tuple[str, ...], code: int, said: str
 ) -> None:
     """Each exit code is reached, and a non-zero one says what, why and what next on stderr."""
@@ -91,7 +95,7 @@ def test_every_way_out_has_its_code_and_one_line_why(
     assert (code == 0) == (done.stderr == "")
 
 
-def test_a_machine_without_framework_exits_5(tmp_path: Path) -> None:
+def test_machine_without_framework_exits_5(tmp_path: Path) -> None:
     """Nothing was shown on a device, and the next command is named."""
     make_python(tmp_path / "env")
     checks = TESTS / "samples" / "machine_checks"
@@ -102,7 +106,7 @@ def test_a_machine_without_framework_exits_5(tmp_path: Path) -> None:
     assert "No device was tested." in " ".join(done.stdout.split())
 
 
-def test_a_framework_that_was_asked_for_and_is_missing_is_named(tmp_path: Path) -> None:
+def test_missing_framework_of_literal_id_is_named(tmp_path: Path) -> None:
     """A literal id asks for its framework: the skip is `missing-resource`, and exit is 5."""
     make_python(tmp_path / "env")
     checks = TESTS / "samples" / "machine_checks"
@@ -115,7 +119,7 @@ def test_a_framework_that_was_asked_for_and_is_missing_is_named(tmp_path: Path) 
     assert "no framework yet" in result["detail"]
 
 
-def test_a_check_that_leaves_the_framework_changed_is_an_error(tmp_path: Path) -> None:
+def test_check_that_changes_framework_is_error(tmp_path: Path) -> None:
     """What it changed is named, and the next check gets a fresh process."""
     make_python(tmp_path / "env", jax="0.12.0.1")
     checks = TESTS / "samples" / "machine_checks"
@@ -131,7 +135,7 @@ def test_a_check_that_leaves_the_framework_changed_is_an_error(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("settings", "code"), [({"lock": "live"}, 75), ({"denied": True}, 77)])
-def test_a_busy_and_a_denied_tpu_exit_75_and_77(
+def test_busy_tpu_exits_75_and_denied_tpu_77(
     settings: dict[str, object], code: int, tmp_path: Path
 ) -> None:
     """A device that cannot be had now, and one this user may not open, have codes of their own."""
@@ -143,19 +147,27 @@ def test_a_busy_and_a_denied_tpu_exit_75_and_77(
     for node in (machine.root / "dev/vfio").iterdir() if denied else ():
         node.chmod(0o600)
     make_python(tmp_path / "env", jax="0.12.0.1", libtpu="0.0.50.1")
-    words = [sys.executable, str(SUPPORT / "drive.py"), str(TESTS / "samples" / "machine_checks"),
-             str(machine.root), json.dumps(dict(machine.env)), str(machine.uid or "-"),
-             "check", "--python", str(tmp_path / "env")]  # fmt: skip
+    words = [
+        sys.executable,
+        str(SUPPORT / "drive.py"),
+        str(TESTS / "samples" / "machine_checks"),
+        str(machine.root),
+        json.dumps(dict(machine.env)),
+        str(machine.uid or "-"),
+        "check",
+        "--python",
+        str(tmp_path / "env"),
+    ]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
 
     assert done.returncode == code, done.stdout + done.stderr
 
 
-def test_a_bug_of_ours_exits_70_and_leaves_a_report(home: Path) -> None:
+def test_bug_exits_70_and_writes_report(home: Path) -> None:
     """Anything unexpected is a bug: said in one line, with a report that holds no secret."""
     program = (
         "import sys; sys.argv = ['tpustarter', 'check']\n"
-        "from tpustarter import content\n"
+        "from tpustarter.core import content\n"
         "def broken(*_): raise ZeroDivisionError('key=' + __import__('os').environ['MY_TOKEN'])\n"
         "content.read_checks = broken\n"
         "from tpustarter.__main__ import main; main()\n"
@@ -176,13 +188,22 @@ def test_a_bug_of_ours_exits_70_and_leaves_a_report(home: Path) -> None:
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
 )
-def test_a_signal_ends_the_run_and_the_report_is_still_told(
-    number: int, code: int, tmp_path: Path
-) -> None:
+def test_signal_ends_run_with_json_report(number: int, code: int, tmp_path: Path) -> None:
     """A stopped run reports what it has as JSON, and leaves no process."""
     checks = write_checks(tmp_path, "fails", "ignores_term", "passes")
-    words = [sys.executable, str(SUPPORT / "drive.py"), str(checks), "/", "-", "-",
-             "check", "host.fails", "host.ignores_term", "host.passes", "--ndjson"]  # fmt: skip
+    words = [
+        sys.executable,
+        str(SUPPORT / "drive.py"),
+        str(checks),
+        "/",
+        "-",
+        "-",
+        "check",
+        "host.fails",
+        "host.ignores_term",
+        "host.passes",
+        "--ndjson",
+    ]
     events = []
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -199,16 +220,26 @@ def test_a_signal_ends_the_run_and_the_report_is_still_told(
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_second_signal_ends_the_wait_and_is_no_failed_check(
-    number: int, code: int, tmp_path: Path
-) -> None:
+def test_second_signal_exits_by_signal_not_failure(number: int, code: int, tmp_path: Path) -> None:
     """Impatience has the exit code of a signal, never the one of a failed check."""
     checks = write_checks(tmp_path / "checks", "ignores_term")
     check, hangs, asked = checks / "host/ignores_term.py", tmp_path / "hangs", tmp_path / "asked"
     hears = f"lambda *_: open({str(asked)!r}, 'w'))\n    open({str(hangs)!r}, 'w'"
-    check.write_text(check.read_text().replace("signal.SIG_IGN", hears))
-    words = [sys.executable, str(SUPPORT / "drive.py"), str(checks), "/", "-", "-",
-             "check", "host.ignores_term", "--ndjson"]  # fmt: skip
+    code_of_check = check.read_text().replace("signal.SIG_IGN", hears)
+    # Python hears a signal between two sleeps, and one that comes just before a sleep at its end.
+    in_steps = code_of_check.replace("time.sleep(600)", "[time.sleep(0.1) for _ in range(6000)]")
+    check.write_text(in_steps)
+    words = [
+        sys.executable,
+        str(SUPPORT / "drive.py"),
+        str(checks),
+        "/",
+        "-",
+        "-",
+        "check",
+        "host.ignores_term",
+        "--ndjson",
+    ]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         until(hangs.exists, "the check")
         process.send_signal(number)
@@ -219,10 +250,21 @@ def test_a_second_signal_ends_the_wait_and_is_no_failed_check(
     assert code == process.returncode
 
 
-def test_a_second_ctrl_c_ends_a_soaking_check_with_a_report() -> None:
+def test_second_ctrl_c_ends_soaking_check_with_report() -> None:
     """The first lets it end by itself, the second ends it: what it told is never lost."""
-    words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-",
-             "check", "host.soaks_deaf", "--minutes", "60", "--ndjson"]  # fmt: skip
+    words = [
+        sys.executable,
+        str(SUPPORT / "drive.py"),
+        str(SAMPLES),
+        "/",
+        "-",
+        "-",
+        "check",
+        "host.soaks_deaf",
+        "--minutes",
+        "60",
+        "--ndjson",
+    ]
     events = []
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -236,13 +278,23 @@ def test_a_second_ctrl_c_ends_a_soaking_check_with_a_report() -> None:
     assert ("finished", 1) == (events[-1]["event"], events[-1]["counts"]["notrun"])
 
 
-def test_a_signal_before_the_first_answer_is_no_bug_of_ours(tmp_path: Path) -> None:
+def test_signal_before_first_answer_is_no_bug(tmp_path: Path) -> None:
     """A Python that never answers can be left with Ctrl-C."""
     hanging, runs = tmp_path / "python", tmp_path / "runs"
     hanging.write_text(f"#!/bin/sh\n: >{shlex.quote(str(runs))}\nexec sleep 600\n")
     hanging.chmod(0o755)
-    words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-",
-             "check", "host.passes", "--python", str(hanging)]  # fmt: skip
+    words = [
+        sys.executable,
+        str(SUPPORT / "drive.py"),
+        str(SAMPLES),
+        "/",
+        "-",
+        "-",
+        "check",
+        "host.passes",
+        "--python",
+        str(hanging),
+    ]
     process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     until(runs.exists, "the Python")
@@ -255,10 +307,20 @@ def test_a_signal_before_the_first_answer_is_no_bug_of_ours(tmp_path: Path) -> N
     assert "stopped before anything was run" in said
 
 
-def test_a_closed_pipe_is_no_failed_check() -> None:
+def test_closed_pipe_is_no_failed_check() -> None:
     """`tpustarter check | head -1` ends with the shell's code for a closed pipe."""
-    words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-", "check",
-             "host.passes", "host.warns", "-v"]  # fmt: skip
+    words = [
+        sys.executable,
+        str(SUPPORT / "drive.py"),
+        str(SAMPLES),
+        "/",
+        "-",
+        "-",
+        "check",
+        "host.passes",
+        "host.warns",
+        "-v",
+    ]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout is not None
     process.stdout.close()
@@ -266,23 +328,32 @@ def test_a_closed_pipe_is_no_failed_check() -> None:
     assert 128 + signal.SIGPIPE == process.wait(timeout=HANG_S)
 
 
-def test_a_secret_in_somebody_elses_command_line_is_not_told(tmp_path: Path) -> None:
+def test_secret_in_command_line_of_holder_is_hidden(tmp_path: Path) -> None:
     """Who holds the TPU is said, and the token in their command is not."""
     command = "python train.py --api_key=hf_abcdefghijklmnopqrst"
     (tmp_path / "machine").mkdir()
     holder = {"pid": 4242, "command": command}
     machine = lay_out(tmp_path / "machine", "v5e", chips=1, holder=holder)
     make_python(tmp_path / "env", jax="0.12.0.1", libtpu="0.0.50.1")
-    words = [sys.executable, str(SUPPORT / "drive.py"), "-", str(machine.root),
-             json.dumps(dict(machine.env)), "-", "check", "--python", str(tmp_path / "env"),
-             "--json"]  # fmt: skip
+    words = [
+        sys.executable,
+        str(SUPPORT / "drive.py"),
+        "-",
+        str(machine.root),
+        json.dumps(dict(machine.env)),
+        "-",
+        "check",
+        "--python",
+        str(tmp_path / "env"),
+        "--json",
+    ]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
 
     assert "hf_abcdefghijklmnopqrst" not in done.stdout + done.stderr
     assert "4242" in done.stderr
 
 
-def test_json_fits_the_schema_also_when_checks_break() -> None:
+def test_json_fits_schema_when_checks_break() -> None:
     """Stdout is one document whatever the checks did to their own stdout."""
     names = ["host.segfaults", "host.writes_markup", "host.half_line", "host.syntax_error"]
     done = tpustarter("check", *names, "--json")
@@ -295,7 +366,7 @@ def test_json_fits_the_schema_also_when_checks_break() -> None:
     assert "\x1b" not in done.stdout
 
 
-def test_json_is_json_also_when_there_is_no_report() -> None:
+def test_unknown_check_is_json_error_too() -> None:
     """A usage error of ours is a document too."""
     done = tpustarter("check", "host.nope", "--json")
     fields = json.loads(done.stdout)
@@ -315,9 +386,7 @@ def test_json_is_json_also_when_there_is_no_report() -> None:
         (("setup", "jax", "too-much", "--json"), "setup"),
     ],
 )
-def test_json_is_json_also_for_a_command_line_that_cannot_be_followed(
-    arguments: tuple[str, ...], schema: str
-) -> None:
+def test_refused_command_line_is_json_too(arguments: tuple[str, ...], schema: str) -> None:
     """What click refuses is one document on stdout, and the usual words on stderr."""
     done = tpustarter(*arguments)
     fields = json.loads(done.stdout)
@@ -328,7 +397,7 @@ def test_json_is_json_also_for_a_command_line_that_cannot_be_followed(
 
 
 @pytest.mark.parametrize("arguments", [("host.nope",), ("host.passes", "--nope")])
-def test_an_error_is_an_event_of_the_stream(arguments: tuple[str, ...]) -> None:
+def test_error_is_event_of_ndjson_stream(arguments: tuple[str, ...]) -> None:
     """Every line of `--ndjson` has its `event`, that of an error as well."""
     (line,) = tpustarter("check", *arguments, "--ndjson").stdout.splitlines()
 
@@ -337,7 +406,7 @@ def test_an_error_is_an_event_of_the_stream(arguments: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("command", ["check", "learn"])
-def test_a_folder_that_is_gone_is_one_clear_problem(command: str, tmp_path: Path) -> None:
+def test_deleted_working_folder_is_single_problem(command: str, tmp_path: Path) -> None:
     """Started where there is no folder any more, the program says so, in JSON as well."""
     words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-", command]
     gone = tmp_path / "gone"
@@ -345,14 +414,18 @@ def test_a_folder_that_is_gone_is_one_clear_problem(command: str, tmp_path: Path
     script = 'rmdir "$PWD" && exec "$@"'
     done = subprocess.run(
         ["/bin/sh", "-c", script, "sh", *words, "--json"],
-        cwd=gone, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        cwd=gone,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
     assert 78 == done.returncode == json.loads(done.stdout)["exit_code"]
     assert "the current folder cannot be used" in done.stderr
 
 
-def test_ndjson_tells_the_same_facts_as_json() -> None:
+def test_ndjson_agrees_with_json() -> None:
     """Events and document agree, result by result."""
     names = ["host.passes", "host.fails", "host.raises"]
     events = [
@@ -369,7 +442,7 @@ def test_ndjson_tells_the_same_facts_as_json() -> None:
     assert document["verified_on"] == events[-1]["verified_on"]
 
 
-def test_junit_is_written_beside_the_report(tmp_path: Path) -> None:
+def test_junit_is_written_beside_report(tmp_path: Path) -> None:
     """`--junit FILE` writes the file; one that cannot be written is a clear error."""
     path = tmp_path / "junit.xml"
     done = tpustarter("check", "host.passes", "--junit", str(path))
@@ -381,7 +454,7 @@ def test_junit_is_written_beside_the_report(tmp_path: Path) -> None:
     assert "cannot write" in done.stderr
 
 
-def test_nothing_is_coloured_in_a_pipe_and_nothing_moves_the_cursor() -> None:
+def test_pipe_gets_no_colour_or_cursor_movement() -> None:
     """Text in a pipe holds no escape sequence."""
     done = tpustarter("check", "host.passes", "host.fails", "host.writes_markup", "-v")
 
@@ -421,7 +494,7 @@ def on_a_terminal(
     return written.decode()
 
 
-def test_colour_is_for_terminals_and_honours_no_color() -> None:
+def test_colour_needs_terminal_and_honours_no_color() -> None:
     """On a terminal words are coloured; with NO_COLOR, or TERM=dumb for progress, they are not."""
     coloured = on_a_terminal("check", "host.fails", env={"TERM": "xterm-256color", "NO_COLOR": ""})
     plain = on_a_terminal("check", "host.fails", env={"TERM": "dumb", "NO_COLOR": "1"})
@@ -431,7 +504,7 @@ def test_colour_is_for_terminals_and_honours_no_color() -> None:
     assert "FAIL" in plain
 
 
-def test_what_a_pipe_brings_back_to_the_terminal_meets_no_line_of_progress() -> None:
+def test_progress_line_is_gone_before_pipe_output() -> None:
     """With `| head`, the line that says how far the run is has gone before anything comes."""
     through = ("sh", "-c", '"$@" | cat', "sh")
     told = on_a_terminal("check", "host.*", env={"TERM": "xterm-256color"}, through=through)
@@ -442,7 +515,7 @@ def test_what_a_pipe_brings_back_to_the_terminal_meets_no_line_of_progress() -> 
     assert "claims" in report
 
 
-def test_a_terminal_without_a_cursor_is_told_why_there_is_no_tutor() -> None:
+def test_terminal_without_cursor_gets_overview_and_reason() -> None:
     """The overview comes in its place, as it does in a pipe, where nothing need be said."""
     told = " ".join(on_a_terminal(env={"TERM": "dumb", "CI": ""}).split())
 
@@ -452,7 +525,7 @@ def test_a_terminal_without_a_cursor_is_told_why_there_is_no_tutor() -> None:
 
 
 @pytest.mark.parametrize("command", [(), ("learn",)])
-def test_no_word_is_broken_on_a_narrow_terminal(command: tuple[str, ...]) -> None:
+def test_narrow_terminal_breaks_no_word(command: tuple[str, ...]) -> None:
     """Rows give up room between their columns, and go on below where that is not enough."""
     told = on_a_terminal(*command, env={"TERM": "dumb"}, columns=48).splitlines()
 
@@ -461,7 +534,7 @@ def test_no_word_is_broken_on_a_narrow_terminal(command: tuple[str, ...]) -> Non
 
 
 @pytest.mark.parametrize("command", [(), *((name,) for name in sorted(COMMANDS))])
-def test_help_has_an_example_and_fits_eighty_columns(command: tuple[str, ...]) -> None:
+def test_help_has_example_and_fits_80_columns(command: tuple[str, ...]) -> None:
     """Every command has help with an example."""
     done = tpustarter(*command, "--help", env={"COLUMNS": "80"})
 
@@ -470,7 +543,7 @@ def test_help_has_an_example_and_fits_eighty_columns(command: tuple[str, ...]) -
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
 
 
-def test_without_a_command_the_overview_names_the_next_one() -> None:
+def test_overview_names_next_command() -> None:
     """`tpustarter` alone says what this machine is and what to type."""
     done = tpustarter()
 
@@ -487,17 +560,17 @@ def test_learn_lists_and_prints_lessons() -> None:
     printed = tpustarter("learn", "jax/precision").stdout
 
     assert " jax/precision " in listed
-    assert printed.startswith("Lesson jax/precision, 10 minutes")
+    assert printed.startswith("Lesson jax/precision, ")
 
 
-def test_version_is_said_without_loading_anything() -> None:
+def test_version_loads_nothing_else() -> None:
     """`--version` answers with the version alone."""
     done = tpustarter("--version")
 
     assert re.fullmatch(r"tpustarter \d+\.\d+\.\d+\n", done.stdout)
 
 
-def test_a_state_folder_that_cannot_be_written_is_one_clear_problem() -> None:
+def test_unwritable_state_folder_is_single_problem() -> None:
     """A full disk or a folder of somebody else's gets an error and a way out."""
     done = tpustarter("check", "host.passes", env={"TPUSTARTER_HOME": "/proc/nowhere"})
 
@@ -506,8 +579,9 @@ def test_a_state_folder_that_cannot_be_written_is_one_clear_problem() -> None:
     assert "TPUSTARTER_HOME" in done.stderr
 
 
+@pytest.mark.first_use
 @pytest.mark.skipif(os.geteuid() != 0, reason="Only root can be the root that sudo makes.")
-def test_under_sudo_nothing_is_left_that_belongs_to_root(home: Path) -> None:
+def test_files_under_sudo_belong_to_caller(home: Path) -> None:
     """Whoever called sudo owns every file of the run."""
     user = 65534
     env = {"SUDO_UID": str(user), "SUDO_GID": str(user), "SUDO_USER": "nobody"}
@@ -519,7 +593,7 @@ def test_under_sudo_nothing_is_left_that_belongs_to_root(home: Path) -> None:
     assert {user} == {path.stat().st_uid for path in files}
 
 
-def test_a_mistake_in_the_environment_stands_above_the_error_that_names_it() -> None:
+def test_environment_mistake_is_listed_before_its_error() -> None:
     """JAX itself names the variable that the host check found to be wrong."""
     asked = ("check", "jax.devices_visible", "host.environment")
     done = tpustarter(*asked, checks=locations.content("checks"), env={"JAX_PLATFORMS": "tpu"})

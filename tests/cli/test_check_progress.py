@@ -13,14 +13,17 @@ import pytest
 
 from tests.cli.test_check import on_a_terminal, tpustarter
 from tests.support.runs import FINDING, HOST, result, run_of
-from tpustarter.checking import bars, text
-from tpustarter.checking.results import Result, Status
-from tpustarter.checking.runner import Ended, Started, Waiting
-from tpustarter.cli import check_end, retyped
-from tpustarter.cli.check import check
-from tpustarter.cli.check_progress import Progress
-from tpustarter.learning import progress
-from tpustarter.problem import ExitCode
+from tpustarter.checking.output import results_text
+from tpustarter.checking.results.results import Result, Status
+from tpustarter.checking.run.runner import CheckEnded, CheckStarted, CheckWaiting
+from tpustarter.cli import rebuild_command
+from tpustarter.cli.check import end as check_end
+from tpustarter.cli.check.command import check
+from tpustarter.cli.check.progress import CheckProgress
+from tpustarter.core.problem import ExitCode
+from tpustarter.learning.progress import lesson_progress
+from tpustarter.probe.finding import Finding, Hint
+from tpustarter.text import bars
 
 TERMINAL = {"TERM": "xterm-256color", "NO_COLOR": "1"}
 ERASED = r"\r\x1b\[(?:K|\d+A\x1b\[J)"
@@ -36,15 +39,16 @@ class Terminal(io.StringIO):
         return True
 
 
-def follow(monkeypatch: pytest.MonkeyPatch, columns: int = 80) -> tuple[Progress, Terminal]:
+def follow(monkeypatch: pytest.MonkeyPatch, columns: int = 80) -> tuple[CheckProgress, Terminal]:
     """Return what follows a run of four checks on a terminal of so many columns."""
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
     monkeypatch.setattr(stream, "fileno", lambda: 2)
     monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((columns, 24)))
-    check = SimpleNamespace(id="jax.sample", framework="jax")
-    selfcheck = SimpleNamespace(run=run_of(), checks=[check] * 4)
-    return Progress(selfcheck, stream), stream  # pyright: ignore[reportArgumentType]
+    names = ("sample", "other", "third", "fourth")
+    checks = [SimpleNamespace(id=f"jax.{name}", framework="jax") for name in names]
+    selfcheck = SimpleNamespace(run=run_of(), checks=checks)
+    return CheckProgress(selfcheck, stream), stream  # pyright: ignore[reportArgumentType]
 
 
 def last_line(stream: Terminal) -> str:
@@ -52,19 +56,18 @@ def last_line(stream: Terminal) -> str:
     return re.split(ERASED, stream.getvalue())[-1]
 
 
-def started(name: str = "jax.sample") -> Started:
+def started(name: str = "jax.sample") -> CheckStarted:
     """Return the event of a check that starts."""
-    return Started(SimpleNamespace(id=name, framework="jax"))  # pyright: ignore[reportArgumentType]
+    return CheckStarted(SimpleNamespace(id=name, framework="jax"))  # pyright: ignore[reportArgumentType]
 
 
-def test_the_line_says_how_far_the_run_is_and_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_line_shows_count_failures_and_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bar, n of m, what went wrong so far, the check and its time."""
     shown, stream = follow(monkeypatch)
     with shown:
-        shown.begin()
-        shown.follow(Ended(result("pass")))
-        shown.follow(Ended(result("fail")))
-        shown.follow(Waiting(started().check, 3.2, "size 4 of 9"))
+        shown.follow(CheckEnded(result("pass")))
+        shown.follow(CheckEnded(result("fail", "jax.other")))
+        shown.follow(CheckWaiting(started().check, 3.2, "size 4 of 9"))
         line = last_line(stream)
 
     assert re.fullmatch("━+─+  2 of 4, 1 fail  jax.sample  3 s, size 4 of 9", line)
@@ -73,31 +76,31 @@ def test_the_line_says_how_far_the_run_is_and_what_runs(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("columns", [20, 39, 60, 80, 200])
-def test_the_line_never_fills_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_line_never_fills_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wide characters count twice, so that no line breaks and stays behind."""
     shown, stream = follow(monkeypatch, columns)
     with shown:
-        shown.follow(Waiting(started("jax." + "x" * 40).check, 3, "試驗" * 60))
+        shown.follow(CheckWaiting(started("jax." + "x" * 40).check, 3, "試驗" * 60))
         lines = re.split(ERASED, stream.getvalue())
 
     assert lines
     assert all(bars.columns(line) < columns for line in lines)
 
 
-def test_a_line_that_a_narrower_window_broke_is_taken_away_whole(
+def test_wrapped_progress_line_is_erased_whole(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """After a resize the line takes two rows: both are erased."""
     shown, stream = follow(monkeypatch, 80)
     with shown:
-        shown.follow(Waiting(started().check, 3, "x" * 100))
+        shown.follow(CheckWaiting(started().check, 3, "x" * 12))
         monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((30, 24)))
         shown.clear()
 
     assert stream.getvalue().endswith("\r\x1b[1A\x1b[J")
 
 
-def test_a_run_that_breaks_leaves_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broken_run_leaves_no_progress_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is said of the error begins in the first column."""
     shown, stream = follow(monkeypatch)
 
@@ -112,7 +115,7 @@ def test_a_run_that_breaks_leaves_no_line(monkeypatch: pytest.MonkeyPatch) -> No
     assert stream.getvalue().endswith("\r\x1b[K")
 
 
-def test_after_ctrl_c_the_line_says_that_it_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_shows_that_run_is_stopping(monkeypatch: pytest.MonkeyPatch) -> None:
     """The key was heard, even where the check takes its time to end."""
     shown, stream = follow(monkeypatch)
     with shown:
@@ -123,22 +126,22 @@ def test_after_ctrl_c_the_line_says_that_it_stops(monkeypatch: pytest.MonkeyPatc
     assert "stopping jax.sample" in line
 
 
-def test_on_a_terminal_what_holds_is_one_line_unless_v_asks_for_each() -> None:
+def test_passing_checks_fold_into_line_unless_verbose() -> None:
     """Four or more fold; what fails keeps its line, and comes first."""
     run = run_of(*[result("pass", f"jax.p{n}", seconds=1.0) for n in range(5)], result("fail"))
-    folded = text.render(run, fold_passes=True).splitlines()
-    few = text.render(run_of(HOST, result("pass")), fold_passes=True)
+    folded = results_text.render(run, fold_passes=True).splitlines()
+    few = results_text.render(run_of(HOST, result("pass")), fold_passes=True)
 
     assert folded[0].startswith("FAIL  jax.sample")
     assert "pass  5 claims hold (-v names each)" in "\n".join(folded)
     assert all(len(line) <= 80 for line in folded)
     assert "jax.p0" not in "\n".join(folded)
-    assert "5 claims hold (-v" not in text.render(run)
-    assert 5 == text.render(run, fold_passes=True, verbose=True).count("pass  jax.p")
+    assert "5 claims hold (-v" not in results_text.render(run)
+    assert 5 == results_text.render(run, fold_passes=True, verbose=True).count("pass  jax.p")
     assert "jax.sample" in few
 
 
-def test_a_terminal_gets_the_line_and_a_pipe_or_a_dumb_terminal_does_not() -> None:
+def test_only_capable_terminal_gets_progress_line() -> None:
     """Where nothing can be rewritten, nothing tries to."""
     names = ("check", "host.passes", "host.fails")
     bright = on_a_terminal(*names, env=TERMINAL)
@@ -151,13 +154,13 @@ def test_a_terminal_gets_the_line_and_a_pipe_or_a_dumb_terminal_does_not() -> No
     assert "pass  host.passes" in re.split(ERASED, bright)[-1]
 
 
-def test_the_check_ends_with_what_to_do_now() -> None:
+def test_check_ends_with_next_step() -> None:
     """Who begins is told where the tutor is, who has named a check which lesson is about it."""
     assert "`tpustarter`" in (first := check_end.what_now(run_of(HOST, result("pass"))))
     assert "first lesson" in first
     beside_a_warning = check_end.what_now(run_of(HOST, result("warn")))
     assert beside_a_warning.endswith("Or open the tutor first, and run a lesson: `tpustarter`")
-    progress.lesson_done("jax/precision")
+    lesson_progress.lesson_done("jax/precision")
     assert "Go on" in check_end.what_now(run_of(HOST))
     named = run_of(result("pass"), ids=["jax.sample"])
     assert "tpustarter learn jax/precision" in check_end.what_now(named)
@@ -169,16 +172,16 @@ def test_the_check_ends_with_what_to_do_now() -> None:
 
 def hinted(name: str, status: Status, hint: str | None) -> Result:
     """Return a result whose finding says what mends it."""
-    finding = {**FINDING, "verdict": status, "hint": hint}
+    finding = {**FINDING, **Finding("SAMPLE-HINT", name, hint=hint).as_dict(), "verdict": status}
     return replace(result(status, name), findings=[finding])
 
 
-def test_a_run_ends_with_what_mends_each_failure_and_warning() -> None:
+def test_run_ends_with_fix_for_each_failure() -> None:
     """A command by itself, a condition with its command, or the lesson where no command helps."""
-    held = "wait until it ends, or end it if it is yours: `kill 4242`"
+    held = Hint("wait until it ends, or end it if it is yours: `kill 4242`", ends=4242)
     run = run_of(
-        hinted("jax.first", "fail", "run `tpustarter setup jax`"),
-        hinted("jax.second", "warn", "run `tpustarter setup jax` for the newest JAX"),
+        hinted("jax.first", "fail", Hint.set_up("jax")),
+        hinted("jax.second", "warn", Hint.set_up("jax", " for the newest JAX")),
         hinted("jax.third", "warn", held),
         hinted("jax.fourth", "warn", "use fewer devices"),
         hinted("jax.fifth", "warn", None),
@@ -208,14 +211,12 @@ def test_a_run_ends_with_what_mends_each_failure_and_warning() -> None:
         (9, "tpustarter check 'jax.*' --python '~/my env'"),
     ],
 )
-def test_a_run_that_was_stopped_says_what_there_is_and_the_command_to_go_on(
-    missing: int, command: str
-) -> None:
+def test_stopped_run_names_command_to_continue(missing: int, command: str) -> None:
     """Of few checks that are left they are named; of many the run begins again."""
     run = run_of(result("pass"), *(result("notrun", f"jax.left{n}") for n in range(missing)))
     left = check_end.left(run)
     with check.make_context("check", ["jax.*", "--python", "~/my env"]) as context:
-        again = retyped.words(context, **({"ids": left} if left else {}))
+        again = rebuild_command.words(context, **({"ids": left} if left else {}))
     line = check_end.explain_exit(run, ExitCode.INTERRUPTED, again)
 
     assert line == (
@@ -224,19 +225,19 @@ def test_a_run_that_was_stopped_says_what_there_is_and_the_command_to_go_on(
     )
 
 
-def test_after_a_failure_the_command_that_explains_is_named() -> None:
+def test_failure_names_command_that_explains() -> None:
     """It stands on stderr, in a pipe as well."""
     why = check_end.why(run_of(result("fail")), [])
     assert "  tpustarter learn jax/precision" == why.splitlines()[-1]
     assert not check_end.why(run_of(result("pass")), [])
 
 
-def test_a_measured_rate_is_a_bar_beside_its_documented_peak() -> None:
+def test_measured_rate_is_bar_beside_documented_peak() -> None:
     """With `-v`; where no peak is documented, as on a CPU, there is none."""
     told = {**FINDING, "code": "JAX-HBM-RATE-PEAK", "name": "memory copy, of the documented peak"}
-    measured = {**told, "found": "75 %", "expected": "at least 62 % of 819 GB/s"}
+    measured = {**told, "found": "75 %", "share": 0.75}
     unknown = {**told, "found": "no reference for this device", "expected": None}
-    shown = text.render(run_of(result("pass", findings=(measured, unknown))), verbose=True)
+    shown = results_text.render(run_of(result("pass", findings=(measured, unknown))), verbose=True)
 
     assert "━" * 30 + "─" * 10 + "  75 % of the peak" in shown
     assert 1 == shown.count("━─")

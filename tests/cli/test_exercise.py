@@ -17,13 +17,14 @@ from tests.learning.test_exercises import SHIPPED, SOLVED, shipped
 from tests.support.made_lessons import make_lesson
 from tests.support.processes import HANG_S, until
 from tests.support.tutor import is_alive
-from tpustarter import locations
-from tpustarter.learning import progress
-from tpustarter.learning.exercises import WIDTH
+from tpustarter.core import locations
+from tpustarter.learning.content.exercises import WIDTH
+from tpustarter.learning.progress import lesson_progress
 
 ENDLESS = "import os, time\nprint(f'I am {os.getpid()}.', flush=True)\ntime.sleep(600)  # hangs\n"
 PROGRAM = (
-    "from pathlib import Path; import sys; from tpustarter import __main__, locations\n"
+    "from pathlib import Path; import sys; from tpustarter import __main__\n"
+    "from tpustarter.core import locations\n"
     "there = Path(sys.argv.pop(1)); known = locations.content\n"
     "locations.content = lambda name: there if name == 'lessons' else known(name)\n"
     "sys.exit(__main__.main())\n"
@@ -56,7 +57,7 @@ def learner_file() -> Path:
     return locations.state_place() / "exercises" / "made" / "double.py"
 
 
-def test_the_first_time_it_shows_the_task_and_makes_the_file(lessons: Path) -> None:
+def test_first_run_shows_task_and_makes_file(lessons: Path) -> None:
     """Nothing is judged that nobody has seen."""
     done = learn(lessons, "made/double")
 
@@ -70,7 +71,7 @@ def test_the_first_time_it_shows_the_task_and_makes_the_file(lessons: Path) -> N
     assert learner_file().read_text() == SHIPPED
 
 
-def test_a_wrong_answer_exits_1_and_a_right_one_0(lessons: Path) -> None:
+def test_wrong_answer_exits_1_and_right_answer_0(lessons: Path) -> None:
     """What was found and expected is told; a broken answer has no verdict."""
     learn(lessons, "made/double")
     wrong = learn(lessons, "made/double")
@@ -96,10 +97,10 @@ def test_a_wrong_answer_exits_1_and_a_right_one_0(lessons: Path) -> None:
     assert right.returncode == 0
     assert "\ndoubled\nRIGHT\n\nWhat you learned: a double is a sum.\n\n" in right.stdout
     assert "\nIts lesson is not done yet: Sample\n  tpustarter learn made/" in right.stdout
-    assert learn(lessons, "", "--all").stdout.startswith("solved   made/double")
+    assert learn(lessons, "--all").stdout.startswith("solved   made/double")
 
 
-def test_an_error_names_the_learners_file_and_is_told_once(lessons: Path) -> None:
+def test_error_names_own_file_and_appears_once(lessons: Path) -> None:
     """The traceback has all lines of it, the verdict the first one."""
     learn(lessons, "made/double")
     learner_file().write_text("\nraise TypeError('first\\nsecond\\nthird')\n")
@@ -111,7 +112,7 @@ def test_an_error_names_the_learners_file_and_is_told_once(lessons: Path) -> Non
     assert broken.count("second") == 3  # the line of the program, twice, and what was raised
 
 
-def test_titles_stand_in_one_column_beside_the_longest_id() -> None:
+def test_titles_align_beside_longest_id() -> None:
     """Of the shipped ones; a title that is too long goes on below itself."""
     command = [sys.executable, "-m", "tpustarter", "learn", "--exercise", "--all"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -123,7 +124,7 @@ def test_titles_stand_in_one_column_beside_the_longest_id() -> None:
     assert all(line[WIDTH + longest + 2].strip() for line in lines)
 
 
-def test_without_an_id_it_is_the_next_open_one_of_the_path(lessons: Path) -> None:
+def test_default_is_next_open_exercise_of_path(lessons: Path) -> None:
     """Until all are solved; a hint is for that one, too, and a list ends with it."""
     shipped(lessons, "treble")
     path = next((lessons / "made").glob("01-*.md"))
@@ -149,7 +150,7 @@ def test_without_an_id_it_is_the_next_open_one_of_the_path(lessons: Path) -> Non
     assert "learn --exercise --all\n" in none_left.stdout
 
 
-def test_hints_solution_and_reset(lessons: Path) -> None:
+def test_hints_solution_and_reset_each_work(lessons: Path) -> None:
     """One hint a time; the solution is the program alone; the file is kept aside."""
     learn(lessons, "made/double")
     learner_file().write_text("my work")
@@ -169,13 +170,17 @@ def test_hints_solution_and_reset(lessons: Path) -> None:
     assert learner_file().with_name("double.py.old").read_text() == "my work"
 
 
-def test_a_lesson_can_be_named_beside_its_exercise(lessons: Path) -> None:
+def test_lesson_can_precede_its_exercise(lessons: Path) -> None:
     """One that belongs to another lesson is not found in it."""
     named = subprocess.run(
         command(lessons, "made/sample", "--exercise", "double"),
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    listed = learn(lessons, "", "made/sample")
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    listed = subprocess.run(
+        command(lessons, "made/sample", "--exercise"), capture_output=True, text=True, check=False
+    )
     missing = learn(lessons, "none", "made/sample")
 
     assert "`tpustarter learn made/sample --exercise` lists them" in missing.stderr
@@ -183,7 +188,7 @@ def test_a_lesson_can_be_named_beside_its_exercise(lessons: Path) -> None:
     assert "made/double  Return the double" in listed.stdout
 
 
-def test_a_lesson_names_its_exercise_and_several_are_listed(lessons: Path) -> None:
+def test_lesson_selects_its_exercise_or_lists_several(lessons: Path) -> None:
     """A mode such as --hint needs one; a lesson without any says so."""
     (lessons / "paths.yml").write_text("[]\n")
     opened = learn(lessons, "sample")
@@ -217,7 +222,7 @@ def test_a_lesson_names_its_exercise_and_several_are_listed(lessons: Path) -> No
         (("made/double", "--lint"), 2, "give only one of --search, --old,"),
     ],
 )
-def test_what_cannot_be_done_is_told(
+def test_invalid_request_has_reason_and_exit_code(
     lessons: Path, arguments: tuple[str, ...], code: int, said: str
 ) -> None:
     """A misspelt id, options that exclude each other."""
@@ -227,12 +232,17 @@ def test_what_cannot_be_done_is_told(
     assert said in done.stderr
 
 
-def test_watching_judges_at_each_save_until_it_is_right(lessons: Path) -> None:
+def test_watch_judges_each_save_until_right(lessons: Path) -> None:
     """No key is pressed: saving is enough."""
     learn(lessons, "made/double")
     words = command(lessons, "--exercise", "made/double", "--watch")
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          env={**os.environ, "PYTHONUNBUFFERED": "1"}) as running:  # fmt: skip
+    with subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    ) as running:
         assert running.stdout
         assert running.stderr
         for line in running.stdout:
@@ -278,7 +288,7 @@ def end_of(process: subprocess.Popen[bytes], terminal: int) -> int:
     return process.returncode
 
 
-def test_watching_in_a_terminal_offers_keys(lessons: Path) -> None:
+def test_watch_in_terminal_offers_keys(lessons: Path) -> None:
     """A hint, the solution, judging again and leaving: each is one key, without Enter."""
     process, terminal = watch_in_a_terminal(lessons)
     offer = "press h for a hint, s for the solution, r to judge it again, or q to quit."
@@ -304,7 +314,7 @@ def test_watching_in_a_terminal_offers_keys(lessons: Path) -> None:
     os.close(terminal)
 
 
-def test_a_right_answer_in_a_terminal_leads_on_with_a_key(lessons: Path) -> None:
+def test_right_answer_in_terminal_offers_next_lesson(lessons: Path) -> None:
     """It says what was learned; `n` shows the next lesson, and the process ends with 0."""
     first = next((lessons / "made").glob("*.md"))
     second = first.read_text().replace("exercises: [double]\n", "").replace("Text.", "The second.")
@@ -312,7 +322,7 @@ def test_a_right_answer_in_a_terminal_leads_on_with_a_key(lessons: Path) -> None
     name = first.stem.partition("-")[2]
     order = f"- id: laptop\n  title: T\n  who: W.\n  lessons: [made/{name}, made/second]\n"
     (lessons / "paths.yml").write_text(order)
-    progress.lesson_done(f"made/{name}")
+    lesson_progress.lesson_done(f"made/{name}")
     process, terminal = watch_in_a_terminal(lessons, PAGER="cat")
     seen_until(terminal, "quit.")
     learner_file().write_text(SOLVED)
@@ -330,9 +340,7 @@ def test_a_right_answer_in_a_terminal_leads_on_with_a_key(lessons: Path) -> None
 @pytest.mark.parametrize(
     ("number", "expected"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
 )
-def test_a_signal_leaves_a_terminal_that_takes_lines(
-    number: int, expected: int, lessons: Path
-) -> None:
+def test_signal_restores_line_mode_of_terminal(number: int, expected: int, lessons: Path) -> None:
     """Ctrl-C is such a signal: it ends the wait, and what runs; it says how to go on."""
     process, terminal = watch_in_a_terminal(lessons)
     seen_until(terminal, "quit.")
@@ -349,13 +357,18 @@ def test_a_signal_leaves_a_terminal_that_takes_lines(
     os.close(terminal)
 
 
-def test_ctrl_c_while_an_answer_is_judged_says_how_to_go_on(lessons: Path) -> None:
+def test_ctrl_c_during_judging_says_how_to_resume(lessons: Path) -> None:
     """In its last line, and nothing of the answer goes on."""
     learn(lessons, "made/double")
     learner_file().write_text(ENDLESS)
     words = command(lessons, "--exercise", "made/double")
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          env={**os.environ, "PYTHONUNBUFFERED": "1"}) as process:  # fmt: skip
+    with subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    ) as process:
         assert process.stdout
         line = next(line for line in process.stdout if line.startswith("I am "))
         process.send_signal(signal.SIGINT)
@@ -366,7 +379,7 @@ def test_ctrl_c_while_an_answer_is_judged_says_how_to_go_on(lessons: Path) -> No
     assert not is_alive(int(line.removeprefix("I am ").rstrip(".\n")))
 
 
-def test_ctrl_c_ends_an_answer_that_does_not_end(lessons: Path) -> None:
+def test_ctrl_c_ends_endless_answer(lessons: Path) -> None:
     """Nothing stays behind: neither the answer, nor a terminal without its keys."""
     process, terminal = watch_in_a_terminal(lessons)
     seen_until(terminal, "quit.")

@@ -17,9 +17,9 @@ from tests.support.sessions import SAMPLES
 from tests.support.stubs import make_python
 from tests.support.terminal import terminal
 from tpustarter.cli import explain as explain_command
-from tpustarter.cli.endings import explaining
-from tpustarter.problem import ExitCode
-from tpustarter.terminal import WIDTH
+from tpustarter.cli.command_end import explaining
+from tpustarter.core.problem import ExitCode
+from tpustarter.text.terminal import WIDTH
 
 SCHEMA = json.loads(resources.files("tpustarter.explain").joinpath("schema.json").read_text())
 HELD = (
@@ -41,7 +41,7 @@ def typed(
     )  # type: ignore[call-overload]
 
 
-def test_a_log_is_explained_with_its_line_and_what_to_do(tmp_path: Path) -> None:
+def test_log_is_explained_with_line_and_fix(tmp_path: Path) -> None:
     """From a file and from a pipe; nothing is wider than the screen but what is copied."""
     log = tmp_path / "train.log"
     log.write_text(HELD)
@@ -67,9 +67,7 @@ def test_a_log_is_explained_with_its_line_and_what_to_do(tmp_path: Path) -> None
         (("host.segfaults", "--isolate"), "Fatal Python error: Segmentation fault"),
     ],
 )
-def test_a_check_without_a_verdict_says_how_its_log_is_explained(
-    ids: tuple[str, ...], expected: str
-) -> None:
+def test_check_without_verdict_names_command_for_log(ids: tuple[str, ...], expected: str) -> None:
     """The command is true: the log is there, and holds what the check wrote."""
     drive = (SUPPORT / "drive.py", SAMPLES, "/", "-", "-", "check", *ids)
     done = subprocess.run([sys.executable, *drive], capture_output=True, text=True, check=False)
@@ -81,7 +79,7 @@ def test_a_check_without_a_verdict_says_how_its_log_is_explained(
 
 
 @pytest.mark.parametrize("name", ["passes", "fails"])
-def test_a_check_with_a_verdict_says_nothing_of_that(name: str) -> None:
+def test_check_with_verdict_names_no_log_command(name: str) -> None:
     """What it found stands in the report."""
     drive = (SUPPORT / "drive.py", SAMPLES, "/", "-", "-", "check", f"host.{name}")
     done = subprocess.run([sys.executable, *drive], capture_output=True, text=True, check=False)
@@ -89,7 +87,7 @@ def test_a_check_with_a_verdict_says_nothing_of_that(name: str) -> None:
     assert "explain" not in done.stderr
 
 
-def test_a_path_is_typed_as_a_shell_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_path_is_shortened_and_quoted_for_shell(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the home's short name where that is whole, and quotes where they are needed."""
     monkeypatch.setenv("HOME", "/home/me")
 
@@ -99,7 +97,7 @@ def test_a_path_is_typed_as_a_shell_needs_it(monkeypatch: pytest.MonkeyPatch) ->
     assert "cat /x/logs/1/* | tpustarter explain" == explaining(logs)
 
 
-def test_a_process_that_only_a_log_tells_of_is_nobodys_here() -> None:
+def test_process_named_by_log_alone_is_not_ended() -> None:
     """Its number may belong to another machine, so no command ends it."""
     shown = typed("explain", log=HELD).stdout.decode()
 
@@ -107,13 +105,14 @@ def test_a_process_that_only_a_log_tells_of_is_nobodys_here() -> None:
     assert "kill 4242" not in shown
 
 
-def test_an_environment_of_uv_is_given_a_command_that_works(tmp_path: Path) -> None:
+def test_environment_of_uv_gets_working_command(tmp_path: Path) -> None:
     """It has no pip of its own."""
     python = make_python(tmp_path / ".venv")
     log = "RuntimeError: Backend 'tpu' failed to initialize: INTERNAL: Failed to open libtpu.so\n"
 
-    done = subprocess.run([*TPUSTARTER, "explain"], cwd=tmp_path, input=log.encode(),
-                          capture_output=True, check=False)  # fmt: skip
+    done = subprocess.run(
+        [*TPUSTARTER, "explain"], cwd=tmp_path, input=log.encode(), capture_output=True, check=False
+    )
     shown = done.stdout.decode()
 
     assert 'uv pip install --python .venv/bin/python -U "jax[tpu]"\n' in shown
@@ -121,7 +120,7 @@ def test_an_environment_of_uv_is_given_a_command_that_works(tmp_path: Path) -> N
     assert python.is_file()
 
 
-def test_a_document_says_the_same() -> None:
+def test_json_holds_same_matches_and_sources() -> None:
     """With every match, its role and its sources."""
     done = typed("explain", "--json", log=HELD)
     document = json.loads(done.stdout)
@@ -133,7 +132,7 @@ def test_a_document_says_the_same() -> None:
 
 
 @pytest.mark.parametrize("log", ["", "step 1 loss 0.5\n", b"\0\xff\xfe" * 999])
-def test_nothing_known_is_an_answer(log: str | bytes) -> None:
+def test_unknown_log_gets_next_things_to_collect(log: str | bytes) -> None:
     """With what to collect next."""
     done = typed("explain", log=log)
     document = json.loads(typed("explain", "--json", log=log).stdout)
@@ -154,9 +153,7 @@ def test_nothing_known_is_an_answer(log: str | bytes) -> None:
         (("ValueError: " + "x " * 3000,), b"run `tpustarter explain` without a file"),
     ],
 )
-def test_a_log_that_cannot_be_read_is_one_error(
-    arguments: tuple[str, ...], expected: bytes
-) -> None:
+def test_unreadable_log_is_single_error(arguments: tuple[str, ...], expected: bytes) -> None:
     """With 2, and as a document too."""
     done = typed("explain", *arguments)
     assert (2, b"") == (done.returncode, done.stdout)
@@ -166,7 +163,7 @@ def test_a_log_that_cannot_be_read_is_one_error(
     assert "tpustarter.explain/1" == document["schema"]
 
 
-def test_secrets_and_escape_sequences_do_not_come_back() -> None:
+def test_secrets_and_escape_sequences_are_removed() -> None:
     """A log may hold anything."""
     secrets = [f"ghp_{letter * 36}" for letter in "ab"]
     error = HELD.splitlines()[1]
@@ -178,18 +175,20 @@ def test_secrets_and_escape_sequences_do_not_come_back() -> None:
         assert "\x9b".encode() not in shown
 
 
-def test_a_command_that_succeeds_is_left_alone() -> None:
+def test_successful_command_output_is_unchanged() -> None:
     """Nothing is added to what it says."""
     done = typed(
         "run", "--", "sh", "-c", f"printf '%s' \"{'in use by process with pid 1'}\"; echo e >&2"
     )
 
     assert (0, b"in use by process with pid 1", b"e\n") == (
-        done.returncode, done.stdout, done.stderr
-    )  # fmt: skip
+        done.returncode,
+        done.stdout,
+        done.stderr,
+    )
 
 
-def test_a_command_that_fails_is_explained_on_stderr() -> None:
+def test_failed_command_is_explained_on_stderr() -> None:
     """Its own output and its exit code stay as they are."""
     done = typed("run", "--", sys.executable, "-c", f"print({HELD!r}, end=''); raise SystemExit(9)")
 
@@ -206,7 +205,7 @@ def test_a_command_that_fails_is_explained_on_stderr() -> None:
     [("sh", "-c", "kill -9 $$"), ("bash", "-c", "sh -c 'kill -9 $$'; exit $?")],
     ids=["itself", "in a shell"],
 )
-def test_a_signal_is_explained_whoever_tells_it(command: tuple[str, ...]) -> None:
+def test_signal_is_explained_from_shell_or_process(command: tuple[str, ...]) -> None:
     """A shell says 137 where the command itself is told to have been killed."""
     done = typed("run", "--", *command)
 
@@ -215,13 +214,15 @@ def test_a_signal_is_explained_whoever_tells_it(command: tuple[str, ...]) -> Non
     assert b"oom_kill" in done.stderr
 
 
-def test_a_signal_that_was_handed_on_needs_no_explanation() -> None:
+def test_forwarded_signal_is_not_explained() -> None:
     """Whoever ended `tpustarter run` knows why its command ended."""
     ready = "import time; print('ready', flush=True); time.sleep(600)  # until it is ended"
     with subprocess.Popen(
         [*TPUSTARTER, "run", "--", sys.executable, "-c", ready],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-    ) as process:  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
         assert process.stdout
         process.stdout.readline()
         process.terminate()
@@ -230,7 +231,7 @@ def test_a_signal_that_was_handed_on_needs_no_explanation() -> None:
     assert (143, b"") == (process.returncode, stderr)
 
 
-def test_a_command_that_cannot_be_started_ends_as_in_a_shell(tmp_path: Path) -> None:
+def test_unstartable_command_exits_as_in_shell(tmp_path: Path) -> None:
     """127 and 126."""
     plain = tmp_path / "plain"
     plain.write_text("no program")
@@ -240,7 +241,7 @@ def test_a_command_that_cannot_be_started_ends_as_in_a_shell(tmp_path: Path) -> 
     assert 2 == typed("run").returncode
 
 
-def test_on_a_terminal_an_error_is_pasted() -> None:
+def test_pasted_error_in_terminal_is_explained() -> None:
     """It says how to end what is pasted, and explains it."""
     with terminal("explain", drive="drive_cli.py") as tty:
         tty.until(lambda text: "and then Ctrl-D" in text)
@@ -252,7 +253,7 @@ def test_on_a_terminal_an_error_is_pasted() -> None:
         assert "a name that had no value yet" in tty.text
 
 
-def test_ctrl_c_leaves_where_nothing_is_pasted() -> None:
+def test_ctrl_c_before_paste_exits_130() -> None:
     """As any other command: with 130, and no traceback."""
     with terminal("explain", "-", drive="drive_cli.py") as tty:
         tty.until(lambda text: "tpustarter explain" in text)
@@ -263,7 +264,7 @@ def test_ctrl_c_leaves_where_nothing_is_pasted() -> None:
         assert b"Traceback" not in tty.written
 
 
-def test_run_names_the_line_of_a_mistake_in_the_program(tmp_path: Path) -> None:
+def test_run_names_line_of_program_mistake(tmp_path: Path) -> None:
     """As `explain` does with the same output."""
     program = tmp_path / "train.py"
     program.write_text("config = {}\nconfig['lr']\n")
@@ -282,7 +283,7 @@ def test_run_names_the_line_of_a_mistake_in_the_program(tmp_path: Path) -> None:
         ("", "`cat {folder}/* | tpustarter explain` explains all that is in it"),
     ],
 )
-def test_what_is_no_log_is_answered_with_a_command(tmp_path: Path, name: str, hint: str) -> None:
+def test_missing_or_wrong_log_path_gets_command(tmp_path: Path, name: str, hint: str) -> None:
     """A slip of the finger, a file that is not there, and a folder."""
     (tmp_path / "train.log").write_text(HELD)
     done = typed("explain", tmp_path / name)
@@ -292,7 +293,7 @@ def test_what_is_no_log_is_answered_with_a_command(tmp_path: Path, name: str, hi
     assert hint.format(folder=tmp_path) in said.replace("python -m ", "")
 
 
-def test_a_log_that_may_not_be_read_is_read_as_its_owner() -> None:
+def test_forbidden_log_gets_command_with_sudo() -> None:
     """The command is shown, and not run."""
     error = PermissionError(13, "Permission denied")
     hint = explain_command._unreadable("/var/log/a b", error).hint

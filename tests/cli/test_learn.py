@@ -16,25 +16,29 @@ import pytest
 
 from tests.checking.test_runner import until_ended
 from tests.cli.test_check import on_a_terminal
+from tests.figures import figures_of
 from tests.support import shipped
 from tests.support.made_lessons import TASK_AND_QUESTION, fence, make_lesson
 from tests.support.places import REPOSITORY
 from tests.support.processes import HANG_S
-from tpustarter import content
-from tpustarter.learning import progress
-from tpustarter.learning.blocks import blocks_of, figures_of
-from tpustarter.terminal import WIDTH
+from tpustarter.core import content
+from tpustarter.learning.content.blocks import blocks_of
+from tpustarter.learning.progress import lesson_progress
+from tpustarter.text.terminal import WIDTH
 
 KINDS = [
-    "start/what-this-machine-is", "jax/first-arrays", "jax/every-device", "project/safetensors",
-]  # fmt: skip
-"""Lessons without a framework, with JAX, on all devices, with code and packages of their own."""
+    "start/what-this-machine-is",
+    "jax/first-arrays",
+    "jax/every-device",
+    "project/the-project",
+]
+"""Lessons without a framework, with JAX, on all devices, with code of their own."""
 PATHS = "- {id: laptop, title: Made, who: You., lessons: [made/sample, made/other]}\n"
 
 
 def command(*arguments: str, lessons: Path | None = None) -> list[str]:
     """Return the command line of `learn`, on lessons made by a test if any are given."""
-    program = "from tpustarter import __main__, locations\n"
+    program = "from tpustarter import __main__\nfrom tpustarter.core import locations\n"
     if lessons:
         program += (
             "import pathlib\ncontent = locations.content\n"
@@ -53,8 +57,12 @@ def learn(*arguments: str, lessons: Path | None = None, **env: str):
     """Run `tpustarter learn` and return what it did."""
     return subprocess.run(
         command(*arguments, lessons=lessons),
-        capture_output=True, text=True, timeout=200, check=False, env=environment(**env),
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+        env=environment(**env),
+    )
 
 
 def make_two(folder: Path, first: str, second: str = "") -> Path:
@@ -66,13 +74,13 @@ def make_two(folder: Path, first: str, second: str = "") -> Path:
 
 
 @pytest.mark.parametrize("lesson", KINDS)
-def test_a_lesson_of_each_kind_does_what_it_says(lesson: str) -> None:
+def test_lesson_of_each_kind_runs_as_described(lesson: str) -> None:
     """On eight virtual CPU devices; `tests/content` runs all lessons."""
     [one] = [one for one in shipped.lessons(*shipped.DEFAULT) if one.id == lesson]
     shipped.every_block_holds(one, environment())
 
 
-def test_every_lesson_is_printed_as_plain_text() -> None:
+def test_every_lesson_prints_as_plain_text() -> None:
     """Lines are drawn in announced figures alone; no links, code announced, no prose too wide."""
     done = learn("--all")
     lessons = content.read_lessons()
@@ -96,7 +104,7 @@ def test_every_lesson_is_printed_as_plain_text() -> None:
     assert "* HBM: " in done.stdout
 
 
-def test_a_lesson_longer_than_the_terminal_is_shown_in_the_pager() -> None:
+def test_long_lesson_opens_in_pager() -> None:
     """As `git log` does; code is bold where the pager may show it, and a pipe gets all of it."""
     lesson = "jax/jit-and-recompilation"
     env = {"TERM": "xterm", "NO_COLOR": "", "PAGER": "sed s/^/page:/", "COLUMNS": "80"}
@@ -111,7 +119,7 @@ def test_a_lesson_longer_than_the_terminal_is_shown_in_the_pager() -> None:
     assert "`jax.jit`" in learn(lesson).stdout
 
 
-def test_a_lesson_says_what_was_done_of_it(tmp_path: Path) -> None:
+def test_lesson_and_list_mark_completed_parts(tmp_path: Path) -> None:
     """Marks in the list and in the lesson are words, and follow what was run."""
     folder = make_two(tmp_path, fence("print(1)", "1") + fence("print(2)", "3", name="two"))
 
@@ -130,7 +138,7 @@ def test_a_lesson_says_what_was_done_of_it(tmp_path: Path) -> None:
     assert listed.endswith("Next: Sample, 3 min\n  tpustarter learn made/sample\n")
 
 
-def test_the_list_is_the_path_by_stages_and_the_rest_where_it_is_asked_for() -> None:
+def test_list_shows_path_by_stages_then_rest() -> None:
     """It fits 24 lines; a path that is named is followed; a track is listed by its name."""
     folded, everything = learn().stdout, learn("-v").stdout
     ids = [lesson.id for lesson in content.read_lessons()]
@@ -154,7 +162,7 @@ def test_the_list_is_the_path_by_stages_and_the_rest_where_it_is_asked_for() -> 
     assert "-v only works with the list of lessons" in learn("-v", "jax/jit").stderr
 
 
-def test_a_long_id_moves_no_title_out_of_its_column() -> None:
+def test_long_id_keeps_titles_aligned() -> None:
     """The title stands below such an id; of each list all begin in one column."""
     rows = learn("-v").stdout.splitlines()
     longest = max((lesson.id for lesson in content.read_lessons()), key=len)
@@ -170,7 +178,7 @@ def test_a_long_id_moves_no_title_out_of_its_column() -> None:
     assert columns[rows[place].index(longest)] == {title}
 
 
-def test_a_short_id_is_that_of_the_path() -> None:
+def test_short_id_selects_lesson_of_path() -> None:
     """Two lessons end so; the other one is named on stderr."""
     done = learn("precision")
 
@@ -178,7 +186,7 @@ def test_a_short_id_is_that_of_the_path() -> None:
     assert done.stderr == "note: `precision` is also `tpustarter learn pytorch/precision`\n"
 
 
-def test_a_run_ends_with_what_was_done_and_the_next_lesson(tmp_path: Path) -> None:
+def test_run_ends_with_progress_and_next_lesson(tmp_path: Path) -> None:
     """Where all passed: the next lesson of the path, with its minutes and the command."""
     folder = make_two(tmp_path, fence("print(1)", "1"))
     done = learn("made/sample", "--run", lessons=folder)
@@ -190,7 +198,7 @@ def test_a_run_ends_with_what_was_done_and_the_next_lesson(tmp_path: Path) -> No
     )
 
 
-def test_a_run_reads_a_lesson_and_its_task_and_question_stay_open(tmp_path: Path) -> None:
+def test_run_leaves_task_and_question_open(tmp_path: Path) -> None:
     """A run answers nothing for the learner; the list says so, and the path goes on."""
     folder = make_two(tmp_path, fence("print(1)") + TASK_AND_QUESTION)
     started = "python3 -m uv run tpustarter"
@@ -205,7 +213,7 @@ def test_a_run_reads_a_lesson_and_its_task_and_question_stay_open(tmp_path: Path
     assert re.search(r"next +made/other ", listed), listed
 
 
-def test_a_run_shows_output_as_it_comes_and_how_each_block_ended(tmp_path: Path) -> None:
+def test_run_streams_output_and_block_results(tmp_path: Path) -> None:
     """Output is indented, results say where, the end is the truth, stderr the next step."""
     code = "print('a')\nprint('[b]\\x1b[31mred')"
     folder = make_two(tmp_path, fence(code, "a") + fence("1 / 0", "x", name="two"))
@@ -233,7 +241,7 @@ def test_a_run_shows_output_as_it_comes_and_how_each_block_ended(tmp_path: Path)
         ("import os; os._exit(1)", "", 3),
     ],
 )
-def test_exit_codes_are_those_of_a_check(
+def test_exit_codes_are_those_of_check(
     code: str, more: str, exit_code: int, tmp_path: Path
 ) -> None:
     """Fine, differs, no verdict: the code says which, and the document agrees."""
@@ -254,20 +262,21 @@ def test_exit_codes_are_those_of_a_check(
         (("--run",), 2, "--run needs a lesson"),
         (("--lint", "--json"), 2, "give only one of --search, --old,"),
         (("--import", "/nope"), 2, "No such file"),
+        (("--import", "/dev/zero"), 78, "is not what `tpustarter learn --export` prints"),
         (("--import", "/dev/null"), 78, "is not what `tpustarter learn --export` prints"),
         (("--search", "xyzzyx"), 5, "nothing here is about"),
         (("--search",), 2, "--search needs a text, such as"),
         (("--old",), 2, "--old needs some words of an older tutorial, such as"),
-        (("--old", " "), 2, "--old needs some words of an older tutorial, such as"),
-        (("",), 2, "a lesson needs a name, such as"),
-        (("made/sample", "--notebook", ""), 2, "--notebook needs a file, such as"),
+        (("--old", " "), 2, "`--old`"),
+        (("",), 2, "`LESSON`"),
+        (("made/sample", "--notebook", ""), 2, "`--notebook`"),
         (("made/sample", "--force"), 2, "--force only works with --notebook"),
         (("made/sample", "--devices", "4"), 2, "only work with --run or --exercise"),
         (("made/sample", "--run", "--python", "/nope"), 2, "there is no program at `/nope`"),
         (("made/sample", "--run", "--python", "/bin/cat"), 78, "did not answer as a Python"),
     ],
 )
-def test_what_cannot_be_done_is_said(
+def test_invalid_request_has_reason_and_exit_code(
     arguments: tuple[str, ...], code: int, said: str, tmp_path: Path
 ) -> None:
     """Each way out has its exit code and a sentence; with --json stdout stays JSON."""
@@ -280,7 +289,7 @@ def test_what_cannot_be_done_is_said(
         assert code == json.loads(learn(*arguments, "--json", lessons=folder).stdout)["exit_code"]
 
 
-def test_a_block_of_a_jax_lesson_that_uses_no_device_is_no_gap(tmp_path: Path) -> None:
+def test_deviceless_block_of_jax_lesson_passes(tmp_path: Path) -> None:
     """It claims nothing about one: all passed, and no device was tested."""
     folder = make_two(tmp_path, "")
     make_lesson(folder, fence("print(1)", "1"), needs="{framework: jax}")
@@ -290,7 +299,7 @@ def test_a_block_of_a_jax_lesson_that_uses_no_device_is_no_gap(tmp_path: Path) -
     assert "No device was tested." in done.stdout
 
 
-def test_a_lesson_of_8_devices_runs_on_no_fewer(tmp_path: Path) -> None:
+def test_lesson_for_8_devices_refuses_fewer(tmp_path: Path) -> None:
     """Its blocks would break one by one; the command that gives it as many is named instead."""
     folder = make_two(tmp_path, "")
     make_lesson(folder, fence("print(1)", "1"), needs="{framework: jax, devices: 8}")
@@ -302,7 +311,7 @@ def test_a_lesson_of_8_devices_runs_on_no_fewer(tmp_path: Path) -> None:
     assert "learn made/sample --run --devices 8` runs it on virtual CPU devices" in fewer.stderr
 
 
-def test_a_broken_lesson_is_named_and_linted(tmp_path: Path) -> None:
+def test_broken_lesson_is_named_and_linted(tmp_path: Path) -> None:
     """The list, the run and the linter say file and line; the exit code is 78."""
     folder = make_two(tmp_path, "```python run\nx\n```\n")
     run = learn("made/sample", "--run", lessons=folder)
@@ -313,7 +322,7 @@ def test_a_broken_lesson_is_named_and_linted(tmp_path: Path) -> None:
     assert "01-sample.md`, line 11" in linted.stdout
 
 
-def test_a_search_shows_the_best_first_and_where_in_it_to_look() -> None:
+def test_search_lists_best_match_first_with_place() -> None:
     """Lessons, then glossary, checks and old claims; other words are named; no Markdown."""
     done = learn("--search", "data loader")
     lessons, lines = done.stdout.index("\nLessons\n"), done.stdout.splitlines()
@@ -332,7 +341,7 @@ def test_a_search_shows_the_best_first_and_where_in_it_to_look() -> None:
     )
 
 
-def test_what_a_word_means_stands_before_the_lessons() -> None:
+def test_search_shows_glossary_entry_before_lessons() -> None:
     """Once, and the command below still leads to a lesson."""
     said = learn("--search", "what is a mesh").stdout
 
@@ -343,21 +352,22 @@ def test_what_a_word_means_stands_before_the_lessons() -> None:
     assert "Read it: tpustarter learn jax/sharding" in said.splitlines()[-1]
 
 
-def test_lessons_and_progress_can_be_read_by_programs() -> None:
+def test_json_describes_lessons_and_export_holds_progress() -> None:
     """`--json` describes lessons without running them; `--export` tells what was done."""
-    progress.lesson_done("jax/precision")
+    lesson_progress.lesson_done("jax/precision")
     document = json.loads(learn("--json").stdout)
     jsonschema.Draft202012Validator(shipped.SCHEMA).validate(document)
 
     assert {"notrun"} == {lesson["status"] for lesson in document["lessons"]}
     assert all(
         name.startswith(f"{one['track']}/")
-        for one in document["lessons"] for name in one["exercises"]
-    )  # fmt: skip
+        for one in document["lessons"]
+        for name in one["exercises"]
+    )
     assert json.loads(learn("--export").stdout)["lessons"]["jax/precision"]["done"]
 
 
-def test_what_was_exported_elsewhere_is_added(tmp_path: Path) -> None:
+def test_exported_progress_is_merged(tmp_path: Path) -> None:
     """Both what was done there and what was done here is done, however often it is read."""
     there = {"TPUSTARTER_HOME": str(tmp_path / "there")}
     folder = make_two(tmp_path / "lessons", fence("print(1)", "1"))
@@ -372,7 +382,7 @@ def test_what_was_exported_elsewhere_is_added(tmp_path: Path) -> None:
     assert "] all 2 lessons, 6 min done\n" in learn(lessons=folder).stdout.replace("  ", " ")
 
 
-def test_a_lesson_without_blocks_verifies_nothing(tmp_path: Path) -> None:
+def test_lesson_without_blocks_verifies_nothing(tmp_path: Path) -> None:
     """Running it says so, with the same exit code in the document; describing it is fine."""
     folder = make_two(tmp_path, "Text alone.\n")
     done = learn("made/sample", "--run", "--json", lessons=folder)
@@ -383,13 +393,14 @@ def test_a_lesson_without_blocks_verifies_nothing(tmp_path: Path) -> None:
     assert 0 == described["exit_code"]
 
 
-def test_lessons_are_read_where_nothing_can_be_remembered(tmp_path: Path) -> None:
+def test_lessons_are_readable_without_state_folder(tmp_path: Path) -> None:
     """Without a state folder they are listed and printed; a run that cannot write says it."""
     folder = make_two(tmp_path, fence("print(1)", "1"))
     for arguments in ((), ("made/sample",), ("--export",)):
         assert 0 == learn(*arguments, lessons=folder, TPUSTARTER_HOME="/proc/nowhere").returncode
     home = tmp_path / "state"
-    (home / "progress.lock").mkdir(parents=True)
+    home.mkdir()
+    (home / "progress.lock").symlink_to("/proc/nowhere/lock")
     done = learn("--all", "--run", "--json", lessons=folder, TPUSTARTER_HOME=str(home))
 
     assert (0, 0) == (done.returncode, json.loads(done.stdout)["exit_code"])
@@ -397,7 +408,7 @@ def test_lessons_are_read_where_nothing_can_be_remembered(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("break_it", [Path.unlink, lambda path: path.write_bytes(b"\xff")])
-def test_a_lesson_is_printed_without_its_glossary(
+def test_lesson_prints_without_its_glossary(
     break_it: Callable[[Path], object], tmp_path: Path
 ) -> None:
     """Meanings of words are an extra."""
@@ -414,25 +425,24 @@ def test_a_lesson_is_printed_without_its_glossary(
     assert "there are no lessons here" in learn(lessons=folder).stderr
 
 
-def test_a_run_with_every_stream_closed_is_a_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("streams", "code"), [("<&- 2>&-", 0), ("<&- >&- 2>&-", 74)])
+def test_run_works_with_closed_streams(streams: str, code: int, tmp_path: Path) -> None:
     """As started by something without a terminal: pipes of the run do not take their numbers."""
     folder = make_two(tmp_path, fence("print(1)", "1"))
     words = command("made/sample", "--run", lessons=folder)
-    script = 'exec "$@" <&- >&- 2>&-'
+    script = f'exec "$@" {streams}'
     done = subprocess.run(
         ["/bin/sh", "-c", script, "sh", *words], check=False, timeout=60, env=environment()
     )
 
-    assert 0 == done.returncode
+    assert code == done.returncode
 
 
 @pytest.mark.parametrize(
     ("number", "code"),
     [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)],
 )
-def test_a_signal_ends_a_run_in_order_and_keeps_what_was_done(
-    number: int, code: int, tmp_path: Path
-) -> None:
+def test_signal_ends_run_and_keeps_progress(number: int, code: int, tmp_path: Path) -> None:
     """The block is stopped, the rest is not run, progress is kept, no process is left."""
     sleeper = fence("print('up', flush=True)\nimport time; time.sleep(600)  # hangs", name="two")
     folder = make_two(
@@ -442,8 +452,10 @@ def test_a_signal_ends_a_run_in_order_and_keeps_what_was_done(
     process = subprocess.Popen(
         command("made/sample", "--run", lessons=folder),
         env=environment(TPUSTARTER_HOME=str(home)),
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout
     for line in process.stdout:
         if "up" in line:
@@ -460,7 +472,7 @@ def test_a_signal_ends_a_run_in_order_and_keeps_what_was_done(
     until_ended(str(home))
 
 
-def test_a_kill_in_the_middle_of_a_run_keeps_the_blocks_before_it(tmp_path: Path) -> None:
+def test_kill_during_run_keeps_earlier_blocks(tmp_path: Path) -> None:
     """SIGKILL loses the running block alone, and nothing goes on running."""
     sleeper = fence("print('up', flush=True)\nimport time; time.sleep(600)  # hangs", name="two")
     folder = make_two(tmp_path, fence("print(1)", "1") + sleeper)
@@ -468,8 +480,9 @@ def test_a_kill_in_the_middle_of_a_run_keeps_the_blocks_before_it(tmp_path: Path
     process = subprocess.Popen(
         command("made/sample", "--run", lessons=folder),
         env=environment(TPUSTARTER_HOME=str(home)),
-        stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout
     for line in process.stdout:
         if "up" in line:
@@ -482,7 +495,7 @@ def test_a_kill_in_the_middle_of_a_run_keeps_the_blocks_before_it(tmp_path: Path
     assert ["one"] == list(stored["blocks"])
 
 
-def test_a_notebook_replaces_no_file_unless_that_is_asked_for(tmp_path: Path) -> None:
+def test_notebook_is_not_overwritten_unless_requested(tmp_path: Path) -> None:
     """A notebook that was worked in is not lost for one command."""
     file = tmp_path / "precision.ipynb"
     file.write_text("my own work")

@@ -18,13 +18,13 @@ from tests.checking.test_runner import until_ended
 from tests.support.places import SUPPORT
 from tests.support.stub_compiler import CHECKS, make_compiler
 from tests.support.stubs import make_python
-from tpustarter import locations
-from tpustarter.cli import check_progress
-from tpustarter.cli import rehearse as command
-from tpustarter.problem import Problem
-from tpustarter.rehearsal.compiler import Working
-from tpustarter.rehearsal.own_code import Printed, Warned
-from tpustarter.rehearsal.progress import Progress
+from tpustarter.cli.check import progress as check_progress
+from tpustarter.cli.rehearse import command
+from tpustarter.core import locations
+from tpustarter.core.problem import Problem
+from tpustarter.rehearsal.compile.compiler import StillCompiling
+from tpustarter.rehearsal.programs.own_code import ProgramWarning, ScriptOutput
+from tpustarter.rehearsal.text.progress import RehearsalProgress
 
 SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())
 
@@ -40,8 +40,9 @@ def drive(
 ) -> subprocess.CompletedProcess[str]:
     """Run the command line on the sample checks, perhaps in a folder; returns what it did."""
     words = [sys.executable, str(SUPPORT / "drive_rehearse.py"), str(CHECKS), root, *arguments]
-    return subprocess.run(words, capture_output=True, text=True, timeout=120,
-                          check=False, cwd=folder)  # fmt: skip
+    return subprocess.run(
+        words, capture_output=True, text=True, timeout=120, check=False, cwd=folder
+    )
 
 
 @pytest.fixture(scope="module")
@@ -63,15 +64,21 @@ def pythons(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("name", "code", "said"),
     [
-        ("without_libtpu", 3, ("has no libtpu (the packages `jax` and `libtpu`)",
-                               "hint: `tpustarter setup rehearse`")),
+        (
+            "without_libtpu",
+            3,
+            (
+                "has no libtpu (the packages `jax` and `libtpu`)",
+                "hint: `tpustarter setup rehearse`",
+            ),
+        ),
         ("without_jax", 3, ("has no jax and no jaxlib",)),
         ("too_old", 78, ("is too old: found 3.8.10, expected 3.10 or newer", "`--compiler PATH`")),
         ("cat", 78, ("`/bin/cat` did not answer as a Python would", "`--compiler PATH`")),
         ("nothing", 2, ("`--compiler /nope` is not a Python", "`--compiler ")),
     ],
-)  # fmt: skip
-def test_what_is_no_compiler_is_told_apart(
+)
+def test_each_invalid_compiler_gets_own_error(
     name: str, code: int, said: tuple[str, ...], pythons: dict[str, str]
 ) -> None:
     """Each says what was found there, and names `--compiler`, which is what was given."""
@@ -100,8 +107,8 @@ def test_what_is_no_compiler_is_told_apart(
         (("nofile.py:step", "jax.compiles"), 2, "only one file can be rehearsed at a time"),
         (("--script", "nofile.py"), 2, "there is no file `nofile.py`"),
     ],
-)  # fmt: skip
-def test_every_way_out_has_its_code(
+)
+def test_each_outcome_has_its_exit_code(
     arguments: tuple[str, ...], code: int, said: str, stub: str
 ) -> None:
     """The report is on stdout; what cannot be followed is one error on stderr."""
@@ -113,7 +120,7 @@ def test_every_way_out_has_its_code(
     assert "\x1b" not in done.stdout + done.stderr
 
 
-def test_alone_it_shows_what_it_can_do_and_compiles_nothing(tmp_path: Path) -> None:
+def test_bare_command_shows_options_and_compiles_nothing(tmp_path: Path) -> None:
     """Examples, and the functions of the files here; no process is started, no code is run."""
     (tmp_path / "train.py").write_text(
         "import jax\nopen('ran', 'w')\n@jax.jit\ndef step(x, y):\n    return x @ y\n"
@@ -142,7 +149,7 @@ def test_options_alone_compile_nothing(arguments: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     "arguments", [("jax.is_refused",), ("jax.nope",), ("jax.compiles", "--tpu", "v5e-9")]
 )
-def test_json_is_one_document_also_for_an_error(arguments: tuple[str, ...], stub: str) -> None:
+def test_json_is_single_document_even_for_error(arguments: tuple[str, ...], stub: str) -> None:
     """Stdout carries one document of the published shape whatever happens."""
     done = drive("--tpu", "v5e-8", *arguments, "--json", "--compiler", stub)
     document = json.loads(done.stdout)
@@ -152,10 +159,21 @@ def test_json_is_one_document_also_for_an_error(arguments: tuple[str, ...], stub
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_ends_it_in_good_order(number: int, code: int, stub: str) -> None:
+def test_signal_ends_compilation_without_leftover_process(
+    number: int, code: int, stub: str
+) -> None:
     """Ctrl-C while a program is compiled ends with its own code and leaves no process."""
-    words = [sys.executable, str(SUPPORT / "drive_rehearse.py"), str(CHECKS), "/", "jax.hangs",
-             "--tpu", "v5e-8", "--compiler", stub]  # fmt: skip
+    words = [
+        sys.executable,
+        str(SUPPORT / "drive_rehearse.py"),
+        str(CHECKS),
+        "/",
+        "jax.hangs",
+        "--tpu",
+        "v5e-8",
+        "--compiler",
+        stub,
+    ]
     run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert run.stderr is not None
     while "breaks" not in run.stderr.readline():
@@ -168,10 +186,20 @@ def test_a_signal_ends_it_in_good_order(number: int, code: int, stub: str) -> No
     until_ended(str(locations.state()))
 
 
-def test_two_rehearsals_side_by_side(stub: str) -> None:
+def test_concurrent_rehearsals_get_same_answers(stub: str) -> None:
     """Two runs that ask the same at once get the same answers."""
-    words = [sys.executable, str(SUPPORT / "drive_rehearse.py"), str(CHECKS), "/", "jax.compiles",
-             "--tpu", "v5e-8,v6e-8", "--compiler", stub, "--json"]  # fmt: skip
+    words = [
+        sys.executable,
+        str(SUPPORT / "drive_rehearse.py"),
+        str(CHECKS),
+        "/",
+        "jax.compiles",
+        "--tpu",
+        "v5e-8,v6e-8",
+        "--compiler",
+        stub,
+        "--json",
+    ]
     runs = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     documents = [json.loads(run.communicate(timeout=60)[0]) for run in runs]
     statuses = [[one["status"] for one in document["results"]] for document in documents]
@@ -179,7 +207,7 @@ def test_two_rehearsals_side_by_side(stub: str) -> None:
     assert [["compiles"] * 6] * 2 == statuses
 
 
-def test_a_pipe_gets_no_line_for_what_only_began(stub: str) -> None:
+def test_pipe_gets_no_line_for_started_compilation(stub: str) -> None:
     """Only what takes half a minute is worth a line where no line can be overwritten."""
     run = drive("jax.hangs", "--tpu", "v5e-8", "--timeout", "2", "--fresh", "--compiler", stub)
 
@@ -187,20 +215,20 @@ def test_a_pipe_gets_no_line_for_what_only_began(stub: str) -> None:
     assert "" == run.stderr
 
 
-def test_the_line_goes_before_anything_else_is_written(
+def test_progress_line_is_erased_before_other_output(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A warning, what a file prints and the error that ends it all begin a line of their own."""
 
     def events() -> Iterator[object]:
-        yield Working("your code", "a TPU", 5.0)
-        yield Warned("f", "it is slow")
-        yield Printed("stderr", b"of the file\n")
-        yield Working("your code", "a TPU", 6.0)
+        yield StillCompiling("your code", "a TPU", 5.0)
+        yield ProgramWarning("f", "it is slow")
+        yield ScriptOutput("stderr", b"of the file\n")
+        yield StillCompiling("your code", "a TPU", 6.0)
         raise Problem("`a.py:f` cannot be lowered: no")
 
     fake = SimpleNamespace(
-        progress=Progress(), runs_script=False, events=events, stop=lambda _: None
+        progress=RehearsalProgress(), runs_script=False, events=events, stop=lambda _: None
     )
     monkeypatch.setattr(check_progress, "can_rewrite", lambda _: True)
     monkeypatch.setattr(command, "_asked", lambda *_: fake)

@@ -29,12 +29,17 @@ def python(tmp_path: Path) -> str:
 def typed(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a command line in a folder."""
     return subprocess.run(
-        [*TPUSTARTER, *arguments], capture_output=True, text=True, check=False, cwd=folder,
-        stdin=subprocess.DEVNULL, timeout=120,
-    )  # fmt: skip
+        [*TPUSTARTER, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        timeout=120,
+    )
 
 
-def test_without_a_terminal_and_without_yes_nothing_is_written(tmp_path: Path, python: str) -> None:
+def test_without_terminal_or_yes_writes_nothing(tmp_path: Path, python: str) -> None:
     """The text is on stdout, what was replaced and what to do on stderr."""
     out = tmp_path / "out"
     out.mkdir()
@@ -47,13 +52,12 @@ def test_without_a_terminal_and_without_yes_nothing_is_written(tmp_path: Path, p
     assert [] == list(out.iterdir())
 
 
-def test_with_yes_the_files_are_there_and_the_text_is_what_was_shown(
-    tmp_path: Path, python: str
-) -> None:
+def test_yes_writes_files_and_shown_text(tmp_path: Path, python: str) -> None:
     """In the form that was asked for."""
     out = tmp_path / "out"
-    done = typed("--python", python, "--yes", "--for", "cloud-tpu", "--out", str(out),
-                 folder=tmp_path)  # fmt: skip
+    done = typed(
+        "--python", python, "--yes", "--for", "cloud-tpu", "--out", str(out), folder=tmp_path
+    )
     written = sorted(path.name for path in out.rglob("*") if path.is_file())
     markdown = next(out.rglob("report.md")).read_text()
 
@@ -66,7 +70,9 @@ def test_with_yes_the_files_are_there_and_the_text_is_what_was_shown(
 
 
 @pytest.mark.parametrize(("answer", "written"), [("n", False), ("y", True)])
-def test_on_a_terminal_it_asks(answer: str, written: bool, tmp_path: Path, python: str) -> None:
+def test_terminal_asks_before_writing(
+    answer: str, written: bool, tmp_path: Path, python: str
+) -> None:
     """The question comes after the text, and a no writes nothing."""
     out = tmp_path / "out"
     words = ("report", "--python", python, "--no-ask", "--out", str(out))
@@ -82,7 +88,7 @@ def test_on_a_terminal_it_asks(answer: str, written: bool, tmp_path: Path, pytho
     assert written == out.exists()
 
 
-def test_json_is_the_document_and_writes_nothing(tmp_path: Path, python: str) -> None:
+def test_json_prints_document_and_writes_nothing(tmp_path: Path, python: str) -> None:
     """With what the frameworks said."""
     out = tmp_path / "out"
     out.mkdir()
@@ -103,9 +109,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_followed_is_said_before_anything_is_asked(
-    name: str, tmp_path: Path
-) -> None:
+def test_invalid_options_are_refused_before_any_question(name: str, tmp_path: Path) -> None:
     """As text and as JSON."""
     arguments, what = REFUSED[name]
     done = typed(*arguments, folder=tmp_path)
@@ -116,7 +120,7 @@ def test_what_cannot_be_followed_is_said_before_anything_is_asked(
     assert ("tpustarter.bug-report/1", 2) == (as_json["schema"], as_json["exit_code"])
 
 
-def test_a_log_is_searched_and_its_cause_stands_first(tmp_path: Path, python: str) -> None:
+def test_log_is_searched_and_cause_comes_first(tmp_path: Path, python: str) -> None:
     """The line is quoted without the names in it."""
     (tmp_path / "train.log").write_text(
         "/home/zq7/train.py: RuntimeError: Unable to initialize backend 'tpu': ABORTED: The TPU is "
@@ -130,13 +134,19 @@ def test_a_log_is_searched_and_its_cause_stands_first(tmp_path: Path, python: st
     assert "4242" in done.stdout
 
 
-def test_without_any_python_there_is_a_report(tmp_path: Path) -> None:
+def test_report_works_without_python(tmp_path: Path) -> None:
     """The machine is told all the same."""
     env = {**os.environ, "PATH": str(tmp_path)}
     done = subprocess.run(
-        [*TPUSTARTER, "--json"], capture_output=True, text=True, check=False, cwd=tmp_path,
-        env=env, timeout=120, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        [*TPUSTARTER, "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env=env,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+    )
 
     assert 0 == done.returncode
     assert json.loads(done.stdout)["sections"]
@@ -146,7 +156,7 @@ SAMPLES = TESTS / "samples/reports"
 GOOD, HANGS = str(SAMPLES / "good"), str(SAMPLES / "hangs")
 
 
-def test_a_report_is_opened_as_it_would_be_shown(tmp_path: Path) -> None:
+def test_opened_report_shows_differences_and_writes_nothing(tmp_path: Path) -> None:
     """What is different today stands above it; nothing is asked and nothing is written."""
     done = typed("--open", HANGS, folder=tmp_path)
     document = json.loads(typed("--open", HANGS, "--json", folder=tmp_path).stdout)
@@ -160,7 +170,7 @@ def test_a_report_is_opened_as_it_would_be_shown(tmp_path: Path) -> None:
     assert [] == list(tmp_path.iterdir())
 
 
-def test_two_reports_are_compared_and_differences_do_not_change_the_exit_code(
+def test_compared_reports_exit_0_despite_differences(
     tmp_path: Path,
 ) -> None:
     """As with `check --compare`."""
@@ -179,15 +189,21 @@ UNREADABLE = {
     "no file": (("--open", "none.tar.gz"), 2, "cannot open `none.tar.gz`: No such file"),
     "one of two": (("--compare", GOOD, "none"), 2, "cannot open `none`"),
     "both": (("--open", GOOD, "--compare", GOOD, HANGS), 2, "give either --open or --compare"),
-    "options of making": (("--open", GOOD, "--yes", "--log", "x"), 2,
-                          "--log and --yes make a report, and --open reads one"),
-    "an option of making": (("--compare", GOOD, GOOD, "--wait", "30"), 2,
-                            "--wait makes a report, and --compare reads two"),
-}  # fmt: skip
+    "options of making": (
+        ("--open", GOOD, "--yes", "--log", "x"),
+        2,
+        "--log and --yes make a report, and --open reads one",
+    ),
+    "an option of making": (
+        ("--compare", GOOD, GOOD, "--wait", "30"),
+        2,
+        "--wait makes a report, and --compare reads two",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_what_cannot_be_opened_is_one_error(name: str, tmp_path: Path) -> None:
+def test_unreadable_report_is_single_error(name: str, tmp_path: Path) -> None:
     """As text, and as JSON of the document that was asked for."""
     arguments, code, what = UNREADABLE[name]
     done = typed(*arguments, folder=tmp_path)

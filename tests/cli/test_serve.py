@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tpustarter.core.problem import ExitCode
 from tpustarter.machine import pip
-from tpustarter.problem import ExitCode
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from tpustarter.problem import ExitCode
         ),
     ],
 )
-def test_a_missing_package_is_one_error_that_says_how_to_get_it(
+def test_missing_package_error_names_install_command(
     command: str, hint: str, tmp_path: Path
 ) -> None:
     """By the command that was typed, which stands in no hint twice."""
@@ -32,9 +32,11 @@ def test_a_missing_package_is_one_error_that_says_how_to_get_it(
     paths = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     done = subprocess.run(
         [sys.executable, "-m", "tpustarter", "serve"],
-        capture_output=True, text=True, check=False,
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PYTHONPATH": paths, "TPUSTARTER_COMMAND": command},
-    )  # fmt: skip
+    )
 
     assert ("", ExitCode.CONFIGURATION) == (done.stdout, done.returncode)
     assert done.stderr.startswith("error: `textual-serve` is missing in `")

@@ -18,9 +18,9 @@ from tests.support.fake_tools import behave, calls, lay_tools
 from tests.support.machines import lay_out
 from tests.support.places import SUPPORT
 from tests.support.processes import until
-from tpustarter.checking import environments
+from tpustarter.checking.plan import environments
 from tpustarter.machine import host
-from tpustarter.setup.run import Setup
+from tpustarter.setup.environment.run import Setup
 
 SCHEMA = json.loads(resources.files("tpustarter.setup").joinpath("schema.json").read_text())
 
@@ -48,9 +48,13 @@ def setup(
     """Run `tpustarter setup` and return what it did."""
     env = {**os.environ, "HOME": machine.env["HOME"], "COLUMNS": "80"}
     return subprocess.run(
-        words(machine, kill, *arguments), env=env, capture_output=True, text=True, timeout=120,
+        words(machine, kill, *arguments),
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=120,
         check=False,
-    )  # fmt: skip
+    )
 
 
 def tools_of(machine: host.Machine) -> Path:
@@ -63,7 +67,7 @@ def states(machine: host.Machine) -> list[str]:
     return [step.state for step in Setup(machine=machine, own=[]).steps]
 
 
-def test_the_plan_is_shown_and_nothing_is_run(machine: host.Machine) -> None:
+def test_plan_is_shown_and_nothing_runs(machine: host.Machine) -> None:
     """Reasons, changes, needs and commands, in 80 columns; the last line is the next command."""
     done, dry = setup(machine), setup(machine, "--yes", "--dry-run")
 
@@ -81,7 +85,7 @@ def test_the_plan_is_shown_and_nothing_is_run(machine: host.Machine) -> None:
     assert not Path(machine.env["HOME"], "tpu").exists()
 
 
-def test_a_part_of_a_set_up_of_the_machine_says_how_to_see_the_rest(machine: host.Machine) -> None:
+def test_partial_plan_names_command_for_other_steps(machine: host.Machine) -> None:
     """No line of the plan is too wide but what is copied: commands, and the lines of a file."""
     (machine.root / machine.env["HOME"].lstrip("/")).mkdir(parents=True)
     whole = setup(machine, "editor").stdout.splitlines()
@@ -98,7 +102,7 @@ def test_a_part_of_a_set_up_of_the_machine_says_how_to_see_the_rest(machine: hos
     assert "What you asked for is done.\nTo see the other steps: tpustarter setup editor\n" in done
 
 
-def test_yes_runs_it_with_live_output_and_says_what_comes_next(machine: host.Machine) -> None:
+def test_yes_runs_steps_live_and_names_next(machine: host.Machine) -> None:
     """Each step and its output is told; the environment is ready."""
     done = setup(machine, "jax", "--yes")
 
@@ -109,7 +113,7 @@ def test_yes_runs_it_with_live_output_and_says_what_comes_next(machine: host.Mac
     assert 0 == setup(machine, "--yes").returncode
 
 
-def test_a_failed_step_exits_1_with_its_lines_and_log(machine: host.Machine) -> None:
+def test_failed_step_exits_1_with_output_and_log(machine: host.Machine) -> None:
     """What the tool said last, what to do, where the log is, and one line why on stderr."""
     behave(tools_of(machine), pip={"say": "\x1b[31mNo space left on device\n", "code": 1})
     done = setup(machine, "--yes")
@@ -122,15 +126,17 @@ def test_a_failed_step_exits_1_with_its_lines_and_log(machine: host.Machine) -> 
     assert log.startswith("        log  ")
     explained = subprocess.run(
         [sys.executable, "-m", *shlex.split(why.partition("why  ")[2])],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert "No space left on device" in explained.stdout
     assert 0 == explained.returncode
     assert done.stderr.startswith("exit 1: install: ended with exit code 1. Next: `")
     assert "\x1b" not in done.stdout + done.stderr
 
 
-def test_json_fits_the_schema_in_every_state(machine: host.Machine) -> None:
+def test_json_fits_schema_in_every_state(machine: host.Machine) -> None:
     """Plan, failure, success, undone and a refusal are each one document on stdout."""
     validator = jsonschema.Draft202012Validator(SCHEMA)
     behave(tools_of(machine), pip={"code": 3})
@@ -145,11 +151,17 @@ def test_json_fits_the_schema_in_every_state(machine: host.Machine) -> None:
 
         assert fields["exit_code"] == done.returncode
         assert "error" in fields or machine.env["HOME"] not in done.stdout
-    assert [(0, ["todo"]), (1, ["failed"]), (0, ["done"]), (0, ["done"]), (0, ["undone"]),
-            (3, [])] == seen  # fmt: skip
+    assert [
+        (0, ["todo"]),
+        (1, ["failed"]),
+        (0, ["done"]),
+        (0, ["done"]),
+        (0, ["undone"]),
+        (3, []),
+    ] == seen
 
 
-def test_undo_shows_first_and_refuses_what_is_not_ours(machine: host.Machine) -> None:
+def test_undo_previews_and_refuses_foreign_files(machine: host.Machine) -> None:
     """Without `--yes` nothing goes; a folder with other files stays; then all of it goes."""
     folder = Path(machine.env["HOME"], "tpu")
     setup(machine, "--yes")
@@ -178,7 +190,7 @@ def test_undo_shows_first_and_refuses_what_is_not_ours(machine: host.Machine) ->
         (["--folder", "/dev/null/x", "--yes"], 3, "setup jax --folder /dev/null/x --yes`"),
     ],
 )
-def test_what_cannot_be_done_is_one_line_and_a_code(
+def test_impossible_request_has_reason_and_exit_code(
     arguments: list[str], code: int, said: str, machine: host.Machine
 ) -> None:
     """A profile nobody has, a folder nobody can make, nothing to undo."""
@@ -187,7 +199,7 @@ def test_what_cannot_be_done_is_one_line_and_a_code(
     assert (code, True) == (done.returncode, said in done.stderr), done.stderr
 
 
-def test_what_is_shown_to_be_copied_can_be_copied(machine: host.Machine) -> None:
+def test_shown_commands_can_be_pasted(machine: host.Machine) -> None:
     """Home is `~`, never within quotes, and the rest is quoted where a shell needs it."""
     folder = Path(machine.env["HOME"], "my env")
     told = setup(machine, "--folder", str(folder), "--yes").stdout
@@ -198,13 +210,13 @@ def test_what_is_shown_to_be_copied_can_be_copied(machine: host.Machine) -> None
     assert "`~/tpu` is not a folder" in setup(machine).stdout
 
 
-def test_help_has_an_example(machine: host.Machine) -> None:
+def test_help_has_example(machine: host.Machine) -> None:
     """Help says what is done and gives an example."""
     assert "Example: tpustarter setup jax --yes" in setup(machine, "--help").stdout
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_stops_the_command_and_exits_3(number: int, machine: host.Machine) -> None:
+def test_signal_stops_command_and_exits_3(number: int, machine: host.Machine) -> None:
     """Ctrl-C, TERM and HUP end what runs, and say how to go on."""
     behave(tools_of(machine), pip={"sleep": 600})
     with subprocess.Popen(
@@ -225,9 +237,7 @@ def test_a_signal_stops_the_command_and_exits_3(number: int, machine: host.Machi
 
 
 @pytest.mark.parametrize("verb", ["venv", "pip"])
-def test_a_killed_program_leaves_no_command_and_the_next_run_goes_on(
-    verb: str, machine: host.Machine
-) -> None:
+def test_killed_run_leaves_no_command_and_resumes(verb: str, machine: host.Machine) -> None:
     """SIGKILL in the middle of a command, one that ignores TERM: only that step is done again."""
     behave(tools_of(machine), **{verb: {"sleep": 600, "ignore_term": True}})
     process = subprocess.Popen(words(machine, "-", "--yes"), stdout=subprocess.DEVNULL)
@@ -249,7 +259,7 @@ def test_a_killed_program_leaves_no_command_and_the_next_run_goes_on(
     assert (verb == "pip") == half.exists()  # a half-made environment is made from nothing
 
 
-def test_a_kill_while_it_is_proved_costs_the_proof_alone(machine: host.Machine) -> None:
+def test_kill_during_proof_repeats_proof_alone(machine: host.Machine) -> None:
     """Nothing is made or installed again."""
     with subprocess.Popen(
         words(machine, "-", "--yes"), stdout=subprocess.PIPE, text=True
@@ -269,7 +279,7 @@ def test_a_kill_while_it_is_proved_costs_the_proof_alone(machine: host.Machine) 
     os.environ.get("TPUSTARTER_NETWORK") != "1",
     reason="This makes a real environment from the package index; TPUSTARTER_NETWORK=1 allows it.",
 )
-def test_a_real_environment_is_made_proved_and_undone(
+def test_real_environment_is_made_proved_and_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The newest JAX of the package index computes in an environment of its own."""
@@ -283,7 +293,7 @@ def test_a_real_environment_is_made_proved_and_undone(
     assert not (tmp_path / "tpu").exists()
 
 
-def test_a_plan_of_which_nothing_can_be_done_says_so_and_what_its_names_stand_for(
+def test_blocked_plan_says_so_and_explains_placeholders(
     machine: host.Machine,
 ) -> None:
     """There is no apt here; a reader who sees BUCKET in a line learns what it is."""

@@ -12,13 +12,17 @@ import pytest
 from click.testing import CliRunner, Result
 from google.cloud import tpu_v2
 
+from tests.support.damage import DAMAGES, damage
 from tests.support.fake_cloud import FakeClock, FakeCloud, Fault, serving
 from tests.support.fake_remote import node
-from tpustarter.cli.tpu import VERBS, tpu
-from tpustarter.cloud import client, grants, ledger
-from tpustarter.cloud.grants import Allowance, Grant
-from tpustarter.problem import ExitCode, Problem
-from tpustarter.terminal import WIDTH
+from tpustarter.cli.tpu.command import VERBS, tpu
+from tpustarter.cloud.api import client
+from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.trc import grant as trc_grant
+from tpustarter.cloud.trc.grant import Allowance, Grant
+from tpustarter.core import state
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.text.terminal import WIDTH
 
 ZONE = "us-central1-b"
 BERT = ("create", "bert", "--type", "v6e-8", "--zone", ZONE)
@@ -81,7 +85,7 @@ def add_node(cloud: FakeCloud, name: str, state: str, hosts: int = 1) -> None:
         (("cost",), "gcloud compute tpus tpu-vm list --zone=-"),
     ],
 )
-def test_a_dry_run_needs_neither_project_nor_credentials(
+def test_dry_run_needs_neither_project_nor_credentials(
     words: tuple[str, ...], command: str
 ) -> None:
     """It shows the gcloud command, says that nothing was sent, and leaves no entry."""
@@ -95,7 +99,7 @@ def test_a_dry_run_needs_neither_project_nor_credentials(
 
 
 @pytest.mark.usefixtures("nobody")
-def test_a_start_up_script_survives_the_shell_that_it_is_pasted_into(tmp_path: Path) -> None:
+def test_startup_script_survives_shell_quoting(tmp_path: Path) -> None:
     """Its lines, quotes, backslashes, and what a terminal would obey if it were printed."""
     script = "#!/bin/bash\necho \"it's\" '$HOME' \\n\t`x`\nprintf '\x1b[31m'\n"
     (tmp_path / "boot.sh").write_text(script)
@@ -108,7 +112,7 @@ def test_a_start_up_script_survives_the_shell_that_it_is_pasted_into(tmp_path: P
     assert all(line.isprintable() for line in shown.splitlines())
 
 
-def test_what_google_offers(cloud: FakeCloud) -> None:
+def test_cached_types_replace_unreachable_google(cloud: FakeCloud) -> None:
     """Live, and where the network is gone what was read last, with its age."""
     live = run("types", "--zone", ZONE)
     cloud.faults["ListAcceleratorTypes"] = [Fault(4, "Deadline Exceeded")]
@@ -119,7 +123,7 @@ def test_what_google_offers(cloud: FakeCloud) -> None:
     assert "This list is" not in live.stderr
 
 
-def test_from_create_to_delete(cloud: FakeCloud) -> None:
+def test_ledger_keeps_request_from_create_to_delete(cloud: FakeCloud) -> None:
     """The request is in the ledger until Google lists nothing of it."""
     asked = run(*BERT, "--spot", "--yes", "--no-wait")
     assert 0 == asked.exit_code, asked.exception
@@ -146,9 +150,7 @@ def test_from_create_to_delete(cloud: FakeCloud) -> None:
 
 
 @pytest.mark.parametrize("words", [BERT, ("delete", "bert")], ids=["create", "delete"])
-def test_without_a_terminal_nothing_is_sent_unless_yes_was_typed(
-    cloud: FakeCloud, words: tuple[str, ...]
-) -> None:
+def test_without_terminal_or_yes_nothing_is_sent(cloud: FakeCloud, words: tuple[str, ...]) -> None:
     """What costs money or is lost needs the user's word."""
     add_node(cloud, "bert" if words[0] == "delete" else "other", "READY")
     result = run(*words)
@@ -184,7 +186,7 @@ def test_leftovers_are_shown_and_deleted(cloud: FakeCloud) -> None:
         ("start", "PREEMPTED", 1, "is PREEMPTED, expected STOPPED"),
     ],
 )
-def test_what_cannot_be_stopped_or_started(
+def test_unsupported_stop_or_start_is_refused_early(
     cloud: FakeCloud, verb: str, state: str, hosts: int, what: str
 ) -> None:
     """It is said before anything is sent."""
@@ -195,7 +197,7 @@ def test_what_cannot_be_stopped_or_started(
     assert {"ListNodes"} == {name for name, _ in cloud.calls}
 
 
-def test_stop_and_start(cloud: FakeCloud) -> None:
+def test_stop_and_start_change_node_state(cloud: FakeCloud) -> None:
     """The node changes its state, and the gcloud command is shown first."""
     add_node(cloud, "vm", "READY")
     stopped = run("stop", "vm", "--yes")
@@ -206,10 +208,10 @@ def test_stop_and_start(cloud: FakeCloud) -> None:
     assert "READY" in run("list").stdout
 
 
-def test_a_grant_is_kept_to(cloud: FakeCloud) -> None:
+def test_grant_limits_zone_and_type(cloud: FakeCloud) -> None:
     """Its zones are taken where none is typed, and what it lacks is refused before it is sent."""
     today = datetime.now(timezone.utc).date()
-    grants.save(Grant((Allowance("v6e", 8, "spot", "us-east5-a"),), date(2026, 11, 1), 3000))
+    trc_grant.save(Grant((Allowance("v6e", 8, "spot", "us-east5-a"),), date(2026, 11, 1), 3000))
     assert today >= date(2026, 11, 1)
     refused = run(*BERT, "--spot", "--yes")
     covered = run("create", "bert", "--type", "v6e-8", "--spot", "--yes", "--no-wait")
@@ -229,8 +231,11 @@ def test_a_grant_is_kept_to(cloud: FakeCloud) -> None:
     [
         (("create", "Bert", "--type", "v6e-8", "--zone", ZONE), "cannot be the name of a TPU", ""),
         (("create", "b", "--type", "v6f-8", "--zone", ZONE), "did you mean `v6e-8`", "tpu types"),
-        (("create", "b", "--type", "v6e-8", "--zone", "us-central1"), "not the name of a zone",
-         "tpu zones"),
+        (
+            ("create", "b", "--type", "v6e-8", "--zone", "us-central1"),
+            "not the name of a zone",
+            "tpu zones",
+        ),
         ((*BERT, "--spot", "--reserved"), "give either `--spot` or `--reserved`, not both", ""),
         ((*BERT, "--valid-until", "soon"), "not a duration", ""),
         ((*BERT, "--label", "A=b"), "cannot be a label", ""),
@@ -240,9 +245,9 @@ def test_a_grant_is_kept_to(cloud: FakeCloud) -> None:
         (("delete",), "either a name or `--leftovers`", "tpu list"),
         (("crate",), "there is no command `tpu crate`", "create"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.usefixtures("cloud")
-def test_a_mistake_is_one_clear_error(words: tuple[str, ...], what: str, hint: str) -> None:
+def test_invalid_request_is_single_error(words: tuple[str, ...], what: str, hint: str) -> None:
     """What was found and what was expected, with the next step; exit code 2."""
     problem = problem_of(run(*words))
 
@@ -251,7 +256,64 @@ def test_a_mistake_is_one_clear_error(words: tuple[str, ...], what: str, hint: s
     assert ExitCode.USAGE == problem.code
 
 
-def test_every_verb_has_help_with_an_example() -> None:
+@pytest.mark.usefixtures("nobody")
+@pytest.mark.parametrize("kind", [*DAMAGES, "no grant", "no line", "a line that cannot be"])
+@pytest.mark.parametrize("answer", ["noted", "forgotten"])
+def test_unreadable_grant_refuses_create_until_resolved(kind: str, answer: str) -> None:
+    """It is no grant that was never noted; what is to be paid for anyway needs none."""
+    place, dry = state.path(trc_grant.STATE), (*BERT, "--spot", "--dry-run")
+    texts = {
+        "no grant": {},
+        "no line": {"allowances": [], "start": None, "days": None},
+        "a line that cannot be": {"allowances": [1], "start": None, "days": None},
+    }
+    if kind in texts:
+        state.save(trc_grant.STATE, texts[kind])
+    else:
+        damage(place, kind)
+    for _ in range(2):
+        assert ExitCode.CONFIGURATION == problem_of(run(*dry)).code
+    assert 0 == run(*dry, "--outside-grant").exit_code
+    if answer == "noted":
+        trc_grant.save(Grant((Allowance("v6e", 8, "spot", ZONE),)))
+    else:
+        assert trc_grant.forget()
+
+    assert 0 == run(*dry).exit_code
+    assert 1 == len([*place.parent.glob("trc.broken-*")])
+
+
+@pytest.mark.parametrize("kind", [*DAMAGES, "no entries", "a row of a later version"])
+def test_unreadable_ledger_refuses_create_until_resolved(kind: str, cloud: FakeCloud) -> None:
+    """It may name a request that is alive; the one that is sent then would be billed as well."""
+    place = state.path(ledger.STATE)
+    rows = {"no entries": {"entries": {}}, "a row of a later version": {"entries": [{"a": 1}]}}
+    if kind in rows:
+        state.save(ledger.STATE, rows[kind])
+    else:
+        damage(place, kind)
+    for _ in range(2):
+        assert ExitCode.CONFIGURATION == problem_of(run(*BERT, "--yes")).code
+        assert 0 == run("list").exit_code
+    assert [] == cloud.called("CreateQueuedResource")
+    for file in (place, *ledger.put_aside()):
+        file.rmdir() if file.is_dir() else file.unlink(missing_ok=True)
+
+    assert 0 == run(*BERT, "--yes", "--no-wait").exit_code
+
+
+@pytest.mark.usefixtures("nobody")
+@pytest.mark.parametrize("more", [("--type", "tpu7x-8"), ("--type", "v6e-8", "--flex-start", "4h")])
+def test_compute_engine_command_obeys_grant_too(more: tuple[str, ...]) -> None:
+    """Whoever runs what is shown pays for it."""
+    trc_grant.save(Grant((Allowance("v5e", 8, "spot", ZONE),)))
+    words = ("create", "bert", *more, "--zone", "us-east5-a", "--dry-run")
+
+    assert ExitCode.USAGE == problem_of(run(*words)).code
+    assert 0 == run(*words, "--outside-grant").exit_code
+
+
+def test_every_verb_has_help_with_example() -> None:
     """The verbs are those of the contract."""
     names = (
         "zones types versions create watch list show ssh-config run stop start delete cost doctor"
@@ -263,7 +325,7 @@ def test_every_verb_has_help_with_an_example() -> None:
         assert f"tpustarter tpu {name}" in result.stdout.partition("Example:")[2]
 
 
-def test_a_slice_is_drawn_with_the_state_of_each_worker(cloud: FakeCloud) -> None:
+def test_slice_is_drawn_with_worker_states(cloud: FakeCloud) -> None:
     """The list counts the workers; one TPU shows each with its chips, in signs and words."""
     one = node("llama", workers=4)
     cloud.nodes[one.name] = one

@@ -11,11 +11,12 @@ from click.testing import CliRunner, Result
 from google.cloud import tpu_v2
 
 from tests.support.fake_cloud import FakeCloud, serving
-from tpustarter.cli import tpu_cost
-from tpustarter.cloud import client, grants
-from tpustarter.cloud.grants import Allowance, Grant
-from tpustarter.problem import Problem
-from tpustarter.terminal import WIDTH
+from tpustarter.cli.tpu import cost as tpu_cost
+from tpustarter.cloud.api import client
+from tpustarter.cloud.trc import grant as trc_grant
+from tpustarter.cloud.trc.grant import Allowance, Grant
+from tpustarter.core.problem import Problem
+from tpustarter.text.terminal import WIDTH
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def cost(*arguments: str) -> Result:
     return CliRunner().invoke(tpu_cost.cost_command, ["--project", "my-project", *arguments])
 
 
-def test_the_text_has_a_figure_an_address_and_what_is_left_out(cloud: FakeCloud) -> None:
+def test_cost_has_figure_source_and_exclusions(cloud: FakeCloud) -> None:
     """In 80 columns, but for addresses."""
     done = cost()
     text = " ".join(done.stdout.split())
@@ -59,7 +60,7 @@ def test_the_text_has_a_figure_an_address_and_what_is_left_out(cloud: FakeCloud)
     assert {"ListQueuedResources", "ListNodes"} == {name for name, _ in cloud.calls}
 
 
-def test_the_document_says_the_same(cloud: FakeCloud) -> None:
+def test_json_holds_same_costs(cloud: FakeCloud) -> None:
     """With a kind for each, and the zones that were not reached."""
     cloud.unreachable = ["us-west4-a"]
     document = json.loads(cost("--json").stdout)
@@ -70,17 +71,17 @@ def test_the_document_says_the_same(cloud: FakeCloud) -> None:
     assert pytest.approx(216, abs=1) == document["usd_at_most_known"]
 
 
-def test_what_a_grant_covers_costs_nothing(cloud: FakeCloud) -> None:
+def test_granted_tpu_costs_nothing(cloud: FakeCloud) -> None:
     """The grant is the one that `tpustarter trc` keeps."""
     first = date.today() - timedelta(days=5)
-    grants.save(Grant((Allowance("v6e", 64, "spot", "us-east5-a"),), first, 30))
+    trc_grant.save(Grant((Allowance("v6e", 64, "spot", "us-east5-a"),), first, 30))
     kinds = {row["name"]: row["kind"] for row in json.loads(cost("--json").stdout)["tpus"]}
 
     assert {"paid": "priced", "spot": "covered"} == kinds
     assert cloud.calls
 
 
-def test_a_type_has_one_name(cloud: FakeCloud) -> None:
+def test_type_has_its_common_name(cloud: FakeCloud) -> None:
     """What people type, as in the list: not Google's `v5litepod-8`."""
     for node in cloud.nodes.values():
         node.accelerator_type = "v5litepod-8"
@@ -91,14 +92,14 @@ def test_a_type_has_one_name(cloud: FakeCloud) -> None:
     assert ["v5e-8", "v5e-8"] == [row["type"] for row in document["tpus"]]
 
 
-def test_a_project_without_tpus_says_so(cloud: FakeCloud) -> None:
+def test_project_without_tpus_is_reported(cloud: FakeCloud) -> None:
     """And still what is billed besides."""
     cloud.nodes.clear()
 
     assert "Nothing exists that chips could be billed for" in cost().stdout
 
 
-def test_a_dry_run_sends_nothing(cloud: FakeCloud) -> None:
+def test_dry_run_sends_nothing(cloud: FakeCloud) -> None:
     """It shows the two listings of gcloud."""
     done = cost("--dry-run")
 
@@ -106,7 +107,7 @@ def test_a_dry_run_sends_nothing(cloud: FakeCloud) -> None:
     assert [] == cloud.calls
 
 
-def test_a_wrong_zone_is_refused_before_anything_is_sent(cloud: FakeCloud) -> None:
+def test_wrong_zone_is_refused_before_sending(cloud: FakeCloud) -> None:
     """A region is no zone."""
     done = cost("--zone", "us-east5")
 

@@ -14,10 +14,10 @@ from click.testing import CliRunner, Result
 
 from tests.support.processes import HANG_S
 from tests.support.terminal import terminal
-from tpustarter.cli import trc as command
-from tpustarter.cloud import grants
-from tpustarter.problem import Problem
-from tpustarter.terminal import WIDTH
+from tpustarter.cli.tpu import trc as command
+from tpustarter.cloud.trc import grant as trc_grant
+from tpustarter.core.problem import Problem
+from tpustarter.text.terminal import WIDTH
 
 MAIL = """Dear Jo,
 
@@ -48,7 +48,7 @@ def document(*arguments: str, typed: str | None = None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("where", ["file", "stdin", "latin-1"])
-def test_an_email_is_read_from_a_file_or_from_stdin(tmp_path: Path, where: str) -> None:
+def test_email_is_read_from_file_or_stdin(tmp_path: Path, where: str) -> None:
     """Its lines are shown, with what is billed all the same, in 80 columns."""
     file = tmp_path / "mail.txt"
     file.write_text(MAIL)
@@ -65,7 +65,8 @@ def test_an_email_is_read_from_a_file_or_from_stdin(tmp_path: Path, where: str) 
     assert [] == [line for line in lines if len(line) > WIDTH and "https://" not in line]
 
 
-def test_nothing_of_the_email_is_kept_but_the_grant() -> None:
+@pytest.mark.first_use
+def test_only_grant_of_email_is_kept() -> None:
     """Neither the project nor the address nor the text."""
     trc("-", typed=MAIL)
     folder = Path(os.environ["TPUSTARTER_HOME"])
@@ -76,7 +77,7 @@ def test_nothing_of_the_email_is_kept_but_the_grant() -> None:
         assert secret not in kept
 
 
-def test_it_is_shown_again_and_its_days_can_be_set_later() -> None:
+def test_grant_is_shown_again_and_days_added() -> None:
     """Where it is not known when it ends, the options that are missing are named."""
     trc("-", typed=MAIL)
 
@@ -86,7 +87,7 @@ def test_it_is_shown_again_and_its_days_can_be_set_later() -> None:
     assert grant == document()["grant"]
 
 
-def test_lines_can_be_typed_in_place_of_an_email() -> None:
+def test_typed_lines_replace_email() -> None:
     """They replace what was there."""
     trc("-", typed=MAIL)
     line = ("--allow", "v6e:16:spot:europe-west4-a")
@@ -98,7 +99,7 @@ def test_lines_can_be_typed_in_place_of_an_email() -> None:
     assert [None, None] == [row["chips_in_use"] for row in grant["allowances"]]
 
 
-def test_an_ended_grant_says_so() -> None:
+def test_ended_grant_is_reported() -> None:
     """What runs is billed then."""
     done = trc("--allow", "v6e:16:spot:us-east1-d", "--start", "2020-01-01", "--days", "30")
 
@@ -106,7 +107,7 @@ def test_an_ended_grant_says_so() -> None:
     assert document()["grant"]["ended"] is True
 
 
-def test_it_is_forgotten() -> None:
+def test_grant_can_be_forgotten() -> None:
     """Then there is none to show, and nobody to ask for another."""
     trc("-", typed=MAIL)
 
@@ -129,23 +130,25 @@ def test_it_is_forgotten() -> None:
         (("--allow", "v6e:1:free:us-east1-d"), "not a tier"),
         (("--allow", "v6e:1:spot:us-east1"), "not the name of a zone"),
         (("--allow", "v6e:1:spot:us-east1-d", "--start", "soon"), "not a day"),
+        (
+            ("--allow", "v6e:1:spot:us-east1-d", "--start", "9999-12-31", "--days", "3660"),
+            "from 2000-01-01 to 2999-12-31",
+        ),
         (("-",), "no line of a grant was found"),
     ],
 )
-def test_what_cannot_be_followed_is_refused_and_keeps_what_was_there(
-    arguments: tuple[str, ...], word: str
-) -> None:
+def test_invalid_grant_is_refused_and_previous_kept(arguments: tuple[str, ...], word: str) -> None:
     """With one error, and with it as JSON."""
     trc("-", typed=MAIL)
-    before = grants.load()
+    before = trc_grant.load()
 
     assert word in refusal(*arguments, typed="nothing").what
     assert word in document(*arguments, typed="nothing")["error"]["what"]
-    assert before == grants.load()
+    assert before == trc_grant.load()
 
 
 @pytest.mark.parametrize("end", ["\n", "\x04"], ids=["an empty line", "Ctrl-D"])
-def test_an_email_is_pasted_into_a_terminal(end: str) -> None:
+def test_pasted_email_may_hold_empty_line(end: str) -> None:
     """An empty line within it does not end it, as more follows at once."""
     ours, theirs = pty.openpty()
     writer = threading.Thread(target=os.write, args=(ours, (MAIL + end).encode()))
@@ -161,7 +164,7 @@ def test_an_email_is_pasted_into_a_terminal(end: str) -> None:
     assert "my-secret-project" in text
 
 
-def test_on_a_terminal_it_asks_for_the_email_and_for_what_is_missing_from_it() -> None:
+def test_terminal_asks_for_email_and_missing_days() -> None:
     """The first day is not in the e-mail; the days are, and are not asked for."""
     with terminal("trc", drive="drive_cli.py", lines=100) as tty:
         tty.until(lambda text: "or with an empty line:" in text)
@@ -171,7 +174,7 @@ def test_on_a_terminal_it_asks_for_the_email_and_for_what_is_missing_from_it() -
         tty.until(lambda text: "What is billed all the same" in text)
 
         assert 0 == tty.process.wait(HANG_S)
-    grant = grants.load()
+    grant = trc_grant.load()
 
     assert grant is not None
     assert (2, "2026-12-03") == (len(grant.allowances), str(grant.end))

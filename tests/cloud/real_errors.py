@@ -22,13 +22,15 @@ import grpc
 from google.rpc import error_details_pb2
 
 from tests.support.fake_cloud import FakeCloud, Fault, channel, serving
-from tpustarter.cloud import client as our_client
-from tpustarter.cloud import failures, places, request
-from tpustarter.cloud.client import Client
-from tpustarter.cloud.create import Creation
-from tpustarter.cloud.failures import CloudProblem, Failure
+from tpustarter.cloud.api import client as our_client
+from tpustarter.cloud.api import errors as api_errors
+from tpustarter.cloud.api import project_and_zone
+from tpustarter.cloud.api.client import Client
+from tpustarter.cloud.api.errors import CloudFailure, CloudProblem
+from tpustarter.cloud.create import request
+from tpustarter.cloud.create.creation import Creation
 
-PROJECT = places.Project("my-project", "a test", gcloud_knows=True)
+PROJECT = project_and_zone.Project("my-project", "a test", gcloud_knows=True)
 ZONE = "us-central1-b"
 ENDS_BADLY = (
     (0, "ACCEPTED"),
@@ -130,12 +132,12 @@ _METHODS = {"list": "ListNodes", "get": "GetNode", "create": "CreateQueuedResour
 _METHODS["delete"] = "DeleteQueuedResource"
 
 
-def wanted() -> request.Request:
+def wanted() -> request.TpuRequest:
     """Return what is asked for."""
-    return request.Request("bert", request.parse_type("v6e-8"), ZONE, "v2-alpha-tpuv6e", "spot")
+    return request.TpuRequest("bert", request.parse_type("v6e-8"), ZONE, "v2-alpha-tpuv6e", "spot")
 
 
-def meet(failure: Failure, folder: Path, text: str | None = None) -> CloudProblem:
+def meet(failure: CloudFailure, folder: Path, text: str | None = None) -> CloudProblem:
     """Return what our client raises where an error of a row is met.
 
     Args:
@@ -145,7 +147,7 @@ def meet(failure: Failure, folder: Path, text: str | None = None) -> CloudProble
     """
     met, text = MET[failure.id], text or failure.example
     if met.how == "text":
-        return failures.problem(met.code, text, "gcloud did not connect to it")
+        return api_errors.problem(met.code, text, "gcloud did not connect to it")
     if met.how == "no-adc":
         with no_credentials(folder):
             return raised_by(_default_credentials)

@@ -11,9 +11,9 @@ import tempfile
 from collections import Counter
 
 from tests.cloud.real_errors import MET, meet, short_folder
-from tpustarter.cloud import failures
-from tpustarter.cloud.failures import CloudProblem
-from tpustarter.redact import Redactor
+from tpustarter.cloud.api import errors as api_errors
+from tpustarter.cloud.api.errors import CloudProblem
+from tpustarter.core.redact import Redactor
 
 _PLACES = {
     "list": "answer to a listing",
@@ -31,7 +31,7 @@ _PLACES = {
 def table() -> list[str]:
     """Return the lines of a Markdown table, a row per error."""
     lines = ["| id | met as | what the user sees | exit code |", "|---|---|---|---|"]
-    for row in failures.read():
+    for row in api_errors.read():
         met = MET[row.id]
         with short_folder() as folder:
             problem = meet(row, folder)

@@ -25,13 +25,19 @@ from tests.support.cloud_runs import (
 )
 from tests.support.cloud_runs import PROJECT as OURS
 from tests.support.fake_cloud import NEVER, SOON, serving
-from tpustarter.cloud import ledger, removal, states
-from tpustarter.cloud.create import Creation
-from tpustarter.cloud.reconcile import reconcile
+from tpustarter.cloud.api import states
+from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.billing.reconcile import reconcile
+from tpustarter.cloud.create.creation import Creation
+from tpustarter.cloud.delete import removal
 
 FULL, NO_QUOTA, QUEUE, FLAKY, GOOD = ZONES = [
-    "us-central1-a", "us-central2-b", "us-east1-d", "us-east5-a", "us-west4-a",
-]  # fmt: skip
+    "us-central1-a",
+    "us-central2-b",
+    "us-east1-d",
+    "us-east5-a",
+    "us-west4-a",
+]
 LONG = timedelta(hours=10)
 """How long the user wants the TPU."""
 LOOK_S = 900.0
@@ -121,7 +127,7 @@ def test_a_day_without_a_crash() -> None:
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("at", range(1, 11))
-def test_a_crash_at_any_call_changes_nothing_in_the_evening(at: int, after: bool) -> None:
+def test_crash_at_any_call_changes_no_final_state(at: int, after: bool) -> None:
     """Ours ends at the n-th call that changes something, before or after it is carried out.
 
     Before it is carried out means between the ledger's write and the request.

@@ -12,28 +12,28 @@ from typing import Any
 
 import pytest
 
-from tpustarter.cloud import compute_engine
-from tpustarter.cloud.compute_engine import Step
-from tpustarter.cloud.places import Project
-from tpustarter.cloud.request import DataDisk, Request, parse_type
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.create import compute_engine
+from tpustarter.cloud.create.compute_engine import ComputeEngineStep
+from tpustarter.cloud.create.request import DataDisk, TpuRequest, parse_type
+from tpustarter.core.problem import Problem
 from tpustarter.machine.generations import GENERATIONS
-from tpustarter.problem import Problem
 
 PROJECT = Project("my-project", "a test", gcloud_knows=True)
 HOUR_S = 3600
 
 
-def wanted(type_name: str = "tpu7x-8", zone: str = "us-central1-c", **others: Any) -> Request:
+def wanted(type_name: str = "tpu7x-8", zone: str = "us-central1-c", **others: Any) -> TpuRequest:
     """Return a request for a TPU on demand, or another one."""
-    return Request("bert", parse_type(type_name), zone, others.pop("version", ""), **others)
+    return TpuRequest("bert", parse_type(type_name), zone, others.pop("version", ""), **others)
 
 
-def texts(steps: tuple[Step, ...]) -> list[str]:
+def texts(steps: tuple[ComputeEngineStep, ...]) -> list[str]:
     """Return commands as texts."""
     return [" ".join(step.command) for step in steps]
 
 
-def test_it_is_needed_from_tpu7x_on() -> None:
+def test_compute_engine_is_needed_from_tpu7x() -> None:
     """The Cloud TPU API has the others."""
     machines = [row.machine_types[-1][0] for row in GENERATIONS if row.machine_types]
     needed = {machine for machine in machines if compute_engine.is_needed(parse_type(machine))}
@@ -41,7 +41,7 @@ def test_it_is_needed_from_tpu7x_on() -> None:
     assert {"tpu7x-standard-4t"} == needed
 
 
-def test_one_host_is_an_instance_with_the_generations_image_and_machine_type() -> None:
+def test_single_host_is_instance_with_generation_defaults() -> None:
     """The boot disk is larger than the default, which has no room for a framework."""
     (command,) = texts(compute_engine.steps(wanted(), PROJECT))
     expected = (
@@ -55,7 +55,7 @@ def test_one_host_is_an_instance_with_the_generations_image_and_machine_type() -
     assert "tpu7x-standard-1t" in texts(compute_engine.steps(wanted("tpu7x-2"), PROJECT))[0]
 
 
-def test_several_hosts_are_a_policy_a_template_and_a_group_for_each_slice() -> None:
+def test_several_hosts_are_policy_template_and_group() -> None:
     """The group makes all machines of a slice at once: 32 chips have 8 hosts."""
     steps = compute_engine.steps(wanted("tpu7x-64", slices=2), PROJECT)
     policy, template, first, second = texts(steps)
@@ -68,7 +68,7 @@ def test_several_hosts_are_a_policy_a_template_and_a_group_for_each_slice() -> N
     assert all(step.sentence.endswith(".") for step in steps)
 
 
-def test_what_is_made_can_be_taken_away() -> None:
+def test_every_created_resource_can_be_deleted() -> None:
     """Every name that is made is deleted, in an order that Google accepts."""
     assert ["instances delete bert --zone=us-central1-c --quiet"] == [
         text.removeprefix("gcloud compute ")
@@ -81,7 +81,7 @@ def test_what_is_made_can_be_taken_away() -> None:
     assert "resource-policies delete bert --region=us-central1" in policy
 
 
-def test_every_wish_becomes_an_option() -> None:
+def test_every_choice_becomes_gcloud_option() -> None:
     """Spot, labels, metadata with a comma, disks, network, no addresses, another project."""
     request = wanted(
         tier="spot",
@@ -96,10 +96,19 @@ def test_every_wish_becomes_an_option() -> None:
     )
     (command,) = texts(compute_engine.steps(request, Project("other", "a test")))
 
-    for option in ("--project=other", "--provisioning-model=SPOT", "--labels=team=a",
-                   "--instance-termination-action=DELETE", "--metadata=^:^x=a,b", "--no-address",
-                   "--disk=name=data,mode=ro", "--network=net", "--subnet=sub", "--tags=a,b",
-                   "--service-account=me@p.iam.gserviceaccount.com"):  # fmt: skip
+    for option in (
+        "--project=other",
+        "--provisioning-model=SPOT",
+        "--labels=team=a",
+        "--instance-termination-action=DELETE",
+        "--metadata=^:^x=a,b",
+        "--no-address",
+        "--disk=name=data,mode=ro",
+        "--network=net",
+        "--subnet=sub",
+        "--tags=a,b",
+        "--service-account=me@p.iam.gserviceaccount.com",
+    ):
         assert option in command.split()
 
 
@@ -114,13 +123,13 @@ def test_a_reservation_is_named() -> None:
 
 
 @pytest.mark.parametrize("type_name", ["v5e-8", "v4-8", "v2-8"])
-def test_a_generation_that_compute_engine_does_not_have_is_refused(type_name: str) -> None:
+def test_generation_outside_compute_engine_is_refused(type_name: str) -> None:
     """It is left to the Cloud TPU API."""
     with pytest.raises(Problem, match="nothing is published"):
         compute_engine.steps(wanted(type_name), PROJECT)
 
 
-def test_a_slice_whose_topology_is_not_known_is_refused() -> None:
+def test_slice_with_unknown_topology_is_refused() -> None:
     """The error lists those that are."""
     with pytest.raises(Problem, match="tpu7x-48") as error:
         compute_engine.steps(wanted("tpu7x-48"), PROJECT)
@@ -128,7 +137,7 @@ def test_a_slice_whose_topology_is_not_known_is_refused() -> None:
     assert "8, 16, 32, 64" in (error.value.hint or "")
 
 
-def test_each_topology_has_as_many_chips_as_it_is_for() -> None:
+def test_topology_has_chips_of_its_type() -> None:
     """So that the group has the right number of machines."""
     for chips, shape in compute_engine._TOPOLOGIES["tpu7x"].items():
         x, y, z = map(int, shape.split("x"))
@@ -137,16 +146,20 @@ def test_each_topology_has_as_many_chips_as_it_is_for() -> None:
         assert parse_type(f"tpu7x-{chips * 2}").chips == chips
 
 
-def test_flex_start_of_the_cloud_tpu_api_is_asked_for_in_alpha() -> None:
+def test_flex_start_of_tpu_api_uses_alpha() -> None:
     """It has a time to run, and no tier."""
-    request = wanted("v6e-8", "us-east5-a", tier="spot", version="v2-alpha-tpuv6e",
-                     valid_until_s=2 * HOUR_S)  # fmt: skip
+    request = wanted(
+        "v6e-8", "us-east5-a", tier="spot", version="v2-alpha-tpuv6e", valid_until_s=2 * HOUR_S
+    )
     (step,) = compute_engine.flex_start(request, PROJECT, 4 * HOUR_S)
     words = step.command
 
     assert ("gcloud", "alpha", "compute", "tpus", "queued-resources", "create") == words[:6]
-    assert {"--provisioning-model=flex-start", "--max-run-duration=14400s",
-            "--valid-until-duration=7200s"} <= {*words}  # fmt: skip
+    assert {
+        "--provisioning-model=flex-start",
+        "--max-run-duration=14400s",
+        "--valid-until-duration=7200s",
+    } <= {*words}
     assert "--spot" not in words
     assert 1 == sum(word.startswith("--valid-until-duration") for word in words)
 
@@ -155,8 +168,11 @@ def test_flex_start_of_tpu7x_is_compute_engines() -> None:
     """It waits for capacity for two hours at most."""
     (step,) = compute_engine.flex_start(wanted(), PROJECT, 4 * HOUR_S)
 
-    assert {"--provisioning-model=FLEX_START", "--max-run-duration=14400s",
-            "--request-valid-for-duration=7200s"} <= {*step.command}  # fmt: skip
+    assert {
+        "--provisioning-model=FLEX_START",
+        "--max-run-duration=14400s",
+        "--request-valid-for-duration=7200s",
+    } <= {*step.command}
 
 
 @pytest.mark.parametrize(
@@ -168,13 +184,13 @@ def test_flex_start_of_tpu7x_is_compute_engines() -> None:
         (wanted(), 8 * 24 * HOUR_S),
     ],
 )
-def test_flex_start_that_no_page_allows_is_refused(request_: Request, run_s: int) -> None:
+def test_flex_start_that_no_page_allows_is_refused(request_: TpuRequest, run_s: int) -> None:
     """Another zone or generation; less than ten minutes, more than seven days."""
     with pytest.raises(Problem, match="flex-start"):
         compute_engine.flex_start(request_, PROJECT, run_s)
 
 
-def test_the_notes_say_what_nobody_follows_and_what_is_fixed() -> None:
+def test_notes_name_unfollowed_resources_and_fixed_options() -> None:
     """The boot disk can be chosen here, and not in the Cloud TPU API."""
     made = " ".join(compute_engine.notes(wanted("tpu7x-64")))
     flex = " ".join(compute_engine.notes(wanted("v6e-8"), run_s=HOUR_S))

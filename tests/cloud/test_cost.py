@@ -8,23 +8,23 @@ from typing import Any
 
 import pytest
 
-from tpustarter.cloud import cost, prices
-from tpustarter.cloud.cost import Estimate
-from tpustarter.cloud.grants import Allowance, Grant
-from tpustarter.cloud.resources import Node, QueuedResource
+from tpustarter.cloud.api.resources import QueuedResource, TpuNode
+from tpustarter.cloud.billing import cost, prices
+from tpustarter.cloud.billing.cost import Estimate
+from tpustarter.cloud.trc.grant import Allowance, Grant
+from tpustarter.core.problem import Problem
 from tpustarter.machine.tpus import parse_type
-from tpustarter.problem import Problem
 
 NOW = datetime(2026, 11, 22, 8, 0, tzinfo=timezone.utc)
 V6E = 2.7
 """USD a chip and hour in us-east1, read 2026-11-22."""
 
 
-def node(name: str = "bert", hours: float | None = 10.0, **others: Any) -> Node:
+def node(name: str = "bert", hours: float | None = 10.0, **others: Any) -> TpuNode:
     """Return a node of 8 chips, made so many hours ago."""
     created = None if hours is None else NOW - timedelta(hours=hours)
     fields = {"type": "v6e-8", "state": "READY", "created": created, **others}
-    return Node("p", fields.pop("zone", "us-east1-d"), name, **fields)
+    return TpuNode("p", fields.pop("zone", "us-east1-d"), name, **fields)
 
 
 def only(*resources: Any, grant: Grant | None = None) -> Estimate:
@@ -33,7 +33,7 @@ def only(*resources: Any, grant: Grant | None = None) -> Estimate:
     return one
 
 
-def test_a_node_on_demand_costs_hours_times_chips_times_the_price() -> None:
+def test_node_on_demand_costs_hours_chips_and_price() -> None:
     """With the figures it is made of, and where the price is from."""
     one = only(node())
 
@@ -58,13 +58,19 @@ def test_a_node_on_demand_costs_hours_times_chips_times_the_price() -> None:
         (node(type="tpu7x-8", zone="us-central1-c"), "unknown", "the table has none"),
         (node(zone="moon-west1-a"), "unknown", "moon-west1"),
         (QueuedResource("p", "us-east1-d", "q", "ACTIVE", "v6e-8", created=NOW), "unknown", "node"),
-        (QueuedResource("p", "us-east1-d", "q", "SUSPENDED", "v6e-8", created=NOW), "unknown",
-         "SUSPENDED"),
-        (QueuedResource("p", "us-east1-d", "q", "WAITING_FOR_RESOURCES", "v6e-8"), "none",
-         "nothing for chips"),
+        (
+            QueuedResource("p", "us-east1-d", "q", "SUSPENDED", "v6e-8", created=NOW),
+            "unknown",
+            "SUSPENDED",
+        ),
+        (
+            QueuedResource("p", "us-east1-d", "q", "WAITING_FOR_RESOURCES", "v6e-8"),
+            "none",
+            "nothing for chips",
+        ),
     ],
-)  # fmt: skip
-def test_otherwise_it_says_why_there_is_no_figure(resource: Any, kind: str, word: str) -> None:
+)
+def test_unknown_cost_has_its_reason(resource: Any, kind: str, word: str) -> None:
     """Never a guess: spot prices are looked up, and a stopped TPU's hours are not known."""
     one = only(resource)
 
@@ -74,10 +80,17 @@ def test_otherwise_it_says_why_there_is_no_figure(resource: Any, kind: str, word
     assert kind != "unknown" or one.words.startswith("price unknown: ")
 
 
-def test_a_request_and_its_nodes_are_not_paid_for_twice() -> None:
+def test_request_and_its_nodes_are_billed_once() -> None:
     """The nodes stand for it, with a time of creation that has no queue in it."""
-    request = QueuedResource("p", "us-east1-d", "m", "ACTIVE", "v6e-8", nodes=("m-0", "m-1"),
-                             created=NOW - timedelta(hours=50))  # fmt: skip
+    request = QueuedResource(
+        "p",
+        "us-east1-d",
+        "m",
+        "ACTIVE",
+        "v6e-8",
+        nodes=("m-0", "m-1"),
+        created=NOW - timedelta(hours=50),
+    )
     nodes = [node("m-0", queued_resource="m"), node("m-1", queued_resource="m")]
 
     assert ["m-0", "m-1"] == [one.resource.name for one in cost.estimate([request, *nodes], NOW)]
@@ -90,7 +103,7 @@ GRANT = Grant(
 )
 
 
-def test_what_a_grant_covers_costs_nothing_and_the_rest_does() -> None:
+def test_covered_chips_cost_nothing_and_others_cost() -> None:
     """The oldest come first, until its chips are used up."""
     rows = [node("third", 1), node("first", 30), node("second", 20), node("spot", tier="spot")]
     kinds = {one.resource.name: one.kind for one in cost.estimate(rows, NOW, GRANT)}
@@ -102,13 +115,13 @@ def test_what_a_grant_covers_costs_nothing_and_the_rest_does() -> None:
 @pytest.mark.parametrize(
     "resource", [node(zone="europe-west4-a"), node(hours=24 * 40), node(type="v5p-8")]
 )
-def test_what_it_does_not_name_or_is_older_than_it_is_paid_for(resource: Node) -> None:
+def test_tpu_outside_grant_is_billed(resource: TpuNode) -> None:
     """Another zone, another generation, a TPU from before its first day."""
     assert only(resource, grant=GRANT).kind in ("priced", "unknown")
     assert "covered" != only(resource, grant=GRANT).kind
 
 
-def test_after_its_end_the_hours_since_then_count() -> None:
+def test_hours_after_grant_end_are_billed() -> None:
     """For spot nobody knows the price of those either."""
     ended = Grant(GRANT.allowances, date(2026, 11, 1), 21)  # until 22 November, 0 h
     one = only(node(hours=24), grant=ended)
@@ -119,7 +132,7 @@ def test_after_its_end_the_hours_since_then_count() -> None:
     assert 10.0 == only(node("late", 7.5 + 2.5, zone="us-east5-a"), grant=ended).hours
 
 
-def test_the_document_sums_what_is_known_and_names_the_rest() -> None:
+def test_document_sums_known_costs_and_names_unknown() -> None:
     """It has the sources, and what is left out."""
     document = cost.document(cost.estimate([node(), node("s", tier="spot")], NOW), ["us-west4-a"])
 
@@ -128,7 +141,7 @@ def test_the_document_sums_what_is_known_and_names_the_rest() -> None:
     assert all(row["source"].startswith("https://") for row in document["beside_chips"])
 
 
-def test_every_price_has_a_source_a_day_and_a_plausible_figure() -> None:
+def test_every_price_has_source_date_and_plausible_value() -> None:
     """And no generation has two prices for the same TPU in one region."""
     seen: set[tuple[str, str, int]] = set()
     for row in prices.read().prices:
@@ -144,7 +157,7 @@ def test_every_price_has_a_source_a_day_and_a_plausible_figure() -> None:
         assert 0.5 < row.usd_per_chip_hour < 20
 
 
-def test_the_price_of_a_slice_of_v2_is_not_that_of_one_device() -> None:
+def test_v2_slice_price_differs_from_device_price() -> None:
     """Google's catalogue has both, and none for sizes between them."""
     table = prices.read()
     small = table.find(parse_type("v2-8"), "us-central1-f")
@@ -158,12 +171,14 @@ def test_the_price_of_a_slice_of_v2_is_not_that_of_one_device() -> None:
 
 @pytest.mark.parametrize(
     "row",
-    ["{generation: v6e, usd: -1, regions: [a], source: s}",
-     "{generation: v6e, usd: 1, regions: [], source: s}",
-     "{generation: v6e, usd: 1, regions: [a], source: other}",
-     "{generation: v6e, usd: much, regions: [a], source: s}",
-     "17"],
-)  # fmt: skip
+    [
+        "{generation: v6e, usd: -1, regions: [a], source: s}",
+        "{generation: v6e, usd: 1, regions: [], source: s}",
+        "{generation: v6e, usd: 1, regions: [a], source: other}",
+        "{generation: v6e, usd: much, regions: [a], source: s}",
+        "17",
+    ],
+)
 def test_a_broken_row_of_the_table_is_refused(tmp_path: Path, row: str) -> None:
     """A price without its source is none."""
     file = tmp_path / "prices.yml"

@@ -8,18 +8,20 @@ import pytest
 from google.auth.credentials import AnonymousCredentials
 
 from tests.support.fake_google import PROJECT, ZONE, FakeGoogle, metric, serving
-from tpustarter.cloud import allowance, places, request
-from tpustarter.cloud.findings import Seen
-from tpustarter.cloud.rest import Rest, UnansweredError
-from tpustarter.cloud.subject import Subject
+from tpustarter.cloud.api import project_and_zone
+from tpustarter.cloud.api.rest import RestClient, UnansweredError
+from tpustarter.cloud.create import request
+from tpustarter.cloud.doctor import allowance
+from tpustarter.cloud.doctor.observations import Observation
+from tpustarter.cloud.doctor.subject import WantedTpu
 
 
-def examine(tpu: str | None, *metrics: dict[str, Any], zone: str = ZONE) -> Seen:
+def examine(tpu: str | None, *metrics: dict[str, Any], zone: str = ZONE) -> Observation:
     """Return what is found of the quota of a type."""
-    project = places.Project(PROJECT, "--project")
-    subject = Subject(project, zone, request.parse_type(tpu) if tpu else None)
+    project = project_and_zone.Project(PROJECT, "--project")
+    subject = WantedTpu(project, zone, request.parse_type(tpu) if tpu else None)
     with serving(FakeGoogle().breaks("consumerQuota", {"metrics": list(metrics)})) as address:
-        return allowance.examine_quota(subject, Rest(AnonymousCredentials(), address=address))
+        return allowance.examine_quota(subject, RestClient(AnonymousCredentials(), address=address))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +48,7 @@ def examine(tpu: str | None, *metrics: dict[str, Any], zone: str = ZONE) -> Seen
         ("v2-32", [metric("tpu-v2", 64), metric("tpu-v2-pod", None)], "fail", "on-demand 0"),
     ],
 )  # fmt: skip
-def test_a_type_fits_into_the_quota_or_does_not(
+def test_type_is_judged_by_tightest_quota(
     tpu: str, metrics: list[dict[str, Any]], verdict: str, found: str
 ) -> None:
     """The verdict follows the tightest limit, and the limits are shown."""
@@ -56,7 +58,7 @@ def test_a_type_fits_into_the_quota_or_does_not(
     assert found in seen.found
 
 
-def test_a_zone_that_the_quota_does_not_cover_is_no_quota_without_limit() -> None:
+def test_zone_outside_quota_is_not_unlimited() -> None:
     """The regional limit alone says nothing where the zonal one does not hold."""
     seen = examine("v6e-8", metric("tpu-v6e", 8), zone="us-east1-c")
 
@@ -65,7 +67,7 @@ def test_a_zone_that_the_quota_does_not_cover_is_no_quota_without_limit() -> Non
     assert "gcloud alpha services quota list" in (seen.fix or "")
 
 
-def test_a_limit_of_requests_is_none_of_chips() -> None:
+def test_request_limit_is_not_chip_limit() -> None:
     """Requests in a minute have the same kind of name."""
     rate = metric("tpu-v6e", 8)
     rate["consumerQuotaLimits"].append(
@@ -75,7 +77,7 @@ def test_a_limit_of_requests_is_none_of_chips() -> None:
     assert "ok" == examine("v6e-8", rate).verdict
 
 
-def test_without_a_type_all_that_is_above_zero_is_listed() -> None:
+def test_without_type_every_positive_quota_is_listed() -> None:
     """And nothing at all is a failure."""
     some = examine(None, metric("tpu-v6e-preemptible", 64), metric("tpu-v2", None),
                    metric("tpu-v5s-litepod", 16), metric("tpu-v5s-litepod-serving", 4))  # fmt: skip
@@ -86,7 +88,7 @@ def test_without_a_type_all_that_is_above_zero_is_listed() -> None:
 
 
 @pytest.mark.parametrize("limit", ["many", [], {}])
-def test_a_limit_that_is_no_number_is_no_answer(limit: Any) -> None:
+def test_non_numeric_limit_is_unknown(limit: Any) -> None:
     """It is unknown, not zero."""
     broken = metric("tpu-v6e", 8)
     broken["consumerQuotaLimits"][0]["quotaBuckets"] = [{"effectiveLimit": limit}]

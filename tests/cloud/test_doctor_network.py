@@ -8,21 +8,22 @@ import pytest
 from google.auth.credentials import AnonymousCredentials
 
 from tests.support.fake_google import PROJECT, FakeGoogle, refusal, rule, serving
-from tpustarter.cloud import network, places
-from tpustarter.cloud.findings import Seen
-from tpustarter.cloud.rest import Rest, UnansweredError
-from tpustarter.cloud.subject import Subject
+from tpustarter.cloud.api import project_and_zone
+from tpustarter.cloud.api.rest import RestClient, UnansweredError
+from tpustarter.cloud.doctor import network
+from tpustarter.cloud.doctor.observations import Observation
+from tpustarter.cloud.doctor.subject import WantedTpu
 
-SUBJECT = Subject(
-    places.Project(PROJECT, "gcloud's configuration", gcloud_knows=True), "us-east1-d"
+SUBJECT = WantedTpu(
+    project_and_zone.Project(PROJECT, "gcloud's configuration", gcloud_knows=True), "us-east1-d"
 )
 IAP = network.IAP
 
 
-def examine(look: Any, part: str, answer: Any) -> Seen:
+def examine(look: Any, part: str, answer: Any) -> Observation:
     """Return what a look finds where one answer is another one."""
     with serving(FakeGoogle().breaks(part, answer)) as address:
-        return look(SUBJECT, Rest(AnonymousCredentials(), address=address))
+        return look(SUBJECT, RestClient(AnonymousCredentials(), address=address))
 
 
 @pytest.mark.parametrize(
@@ -35,8 +36,12 @@ def examine(look: Any, part: str, answer: Any) -> Seen:
         ([rule("deny", denied=[{"IPProtocol": "all"}])], "ok", "none of 1 rules", None),
         ([rule("a", "tcp:22")], "info", "the rule `a` lets", f"update a --source-ranges={IAP}"),
         ([rule("a", "icmp"), rule("b", "tcp:3389")], "info", "rules `a` and `b` let", "update a"),
-        ([rule("a", "tcp:22"), rule("b", "all")], "warn", "`b` lets the whole internet reach every",
-         "gcloud compute firewall-rules delete b"),
+        (
+            [rule("a", "tcp:22"), rule("b", "all")],
+            "warn",
+            "`b` lets the whole internet reach every",
+            "gcloud compute firewall-rules delete b",
+        ),
         ([rule("a", "tcp")], "warn", "every port", "delete a"),
         ([rule("a", "6")], "warn", "every port", "delete a"),
         ([rule("a", "tcp:0-65535")], "warn", "every port", "delete a"),
@@ -44,8 +49,8 @@ def examine(look: Any, part: str, answer: Any) -> Seen:
         ([rule("a", "tcp:8888", "tcp:22")], "warn", "reach tcp:8888;", "delete a"),
         ([rule(f"r{n}", "tcp:22") for n in range(10_000)], "info", "`r2` and 9997 more let", "r0"),
     ],
-)  # fmt: skip
-def test_what_the_whole_internet_reaches(
+)
+def test_ports_open_to_internet_are_named(
     rules: list[dict[str, Any]], verdict: str, found: str, fix: str | None
 ) -> None:
     """All ports are a warning with the command that closes them, ssh alone is information."""
@@ -70,7 +75,7 @@ def test_what_the_whole_internet_reaches(
         ([rule("a", "all", source="192.0.2.1/32")], "ok", "lets ssh in from some addresses"),
     ],
 )
-def test_whether_ssh_gets_in(rules: list[dict[str, Any]], verdict: str, found: str) -> None:
+def test_ssh_rule_is_judged(rules: list[dict[str, Any]], verdict: str, found: str) -> None:
     """Rules of other networks, rules that are off and other ports do not count."""
     seen = examine(network.examine_ssh, "firewalls", {"items": rules})
 
@@ -79,16 +84,18 @@ def test_whether_ssh_gets_in(rules: list[dict[str, Any]], verdict: str, found: s
     assert verdict == "ok" or f"--allow=tcp:22 --source-ranges={IAP}" in (seen.fix or "")
 
 
-def test_a_network_that_is_not_there_is_made_by_the_fix() -> None:
+def test_missing_network_is_created_by_fix() -> None:
     """Its own 404 is a failure."""
     text = f"The resource 'projects/{PROJECT}/global/networks/default' was not found"
     seen = examine(network.examine_network, "networks/default", refusal(404, text))
 
     assert ("fail", "gcloud compute networks create default --subnet-mode=auto") == (
-        seen.verdict, seen.fix)  # fmt: skip
+        seen.verdict,
+        seen.fix,
+    )
 
 
-def test_a_404_of_something_else_is_no_missing_network() -> None:
+def test_unrelated_404_is_not_missing_network() -> None:
     """It may be that of the project."""
     with pytest.raises(UnansweredError):
         examine(network.examine_network, "networks/default", refusal(404, "no such project"))

@@ -9,20 +9,20 @@ import pytest
 from google.auth.credentials import AnonymousCredentials
 
 from tests.support.fake_google import HANG, PROJECT, FakeGoogle, disabled, refusal, rule, serving
-from tpustarter.cloud import rest
-from tpustarter.cloud.rest import Rest, UnansweredError
-from tpustarter.problem import Problem
+from tpustarter.cloud.api import rest
+from tpustarter.cloud.api.rest import RestClient, UnansweredError
+from tpustarter.core.problem import Problem
 
 PATH = f"v1/projects/{PROJECT}/billingInfo"
 WEB_PAGE = b"<!DOCTYPE html><title>Sign in</title>"
 
 
 @pytest.fixture
-def google() -> Iterator[tuple[FakeGoogle, Rest]]:
+def google() -> Iterator[tuple[FakeGoogle, RestClient]]:
     """Return a fake Google, and what asks it."""
     fake = FakeGoogle()
     with serving(fake) as address:
-        yield fake, Rest(AnonymousCredentials(), address=address, call_s=2, total_s=5)
+        yield fake, RestClient(AnonymousCredentials(), address=address, call_s=2, total_s=5)
 
 
 @pytest.mark.parametrize(
@@ -33,8 +33,11 @@ def google() -> Iterator[tuple[FakeGoogle, Rest]]:
         (refusal(403, "No permission."), "denied", "refuses to tell (403): No permission"),
         (refusal(403, "x", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"), "credentials", "did not accept"),
         (disabled(rest.BILLING), "off", "the Cloud Billing API is not enabled"),
-        ((403, {"error": {"message": "x", "errors": [{"reason": "accessNotConfigured"}]}}), "off",
-         "is not enabled"),
+        (
+            (403, {"error": {"message": "x", "errors": [{"reason": "accessNotConfigured"}]}}),
+            "off",
+            "is not enabled",
+        ),
         (refusal(404, "Not found."), "missing", "knows no such thing"),
         (refusal(429, "Quota exceeded for 'Read requests per minute'"), "rate", "in one minute"),
         (refusal(500, "Internal error."), "server", "service failed (500): Internal error"),
@@ -48,9 +51,9 @@ def google() -> Iterator[tuple[FakeGoogle, Rest]]:
         ((403, b'{"error": "a text"}'), "denied", "no reason given"),
         ((403, b'{"error": {"details": [1, null], "errors": "x"}}'), "denied", "no reason"),
     ],
-)  # fmt: skip
-def test_an_answer_that_is_none_says_why(
-    google: tuple[FakeGoogle, Rest], answer: Any, reason: str, words: str
+)
+def test_unusable_answer_has_its_reason(
+    google: tuple[FakeGoogle, RestClient], answer: Any, reason: str, words: str
 ) -> None:
     """Each has its reason, its words, and no traceback."""
     google[0].breaks("billing", answer)
@@ -62,8 +65,8 @@ def test_an_answer_that_is_none_says_why(
     assert words in str(caught.value)
 
 
-def test_a_failing_service_is_asked_twice_and_a_refusal_once(
-    google: tuple[FakeGoogle, Rest],
+def test_failing_service_is_retried_and_refusal_is_not(
+    google: tuple[FakeGoogle, RestClient],
 ) -> None:
     """A service that recovers at once is believed."""
     fake, client = google
@@ -80,24 +83,26 @@ def test_a_server_that_never_answers_is_given_up() -> None:
     """After its own time, and at once where the time for all is over."""
     with serving(FakeGoogle().breaks("billing", HANG)) as address:
         for total_s in (5.0, 0.0):
-            client = Rest(AnonymousCredentials(), address=address, call_s=0.1, total_s=total_s)
+            client = RestClient(
+                AnonymousCredentials(), address=address, call_s=0.1, total_s=total_s
+            )
             with pytest.raises(UnansweredError, match="no answer in time") as caught:
                 client.get(rest.BILLING, PATH)
 
             assert "silent" == caught.value.reason
 
 
-def test_a_server_that_is_gone_is_a_network_that_fails() -> None:
+def test_lost_server_is_network_failure() -> None:
     """Nobody listens there any more."""
     with serving(FakeGoogle()) as address:
         pass
     with pytest.raises(UnansweredError, match="cannot be reached: the connection failed"):
-        Rest(AnonymousCredentials(), address=address).get(rest.BILLING, PATH)
+        RestClient(AnonymousCredentials(), address=address).get(rest.BILLING, PATH)
 
 
 @pytest.mark.parametrize("name", ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "ALL_PROXY"])
-def test_no_proxy_stands_between_two_ends_on_one_machine(
-    google: tuple[FakeGoogle, Rest], name: str, monkeypatch: pytest.MonkeyPatch
+def test_proxy_is_not_used_for_loopback(
+    google: tuple[FakeGoogle, RestClient], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A proxy that leads nowhere changes nothing."""
     monkeypatch.setenv(name, "http://user:secret@127.0.0.1:1")
@@ -105,7 +110,7 @@ def test_no_proxy_stands_between_two_ends_on_one_machine(
     assert google[1].get(rest.BILLING, PATH)["billingEnabled"]
 
 
-def test_a_proxy_that_does_not_answer_is_named_without_its_password(
+def test_silent_proxy_is_named_without_its_password(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Google itself is asked through it; nothing leaves this machine here."""
@@ -113,7 +118,7 @@ def test_a_proxy_that_does_not_answer_is_named_without_its_password(
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     with pytest.raises(UnansweredError) as caught:
-        Rest(AnonymousCredentials(), call_s=2).get(rest.BILLING, PATH)
+        RestClient(AnonymousCredentials(), call_s=2).get(rest.BILLING, PATH)
 
     assert "the proxy that HTTPS_PROXY names does not answer" in str(caught.value)
     assert "secret" not in str(caught.value)
@@ -127,7 +132,7 @@ def test_a_proxy_that_does_not_answer_is_named_without_its_password(
         ("NameResolutionError: Failed to resolve", "the name a.googleapis.com is not resolved"),
     ],
 )
-def test_what_the_network_says_is_put_in_words(raised: str, words: str) -> None:
+def test_network_errors_become_sentences(raised: str, words: str) -> None:
     """Clocks, certificates and names have sentences of their own."""
     import requests
 
@@ -137,9 +142,7 @@ def test_what_the_network_says_is_put_in_words(raised: str, words: str) -> None:
     assert words in str(error)
 
 
-def test_the_token_is_not_replaced_by_one_of_netrc(
-    google: tuple[FakeGoogle, Rest], home: Any
-) -> None:
+def test_netrc_does_not_replace_token(google: tuple[FakeGoogle, RestClient], home: Any) -> None:
     """A `default` entry there would take its place."""
     (home / ".netrc").write_text("default login bob password secret")
     client = google[1]
@@ -150,8 +153,8 @@ def test_the_token_is_not_replaced_by_one_of_netrc(
     assert "Authorization" not in google[0].headers[-1]
 
 
-def test_ten_thousand_rules_are_read_page_by_page_and_once(
-    google: tuple[FakeGoogle, Rest],
+def test_ten_thousand_rules_are_read_once_in_pages(
+    google: tuple[FakeGoogle, RestClient],
 ) -> None:
     """Two parts that need the list share it."""
     fake, client = google
@@ -170,7 +173,7 @@ def test_ten_thousand_rules_are_read_page_by_page_and_once(
     assert 20 == len(fake.asked)
 
 
-def test_pages_without_end_are_left(google: tuple[FakeGoogle, Rest]) -> None:
+def test_endless_pages_are_given_up(google: tuple[FakeGoogle, RestClient]) -> None:
     """A token that never changes is no answer."""
     google[0].breaks("/locations", {"locations": [], "nextPageToken": "again"})
 
@@ -179,7 +182,7 @@ def test_pages_without_end_are_left(google: tuple[FakeGoogle, Rest]) -> None:
 
 
 @pytest.mark.parametrize("value", ["text", {"a": 1}, [1], [{}, None]])
-def test_a_list_that_is_none_is_no_answer(value: Any) -> None:
+def test_invalid_list_is_unusable_answer(value: Any) -> None:
     """What has another form than the documented one is not read as empty."""
     with pytest.raises(UnansweredError, match="`items` is not a list"):
         rest.rows({"items": value}, "items")

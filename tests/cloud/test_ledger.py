@@ -26,19 +26,26 @@ from tests.support.cloud_runs import (
 )
 from tests.support.fake_cloud import NEVER, Fault
 from tests.support.processes import HANG_S
-from tpustarter import state
-from tpustarter.cloud import ledger
-from tpustarter.cloud.events import Kept
-from tpustarter.cloud.ledger import Entry
-from tpustarter.cloud.reconcile import reconcile
-from tpustarter.problem import ExitCode, Problem
+from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.billing.ledger import LedgerEntry
+from tpustarter.cloud.billing.reconcile import reconcile
+from tpustarter.cloud.create.events import RequestKept
+from tpustarter.core import state
+from tpustarter.core.problem import ExitCode, Problem
 
 
-def entry(name: str = "bert", **more: Any) -> Entry:
+def entry(name: str = "bert", **more: Any) -> LedgerEntry:
     """Return an entry of this morning."""
-    values = {"project": "my-project", "zone": FIRST, "type": "v6e-8", "chips": 8, "tier": "spot",
-              "asked": "2026-11-22T08:00:00+00:00", "nodes": (name,)} | more  # fmt: skip
-    return Entry(name=name, **values)
+    values = {
+        "project": "my-project",
+        "zone": FIRST,
+        "type": "v6e-8",
+        "chips": 8,
+        "tier": "spot",
+        "asked": "2026-11-22T08:00:00+00:00",
+        "nodes": (name,),
+    } | more
+    return LedgerEntry(name=name, **values)
 
 
 def file() -> Path:
@@ -62,7 +69,7 @@ def test_an_entry_goes_from_sent_to_gone() -> None:
     assert [] == ledger.entries()
 
 
-def test_one_that_another_process_took_out_is_written_again() -> None:
+def test_entry_removed_elsewhere_is_written_again() -> None:
     """What was just seen exists, whoever thought that it was gone."""
     one = entry()
     ledger.add(one)
@@ -72,7 +79,7 @@ def test_one_that_another_process_took_out_is_written_again() -> None:
     assert ["seen"] == [row.phase for row in ledger.entries()]
 
 
-def test_one_that_was_asked_for_anew_is_not_taken_out_with_the_earlier_one() -> None:
+def test_newer_entry_survives_removal_of_earlier_request() -> None:
     """Another process has sent a request under the same name meanwhile."""
     ledger.add(entry())
     ledger.add(entry(asked="2026-11-22T09:00:00+00:00"))
@@ -130,8 +137,8 @@ def test_a_full_disk_loses_nothing() -> None:
     ledger.add(entry())
     program = (
         "import resource, sys\n"
-        "from tpustarter.cloud import ledger\n"
-        "from tpustarter.problem import Problem\n"
+        "from tpustarter.cloud.billing import ledger\n"
+        "from tpustarter.core.problem import Problem\n"
         "row = ledger.entries()[0]\n"
         "from dataclasses import replace\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
@@ -145,14 +152,14 @@ def test_a_full_disk_loses_nothing() -> None:
     assert ["bert"] == [one.name for one in ledger.entries()]
 
 
-def test_a_full_disk_keeps_nobody_from_going_on() -> None:
+def test_full_disk_does_not_stop_following() -> None:
     """What an entry says stays as it was on the disk, and what is not there is still an error."""
     ledger.add(entry())
     program = (
         "import resource, sys\n"
         "from dataclasses import replace\n"
-        "from tpustarter.cloud import ledger\n"
-        "from tpustarter.problem import Problem\n"
+        "from tpustarter.cloud.billing import ledger\n"
+        "from tpustarter.core.problem import Problem\n"
         "row = ledger.entries()[0]\n"
         "sys.dont_write_bytecode = True\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))\n"
@@ -170,18 +177,23 @@ def run(program: str, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a program in a process of its own, in this test's home."""
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     return subprocess.run(
-        [sys.executable, "-c", program, *words], env=env, capture_output=True, text=True,
-        check=False, timeout=60,
-    )  # fmt: skip
+        [sys.executable, "-c", program, *words],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
 
 
 def test_two_processes_write_at_the_same_time() -> None:
     """Every entry of both is there in the end."""
     program = (
         "import sys\n"
-        "from tpustarter.cloud import ledger\n"
+        "from tpustarter.cloud.billing import ledger\n"
         "for n in range(25):\n"
-        "    one = ledger.Entry('my-project', 'us-central1-b', f'{sys.argv[1]}-{n}', 'v6e-8', 8,\n"
+        "    name = f'{sys.argv[1]}-{n}'\n"
+        "    one = ledger.LedgerEntry('my-project', 'us-central1-b', name, 'v6e-8', 8,\n"
         "                       'spot', '2026-11-22T08:00:00+00:00')\n"
         "    ledger.add(one)\n"
         "    ledger.update(one, 'taken')\n"
@@ -196,7 +208,7 @@ def test_two_processes_write_at_the_same_time() -> None:
     assert {"taken"} == {one.phase for one in ledger.entries()}
 
 
-def test_a_ledger_that_somebody_else_holds_is_a_clear_problem(
+def test_locked_ledger_is_problem(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It is waited for a while, and then said."""
@@ -218,7 +230,7 @@ def test_a_ledger_that_somebody_else_holds_is_a_clear_problem(
     assert ["bert"] == [one.name for one in ledger.entries()]
 
 
-def test_the_ledger_is_compared_with_what_google_lists() -> None:
+def test_ledger_is_compared_with_google_listing() -> None:
     """What is seen stays, what is gone goes, and of other projects nothing is said."""
     with two_zones() as cloud:
         client = WatchedClient(cloud)
@@ -227,12 +239,14 @@ def test_the_ledger_is_compared_with_what_google_lists() -> None:
         ledger.add(entry("elsewhere", project="another-project"))
         events, stay = exhaust(reconcile(client, cloud.clock))
 
-        assert [f"StateSeen {FIRST} ACTIVE", f"Gone {FIRST}"] == sorted(told(events), reverse=True)
+        assert [f"StateSeen {FIRST} ACTIVE", f"RequestGone {FIRST}"] == sorted(
+            told(events), reverse=True
+        )
         assert ["bert"] == [one.name for one in stay]
         assert {"bert", "elsewhere"} == {one.name for one in ledger.entries()}
 
 
-def test_nothing_is_sent_where_the_ledger_is_empty() -> None:
+def test_empty_ledger_sends_no_request() -> None:
     """Home and every command may call it."""
     with two_zones() as cloud:
         assert ([], []) == exhaust(reconcile(WatchedClient(cloud), cloud.clock))
@@ -254,7 +268,7 @@ def test_nothing_is_sent_where_the_ledger_is_empty() -> None:
         (0, "deleting", "", False),
     ],
 )
-def test_when_what_is_not_listed_is_forgotten(
+def test_unlisted_entry_is_removed_after_limit(
     age_s: float, phase: ledger.Phase, operation: str, stays: bool
 ) -> None:
     """One that was seen at once; an unanswered one after ten minutes; one in the making never."""
@@ -266,29 +280,31 @@ def test_when_what_is_not_listed_is_forgotten(
         events, _ = exhaust(reconcile(WatchedClient(cloud), cloud.clock))
 
         assert stays == bool(in_ledger())
-        assert ["Kept" if stays else "Gone"] == [type(event).__name__ for event in events]
+        assert ["RequestKept" if stays else "RequestGone"] == [
+            type(event).__name__ for event in events
+        ]
 
 
-def test_a_zone_that_is_not_reached_says_nothing() -> None:
+def test_unreached_zone_changes_no_entry() -> None:
     """Its entries stay, with the reason."""
     with two_zones() as cloud:
         cloud.unreachable = [FIRST]
         ledger.add(entry(phase="seen"))
         (kept,), _ = exhaust(reconcile(WatchedClient(cloud), cloud.clock))
 
-        assert isinstance(kept, Kept)
+        assert isinstance(kept, RequestKept)
         assert FIRST in kept.why
         assert {(FIRST, "bert")} == in_ledger()
 
 
-def test_a_look_that_fails_changes_nothing() -> None:
+def test_failed_listing_changes_nothing() -> None:
     """What cannot be seen is not gone."""
     with two_zones() as cloud:
         ledger.add(entry(phase="seen"))
         cloud.faults["GetQueuedResource"] = [Fault(7, "Permission denied")]
         events, _ = exhaust(reconcile(WatchedClient(cloud), cloud.clock))
 
-        assert ["Kept"] == [type(event).__name__ for event in events]
+        assert ["RequestKept"] == [type(event).__name__ for event in events]
         assert {(FIRST, "bert")} == in_ledger()
 
 
@@ -306,7 +322,7 @@ def test_nodes_without_their_request_are_not_gone() -> None:
         assert {(FIRST, "bert")} == in_ledger()
 
 
-def test_somebody_else_s_of_the_same_name_is_told_from_ours() -> None:
+def test_foreign_tpu_of_same_name_is_recognised() -> None:
     """Ours was deleted, and a colleague took the name: by Google's clock it is another one."""
     with two_zones() as cloud:
         client = WatchedClient(cloud)
@@ -319,7 +335,7 @@ def test_somebody_else_s_of_the_same_name_is_told_from_ours() -> None:
         cloud.add_foreign(FIRST, "bert")
         events, _ = exhaust(reconcile(client, cloud.clock))
 
-        assert [f"Gone {FIRST}"] == told(events)
+        assert [f"RequestGone {FIRST}"] == told(events)
         assert set() == in_ledger()
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tpustarter.cloud import quota
-from tpustarter.cloud.quota import Quota
+from tpustarter.cloud.doctor import quota
+from tpustarter.cloud.doctor.quota import Quota
 
 
 @pytest.mark.parametrize(
@@ -26,12 +26,12 @@ from tpustarter.cloud.quota import Quota
         ("SomethingElsePerProject", "SomethingElsePerProject"),
     ],
 )
-def test_names_of_quotas_in_words(name: str, expected: str) -> None:
+def test_quota_names_become_words(name: str, expected: str) -> None:
     """Names that were met in public reports become generation, tier and place."""
     assert expected == quota.in_words(name)
 
 
-def test_a_text_that_names_two_quotas_gives_both_with_their_places() -> None:
+def test_text_with_two_quotas_gives_both_with_places() -> None:
     """Names, limits and places are three lists that belong together."""
     text = (
         "Quota limit 'TPUV2sPodPerProjectPerRegionForTPUAPI,TPUV2sPodPerProjectPerZoneForTPUAPI' "
@@ -44,7 +44,7 @@ def test_a_text_that_names_two_quotas_gives_both_with_their_places() -> None:
     ] == [str(one) for one in quota.read(text)]
 
 
-def test_details_are_read_where_the_text_names_none() -> None:
+def test_quota_details_replace_missing_text() -> None:
     """Descriptions, newer fields and metadata say the same."""
     from google.rpc import error_details_pb2
 

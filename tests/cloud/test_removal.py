@@ -21,10 +21,11 @@ from tests.support.cloud_runs import (
     walk,
 )
 from tests.support.fake_cloud import NEVER, SOON, Fault
-from tpustarter.cloud import ledger, removal
-from tpustarter.cloud.events import Kept
-from tpustarter.cloud.failures import CloudProblem
-from tpustarter.cloud.removal import Doomed
+from tpustarter.cloud.api.errors import CloudProblem
+from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.create.events import RequestKept
+from tpustarter.cloud.delete import removal
+from tpustarter.cloud.delete.removal import DeletionPlan
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def cloud() -> Iterator[ZonesCloud]:
         yield served
 
 
-def doomed(cloud: ZonesCloud, name: str = "bert") -> Doomed:
+def doomed(cloud: ZonesCloud, name: str = "bert") -> DeletionPlan:
     """Return what a name means now."""
     client = WatchedClient(cloud)
     (one,) = removal.find(client.queued_resources().items, client.nodes().items, name)
@@ -65,7 +66,7 @@ def node(cloud: ZonesCloud, name: str, state: str = "READY") -> str:
         ("FAILED", True),
     ],
 )
-def test_force_is_used_where_there_are_nodes(cloud: ZonesCloud, state: str, force: bool) -> None:
+def test_force_is_used_for_requests_with_nodes(cloud: ZonesCloud, state: str, force: bool) -> None:
     """Without it Google would refuse; where there is none it is not needed."""
     cloud.scripts[FIRST] = [(((0, state),), None)]
     walk(cloud, [asked()], wait=False)
@@ -81,7 +82,7 @@ def test_force_is_used_where_there_are_nodes(cloud: ZonesCloud, state: str, forc
 
 
 @pytest.mark.parametrize("state", ["CREATING", "PROVISIONING", "SUSPENDING"])
-def test_what_cannot_be_deleted_yet_is_waited_for(cloud: ZonesCloud, state: str) -> None:
+def test_deletion_waits_until_state_allows(cloud: ZonesCloud, state: str) -> None:
     """It is deleted as soon as Google allows it, and not when it has come to its end."""
     following = "SUSPENDED" if state == "SUSPENDING" else "WAITING_FOR_RESOURCES"
     cloud.scripts[FIRST] = [(((0, state), (300, following)), None)]
@@ -94,7 +95,7 @@ def test_what_cannot_be_deleted_yet_is_waited_for(cloud: ZonesCloud, state: str)
     assert set() == in_ledger()
 
 
-def test_without_waiting_nothing_is_sent_while_google_would_refuse(cloud: ZonesCloud) -> None:
+def test_deletion_without_wait_is_not_sent_while_refused(cloud: ZonesCloud) -> None:
     """It is said, and stays in the ledger."""
     cloud.scripts[FIRST] = [(((0, "PROVISIONING"),), None)]
     walk(cloud, [asked()], wait=False)
@@ -102,14 +103,14 @@ def test_without_waiting_nothing_is_sent_while_google_would_refuse(cloud: ZonesC
         removal.delete(WatchedClient(cloud), doomed(cloud), cloud.clock, wait=False)
     )
 
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, RequestKept)
     assert "PROVISIONING" in kept.why
     assert not is_gone
     assert [] == forces(cloud)
     assert {(FIRST, "bert")} == in_ledger()
 
 
-def test_a_state_that_changes_after_it_was_shown(cloud: ZonesCloud) -> None:
+def test_request_provisioned_after_display_is_deleted_by_force(cloud: ZonesCloud) -> None:
     """It was WAITING_FOR_RESOURCES on the screen, and is being provisioned now."""
     cloud.scripts[FIRST] = [(NEVER, None)]
     walk(cloud, [asked()], wait=False)
@@ -124,7 +125,7 @@ def test_a_state_that_changes_after_it_was_shown(cloud: ZonesCloud) -> None:
     assert set() == in_ledger()
 
 
-def test_somebody_else_was_faster(cloud: ZonesCloud) -> None:
+def test_already_deleted_tpu_counts_as_deleted(cloud: ZonesCloud) -> None:
     """It is gone, and that is what was wanted."""
     walk(cloud, [asked()])
     one = doomed(cloud)
@@ -132,12 +133,12 @@ def test_somebody_else_was_faster(cloud: ZonesCloud) -> None:
     events, is_gone = exhaust(removal.delete(WatchedClient(cloud), one, cloud.clock))
 
     assert is_gone
-    assert f"Gone {FIRST}" == told(events)[-1]
+    assert f"RequestGone {FIRST}" == told(events)[-1]
     assert set() == in_ledger()
 
 
 @pytest.mark.parametrize("carried_out", [True, False], ids=["after", "before"])
-def test_a_deletion_whose_answer_is_lost(cloud: ZonesCloud, carried_out: bool) -> None:
+def test_lost_answer_finds_deletion(cloud: ZonesCloud, carried_out: bool) -> None:
     """If Google has taken it, it goes on; if not, it is an error, and the entry stays."""
     walk(cloud, [asked()])
     one = doomed(cloud)
@@ -154,7 +155,7 @@ def test_a_deletion_whose_answer_is_lost(cloud: ZonesCloud, carried_out: bool) -
     assert {(FIRST, "bert")} == in_ledger()
 
 
-def test_a_deletion_that_takes_too_long_stays_in_the_ledger(cloud: ZonesCloud) -> None:
+def test_slow_deletion_stays_in_ledger(cloud: ZonesCloud) -> None:
     """After a quarter of an hour nobody waits any longer."""
     walk(cloud, [asked()])
     cloud.delete_s = 5000
@@ -163,12 +164,12 @@ def test_a_deletion_that_takes_too_long_stays_in_the_ledger(cloud: ZonesCloud) -
     events, is_gone = exhaust(removal.delete(WatchedClient(cloud), one, cloud.clock))
 
     assert not is_gone
-    assert f"Kept {FIRST}" == told(events)[-1]
+    assert f"RequestKept {FIRST}" == told(events)[-1]
     assert ["deleting"] == [entry.phase for entry in ledger.entries()]
     assert 900 <= (cloud.clock.now() - before).total_seconds() < 960
 
 
-def test_what_somebody_else_made_is_in_the_ledger_while_it_goes(cloud: ZonesCloud) -> None:
+def test_foreign_deletion_is_in_ledger_while_running(cloud: ZonesCloud) -> None:
     """The user asked for it by name; where Google refuses, it was never ours."""
     cloud.add_foreign(FIRST, "colleague")
     one = doomed(cloud, "colleague")
@@ -182,7 +183,7 @@ def test_what_somebody_else_made_is_in_the_ledger_while_it_goes(cloud: ZonesClou
     assert {(FIRST, "colleague")} == in_ledger()
 
 
-def test_a_node_without_a_request_is_deleted_by_itself(cloud: ZonesCloud) -> None:
+def test_node_without_request_is_deleted_alone(cloud: ZonesCloud) -> None:
     """Others of the zone stay."""
     full, other = node(cloud, "lonely"), node(cloud, "other")
     one = doomed(cloud, "lonely")
@@ -194,10 +195,15 @@ def test_a_node_without_a_request_is_deleted_by_itself(cloud: ZonesCloud) -> Non
     assert set() == in_ledger()
 
 
-def test_leftovers_are_what_never_becomes_a_tpu_again(cloud: ZonesCloud) -> None:
+def test_leftovers_are_unrecoverable_requests(cloud: ZonesCloud) -> None:
     """Suspended and failed requests, and pre-empted nodes without a request."""
-    for name, state in {"a": "SUSPENDED", "b": "FAILED", "c": "ACTIVE", "d": "ACCEPTED",
-                        "e": "SUSPENDING"}.items():  # fmt: skip
+    for name, state in {
+        "a": "SUSPENDED",
+        "b": "FAILED",
+        "c": "ACTIVE",
+        "d": "ACCEPTED",
+        "e": "SUSPENDING",
+    }.items():
         cloud.add_foreign(FIRST, name, ((0, state),))
     node(cloud, "f", "PREEMPTED")
     node(cloud, "g", "READY")
@@ -207,7 +213,7 @@ def test_leftovers_are_what_never_becomes_a_tpu_again(cloud: ZonesCloud) -> None
     assert ["a", "b", "f"] == [one.name for one in found]
 
 
-def test_the_nodes_of_a_multislice_go_with_it(cloud: ZonesCloud) -> None:
+def test_multislice_is_deleted_with_its_nodes(cloud: ZonesCloud) -> None:
     """A name means the request and each of its nodes."""
     walk(cloud, [asked(slices=3)])
     one = doomed(cloud, "bert-1")

@@ -9,16 +9,16 @@ import pytest
 
 from tests.cloud.real_errors import PROJECT, ZONE, wanted
 from tests.support.fake_cloud import NEVER, channel, serving
-from tpustarter.cloud import states
-from tpustarter.cloud.client import Client
-from tpustarter.cloud.follow import ENDS, QUEUED
-from tpustarter.problem import ExitCode, Problem
+from tpustarter.cloud.api import states
+from tpustarter.cloud.api.client import Client
+from tpustarter.cloud.create.follow import ENDS, QUEUED
+from tpustarter.core.problem import ExitCode, Problem
 
 TABLES = states.read()
 EVERY = [(table, state) for table, rows in TABLES.items() for state in rows.values()]
 
 
-def test_there_is_a_row_for_each_value_of_googles_enums() -> None:
+def test_table_has_row_for_each_enum_value() -> None:
     """A state that a newer client knows makes this fail."""
     from google.cloud import tpu_v2
 
@@ -36,9 +36,7 @@ def test_there_is_a_row_for_each_value_of_googles_enums() -> None:
 
 
 @pytest.mark.parametrize(("table", "state"), EVERY, ids=lambda one: getattr(one, "name", one))
-def test_every_state_says_in_whole_sentences_what_it_means_and_what_to_do(
-    table: str, state: states.State
-) -> None:
+def test_every_state_has_meaning_and_advice_in_sentences(table: str, state: states.State) -> None:
     """Each row has its sources; one that cites reports has a report among them."""
     for text in filter(None, (state.meaning, state.do, state.next, state.usually)):
         assert text[0].isupper(), text
@@ -48,7 +46,7 @@ def test_every_state_says_in_whole_sentences_what_it_means_and_what_to_do(
         assert [source for source in state.sources if "github.com" in source], state.name
 
 
-def test_the_states_that_cannot_recover_say_that_they_must_be_deleted() -> None:
+def test_unrecoverable_states_advise_deletion() -> None:
     """FAILED and SUSPENDED hold name and quota; ACTIVE goes with its nodes."""
     for name in ("FAILED", "SUSPENDED"):
         state = states.of("queued_resources", name)
@@ -60,7 +58,7 @@ def test_the_states_that_cannot_recover_say_that_they_must_be_deleted() -> None:
     assert "together with its nodes" in states.of("queued_resources", "ACTIVE").do
 
 
-def test_states_fit_to_what_following_and_billing_take_them_for() -> None:
+def test_states_agree_with_following_and_billing() -> None:
     """The words do not contradict what the code does in a state."""
     queued = TABLES["queued_resources"]
 
@@ -72,7 +70,7 @@ def test_states_fit_to_what_following_and_billing_take_them_for() -> None:
     assert not TABLES["nodes"]["STOPPED"].billed
 
 
-def test_what_comes_next_names_states_that_exist() -> None:
+def test_next_steps_name_existing_states() -> None:
     """A misspelt state in a sentence is found."""
     names = {name for rows in TABLES.values() for name in rows}
 
@@ -80,7 +78,7 @@ def test_what_comes_next_names_states_that_exist() -> None:
         assert set() == set(re.findall(r"\b[A-Z_]{5,}\b", state.next + state.do)) - names
 
 
-def test_a_state_that_google_has_added_since_is_named_and_counts_as_billed() -> None:
+def test_unknown_state_is_named_and_counts_as_billed() -> None:
     """Unknown is shown as unknown, never as good."""
     new = states.of("nodes", "17")
 
@@ -88,7 +86,7 @@ def test_a_state_that_google_has_added_since_is_named_and_counts_as_billed() -> 
     assert "not given" == states.of("health", "").name
 
 
-def test_states_of_what_the_server_lists() -> None:
+def test_listed_resources_have_state_rows() -> None:
     """The real client's answer finds its row."""
     with serving() as cloud:
         client = Client(PROJECT.name, channel=channel(cloud), clock=cloud.clock)
@@ -122,22 +120,30 @@ symptoms: {}
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (("    do: Connect.\n", ""), ("the row `queued_resources.ACTIVE` of `broken.yml` cannot be "
-         "used: it has no `do`")),
-        (("mark: good", "mark: nice"), "its mark is 'nice', not one of good, wait"),
-        (("mark: good", "mark: {a: b}"), "its mark is {'a': 'b'}, not one of good"),
-        (("do: Connect.", "do: 3"), "its `do` is 3, expected a text"),
+        (
+            ("    do: Connect.\n", ""),
+            (
+                "the row `queued_resources.ACTIVE` of `broken.yml` cannot be used: object missing "
+                "required field `do`"
+            ),
+        ),
+        (("mark: good", "mark: nice"), "its `mark` is 'nice', expected one of good, wait"),
+        (("mark: good", "mark: {a: b}"), "its `mark` is {'a': 'b'}, expected one of good"),
+        (("do: Connect.", "do: 3"), "its `do` is 3, expected `str`"),
         (("do: Connect.", "do: Connect.\n    billed: perhaps"), "its `billed` is 'perhaps'"),
-        (("[https://example.com/]", "https://example.com/"), "expected a list of texts"),
-        (("[https://example.com/]", "[]"), "its `sources` is [], expected a list of texts"),
+        (
+            ("[https://example.com/]", "https://example.com/"),
+            "its `sources` is 'https://example.com/', expected `array`",
+        ),
+        (("[https://example.com/]", "[]"), "it has no `sources`"),
         (("symptoms: {}\n", ""), "does not hold the tables queued_resources, nodes, health"),
         (("symptoms: {}", "symptoms: 3"), "`symptoms` in `broken.yml` holds no states"),
         (("symptoms: {}", "symptoms: {LOW: 3}"), "the row `symptoms.LOW` of `broken.yml` is 3"),
         ((_SOUND, "- 1\n"), "does not hold the tables"),
         ((_SOUND, "a: [\n"), "`broken.yml` cannot be read"),
     ],
-)  # fmt: skip
-def test_a_broken_file_of_states_gives_one_clear_error(
+)
+def test_broken_state_file_is_one_error(
     tmp_path: Path, change: tuple[str, str], expected: str
 ) -> None:
     """Each mistake in the file is named with its row."""
@@ -149,7 +155,7 @@ def test_a_broken_file_of_states_gives_one_clear_error(
     assert ExitCode.CONFIGURATION == caught.value.code
 
 
-def test_a_sound_file_of_states(tmp_path: Path) -> None:
+def test_sound_state_file_loads(tmp_path: Path) -> None:
     """The file that the broken ones are made from is sound itself."""
     read = states.read(_file(tmp_path, _SOUND))
 

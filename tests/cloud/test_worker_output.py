@@ -9,9 +9,9 @@ import pytest
 
 from tests.support.fake_remote import behave, calls, lay_remote
 from tests.support.processes import until
-from tpustarter.cloud import remote, worker_output
-from tpustarter.cloud.remote import Ended, Job, Remote
-from tpustarter.cloud.worker_output import Lines, WorkerLog
+from tpustarter.cloud.jobs import remote_command, worker_output
+from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerEnded, WorkerJob
+from tpustarter.cloud.jobs.worker_output import LineSplitter, WorkerLog
 
 
 @pytest.mark.parametrize(
@@ -28,14 +28,14 @@ from tpustarter.cloud.worker_output import Lines, WorkerLog
 )
 def test_pieces_become_lines(pieces: list[bytes], expected: list[str]) -> None:
     """Whatever the pieces, also within a character and within a line end."""
-    lines = Lines()
+    lines = LineSplitter()
 
     assert expected == [line for piece in pieces for line in lines.feed(piece)] + lines.rest()
 
 
 def test_a_progress_bar_shows_before_its_line_ends() -> None:
     """It may take an hour to do that."""
-    lines = Lines()
+    lines = LineSplitter()
 
     assert ["10%"] == lines.feed(b"\r10%\r20%")
 
@@ -72,40 +72,48 @@ def test_old_output_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_eight_are_connected_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A silent worker counts as connecting for a while, and what has no turn is named."""
-    monkeypatch.setattr(remote, "CONNECTED_AFTER_S", 1000.0)
+    monkeypatch.setattr(remote_command, "CONNECTED_AFTER_S", 1000.0)
     tools = lay_remote(tmp_path / "tools")
     behave(tools, all={"say": "", "sleep": 3600})
-    jobs = [Job(f"w{i}", (str(tools / "gcloud"), f"--worker={i}")) for i in range(20)]
+    jobs = [WorkerJob(f"w{i}", (str(tools / "gcloud"), f"--worker={i}")) for i in range(20)]
 
-    ended = [one for one in Remote(jobs, tmp_path, timeout_s=3).events() if isinstance(one, Ended)]
+    ended = [
+        one
+        for one in RemoteCommand(jobs, tmp_path, timeout_s=3).events()
+        if isinstance(one, WorkerEnded)
+    ]
 
     assert 8 == len(calls(tools))
     whats = sorted(one.what for one in ended)
     expected = ["was ended at the time limit"] * 8 + ["was not started within the time limit"] * 12
     assert expected == whats
-    assert 124 == remote.exit_code(ended)
+    assert 124 == remote_command.exit_code(ended)
 
 
 def test_a_program_that_cannot_be_started_is_named(tmp_path: Path) -> None:
     """The others run all the same."""
     tools = lay_remote(tmp_path / "tools")
     jobs = [
-        Job("w0", (str(tmp_path / "missing"), "--worker=0")),
-        Job("w1", (str(tools / "gcloud"), "--worker=1")),
+        WorkerJob("w0", (str(tmp_path / "missing"), "--worker=0")),
+        WorkerJob("w1", (str(tools / "gcloud"), "--worker=1")),
     ]
 
     ended = {
-        one.job.label: one for one in Remote(jobs, tmp_path).events() if isinstance(one, Ended)
+        one.job.label: one
+        for one in RemoteCommand(jobs, tmp_path).events()
+        if isinstance(one, WorkerEnded)
     }
 
     assert (127, 0) == (ended["w0"].code, ended["w1"].code)
 
 
-def test_a_worker_that_writes_faster_than_it_is_read_has_to_wait(tmp_path: Path) -> None:
+def test_fast_worker_blocks_until_read(tmp_path: Path) -> None:
     """Otherwise a flood would fill the memory of this machine."""
     tools = lay_remote(tmp_path / "tools")
     behave(tools, all={"bytes": 10**9})
-    events = Remote([Job("w0", (str(tools / "gcloud"), "--worker=0"))], tmp_path).events()
+    events = RemoteCommand(
+        [WorkerJob("w0", (str(tools / "gcloud"), "--worker=0"))], tmp_path
+    ).events()
     next(events)
 
     sizes: list[int] = []

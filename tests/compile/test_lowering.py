@@ -17,10 +17,11 @@ from tests.support.stub_compiler import SAMPLES, make_compiler
 from tpustarter.machine import tpus
 from tpustarter.machine.machine import Machine
 from tpustarter.machine.memory import available_bytes
-from tpustarter.probe import exports, stablehlo
-from tpustarter.rehearsal import lowering, own_code
-from tpustarter.rehearsal.own_code import Exported, Warned
-from tpustarter.rehearsal.request import Request
+from tpustarter.probe.rehearse import exports, stablehlo
+from tpustarter.rehearsal.compile import lowering
+from tpustarter.rehearsal.programs import own_code
+from tpustarter.rehearsal.programs.own_code import LoweredProgram, ProgramWarning
+from tpustarter.rehearsal.programs.request import RehearsalRequest
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.running import run_folder
 
@@ -38,9 +39,9 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def lower(
     stub: str, name: str, *names: str, timeout_s: float = 120.0, env: dict[str, str] | None = None
-) -> list[Exported]:
+) -> list[LoweredProgram]:
     """Return what the programs of a sample file are lowered to, with this Python as the user's."""
-    session = Rehearsal(Request(ids=("jax.every_device",), compiler=stub))._session(
+    session = Rehearsal(RehearsalRequest(ids=("jax.every_device",), compiler=stub))._session(
         run_folder.make()
     )
     env = {**session.env, "JAX_NUM_CPU_DEVICES": "8", **(env or {})}
@@ -48,27 +49,27 @@ def lower(
     code = own_code.read(str(BAD / f"{name}.py"), ())
     topologies = [tpus.topology(tpu) for tpu in names or ("v5e-8",)]
     events = lowering.export(code, session, topologies, timeout_s, lambda _: None)
-    return [event for event in events if isinstance(event, Exported)]
+    return [event for event in events if isinstance(event, LoweredProgram)]
 
 
 def rehearse(stub: str, **asked: Any) -> Rehearsal:
     """Rehearse with this Python as the user's; returns what came of it."""
     asked = {"tpus": ("v5e-8",), "jobs": 1, "python": sys.executable, **asked}
-    rehearsal = Rehearsal(Request(compiler=stub, **asked))
+    rehearsal = Rehearsal(RehearsalRequest(compiler=stub, **asked))
     for _ in rehearsal.events():
         pass
     return rehearsal
 
 
-def is_product(exported: Exported) -> bool:
+def is_product(exported: LoweredProgram) -> bool:
     """Tell whether a program multiplies, as those of `asks.py` do on a TPU alone."""
     return b"dot_general" in Path(exported.source["artifact"]).read_bytes()
 
 
-def test_a_program_that_asks_where_it_runs_is_answered_tpu(stub: str) -> None:
+def test_program_that_queries_platform_gets_tpu(stub: str) -> None:
     """Every way to ask takes the TPU's side, says so, and differs by kind only where it matters."""
     found = lower(stub, "asks", "v5e-8", "v6e-8")
-    by_name: dict[str, list[Exported]] = {}
+    by_name: dict[str, list[LoweredProgram]] = {}
     for exported in found:
         by_name.setdefault(exported.program, []).append(exported)
     both = ("v5e-8", "v6e-8")
@@ -76,9 +77,13 @@ def test_a_program_that_asks_where_it_runs_is_answered_tpu(stub: str) -> None:
     assert [] == [exported.error for exported in found if exported.error]
     assert [] == [exported.program for exported in found if not is_product(exported)]
     assert {name: [one.tpus for one in several] for name, several in by_name.items()} == {
-        "backend": [both], "platform": [both], "loaded": [both], "silent": [both],
-        "kind": [("v5e-8",), ("v6e-8",)], "kernel": [("v5e-8",), ("v6e-8",)],
-    }  # fmt: skip
+        "backend": [both],
+        "platform": [both],
+        "loaded": [both],
+        "silent": [both],
+        "kind": [("v5e-8",), ("v6e-8",)],
+        "kernel": [("v5e-8",), ("v6e-8",)],
+    }
     assert {(ANSWERED,)} == {by_name[name][0].notes for name in ("backend", "platform", "loaded")}
     assert {(KINDS,)} == {by_name[name][0].notes for name in ("kind", "kernel")}
 
@@ -88,7 +93,7 @@ def asks(x: Any) -> Any:
     return x @ x if jax.default_backend() == "tpu" else x - 1
 
 
-def test_asking_in_this_process_leaves_no_trace(stub: str) -> None:
+def test_lowering_in_this_process_leaves_no_trace(stub: str) -> None:
     """The Python API lowers for a TPU; the same function then runs here as on a CPU."""
     jitted, x = jax.jit(asks), np.ones((4, 4), np.float32)
     before = jax.default_backend, jax.devices, jax.config.jax_traceback_filtering
@@ -100,7 +105,7 @@ def test_asking_in_this_process_leaves_no_trace(stub: str) -> None:
     assert "cpu" == jax.devices()[0].platform == jax.default_backend()
 
 
-def test_a_mesh_round_a_yield_is_in_force_and_titles_are_unique(stub: str) -> None:
+def test_mesh_around_yield_is_active_and_titles_unique(stub: str) -> None:
     """Each program is lowered while the file's function waits inside its `with`."""
     found = lower(stub, "meshes")
 
@@ -111,7 +116,7 @@ def test_a_mesh_round_a_yield_is_in_force_and_titles_are_unique(stub: str) -> No
 
 
 @pytest.mark.skipif(not hasattr(jax, "P"), reason="this JAX has no explicit axes by default")
-def test_a_mesh_with_explicit_axes_is_one_of_the_tpu_everywhere(stub: str) -> None:
+def test_mesh_with_explicit_axes_is_tpu_mesh_everywhere(stub: str) -> None:
     """JAX compares the mesh of each argument, real or abstract, with the one in force."""
     found = lower(stub, "explicit")
 
@@ -120,7 +125,7 @@ def test_a_mesh_with_explicit_axes_is_one_of_the_tpu_everywhere(stub: str) -> No
     assert [8] * 3 == [exported.source["lowered"]["devices"] for exported in found]
 
 
-def test_a_program_calls_its_arguments_as_the_function_does(tmp_path: Path) -> None:
+def test_arguments_have_names_of_function_parameters(tmp_path: Path) -> None:
     """Parts of a pytree by their paths, and those that are not used by none."""
 
     def step(params: Any, unused: Any, batch: Any) -> Any:
@@ -134,15 +139,15 @@ def test_a_program_calls_its_arguments_as_the_function_does(tmp_path: Path) -> N
     assert [] == stablehlo.names_in(b"no artifact")
 
 
-def test_a_tpu_named_twice_is_one(stub: str) -> None:
+def test_repeated_tpu_is_compiled_once(stub: str) -> None:
     """Two names of one TPU are asked for once, in the order they came."""
     names = ("v6e-8", "v5litepod-8", "V5E-8", "v6e-8")
-    rehearsal = Rehearsal(Request(ids=("jax.every_device",), compiler=stub, tpus=names))
+    rehearsal = Rehearsal(RehearsalRequest(ids=("jax.every_device",), compiler=stub, tpus=names))
 
     assert ["v6e-8", "v5e-8"] == [topology.name for topology in rehearsal.topologies]
 
 
-def test_whose_error_it_is_decides_what_it_is_called(stub: str) -> None:
+def test_origin_of_error_decides_its_status(stub: str) -> None:
     """Only JAX refuses; an error without words has its line; a time-out costs what follows."""
     found = lower(stub, "broken", "v5e-8", "v6e-8", timeout_s=4.0)
     told = {exported.program: (exported.refused, exported.error or "") for exported in found}
@@ -158,7 +163,7 @@ def test_whose_error_it_is_decides_what_it_is_called(stub: str) -> None:
     assert {("v5e-8", "v6e-8")} == {exported.tpus for exported in found}
 
 
-def test_what_takes_more_than_arrays_is_lowered_with_the_rest_held_fixed(stub: str) -> None:
+def test_static_arguments_are_held_fixed_while_lowering(stub: str) -> None:
     """A `jit` of a library's own, and a plain function, with a function among the arguments."""
     wrapped, plain = lower(stub, "wrapped")
 
@@ -168,7 +173,7 @@ def test_what_takes_more_than_arrays_is_lowered_with_the_rest_held_fixed(stub: s
     assert () == plain.notes
 
 
-def test_a_script_that_asks_and_traces(stub: str) -> None:
+def test_script_that_queries_platform_gets_tpu(stub: str) -> None:
     """`trace` counts, the TPU's side is compiled, the CPU's is run, and both are said."""
     rehearsal = rehearse(stub, script=(str(BAD / "script_asks.py"),))
     titles = [result["program"] for result in rehearsal.results]
@@ -192,7 +197,7 @@ used = jax.jit(lambda x: x)
 """
 
 
-def test_functions_of_a_library_that_nobody_called_are_left_out(tmp_path: Path, stub: str) -> None:
+def test_uncalled_library_functions_are_left_out(tmp_path: Path, stub: str) -> None:
     """A library jits much when it is imported; its functions count once they are called."""
     library = tmp_path / "lib/site-packages/a_library.py"
     library.parent.mkdir(parents=True)
@@ -219,9 +224,9 @@ SCRIPTS = {
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_a_script_that_jits_nothing_says_why(name: str, tmp_path: Path, stub: str) -> None:
+def test_script_without_jit_ends_with_its_error(name: str, tmp_path: Path, stub: str) -> None:
     """Its own error is the answer, with the Python it ran in, for one TPU and for many."""
-    from tpustarter.rehearsal import rehearsal_text
+    from tpustarter.rehearsal.text import rehearsal_text
 
     text, words = SCRIPTS[name]
     script = tmp_path / "train.py"
@@ -243,15 +248,20 @@ def step(x):
 """
 
 
-def test_a_large_constant_is_named_before_it_is_compiled(tmp_path: Path, stub: str) -> None:
+def test_large_constant_is_named_before_compilation(tmp_path: Path, stub: str) -> None:
     """The warning comes first, and stands beside the answer."""
     file = tmp_path / "train.py"
     file.write_text(CONSTANT)
-    request = Request(ids=(f"{file}:step",), arguments=("f32[1024,1024]",), tpus=("v5e-8",),
-                      compiler=stub, python=sys.executable)  # fmt: skip
+    request = RehearsalRequest(
+        ids=(f"{file}:step",),
+        arguments=("f32[1024,1024]",),
+        tpus=("v5e-8",),
+        compiler=stub,
+        python=sys.executable,
+    )
     rehearsal = Rehearsal(request)
     events = list(rehearsal.events())
-    (warned,) = [event for event in events if isinstance(event, Warned)]
+    (warned,) = [event for event in events if isinstance(event, ProgramWarning)]
     (result,) = rehearsal.results
     words = "it captures 160 MiB of constants, `table['rows']` f32[40,1024,1024]: the compiler may"
 
@@ -259,7 +269,7 @@ def test_a_large_constant_is_named_before_it_is_compiled(tmp_path: Path, stub: s
     assert warned.text.startswith(words)
     assert [warned.text] == result["notes"]
     kinds = [type(event).__name__ for event in events]
-    assert kinds.index("Warned") < kinds.index("Rehearsed")
+    assert kinds.index("ProgramWarning") < kinds.index("RehearsalAnswer")
 
 
 HUNGRY = """
@@ -276,7 +286,7 @@ def programs(devices):
 """
 
 
-def test_what_takes_too_much_memory_is_ended_and_said(tmp_path: Path, stub: str) -> None:
+def test_process_over_memory_limit_is_ended(tmp_path: Path, stub: str) -> None:
     """The supervisor ends it long before its time is up; what was lowered before still counts."""
     file = tmp_path / "train.py"
     file.write_text(HUNGRY)
@@ -302,7 +312,7 @@ FORGED = [
 
 
 @pytest.mark.parametrize("forged", FORGED, ids=json.dumps)
-def test_a_forged_event_of_the_users_code_is_no_verdict(
+def test_forged_event_of_user_code_is_no_verdict(
     forged: dict[str, Any], stub: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It ends as an error without an answer, in a file and in a script, and breaks nothing."""
@@ -319,22 +329,46 @@ MACHINES = {
     # files of the machine: bytes that are available
     "no groups": ({"proc/meminfo": MEMINFO}, 4096000000),
     "nothing": ({}, None),
-    "a container": ({"proc/meminfo": MEMINFO, "proc/self/cgroup": "0::/\n",
-                     "sys/fs/cgroup/memory.max": "1000\n", "sys/fs/cgroup/memory.current": "700\n",
-                     "sys/fs/cgroup/memory.stat": "anon 5\ninactive_file 100\n"}, 400),
-    "no limit": ({"proc/meminfo": MEMINFO, "proc/self/cgroup": "0::/a/b\n",
-                  "sys/fs/cgroup/a/memory.max": "max\n"}, 4096000000),
-    "the limit of a parent": ({"proc/meminfo": MEMINFO, "proc/self/cgroup": "0::/a/b\n",
-                               "sys/fs/cgroup/a/memory.max": "500\n",
-                               "sys/fs/cgroup/a/memory.current": "700\n"}, 0),
-    "the first version": ({"proc/self/cgroup": "5:cpu,memory:/a\n",
-                           "sys/fs/cgroup/memory/a/memory.limit_in_bytes": "90\n",
-                           "sys/fs/cgroup/memory/a/memory.usage_in_bytes": "60\n"}, 30),
-}  # fmt: skip
+    "a container": (
+        {
+            "proc/meminfo": MEMINFO,
+            "proc/self/cgroup": "0::/\n",
+            "sys/fs/cgroup/memory.max": "1000\n",
+            "sys/fs/cgroup/memory.current": "700\n",
+            "sys/fs/cgroup/memory.stat": "anon 5\ninactive_file 100\n",
+        },
+        400,
+    ),
+    "no limit": (
+        {
+            "proc/meminfo": MEMINFO,
+            "proc/self/cgroup": "0::/a/b\n",
+            "sys/fs/cgroup/a/memory.max": "max\n",
+        },
+        4096000000,
+    ),
+    "the limit of a parent": (
+        {
+            "proc/meminfo": MEMINFO,
+            "proc/self/cgroup": "0::/a/b\n",
+            "sys/fs/cgroup/a/memory.max": "500\n",
+            "sys/fs/cgroup/a/memory.current": "700\n",
+        },
+        0,
+    ),
+    "the first version": (
+        {
+            "proc/self/cgroup": "5:cpu,memory:/a\n",
+            "sys/fs/cgroup/memory/a/memory.limit_in_bytes": "90\n",
+            "sys/fs/cgroup/memory/a/memory.usage_in_bytes": "60\n",
+        },
+        30,
+    ),
+}
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_the_memory_that_is_available(name: str, tmp_path: Path) -> None:
+def test_available_memory_is_read_from_system(name: str, tmp_path: Path) -> None:
     """What the machine has left, or less where a container has a limit."""
     files, expected = MACHINES[name]
     for path, text in files.items():

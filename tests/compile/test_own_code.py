@@ -20,12 +20,13 @@ import tpustarter
 from tests.checking.test_runner import until_ended
 from tests.support.stub_compiler import SAMPLES, make_compiler
 from tests.support.stubs import make_python
-from tpustarter import locations
-from tpustarter.problem import ExitCode, Problem
-from tpustarter.rehearsal import lowering
-from tpustarter.rehearsal.own_code import Printed
-from tpustarter.rehearsal.request import Request
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.rehearsal.compile import lowering
+from tpustarter.rehearsal.programs.own_code import ScriptOutput
+from tpustarter.rehearsal.programs.request import RehearsalRequest
 from tpustarter.rehearsal.run import Rehearsal
+from tpustarter.rehearsal.text import script_text
 
 BAD = SAMPLES / "rehearsal_bad"
 SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())
@@ -33,7 +34,7 @@ SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.jso
 UNUSABLE = {
     # name of the file: words of the error
     "syntax_error": "syntax_error.py:5: SyntaxError: invalid syntax",
-    "raises_when_loaded": "raises_when_loaded.py:3: FileNotFoundError: no data\x1b[31m "
+    "raises_when_loaded": "raises_when_loaded.py:3: FileNotFoundError: no data\\x1b[31m "
     "(a line outside of every function led there; what stands below",
     "imports_what_is_missing": "No module named 'a_package_that_is_not_there'",
     "exits_when_loaded": "SystemExit: 3",
@@ -70,14 +71,14 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
 def rehearse(stub: str, **asked: Any) -> tuple[Rehearsal, bytes]:
     """Rehearse with this Python as the user's; returns what came of it, and what was printed."""
     asked = {"tpus": ("v5e-8",), "jobs": 1, "python": sys.executable, **asked}
-    rehearsal = Rehearsal(Request(compiler=stub, **asked))
-    printed = [event.data for event in rehearsal.events() if isinstance(event, Printed)]
+    rehearsal = Rehearsal(RehearsalRequest(compiler=stub, **asked))
+    printed = [event.data for event in rehearsal.events() if isinstance(event, ScriptOutput)]
     jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(rehearsal.document())))
     return rehearsal, b"".join(printed)
 
 
 @pytest.mark.parametrize("name", sorted(UNUSABLE))
-def test_a_file_that_cannot_be_used_is_one_error(name: str, stub: str) -> None:
+def test_unusable_file_is_one_error(name: str, stub: str) -> None:
     """It is told with its line, in one line of text, and nothing of it is left running."""
     with pytest.raises(Problem) as problem:
         rehearse(stub, ids=(str(BAD / f"{name}.py"),))
@@ -94,7 +95,7 @@ def test_a_file_that_cannot_be_used_is_one_error(name: str, stub: str) -> None:
 def test_a_file_without_programs_offers_its_functions() -> None:
     """They are read, and the commands stand there to be copied; nothing is started."""
     with pytest.raises(Problem) as problem:
-        Rehearsal(Request(ids=(str(BAD / "has_no_programs.py"),), compiler=sys.executable))
+        Rehearsal(RehearsalRequest(ids=(str(BAD / "has_no_programs.py"),), compiler=sys.executable))
 
     assert "is given without the function to compile" in problem.value.what
     assert (problem.value.hint or "").startswith("name the function to compile")
@@ -102,7 +103,7 @@ def test_a_file_without_programs_offers_its_functions() -> None:
     assert ExitCode.USAGE == problem.value.code
 
 
-def test_a_type_that_jax_would_narrow_without_a_word_is_refused(stub: str) -> None:
+def test_type_that_jax_narrows_silently_is_refused(stub: str) -> None:
     """Whoever asks for float64 must not be told the memory of float32."""
     with pytest.raises(Problem) as problem:
         rehearse(stub, ids=(f"{BAD / 'many.py'}:fine",), arguments=("f64[4,4]",))
@@ -110,9 +111,11 @@ def test_a_type_that_jax_would_narrow_without_a_word_is_refused(stub: str) -> No
     assert "float64 is asked for, and 64-bit types are off: set JAX_ENABLE_X64=1" in (
         problem.value.what
     )
+    assert isinstance(problem.value, lowering.LoweringProblem)
+    assert problem.value.narrows
 
 
-def test_a_python_without_jax_is_told_with_what_to_install(tmp_path: Path, stub: str) -> None:
+def test_python_without_jax_gets_install_command(tmp_path: Path, stub: str) -> None:
     """The user's Python is named, for it is not the one that compiles."""
     bare = str(make_python(tmp_path / "bare"))
     with pytest.raises(Problem, match="No module named 'jax'") as problem:
@@ -121,7 +124,7 @@ def test_a_python_without_jax_is_told_with_what_to_install(tmp_path: Path, stub:
     hint = problem.value.hint or ""
     assert f"uv pip install --python {bare} jax` installs `jax` for `{bare}`" in hint
     (next((tmp_path / "bare").glob("lib/python3*/site-packages")) / "pip").mkdir()
-    hint = lowering.install_hint("No module named 'PIL.Image'", bare) or ""
+    hint = lowering.install_hint("PIL.Image", bare)
     assert f"`{bare} -m pip install pillow` installs" in hint
 
 
@@ -141,7 +144,7 @@ def test_every_sample_is_used() -> None:
     assert used == {path.stem for path in BAD.glob("*.py")}
 
 
-def test_a_program_that_cannot_be_lowered_costs_itself_alone(stub: str) -> None:
+def test_failed_lowering_costs_only_its_program(stub: str) -> None:
     """Each program has its own outcome, with the line of the user's file it came through."""
     rehearsal, _ = rehearse(stub, ids=(str(BAD / "many.py"),))
     found = {one["program"]: (one["status"], one["reason"] or "") for one in rehearsal.results}
@@ -172,12 +175,16 @@ def test_shardings_are_kept_and_listed_for_each_size(stub: str) -> None:
     found = sorted((one["program"], one["tpu"], one["devices"]) for one in rehearsal.results)
 
     assert found == [
-        ("all", "v5e-4", 4), ("all", "v5e-8", 8), ("all", "v6e-8", 8),
-        ("two", "v5e-4", 2), ("two", "v5e-8", 2), ("two", "v6e-8", 2),
-    ]  # fmt: skip
+        ("all", "v5e-4", 4),
+        ("all", "v5e-8", 8),
+        ("all", "v6e-8", 8),
+        ("two", "v5e-4", 2),
+        ("two", "v5e-8", 2),
+        ("two", "v6e-8", 2),
+    ]
 
 
-def test_a_script_runs_unchanged_and_each_function_is_met(stub: str) -> None:
+def test_script_runs_unchanged_and_each_function_compiles(stub: str) -> None:
     """What it prints, how it ends and what it jitted is told; its failures are its own."""
     words = (str(BAD / "script.py"), "--steps", "3")
     rehearsal, printed = rehearse(stub, script=words)
@@ -191,10 +198,17 @@ def test_a_script_runs_unchanged_and_each_function_is_met(stub: str) -> None:
     assert ("f32[5,5], then f32[2,2]", "script.py:10") == changed["step"]
     assert ("1=2, then 1=3", "script.py:20") == changed["scaled"]
     assert found == {
-        "step": (7, 6), "inner": (0, 0), "scaled": (3, 2), "named": (2, 2), "donated": (1, 1),
-        "tree": (1, 1), "calls_back": (1, 1), "has_no_rule": (1, 1), "method": (2, 1),
+        "step": (7, 6),
+        "inner": (0, 0),
+        "scaled": (3, 2),
+        "named": (2, 2),
+        "donated": (1, 1),
+        "tree": (1, 1),
+        "calls_back": (1, 1),
+        "has_no_rule": (1, 1),
+        "method": (2, 1),
         "<lambda>": (4, 4),
-    }  # fmt: skip
+    }
     assert statuses["step(f32[1,1])"] == statuses["scaled(f32[8,8], 1=2)"] == "compiles"
     assert statuses["calls_back(f32[8,8])"] == "error"
     assert statuses["has_no_rule(f32[8,8])"] == "refused"
@@ -208,11 +222,23 @@ def test_a_script_that_breaks_off_is_no_success(tmp_path: Path, stub: str) -> No
     rehearsal, _ = rehearse(stub, script=(str(script),))
 
     assert "train.py:3: ValueError: no data" == rehearsal.script_error
+    assert "" == rehearsal.script_missing
     assert ["compiles"] == [one["status"] for one in rehearsal.results]
     assert ExitCode.INCONCLUSIVE == rehearsal.exit_code
 
 
-def test_a_function_that_cannot_be_traced_was_not_compiled(tmp_path: Path, stub: str) -> None:
+def test_script_names_the_module_it_lacks(tmp_path: Path, stub: str) -> None:
+    """The name is that of the exception, so that its package can be offered."""
+    script = tmp_path / "train.py"
+    script.write_text("import sklearn.no_such_part\n")
+    rehearsal, _ = rehearse(stub, script=(str(script),))
+    (remark,) = script_text.remarks(rehearsal)
+
+    assert rehearsal.script_missing.startswith("sklearn")
+    assert "installs `scikit-learn` for" in (remark[1] or "")
+
+
+def test_untraceable_function_is_not_compiled(tmp_path: Path, stub: str) -> None:
     """It was called, and that is all; a later call of it that can be traced counts."""
     script = tmp_path / "train.py"
     script.write_text(
@@ -229,8 +255,21 @@ def test_the_output_of_a_script_never_reaches_stdout(tmp_path: Path, stub: str) 
     """With `--json` stdout has the document alone, and what the script prints is on stderr."""
     script = tmp_path / "train.py"
     script.write_text("import jax\nprint('hello from the script')\njax.jit(lambda x: x)(1.0)\n")
-    words = [sys.executable, "-m", "tpustarter", "rehearse", "--script", str(script), "--tpu",
-             "v5e-8", "--compiler", stub, "--python", sys.executable, "--json"]  # fmt: skip
+    words = [
+        sys.executable,
+        "-m",
+        "tpustarter",
+        "rehearse",
+        "--script",
+        str(script),
+        "--tpu",
+        "v5e-8",
+        "--compiler",
+        stub,
+        "--python",
+        sys.executable,
+        "--json",
+    ]
     root = str(Path(tpustarter.__file__).parents[1])
     # By folder, not by PYTHONPATH: that would show the stub's Python what is installed here.
     done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, cwd=root)
@@ -250,7 +289,7 @@ def too_big(x: Any) -> Any:
     return x + 1
 
 
-def test_the_python_api_answers_for_a_test_of_ones_own(stub: str) -> None:
+def test_python_api_answers_for_user_tests(stub: str) -> None:
     """Arrays, abstract arrays and pytrees are arguments; the answer has the compiler's figures."""
     small, again = (
         tpustarter.rehearse(twice, jnp.ones(3), tpu="v5e-8", compiler=stub) for _ in range(2)
@@ -259,14 +298,17 @@ def test_the_python_api_answers_for_a_test_of_ones_own(stub: str) -> None:
     big = tpustarter.rehearse(too_big, abstract, tpu="v6e-8", compiler=stub)
 
     assert (True, "twice", 11264, False) == (
-        small.compiles, small.program, small.hbm_bytes, small.cached
-    )  # fmt: skip
+        small.compiles,
+        small.program,
+        small.hbm_bytes,
+        small.cached,
+    )
     assert (False, "does-not-fit") == (big.compiles, big.status)
     assert (18 * 2**30, 5) == (big.hbm_bytes, len(big.buffers))
     assert again.cached is True
 
 
-def test_the_python_api_raises_what_the_function_raises(stub: str) -> None:
+def test_python_api_raises_error_of_function(stub: str) -> None:
     """An error of the function is its own, and one of the request is a Problem."""
     with pytest.raises(TypeError, match="dot_general"):
         tpustarter.rehearse(lambda x: x @ x, jnp.ones((2, 3)), tpu="v5e-8", compiler=stub)

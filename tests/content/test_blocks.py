@@ -6,10 +6,10 @@ import pytest
 
 from tests.cli.test_learn import environment, learn
 from tests.support import shipped
-from tpustarter.content import Lesson
+from tpustarter.core.content import Lesson
 
 
-def test_the_linter_has_nothing_to_say() -> None:
+def test_linter_finds_no_problem() -> None:
     """As a command, over all that ships."""
     done = learn("--lint")
 

@@ -9,9 +9,9 @@ import pytest
 
 from tests.support.made_lessons import make_session
 from tests.support.shipped import DEFAULT, exercise_is_judged, shipped_exercises
-from tpustarter.learning import code_files
-from tpustarter.learning.exercises import Exercise
-from tpustarter.learning.lesson_process import LessonSession
+from tpustarter.learning.content import code_files
+from tpustarter.learning.content.exercises import Exercise
+from tpustarter.learning.run.lesson_process import LessonSession
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def warm() -> Iterator[dict[str | None, LessonSession]]:
 
 
 @pytest.mark.parametrize("one", shipped_exercises(*DEFAULT), ids=lambda one: one.id)
-def test_every_exercise_fails_as_shipped_and_passes_with_its_solution(
+def test_exercise_fails_as_shipped_and_passes_when_solved(
     one: Exercise, warm: dict[str | None, LessonSession]
 ) -> None:
     """By an assertion that says what is missing, not by an accident."""

@@ -9,9 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tpustarter.explain import explaining, explanation, known, mistakes, scanning
-from tpustarter.explain.explanation import Explanation
-from tpustarter.problem import Problem
+from tpustarter.core.problem import Problem
+from tpustarter.explain import (
+    explain_output,
+    explanation_text,
+    known_failures,
+    log_scanner,
+    program_mistakes,
+)
+from tpustarter.explain.explanation_text import Explanation
+from tpustarter.machine import pip
 
 JAX = "import jax, jax.numpy as jnp\n"
 PROGRAMS = {
@@ -46,13 +53,13 @@ PROGRAMS = {
 
 def explained(log: bytes) -> Explanation:
     """Return the explanation of a log."""
-    taken = scanning.Scanner(known.read()).begin()
+    taken = log_scanner.Scanner(known_failures.read()).begin()
     taken.take(log)
-    return explaining.from_log(taken.end())
+    return explain_output.from_log(taken.end())
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
-def test_what_python_and_jax_really_say_is_understood(tmp_path: Path, program: str) -> None:
+def test_real_python_and_jax_errors_are_recognised(tmp_path: Path, program: str) -> None:
     """The text is that of the versions that are installed."""
     if JAX in program:
         pytest.importorskip("jax")
@@ -63,7 +70,7 @@ def test_what_python_and_jax_really_say_is_understood(tmp_path: Path, program: s
         [sys.executable, str(file)], check=False, capture_output=True, env=env, timeout=120
     )
     found = explained(done.stderr)
-    text = " ".join(explanation.text(found).split())
+    text = " ".join(explanation_text.text(found).split())
 
     assert not found.matches
     assert PROGRAMS[program] in text, done.stderr.decode()
@@ -71,10 +78,10 @@ def test_what_python_and_jax_really_say_is_understood(tmp_path: Path, program: s
     last = program.rpartition("\n")[2]
     assert f"train.py, line {program.count(chr(10)) + 1}: {last}" in text
     assert "slice" not in text
-    assert not explanation.document(found)["matches"]
+    assert not explanation_text.document(found)["matches"]
 
 
-def test_where_a_tpu_failed_nothing_is_said_of_the_program() -> None:
+def test_tpu_failure_is_no_program_mistake() -> None:
     """A traceback that ends with a common error may follow from the failure."""
     log = (
         b"Unable to initialize backend 'tpu': ABORTED: The TPU is already in use by process with "
@@ -88,7 +95,7 @@ def test_where_a_tpu_failed_nothing_is_said_of_the_program() -> None:
     assert found.mistake is None
 
 
-def test_what_is_known_is_told_with_the_line_of_the_program_that_led_to_it() -> None:
+def test_known_mistake_is_named_with_program_line() -> None:
     """Where its traceback names one; what stands above the traceback did not come of that line."""
     tracer = "jax.errors.TracerBoolConversionError: Attempted boolean conversion of traced array"
     traceback = (
@@ -99,16 +106,16 @@ def test_what_is_known_is_told_with_the_line_of_the_program_that_led_to_it() -> 
     )
     found = explained(f"{traceback}{tracer}\n".encode())
 
-    assert "where   train.py, line 5: if loss > 0:\n" in explanation.text(found)
-    assert "train.py, line 5: if loss > 0:" == explanation.document(found)["own_line"]
+    assert "where   train.py, line 5: if loss > 0:\n" in explanation_text.text(found)
+    assert "train.py, line 5: if loss > 0:" == explanation_text.document(found)["own_line"]
     for log in (f"{tracer}\n", f"{tracer}\n{traceback}ValueError: another\n"):
         found = explained(log.encode())
         assert found.matches
         assert not found.own_line
-        assert "\nwhere " not in explanation.text(found)
+        assert "\nwhere " not in explanation_text.text(found)
 
 
-def test_a_package_that_breaks_in_its_own_line_is_no_mistake_of_the_program() -> None:
+def test_package_failing_by_itself_is_no_program_mistake() -> None:
     """As with versions that do not fit; shapes are checked in a package, and are the program's."""
     above = (
         b"Traceback (most recent call last):\n"
@@ -134,9 +141,9 @@ ModuleNotFoundError: No module named 'tensorflow'
 """What `python -c "import keras"` says where Keras stands beside JAX alone."""
 
 
-def test_keras_that_looks_for_tensorflow_is_told_of_its_backend() -> None:
+def test_keras_without_tensorflow_gets_backend_hint() -> None:
     """Installing TensorFlow would be the wrong way where the environment has JAX."""
-    text = " ".join(explanation.text(explained(KERAS)).split())
+    text = " ".join(explanation_text.text(explained(KERAS)).split())
 
     assert "export KERAS_BACKEND=jax" in text
     assert "learn tensorflow/keras-on-jax" in text
@@ -144,27 +151,51 @@ def test_keras_that_looks_for_tensorflow_is_told_of_its_backend() -> None:
     assert "pip install" not in text
 
 
-def test_a_program_that_imports_tensorflow_itself_is_told_of_the_package() -> None:
+def test_direct_tensorflow_import_gets_package_hint() -> None:
     """The same words, raised in another file, have another cause."""
     log = (
         b"Traceback (most recent call last):\n"
         b'  File "/home/ann/train.py", line 1, in <module>\n    import tensorflow as tf\n'
         b"ModuleNotFoundError: No module named 'tensorflow'\n"
     )
-    text = explanation.text(explained(log))
+    text = explanation_text.text(explained(log))
 
-    assert "pip install" in text
+    assert "setup tensorflow" in text
     assert "KERAS_BACKEND" not in text
 
 
-def test_an_error_that_may_be_anything_is_no_mistake() -> None:
+def test_ambiguous_error_is_no_mistake() -> None:
     """A RuntimeError says nothing of whose fault it is."""
     assert explained(b"RuntimeError: something broke\n").mistake is None
 
 
-def test_a_row_that_cannot_be_used_is_one_error(tmp_path: Path) -> None:
+def test_unusable_row_is_one_error(tmp_path: Path) -> None:
     """It names the row and what is wrong with it."""
     file = tmp_path / "mistakes.yml"
     file.write_text("- {error: '(', means: a, fix: b, source: c}\n")
     with pytest.raises(Problem, match=r"the row `1`.*is no pattern"):
-        mistakes.read(file)
+        program_mistakes.read(file)
+
+
+@pytest.mark.parametrize(
+    ("program", "command"),
+    [
+        ("import torch", "tpustarter setup pytorch-xla"),
+        ("import torch_xla.core.xla_model", "tpustarter setup pytorch-xla"),
+        ("import jax.numpy as jnp", "tpustarter setup jax"),
+        ("import torchvision", "python3 -m pip install torchvision"),
+        ("!pip install optax", ""),
+        ("  %timeit f(x)", ""),
+    ],
+)
+def test_missing_package_names_its_command(program: str, command: str) -> None:
+    """A framework has a set-up, another package goes in as it can here, and a magic is named."""
+    name = program.split()[1].partition(".")[0]
+    error = "SyntaxError: invalid syntax"
+    if command:
+        error = f"ModuleNotFoundError: No module named '{name}'"
+    found = explained(f'  File "block", line 1\n    {program}\n    ^\n{error}\n'.encode())
+
+    assert found.mistake
+    assert pip.command(command.replace("python3", found.python)) == found.mistake.command
+    assert ("notebooks" in found.mistake.mistake.means) == (not command)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tpustarter import locations
+from tpustarter.core import locations
 from tpustarter.machine import generations
 
 FOLDER = locations.content("lessons") / "project" / "code"
@@ -45,12 +45,13 @@ def small(project: Any) -> Any:
 
 def close(project: Any, a: Any, b: Any, limit: float = 1e-5) -> bool:
     """Return whether two trees hold about the same numbers."""
-    differences = project.jax.tree.map(lambda x, y: float(abs(x - y).max()), *map(
-        project.jax.device_get, (a, b)))  # fmt: skip
+    differences = project.jax.tree.map(
+        lambda x, y: float(abs(x - y).max()), *map(project.jax.device_get, (a, b))
+    )
     return max(project.jax.tree.leaves(differences)) < limit
 
 
-def test_the_text_is_plain_and_comes_back(project: Any) -> None:
+def test_text_survives_encoding(project: Any) -> None:
     """Every character is one token of the vocabulary; validation is not trained on."""
     train, validation = project.corpus.load()
     text = (FOLDER / "alice.txt").read_bytes()
@@ -62,13 +63,14 @@ def test_the_text_is_plain_and_comes_back(project: Any) -> None:
     assert 0.09 < len(validation) / len(text) < 0.11
 
 
-def test_a_position_sees_no_later_token(project: Any, small: Any) -> None:
+def test_position_ignores_later_tokens(project: Any, small: Any) -> None:
     """Another token at 9 changes the logits from there on, and none before."""
     tokens = small.batch[:, :-1]
     changed = tokens.copy()
     changed[:, 9] = (changed[:, 9] + 1) % small.config.vocab
-    before, after = (project.transformer.forward(small.config, small.params, one)
-                     for one in (tokens, changed))  # fmt: skip
+    before, after = (
+        project.transformer.forward(small.config, small.params, one) for one in (tokens, changed)
+    )
     difference = abs(before - after).max(axis=(0, 2))
 
     assert float(difference[:9].max()) == 0.0
@@ -90,7 +92,7 @@ def test_the_cache_changes_no_logits(project: Any, small: Any) -> None:
     assert close(project, project.jnp.stack(found, axis=1), whole)
 
 
-def test_greedy_text_is_what_a_loop_without_a_cache_gives(project: Any, small: Any) -> None:
+def test_greedy_text_matches_loop_without_cache(project: Any, small: Any) -> None:
     """`generate` at temperature 0 takes the most likely token each time."""
     key = project.jax.random.key(0)
     tokens = small.batch[:2, :6]
@@ -176,17 +178,18 @@ def test_every_sharding_gives_the_same_step(
     assert close(project, found["one device"], found[name], 1e-4)
 
 
-def test_matmuls_in_bfloat16_keep_parameters_and_logits_in_float32(
-    project: Any, small: Any
-) -> None:
+def test_bfloat16_matmuls_keep_float32_parameters_and_logits(project: Any, small: Any) -> None:
     """The loss is about the same, and the gradients are those of the parameters."""
     config = replace(small.config, dtype=project.jnp.bfloat16)
     logits = project.transformer.forward(config, small.params, small.batch[:, :-1])
     loss, grads = project.jax.value_and_grad(
         lambda params: project.transformer.loss(config, params, small.batch)
     )(small.params)
-    traced = str(project.jax.make_jaxpr(project.transformer.forward, static_argnums=0)(
-        config, small.params, small.batch[:, :-1]))  # fmt: skip
+    traced = str(
+        project.jax.make_jaxpr(project.transformer.forward, static_argnums=0)(
+            config, small.params, small.batch[:, :-1]
+        )
+    )
 
     assert logits.dtype == project.jnp.float32
     assert {project.jnp.dtype("float32")} == {leaf.dtype for leaf in project.jax.tree.leaves(grads)}
@@ -196,7 +199,7 @@ def test_matmuls_in_bfloat16_keep_parameters_and_logits_in_float32(
     assert len([line for line in products if ":bf16" in line]) >= 7
 
 
-def test_the_peaks_of_the_lessons_are_those_that_the_checks_judge_by(project: Any) -> None:
+def test_lesson_peaks_match_those_of_checks(project: Any) -> None:
     """`peaks.py` imports nothing of tpustarter, so it repeats the table."""
     peaks = __import__("peaks")
     rows = {row.name: row for row in generations.GENERATIONS}
@@ -208,9 +211,7 @@ def test_the_peaks_of_the_lessons_are_those_that_the_checks_judge_by(project: An
 
 
 @pytest.mark.parametrize("remat", [False, True])
-def test_flops_are_counted_in_loops_and_where_they_are_computed_again(
-    remat: bool, project: Any, small: Any
-) -> None:
+def test_flops_count_loops_and_recomputation(remat: bool, project: Any, small: Any) -> None:
     """Against a formula; a backward pass costs two forward passes, remat one of the blocks."""
     flops = __import__("flops")
     config = replace(small.config, remat=remat)

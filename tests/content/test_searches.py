@@ -6,9 +6,9 @@ from functools import cache
 
 from tests.learning.test_search import LIBRARY, SHELF, SYNONYMS, first
 from tests.support.searches import SEARCHES
-from tpustarter.learning import search
-from tpustarter.learning.paths import read_paths
-from tpustarter.learning.scanning import Scan
+from tpustarter.learning.content.paths import read_paths
+from tpustarter.learning.search import search
+from tpustarter.learning.search.linear_search import PassageScan
 
 
 @cache
@@ -17,19 +17,23 @@ def found_anywhere(typed: str) -> list[str]:
     return first(LIBRARY.search(typed), 99)
 
 
-def test_most_searches_find_it_first() -> None:
+def test_most_searches_find_expected_lesson_first() -> None:
     """With an index, and without: a SQLite that lacks FTS5 costs time, and the finest ranking."""
-    scan = Scan(SHELF)
-    with_index = [typed for typed, answers in SEARCHES
-                  if not {*found_anywhere(typed)[:1]} & {*answers}]  # fmt: skip
-    without = [typed for typed, answers in SEARCHES
-               if not {*first(search.search(scan, typed, SYNONYMS), 3)} & {*answers}]  # fmt: skip
+    scan = PassageScan(SHELF)
+    with_index = [
+        typed for typed, answers in SEARCHES if not {*found_anywhere(typed)[:1]} & {*answers}
+    ]
+    without = [
+        typed
+        for typed, answers in SEARCHES
+        if not {*first(search.search(scan, typed, SYNONYMS), 3)} & {*answers}
+    ]
 
     assert len(with_index) <= 2, with_index
     assert len(without) <= 3, without
 
 
-def test_lessons_of_the_path_come_first_where_they_answer() -> None:
+def test_path_lessons_come_first_where_relevant() -> None:
     """The path puts its answers first, and hides none of the others."""
     on_path = before = own = others = off = 0
     for path in read_paths():

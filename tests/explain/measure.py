@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from tpustarter.explain import known, ranking, scanning
+from tpustarter.explain import known_failures, log_scanner, ranking
 
 LOGS = Path(__file__).parents[1] / "samples" / "logs"
 PLAIN = Path(__file__).with_name("plain_patterns.json")
@@ -54,12 +54,14 @@ def read(folder: Path) -> list[Log]:
     ]
 
 
-def explained(failures: Sequence[known.Failure]) -> Callable[[bytes], list[frozenset[str]]]:
+def explained(
+    failures: Sequence[known_failures.KnownFailure],
+) -> Callable[[bytes], list[frozenset[str]]]:
     """Return what asks `explain`: the ids it gives, most likely first.
 
     A notice says of itself that it breaks nothing, so in a healthy log it is no false alarm.
     """
-    scanner = scanning.Scanner(failures)
+    scanner = log_scanner.Scanner(failures)
 
     def ask(data: bytes) -> list[frozenset[str]]:
         matches = ranking.rank(scanner.scan(io.BytesIO(data)), failures)
@@ -126,11 +128,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--wrong", action="store_true")
-    parser.add_argument("--failures", nargs="*", type=Path, default=[known.FILE])
+    parser.add_argument("--failures", nargs="*", type=Path, default=[known_failures.FILE])
     options = parser.parse_args()
     folders = options.folders or [LOGS / "held_out"]
     logs = [log for folder in folders for log in read(folder)]
-    failures = [one for file in options.failures for one in known.read(file)]
+    failures = [one for file in options.failures for one in known_failures.read(file)]
     for name, ask in (("explain", explained(failures)), ("plain patterns", plain())):
         found = figures(ask, logs)
         wrong = found.pop("wrong")

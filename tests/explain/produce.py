@@ -141,9 +141,15 @@ def produce(row: Row) -> Produced:
             words = [sys.executable, str(FAKE_VM), row["vm"], "--", *words]
         try:
             done = subprocess.run(
-                words, cwd=REPOSITORY, env=surroundings(folder), stdin=subprocess.DEVNULL,
-                capture_output=True, text=True, timeout=LIMIT_S, check=False,
-            )  # fmt: skip
+                words,
+                cwd=REPOSITORY,
+                env=surroundings(folder),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=LIMIT_S,
+                check=False,
+            )
         except subprocess.TimeoutExpired:
             return Produced(row, {}, f"it did not end in {LIMIT_S} s")
         if done.returncode or not done.stdout.strip():

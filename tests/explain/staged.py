@@ -54,10 +54,14 @@ def run(row: Mapping[str, Any], log: Path, before: str = "") -> int:
     shell = f"{row.get('setup', '')}\n{before}\n{row.get('run', '$PYTHON train.py')}"
     with log.open("wb") as out:
         started = subprocess.Popen(
-            [*prefix(row), "sh", "-c", shell], cwd=folder, env=environment(row),
-            stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+            [*prefix(row), "sh", "-c", shell],
+            cwd=folder,
+            env=environment(row),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
             start_new_session=True,
-        )  # fmt: skip
+        )
         try:
             return started.wait(row.get("limit_s", 120))
         except subprocess.TimeoutExpired:
@@ -77,8 +81,12 @@ def explained(row: Mapping[str, Any], log: Path, *options: str) -> dict[str, Any
     """Return what `explain` says of a log."""
     done = subprocess.run(
         [*prefix(row), *EXPLAIN, str(log), "--json", *options],
-        cwd=row["folder"], env=environment(row), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=row["folder"],
+        env=environment(row),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     document = json.loads(done.stdout)
     assert "matches" in document, f"{document}\n{done.stderr}"
     return document
@@ -97,9 +105,13 @@ def fix_by_explain(row: Mapping[str, Any], log: Path) -> str:
     terminal, inside = pty.openpty()
     process = subprocess.Popen(
         [*EXPLAIN, str(log), "--fix"],
-        cwd=row["folder"], env={**environment(row), "UV_LINK_MODE": "copy"},
-        stdin=inside, stderr=inside, stdout=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
+        cwd=row["folder"],
+        env={**environment(row), "UV_LINK_MODE": "copy"},
+        stdin=inside,
+        stderr=inside,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     os.close(inside)
     os.write(terminal, b"y\n" * ANSWERS)
     said = b""

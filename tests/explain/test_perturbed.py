@@ -13,11 +13,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tpustarter.explain import known, ranking
-from tpustarter.explain.scanning import Scanner
-from tpustarter.explain.translated import ERRORS
+from tpustarter.explain import known_failures, ranking
+from tpustarter.explain.log_scanner import Scanner
+from tpustarter.explain.translated_errors import ERRORS
 
-ROWS = known.read()
+ROWS = known_failures.read()
 SAMPLE = 3
 """One row of so many is tried in the default suite."""
 HEALTHY = "I1122 10:00:00.000000 41 train.py:8] TPU step {} loss=2.31 tokens/s=81234"
@@ -38,16 +38,10 @@ def _cut(text: str, start: float, end: float) -> str:
 CHANGES: dict[str, tuple[Callable[[str], str], float]] = {
     "as it is": (lambda text: text, 1.0),
     "newer class": (lambda text: _CLASS.sub("jax.errors.JaxRuntimeError", text), 0.98),
-    "older class": (
-        lambda text: _CLASS.sub("jaxlib.xla_extension.XlaRuntimeError", text), 0.98
-    ),
+    "older class": (lambda text: _CLASS.sub("jaxlib.xla_extension.XlaRuntimeError", text), 0.98),
     "without its prefix": (_each(lambda _, line: _PREFIX.sub("", line)), 0.98),
-    "absl": (
-        _each(lambda _, line: "F1122 10:00:00.123456 4242 pjrt_client.cc:158] " + line), 0.95
-    ),
-    "python logging": (
-        _each(lambda _, line: "2026-11-22 10:00:00,123 ERROR train: " + line), 0.95
-    ),
+    "absl": (_each(lambda _, line: "F1122 10:00:00.123456 4242 pjrt_client.cc:158] " + line), 0.95),
+    "python logging": (_each(lambda _, line: "2026-11-22 10:00:00,123 ERROR train: " + line), 0.95),
     "wrapped": (lambda text: textwrap.fill(text, 80, replace_whitespace=False), 0.98),
     "wrapped in words": (lambda text: re.sub(r"([^\n]{80})", r"\1\n", text), 0.60),
     "without its first third": (lambda text: _cut(text, 1 / 3, 1), 0.30),
@@ -59,11 +53,12 @@ CHANGES: dict[str, tuple[Callable[[str], str], float]] = {
     "coloured": (_each(lambda _, line: f"\x1b[1;31m{line[:20]}\x1b[0m{line[20:]}\x1b[K"), 0.98),
     "Windows": (lambda text: text.replace("\n", "\r\n") + "\r\n", 0.98),
     "among healthy lines": (
-        _each(lambda at, line: f"{HEALTHY.format(at)}\n{line}\n{HEALTHY.format(at + 1)}"), 0.90
+        _each(lambda at, line: f"{HEALTHY.format(at)}\n{line}\n{HEALTHY.format(at + 1)}"),
+        0.90,
     ),
     "twice, by two workers": (_each(lambda _, line: f"[0] {line}\n[1] {line}"), 0.90),
     "typographic quotes": (lambda text: re.sub(r"'([^'\n]*)'", "\u2018\\1\u2019", text), 0.95),
-}  # fmt: skip
+}
 """How a log is changed, and the share of rows that still come first at least."""
 
 
@@ -92,7 +87,7 @@ def samples(scanner: Scanner) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_is_changed_is_still_found_first(
+def test_perturbed_log_still_ranks_cause_first(
     change: str, samples: list[tuple[str, str]], scanner: Scanner
 ) -> None:
     """In a share of rows that has been reached."""
@@ -106,7 +101,7 @@ def test_what_is_changed_is_still_found_first(
 
 
 @pytest.mark.parametrize("language", range(4), ids=["German", "French", "Spanish", "Chinese"])
-def test_a_translated_system_error_is_still_found_first(language: int, scanner: Scanner) -> None:
+def test_translated_system_error_still_ranks_first(language: int, scanner: Scanner) -> None:
     """Python keeps the number of the error, but a shell or a C library says only the words."""
     lost: list[str] = []
     samples = [

@@ -7,10 +7,16 @@ import io
 import pytest
 
 from tests.support.failures import failure
-from tpustarter.explain import explaining, explanation, known, looking, ranking
-from tpustarter.explain.looking import Machine
-from tpustarter.explain.ranking import Match
-from tpustarter.explain.scanning import Scanner
+from tpustarter.explain import (
+    explain_output,
+    explanation_text,
+    known_failures,
+    machine_evidence,
+    ranking,
+)
+from tpustarter.explain.log_scanner import Scanner
+from tpustarter.explain.machine_evidence import HostFindings
+from tpustarter.explain.ranking import FailureMatch
 
 ROOT = failure("root", shows=["root cause"], explains=["peer"])
 PEER = failure("peer", role="symptom", shows=["peer died"])
@@ -20,7 +26,7 @@ FULL = failure("full", shows=["no space left"], needs=[r"\btpu\b"], unless=["cud
 ALL = (ROOT, PEER, SLOW, WEAK, FULL)
 
 
-def ranked(log: str) -> list[Match]:
+def ranked(log: str) -> list[FailureMatch]:
     """Return what a log shows of the rows above."""
     return ranking.rank(Scanner(ALL).scan(io.BytesIO(log.encode())), ALL)
 
@@ -45,12 +51,12 @@ def names(log: str) -> list[str]:
         ("tputputpu no space left", []),
     ],
 )
-def test_the_root_cause_comes_first(log: str, expected: list[str]) -> None:
+def test_root_cause_comes_first(log: str, expected: list[str]) -> None:
     """What is sure before what is not, and warnings last."""
     assert expected == names(log)
 
 
-def test_a_consequence_names_its_cause_where_that_is_seen() -> None:
+def test_consequence_names_its_visible_cause() -> None:
     """Without it the symptom is all there is."""
     assert ["", "root"] == [match.explained_by for match in ranked("peer died\nroot cause")]
     assert [""] == [match.explained_by for match in ranked("peer died")]
@@ -65,7 +71,7 @@ def test_a_consequence_names_its_cause_where_that_is_seen() -> None:
         ("some sign, another sign", "likely"),
     ],
 )
-def test_how_sure_it_is(log: str, confidence: str) -> None:
+def test_confidence_follows_strength_of_signs(log: str, confidence: str) -> None:
     """One weak sign is little, however often it comes."""
     assert [confidence] == [match.confidence for match in ranked(log)]
 
@@ -77,26 +83,32 @@ WRONG = failure("wrong", shows=["variable"], confirm=["HOST-ENVIRONMENT-VALUE JA
 def finding(code: str, verdict: str, found: str) -> dict[str, object]:
     """Return what a host check found."""
     return {
-        "code": code, "name": "what was looked at", "verdict": verdict, "found": found,
-        "expected": None, "unit": None, "entity": None, "hint": None,
-    }  # fmt: skip
+        "code": code,
+        "name": "what was looked at",
+        "verdict": verdict,
+        "found": found,
+        "expected": None,
+        "unit": None,
+        "entity": None,
+        "hint": None,
+    }
 
 
-def seen_here(log: str, *findings: dict[str, object], has_tpu: bool = True) -> list[Match]:
+def seen_here(log: str, *findings: dict[str, object], has_tpu: bool = True) -> list[FailureMatch]:
     """Return what a log shows, after a look at a machine where this was found."""
     rows = (HELD, WRONG)
     matches = ranking.rank(Scanner(rows).scan(io.BytesIO(log.encode())), rows)
-    return looking.confirmed(matches, Machine(findings, has_tpu))
+    return machine_evidence.confirmed(matches, HostFindings(findings, has_tpu))
 
 
-def test_what_this_machine_shows_is_confirmed() -> None:
+def test_finding_on_this_machine_confirms_failure() -> None:
     """With what was found there."""
     match = seen_here("in use", finding("HOST-HOLDER-PROCESS", "warn", "pid 42"))[0]
 
     assert ("confirmed", "what was looked at: found pid 42") == (match.confidence, match.here)
 
 
-def test_what_this_machine_does_not_show_falls_back() -> None:
+def test_refuted_failure_ranks_lower_on_tpu_machine() -> None:
     """But only on a machine with a TPU: a log that is read elsewhere tells of another one."""
     free = finding("HOST-HOLDER-LOCK", "ok", "absent")
 
@@ -107,22 +119,24 @@ def test_what_this_machine_does_not_show_falls_back() -> None:
     assert "likely" == seen_here("in use")[0].confidence
 
 
-def test_a_machine_without_a_tpu_is_the_first_that_is_said() -> None:
+def test_missing_tpu_comes_first_in_explanation() -> None:
     """What installs a TPU's library helps nobody there; what is not known is not said."""
     row = failure("no-library", shows=["no libtpu"], without_tpu="use the CPU")
 
     def first_fix(has_tpu: bool | None) -> tuple[str, str]:
         matches = ranking.rank(Scanner((row,)).scan(io.BytesIO(b"no libtpu")), (row,))
-        match = looking.confirmed(matches, Machine((), has_tpu))[0]
-        return match.here, explanation.fixes(match, "python3")[0]
+        match = machine_evidence.confirmed(matches, HostFindings((), has_tpu))[0]
+        return match.here, explanation_text.fixes(match, "python3")[0]
 
     assert "this machine has no TPU" == first_fix(has_tpu=False)[0]
     assert first_fix(has_tpu=False)[1].startswith("If the program ran here, use the CPU.")
     assert ("", "Mend no-library.") == first_fix(has_tpu=True) == first_fix(has_tpu=None)
-    assert looking.can_confirm(ranking.rank(Scanner((row,)).scan(io.BytesIO(b"no libtpu")), (row,)))
+    assert machine_evidence.can_confirm(
+        ranking.rank(Scanner((row,)).scan(io.BytesIO(b"no libtpu")), (row,))
+    )
 
 
-def test_a_finding_about_something_else_confirms_nothing() -> None:
+def test_unrelated_finding_confirms_nothing() -> None:
     """One check looks at many variables."""
     other = finding("HOST-ENVIRONMENT-VALUE", "fail", "XLA_FLAGS")
     same = finding("HOST-ENVIRONMENT-VALUE", "fail", "JAX_PLATFORMS is 'tpuu'")
@@ -140,23 +154,25 @@ def test_a_finding_about_something_else_confirms_nothing() -> None:
         ("nothing", "info", "likely"),
     ],
 )
-def test_a_fact_confirms_by_what_was_found_alone(found: str, verdict: str, confidence: str) -> None:
+def test_fact_confirms_by_found_text_alone(found: str, verdict: str, confidence: str) -> None:
     """A finding that judges nothing is there on every machine that was looked at."""
     row = failure("old", shows=["no attribute"], confirm=["HOST-OLD removed"])
     matches = ranking.rank(Scanner((row,)).scan(io.BytesIO(b"no attribute")), (row,))
-    seen = looking.confirmed(matches, Machine((finding("HOST-OLD", verdict, found),), False))
+    seen = machine_evidence.confirmed(
+        matches, HostFindings((finding("HOST-OLD", verdict, found),), False)
+    )
 
     assert confidence == seen[0].confidence
 
 
-def test_a_fact_without_a_word_confirms_nothing() -> None:
+def test_fact_without_pattern_confirms_nothing() -> None:
     """Else each variable and version that is told would."""
     told = finding("HOST-HOLDER-PROCESS", "info", "none")
 
     assert "likely" == seen_here("in use", told, has_tpu=False)[0].confidence
 
 
-def test_what_is_confirmed_comes_first() -> None:
+def test_confirmed_failure_comes_first() -> None:
     """Looking may change the order."""
     matches = seen_here(
         "in use\nvariable", finding("HOST-ENVIRONMENT-VALUE", "fail", "JAX_PLATFORMS")
@@ -164,14 +180,14 @@ def test_what_is_confirmed_comes_first() -> None:
     assert ["wrong", "held"] == [match.failure.id for match in matches]
 
 
-def test_a_line_that_tells_the_cause_is_not_called_harmless() -> None:
+def test_cause_line_is_not_called_harmless() -> None:
     """It names libtpu as missing, and a word of it stands in harmless lines, too."""
     log = (
         b"RuntimeError: Unable to initialize backend 'tpu': INTERNAL: Failed to open libtpu.so: "
         b"libtpu.so: cannot open shared object file\n"
     )
-    scan = Scanner(known.read()).scan(io.BytesIO(log))
-    told = explanation.text(explaining.from_log(scan))
+    scan = Scanner(known_failures.read()).scan(io.BytesIO(log))
+    told = explanation_text.text(explain_output.from_log(scan))
 
     assert "no usable libtpu" in told
     assert "Harmless" not in told

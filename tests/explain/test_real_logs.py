@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.explain import measure
-from tpustarter.explain import known
+from tpustarter.explain import known_failures
 
 SEEN = measure.LOGS / "seen"
 HELD_OUT = measure.LOGS / "held_out"
@@ -16,23 +16,23 @@ TOLERATED = 0
 pattern; these two have been read since, and the rows that raised them were mended."""
 
 
-def test_a_log_without_a_tpu_failure_gets_no_diagnosis() -> None:
+def test_log_without_tpu_failure_gets_no_diagnosis() -> None:
     """Notices may be named in it: they say themselves that they break nothing."""
-    found = measure.figures(measure.explained(known.read()), measure.read(SEEN))
+    found = measure.figures(measure.explained(known_failures.read()), measure.read(SEEN))
 
     assert found["others"] > 30
     assert 0 == found["false alarms"], found["wrong"]
 
 
-def test_the_second_half_gets_none_either() -> None:
+def test_held_out_half_gets_no_diagnosis() -> None:
     """It was split off before any pattern was written."""
-    found = measure.figures(measure.explained(known.read()), measure.read(HELD_OUT))
+    found = measure.figures(measure.explained(known_failures.read()), measure.read(HELD_OUT))
 
     assert found["others"] > 30
     assert found["false alarms"] <= TOLERATED
 
 
-def test_plain_patterns_do_worse() -> None:
+def test_plain_patterns_score_worse() -> None:
     """So the measure tells good from bad."""
     logs = measure.read(SEEN)
     assert measure.figures(measure.plain(), logs)["false alarms"] > 0
@@ -41,13 +41,13 @@ def test_plain_patterns_do_worse() -> None:
 @pytest.mark.parametrize(
     ("cause", "first", "third"), [("tpu-in-use-by-pid", 1, 1), ("hbm-oom", 0, 0)]
 )
-def test_a_cause_is_counted_where_it_comes(
+def test_cause_counts_when_first_or_in_top_three(
     tmp_path: Path, cause: str, first: int, third: int
 ) -> None:
     """First, or in the first three."""
     (tmp_path / "one.log").write_text("The TPU is already in use by process with pid 4242\n")
     (tmp_path / "index.yml").write_text(f"- log: one.log\n  cause: {cause}\n")
-    found = measure.figures(measure.explained(known.read()), measure.read(tmp_path))
+    found = measure.figures(measure.explained(known_failures.read()), measure.read(tmp_path))
 
     assert (1, first, third) == (found["logs"], found["first"], found["first three"])
     assert (0, 0) == (found["others"], found["false alarms"])

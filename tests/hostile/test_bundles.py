@@ -31,14 +31,11 @@ from tests.support.bundles import (
     sound,
     written,
 )
-from tpustarter.explain import known as failures
-from tpustarter.problem import ExitCode, Problem
-from tpustarter.report import (
-    bundle,
-    making,
-    opening,
-    unpacking,
-)
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.explain import known_failures as failures
+from tpustarter.report import make_report
+from tpustarter.report.forms import bundle
+from tpustarter.report.open import opened_report, unpack
 
 
 def tar_of(*members: tuple[tarfile.TarInfo, bytes], more: bytes = b"") -> bytes:
@@ -87,38 +84,50 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "backslashes": (lambda: tar_of(member("r\\..\\..\\x", b"x"), GOOD), "is a name"),
     "an empty name": (lambda: tar_of(member("", b"x"), GOOD), "is a name"),
     "many folders": (lambda: tar_of(member("a/" * 30 + "x", b"x"), GOOD), "is a name"),
-    "a link": (lambda: tar_of(member("r/x", type=tarfile.SYMTYPE, linkname="/etc/passwd"), GOOD),
-               "neither a file nor a folder"),
-    "a hard link": (lambda: tar_of(member("r/report.json", type=tarfile.LNKTYPE, linkname="x")),
-                    "neither a file nor a folder"),
+    "a link": (
+        lambda: tar_of(member("r/x", type=tarfile.SYMTYPE, linkname="/etc/passwd"), GOOD),
+        "neither a file nor a folder",
+    ),
+    "a hard link": (
+        lambda: tar_of(member("r/report.json", type=tarfile.LNKTYPE, linkname="x")),
+        "neither a file nor a folder",
+    ),
     "a device": (lambda: tar_of(member("r/x", type=tarfile.CHRTYPE), GOOD), "neither a file"),
     "a pipe": (lambda: tar_of(member("r/x", type=tarfile.FIFOTYPE), GOOD), "neither a file"),
-    "a sparse file": (lambda: tar_of(member("r/x", type=tarfile.GNUTYPE_SPARSE), GOOD),
-                      "neither a file"),
+    "a sparse file": (
+        lambda: tar_of(member("r/x", type=tarfile.GNUTYPE_SPARSE), GOOD),
+        "neither a file",
+    ),
     "a name twice": (lambda: tar_of(GOOD, GOOD), "two files called `r/report.json`"),
     "two reports": (lambda: tar_of(GOOD, member("s/report.json", b"{}")), "two reports"),
     "no report": (lambda: tar_of(member("r/report.md", b"x")), "no report.json"),
-    "thousands of files": (lambda: tar_of(*(member(f"r/{n}", b"") for n in range(5000)), GOOD),
-                           "more than 200 files"),
+    "thousands of files": (
+        lambda: tar_of(*(member(f"r/{n}", b"") for n in range(5000)), GOOD),
+        "more than 200 files",
+    ),
     "a size of 1 TB": (lambda: claims(10**12), "a header in it is none"),
     "a size of 8 GB": (lambda: claims(0o77777777777), "said to have 8,589,934,591 bytes"),
     "zeros without end": (lambda: bomb(GIB), "more than 20,000,000 bytes"),
     "cut off": (lambda: tar_of(GOOD)[:-40], "cut off in the middle"),
     "cut off inside": (lambda: gzip.compress(gzip.decompress(tar_of(GOOD))[:5000]), "fewer"),
     "damaged": (lambda: tar_of(GOOD)[:60] + b"\0" * 40 + tar_of(GOOD)[100:], "damaged"),
-    "a bad header": (lambda: gzip.compress(b"r/report.json".ljust(257, b"\0") + b"ustar" +
-                                           bytes(2000)), "a header in it is none"),
+    "a bad header": (
+        lambda: gzip.compress(b"r/report.json".ljust(257, b"\0") + b"ustar" + bytes(2000)),
+        "a header in it is none",
+    ),
     "something behind it": (lambda: tar_of(GOOD) + b"#!/bin/sh", "something else follows"),
     "only gzip": (lambda: gzip.compress(b"hello"), "neither an archive"),
     "another file": (lambda: b"\x7fELF" + bytes(2000), "neither an archive"),
     "nothing": (lambda: b"", "neither an archive"),
-    "a folder in place of it": (lambda: tar_of(member("r/report.json", type=tarfile.DIRTYPE)),
-                                "no report.json"),
-}  # fmt: skip
+    "a folder in place of it": (
+        lambda: tar_of(member("r/report.json", type=tarfile.DIRTYPE)),
+        "no report.json",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_archive_is_one_error_and_leaves_nothing(
+def test_hostile_archive_is_one_error_without_files(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It says what is wrong with it, and no file was made anywhere near."""
@@ -147,7 +156,7 @@ def test_archives_that_people_pack_again_are_read(tmp_path: Path) -> None:
         file = tmp_path / f"{number}.tar"
         file.write_bytes(one)
 
-        assert DOCUMENT["made"] == opening.read(file)["made"]
+        assert DOCUMENT["made"] == opened_report.read(file)["made"]
 
 
 DOCUMENTS = {
@@ -156,20 +165,22 @@ DOCUMENTS = {
     "NaN": ('{"a": NaN}', "report.json is not JSON"),
     "an endless number": ('{"a": ' + "9" * 100_000 + "}", "report.json is not JSON"),
     "not UTF-8": ('{"a": "\udcff"}', "report.json is not JSON"),
-    "no object": ('{}]', "report.json is not JSON"),
+    "no object": ("{}]", "report.json is not JSON"),
     "no schema": ("{}", "it says of no schema, expected `tpustarter.bug-report/1`"),
     "another schema": ('{"schema": "tpustarter.report/1"}', "found `tpustarter.report/1`, exp"),
     "a schema with escapes": ('{"schema": "\\u001b[31m\\u202e"}', "found `\\x1b[31m\\u202e`"),
-    "a newer schema": ('{"schema": "tpustarter.bug-report/2"}',
-                       "found `tpustarter.bug-report/2`, which a newer tpustarter made"),
+    "a newer schema": (
+        '{"schema": "tpustarter.bug-report/2"}',
+        "found `tpustarter.bug-report/2`, which a newer tpustarter made",
+    ),
     "an error": ('{"schema": "tpustarter.bug-report/1", "error": {}}', "an error of `tpustarter"),
     "no sections": ('{"schema": "tpustarter.bug-report/1"}', "it has no `sections`"),
     "too long": ('{"a": "' + "x" * 4_000_000 + '"}', "expected 4,000,000 at most"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_a_document_that_is_none_is_one_error(name: str, tmp_path: Path) -> None:
+def test_invalid_document_is_one_error(name: str, tmp_path: Path) -> None:
     """In words that are safe to show."""
     text, why = DOCUMENTS[name]
     file = tmp_path / "report.json"
@@ -180,7 +191,7 @@ def test_a_document_that_is_none_is_one_error(name: str, tmp_path: Path) -> None
     assert ("update tpustarter, and open it again" == problem.hint) == (name == "a newer schema")
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_special_file_is_refused(tmp_path: Path) -> None:
     """A pipe without end, a device, a folder without a report, a link in a folder."""
     os.mkfifo(tmp_path / "pipe")
     folder = tmp_path / "linked"
@@ -201,22 +212,44 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     assert ExitCode.USAGE == refused(tmp_path / "none").code
 
 
-def test_a_folder_reads_nothing_that_its_manifest_leads_to_elsewhere(tmp_path: Path) -> None:
+def test_folder_reads_no_file_outside_itself(tmp_path: Path) -> None:
     """Names that lead up, or to the root, are no names of files."""
     for name in ("../secret", "/etc/passwd", "a/../../b", ".."):
-        files = {**FILES, "manifest.json": json.dumps(
-            {"files": [{"name": "report.json", "sha256": "0"}, {"name": name, "sha256": "0"}]}
-        ).encode()}  # fmt: skip
+        files = {
+            **FILES,
+            "manifest.json": json.dumps(
+                {"files": [{"name": "report.json", "sha256": "0"}, {"name": name, "sha256": "0"}]}
+            ).encode(),
+        }
         for file, data in files.items():
             (tmp_path / file).write_bytes(data)
 
-        assert {"report.json", "manifest.json"} == unpacking.read(tmp_path).files.keys()
+        assert {"report.json", "manifest.json"} == unpack.read(tmp_path).files.keys()
 
 
 WRONG: tuple[Any, ...] = (
-    None, True, -1, 10**30, 1.5e308, "", EVIL, "x" * 200_000, "1.2.3", "host-1", "9" * 4000, [],
-    {}, [None], [[]], [{}], [EVIL], {"a": EVIL}, {EVIL: 1}, ["jax"] * 100, [{"id": 1}] * 3,
-)  # fmt: skip
+    None,
+    True,
+    -1,
+    10**30,
+    1.5e308,
+    "",
+    EVIL,
+    "x" * 200_000,
+    "1.2.3",
+    "host-1",
+    "9" * 4000,
+    [],
+    {},
+    [None],
+    [[]],
+    [{}],
+    [EVIL],
+    {"a": EVIL},
+    {EVIL: 1},
+    ["jax"] * 100,
+    [{"id": 1}] * 3,
+)
 
 
 @pytest.fixture
@@ -247,14 +280,14 @@ def with_value(document: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 
 @pytest.mark.usefixtures("few_failures")
-def test_a_wrong_value_in_any_field_is_shown_safely_or_one_error(tmp_path: Path) -> None:
+def test_wrong_value_in_any_field_is_safe(tmp_path: Path) -> None:
     """Every place of a real report holds a value of every other kind once."""
     numbers = itertools.cycle(range(len(WRONG)))
     opened = 0
     for path in places(DOCUMENT):
         file = written(tmp_path, with_value(DOCUMENT, path, WRONG[next(numbers)]))
         try:
-            now = opening.read(file)
+            now = opened_report.read(file)
         except Problem:
             continue
         sound(now)
@@ -264,12 +297,17 @@ def test_a_wrong_value_in_any_field_is_shown_safely_or_one_error(tmp_path: Path)
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=40)
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=40)
     | st.sampled_from((EVIL, "hung_in", "fail", "jax", "answered", "confirmed")),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(st.text(max_size=9), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner, max_size=4)
+    ),
     max_leaves=12,
-)  # fmt: skip
+)
 SECTION = st.fixed_dictionaries(
     {"name": st.sampled_from([one["name"] for one in DOCUMENT["sections"]])},
     optional={
@@ -278,15 +316,22 @@ SECTION = st.fixed_dictionaries(
         "seconds": JSON,
         "facts": st.dictionaries(
             st.sampled_from(sorted({key for one in DOCUMENT["sections"] for key in one["facts"]})),
-            JSON, max_size=8,
+            JSON,
+            max_size=8,
         ),
     },
-)  # fmt: skip
+)
 DOCUMENT_OF_ANY = st.fixed_dictionaries(
-    {"schema": st.just(making.SCHEMA), "sections": st.lists(SECTION, max_size=6) | JSON},
-    optional={"first": JSON, "made": JSON, "tool": JSON, "left_out": JSON, "replacements": JSON,
-              "seconds": JSON},
-)  # fmt: skip
+    {"schema": st.just(make_report.SCHEMA), "sections": st.lists(SECTION, max_size=6) | JSON},
+    optional={
+        "first": JSON,
+        "made": JSON,
+        "tool": JSON,
+        "left_out": JSON,
+        "replacements": JSON,
+        "seconds": JSON,
+    },
+)
 
 
 @pytest.mark.usefixtures("few_failures")
@@ -295,7 +340,7 @@ DOCUMENT_OF_ANY = st.fixed_dictionaries(
 def test_no_document_raises_anything_but_a_problem(document: Any, tmp_path: Path) -> None:
     """Whatever JSON it is."""
     with contextlib.suppress(Problem):
-        sound(opening.read(written(tmp_path, document)))
+        sound(opened_report.read(written(tmp_path, document)))
 
 
 @pytest.mark.usefixtures("few_failures")
@@ -312,15 +357,15 @@ def test_no_bytes_raise_anything_but_a_problem(tmp_path: Path, data: st.DataObje
     file = tmp_path / "r.tar.gz"
     file.write_bytes(gzip.compress(cut, mtime=0) if start % 3 else cut)
     with contextlib.suppress(Problem):
-        sound(opening.read(file))
+        sound(opened_report.read(file))
 
 
 _LIMITED = """
 import re, resource, sys
 from pathlib import Path
 resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]),) * 2)
-from tpustarter.problem import Problem
-from tpustarter.report import opening
+from tpustarter.core.problem import Problem
+from tpustarter.report.open import opened_report as opening
 def most():
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) >> 10
 before = most()
@@ -351,8 +396,11 @@ def test_a_bomb_of_ten_gigabytes_takes_no_memory(tmp_path: Path) -> None:
     (tmp_path / "zeros.tar.gz").write_bytes(bomb(10 * GIB))
     (tmp_path / "lists.json").write_text(start + "[]," * 1_300_000 + "[]]}")
     (tmp_path / "sections.json").write_text(start + '{"name":"tpu"},' * 250_000 + "{}]}")
-    for name, why in (("zeros.tar.gz", "cannot open"), ("lists.json", "opened"),
-                      ("sections.json", "opened")):  # fmt: skip
+    for name, why in (
+        ("zeros.tar.gz", "cannot open"),
+        ("lists.json", "opened"),
+        ("sections.json", "opened"),
+    ):
         told = limited(tmp_path / name, GIB)
         print(name, (tmp_path / name).stat().st_size, "bytes:", told)
 

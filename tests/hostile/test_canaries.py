@@ -8,6 +8,7 @@ came of it is searched: both streams and each file below the home, the state and
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import os
 import re
@@ -25,7 +26,7 @@ from tests.support.fake_metadata import serve, values
 from tests.support.machines import lay_out
 from tests.support.places import SUPPORT
 from tests.support.processes import HANG_S, until
-from tpustarter import locations
+from tpustarter.core import locations
 
 ROOT = SUPPORT.parents[1]
 
@@ -69,16 +70,23 @@ def _pem(core: str) -> str:
     return "\n".join(["-----BEGIN PRIVATE KEY-----", *lines, "-----END PRIVATE KEY-----"])
 
 
-PROJECTS = ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT",
-            "DEVSHELL_PROJECT_ID")  # fmt: skip
+PROJECTS = (
+    "GOOGLE_CLOUD_PROJECT",
+    "CLOUDSDK_CORE_PROJECT",
+    "GCP_PROJECT",
+    "GCLOUD_PROJECT",
+    "DEVSHELL_PROJECT_ID",
+)
 SOURCES: dict[str, Source] = {
     "a telling name: token": _variable("HF_TOKEN", "zq7canary01uvwxyz", "zq7canary01"),
     "a telling name: key": _variable("WANDB_API_KEY", "zq7canary02uvwxyz", "zq7canary02"),
     "a telling name: password": _variable("DB_PASSWORD", "zq7canary03 horse 'x\"", "zq7canary03"),
-    "a telling name: secret that looks like a path":
-        _variable("AWS_SECRET_ACCESS_KEY", "/zq7canary04/uvwxyz+x", "zq7canary04"),
+    "a telling name: secret that looks like a path": _variable(
+        "AWS_SECRET_ACCESS_KEY", "/zq7canary04/uvwxyz+x", "zq7canary04"
+    ),
     "a telling name: credentials as JSON": _variable(
-        "SERVICE_CREDENTIALS", json.dumps({"private_key": _pem("zq7canary05")}), "zq7canary05"),
+        "SERVICE_CREDENTIALS", json.dumps({"private_key": _pem("zq7canary05")}), "zq7canary05"
+    ),
     "a number for a password": _variable("PGPASSWORD", "90817263544", "90817263544"),
     "Slack": _token("xoxb-123456789012-zq7canary06", "zq7canary06"),
     "OpenAI": _token("sk-proj-zq7canary07abcdefgh", "zq7canary07"),
@@ -94,9 +102,10 @@ SOURCES: dict[str, Source] = {
     "PyPI": _token("pypi-zq7canary17abcdefghijklmn", "zq7canary17"),
     "Stripe": _token("sk_live_zq7canary18abcdefghijk12", "zq7canary18"),
     "SendGrid": _token(f"SG.zq7canary19{'a' * 11}.{'b1' * 21}c", "zq7canary19"),
-    "a Slack webhook":
-        _token("https://hooks.slack.com/services/T0AB1CD2E/B0AB1CD2E/zq7canary20abcdefghijklm",
-               "zq7canary20"),
+    "a Slack webhook": _token(
+        "https://hooks.slack.com/services/T0AB1CD2E/B0AB1CD2E/zq7canary20abcdefghijklm",
+        "zq7canary20",
+    ),
     "Square": _token(f"sq0csp-zq7canary21{'a1' * 16}", "zq7canary21"),
     "Telegram": _token("1234567890:AAzq7canary22abcdefghijklmnopqrstuv", "zq7canary22"),
     "Mailchimp": _token("1234567890abcdef1234567890abcdef-us12", "1234567890abcdef"),
@@ -106,26 +115,56 @@ SOURCES: dict[str, Source] = {
     "an access key in JSON": Source(("zq7canary26",), {}, ('{"access_key": "zq7canary26abc"}',)),
     "a proxy": Source(
         ("zq7canary27", "zq7canary28"),
-        {"http_proxy": "http://ada:zq7canary27@proxy:3128",
-         "HTTPS_PROXY": "http://ada:zq7canary28%40x@proxy:3128"},
-        ("cannot log in as ada:zq7canary27", "password is zq7canary28@x")),
+        {
+            "http_proxy": "http://ada:zq7canary27@proxy:3128",
+            "HTTPS_PROXY": "http://ada:zq7canary28%40x@proxy:3128",
+        },
+        ("cannot log in as ada:zq7canary27", "password is zq7canary28@x"),
+    ),
     "a package index": Source(
-        ("zq7canary29",), {"UV_INDEX_URL": "https://ada:zq7canary29@index.example/simple"},
-        ("Looking in https://ada:zq7canary29@index.example/simple",)),
+        ("zq7canary29",),
+        {"UV_INDEX_URL": "https://ada:zq7canary29@index.example/simple"},
+        ("Looking in https://ada:zq7canary29@index.example/simple",),
+    ),
     "a key of several lines": _variable("DEPLOY_KEY", _pem("zq7canary30"), "zq7canary30"),
-    "a key of several lines under a neutral name":
-        _variable("NEUTRAL_PEM", _pem("zq7canary31"), "zq7canary31"),
+    "a key of several lines under a neutral name": _variable(
+        "NEUTRAL_PEM", _pem("zq7canary31"), "zq7canary31"
+    ),
     "a key that only stands in the log": Source(("zq7canary32",), {}, (_pem("zq7canary32"),)),
-    **{f"the project in {name}": Source((f"zq7-lab-{number}",), {name: f"zq7-lab-{number}"},
-                                        (f"gs://zq7-lab-{number}-data", f"of zq7-lab-{number}."))
-       for number, name in enumerate(PROJECTS)},
-    "a project in a path":
-        Source(("zq7-lab-9",), {}, ("GET /v2/projects/zq7-lab-9/locations/us-east5-a: 403",)),
+    **{
+        f"the project in {name}": Source(
+            (f"zq7-lab-{number}",),
+            {name: f"zq7-lab-{number}"},
+            (f"gs://zq7-lab-{number}-data", f"of zq7-lab-{number}."),
+        )
+        for number, name in enumerate(PROJECTS)
+    },
+    "a refresh token of Google's": _token("1//0gzq7canary50abcdefghijklmno", "zq7canary50"),
+    "Docker Hub": _token("dckr_pat_zq7canary51abcdefghijk", "zq7canary51"),
+    "Replicate": _token("r8_zq7canary52abcdefghijklmnopqrstuvw", "zq7canary52"),
+    "a login of W&B": Source(("5353aa53" * 5,), {}, (f"wandb login {'5353aa53' * 5}",)),
+    "a key of Kaggle's": Source(
+        ("54bb5454" * 4,), {}, (json.dumps({"username": "ada", "key": "54bb5454" * 4}),)
+    ),
+    "a cookie": Source(("zq7canary55",), {}, ("Set-Cookie: sid=zq7canary55; Path=/",)),
+    "a cookie of curl": Source(("zq7canary56",), {}, ("curl -s -b sid=zq7canary56 https://h/x",)),
+    "a password of curl": Source(("zq7canary57",), {}, ("curl -u ada:zq7canary57 https://h/x",)),
+    "ngrok": Source(("zq7canary58",), {}, ("ngrok config add-authtoken 2zq7canary58abcdefghijk",)),
+    "a password of MySQL": Source(("zq7canary59",), {}, ("mysql -u root -pzq7canary59",)),
+    "a password of sshpass": Source(("zq7canary60",), {}, ("sshpass -p zq7canary60 ssh h",)),
+    "a password of a database": Source(("zq7canary61",), {}, ("Uid=ada;Pwd=zq7canary61;",)),
+    "a password in a sentence": Source(("zq7canary62",), {}, ("the password is zq7canary62",)),
+    "a signed address": Source(
+        ("zq7canary63",), {}, ("https://h/o?X-Amz-Signature=zq7canary63ab",)
+    ),
+    "a project in a path": Source(
+        ("zq7-lab-9",), {}, ("GET /v2/projects/zq7-lab-9/locations/us-east5-a: 403",)
+    ),
     "an e-mail address": Source(("zq7.ada@",), {}, ("as zq7.ada@example.com",)),
     "the name of the home folder": Source(("zq7-ada-home",)),
     "an argument of the process that has the TPU": Source(("zq7canary40", "ZQ7CANARY41")),
     "attributes of the machine": Source(("zq7canary42", "zq7-lab-8")),
-}  # fmt: skip
+}
 
 CHECK = '''"""Tells what it should not."""
 
@@ -161,23 +200,30 @@ OUTPUTS = {
     "JSON and a comparison": "check host.* --json --compare last --save",
     "text of a comparison": "check host.leaks_pass host.holder --compare last",
     "events": "check host.* --ndjson",
+    "an explanation": "explain {log}",
+    "an explanation as JSON": "explain --no-look --json {log}",
+    "a bug report": "report --log {log} --no-ask --no-reproduce --yes --out {out}",
+    "a bug report as JSON": "report --log {log} --no-ask --no-reproduce --json",
     "a busy TPU": "check jax.devices_visible --json",
     "a Python that is none": "check --python {bad} --json",
     "a check that is not there": "check {token}",
 }
-"""Commands; `{out}` is a folder that is searched, `{bad}` a program that prints all, no Python."""
+"""Commands; `{out}` is a folder that is searched, `{log}` a log, `{bad}` a program that prints
+all and is no Python."""
 PROGRAMS = {
     "a report of a bug": (
-        "import json, os\nfrom tpustarter import __main__, content\n"
+        "import json, os\nfrom tpustarter import __main__\n"
+        "from tpustarter.core import content\n"
         "texts = json.load(open(os.environ['TEXTS']))\n"
         "def broken(*_): raise ZeroDivisionError(' '.join(texts))\n"
         "content.read_checks = broken\nsys.argv = ['tpustarter', 'check', '--json']\n"
         "__main__.main()"
     ),
     "the log of a set-up": (
-        "import json, os\nfrom pathlib import Path\nfrom tpustarter import locations\n"
-        "from tpustarter.redact import Redactor\nfrom tpustarter.running.command import Lines\n"
-        "lines = Lines(locations.state() / 'setup-1.log', Redactor(os.environ))\n"
+        "import json, os\nfrom pathlib import Path\nfrom tpustarter.core import locations\n"
+        "from tpustarter.core.redact import Redactor\n"
+        "from tpustarter.running.command import LineLog\n"
+        "lines = LineLog(locations.state() / 'setup-1.log', Redactor(os.environ))\n"
         "for text in json.load(open(os.environ['TEXTS'])):\n"
         "    lines.write(text.encode() + b'\\n')\n    print(lines.fresh and lines.fresh.pop())\n"
     ),
@@ -204,18 +250,29 @@ class Place:
     def run(self, words: list[str]) -> bytes:
         """Run something among the canaries; returns what it wrote to its streams."""
         done = subprocess.run(
-            [sys.executable, *words], capture_output=True, timeout=120, check=False, env=self.env,
-            cwd=self.home, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            [sys.executable, *words],
+            capture_output=True,
+            timeout=120,
+            check=False,
+            env=self.env,
+            cwd=self.home,
+            stdin=subprocess.DEVNULL,
+        )
         assert b"Traceback (most" not in done.stderr, done.stderr
         return done.stdout + b"\n" + done.stderr
 
     def command(self, name: str) -> bytes:
         """Run a row of `OUTPUTS`."""
         bad, token = self.inputs / "bad", "hf_zq7canary12abcdefghij"
-        arguments = OUTPUTS[name].format(out=self.home, bad=bad, token=token).split()
-        drive = [str(SUPPORT / "drive.py"), str(self.inputs / "checks"),
-                 str(self.inputs / "machine"), json.dumps(self.env), "-"]  # fmt: skip
+        places = {"out": self.home, "bad": bad, "log": self.inputs / "train.log"}
+        arguments = OUTPUTS[name].format(**places, token=token).split()
+        drive = [
+            str(SUPPORT / "drive.py"),
+            str(self.inputs / "checks"),
+            str(self.inputs / "machine"),
+            json.dumps(self.env),
+            "-",
+        ]
         return self.run([*drive, *arguments])
 
     def program(self, name: str) -> bytes:
@@ -225,7 +282,9 @@ class Place:
     def written(self) -> dict[str, bytes]:
         """Return every file that there is now."""
         files = (path for path in self.home.rglob("*") if path.is_file() and not path.is_symlink())
-        return {str(path.relative_to(self.home)): path.read_bytes() for path in files}
+        written = {str(path.relative_to(self.home)): path.read_bytes() for path in files}
+        packed = {name: data for name, data in written.items() if name.endswith(".gz")}
+        return written | {f"{name} unpacked": gzip.decompress(packed[name]) for name in packed}
 
 
 @pytest.fixture(scope="module")
@@ -244,8 +303,15 @@ def place(tmp_path_factory: pytest.TempPathFactory):
     ]
     texts.append(f"at {home}/train.py")
     (inputs / "texts.json").write_text(json.dumps(texts))
-    (inputs / "bad").write_text("#!/bin/sh\n" + "\n".join(
-        f"printf '%s\\n' {json.dumps(text)!r}" for text in texts if "'" not in text))  # fmt: skip
+    held = "The TPU is already in use by process with pid 4242"
+    beside = "".join(
+        f"{text} {'x' * length} {held}\n" for text in texts for length in (0, 100, 140)
+    )
+    (inputs / "train.log").write_text(beside + "".join(f"ValueError: {text}\n" for text in texts))
+    (inputs / "bad").write_text(
+        "#!/bin/sh\n"
+        + "\n".join(f"printf '%s\\n' {json.dumps(text)!r}" for text in texts if "'" not in text)
+    )
     (inputs / "bad").chmod(0o755)
     metadata = {
         **values("v5litepod-4"),
@@ -258,10 +324,14 @@ def place(tmp_path_factory: pytest.TempPathFactory):
             variable: value for source in SOURCES.values() for variable, value in source.env.items()
         }
         env |= {
-            "HOME": str(home), "TMPDIR": str(home / "tmp"), "PATH": os.environ["PATH"],
-            "TEXTS": str(inputs / "texts.json"), "LESSONS": str(inputs),
-            "GCE_METADATA_HOST": address, "no_proxy": "*",
-        }  # fmt: skip
+            "HOME": str(home),
+            "TMPDIR": str(home / "tmp"),
+            "PATH": os.environ["PATH"],
+            "TEXTS": str(inputs / "texts.json"),
+            "LESSONS": str(inputs),
+            "GCE_METADATA_HOST": address,
+            "no_proxy": "*",
+        }
         holder = {
             "pid": 4242,
             "command": "python train.py --password zq7canary40 --id AKIAZQ7CANARY41ABCDE",
@@ -275,9 +345,11 @@ def found(data: bytes) -> list[str]:
     """Return the sources a needle of which is in what was written, also where a line was broken."""
     joined = re.sub(rb"\s+", b"", data)
     return [
-        name for name, source in SOURCES.items() for needle in source.needles
+        name
+        for name, source in SOURCES.items()
+        for needle in source.needles
         if needle.encode() in data or needle.encode() in joined
-    ]  # fmt: skip
+    ]
 
 
 def test_no_canary_is_in_any_output(place: Place) -> None:
@@ -286,13 +358,18 @@ def test_no_canary_is_in_any_output(place: Place) -> None:
     outputs |= {name: place.program(name) for name in PROGRAMS}
     outputs |= {f"file {name}": data for name, data in place.written().items()}
     leaks = {name: leaked for name, data in outputs.items() if (leaked := found(data))}
+    # What leads back from pseudonyms to names stays on the machine; it holds no secret.
+    names = leaks.pop("file .local/state/tpustarter/report-names.json", [])
     count = sum(len(leaked) for leaked in leaks.values())
     print(f"canaries: {len(SOURCES)} sources, {len(outputs)} outputs, {count} found")
 
     assert {} == leaks
+    assert {"the name of the home folder"} >= set(names)
     assert [name for name in outputs if "bug-" in name]
     assert [name for name in outputs if "saved-" in name]
     assert [name for name in outputs if "/logs/" in name]
+    assert [name for name in outputs if name.endswith(".gz unpacked")]
+    assert b"already in use" in outputs["an explanation as JSON"]
     assert b"4242" in outputs["a busy TPU"]
     assert b"claims" in outputs["text, JUnit and a kept report"]
 
@@ -307,18 +384,26 @@ def test_a_passing_run_leaves_no_raw_log(place: Place) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the log is found by its place below the home")
-def test_the_search_finds_what_is_there(place: Place) -> None:
+def test_search_finds_canaries_in_raw_log(place: Place) -> None:
     """While a check runs its log is raw: the same search sees the canaries in it."""
     slow = place.inputs / "checks/host/leaks_slow.py"
     # It hangs until it is stopped.
     text = CHECK.replace("VERDICT", "ok").replace("RAISES", "__import__('time').sleep(600)")
     slow.write_text(text.replace("TIMEOUT_S = 60", "TIMEOUT_S = 600"))
-    drive = [str(SUPPORT / "drive.py"), str(place.inputs / "checks"),
-             str(place.inputs / "machine"), json.dumps(place.env), "-"]  # fmt: skip
+    drive = [
+        str(SUPPORT / "drive.py"),
+        str(place.inputs / "checks"),
+        str(place.inputs / "machine"),
+        json.dumps(place.env),
+        "-",
+    ]
     with subprocess.Popen(
-        [sys.executable, *drive, "check", "host.leaks_slow"], env=place.env, cwd=place.home,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    ) as process:  # fmt: skip
+        [sys.executable, *drive, "check", "host.leaks_slow"],
+        env=place.env,
+        cwd=place.home,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
 
         def canaries() -> list[str]:
             logs = (path for path in place.home.rglob("*.log") if "/runs/" in str(path))

@@ -22,15 +22,17 @@ from tests.support.places import SUPPORT
 from tests.support.processes import HANG_S
 from tests.support.runs import FINDING, result, run_of
 from tests.support.sessions import SAMPLES
-from tpustarter.checking import compare, compare_text, document, saved
-from tpustarter.problem import ExitCode, Problem
+from tpustarter.checking.output import comparison_text, document
+from tpustarter.checking.results import comparison, saved_reports
+from tpustarter.core.problem import ExitCode, Problem
 
 LONGEST_S = 5.0
 """Processor time for one file in this process; most take a few milliseconds."""
 many = settings(
-    max_examples=300, deadline=None,
+    max_examples=300,
+    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)  # fmt: skip
+)
 
 
 def report() -> dict[str, Any]:
@@ -50,11 +52,11 @@ def read_and_compare(path: Path) -> str | None:
     """Do what `check --compare` does with a file; returns code and text of the error, or None."""
     began = time.thread_time()
     try:
-        name, before = saved.read(str(path))
+        name, before = saved_reports.read(str(path))
     except Problem as problem:
         return f"{int(problem.code)} {problem.what}"
-    changed = compare.compare(name, before, NOW)
-    text = compare_text.render(changed)
+    changed = comparison.compare(name, before, NOW)
+    text = comparison_text.render(changed)
     document.line({**NOW, "comparison": changed})
 
     assert all(len(line) <= 90 for line in text.splitlines())
@@ -92,9 +94,13 @@ def test_a_damaged_report_is_an_error_or_compared(tmp_path: Path, data: st.DataO
 
 
 SCALARS = (
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=20)
     | st.sampled_from([10**400, -(10**400), 1e308, 5e-324, -0.0, "pass", "\x1b[2J", "\ud800", ""])
-)  # fmt: skip
+)
 VALUES = st.recursive(
     SCALARS,
     lambda inner: (
@@ -116,7 +122,7 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @many
 @given(st.data())
-def test_a_value_of_any_kind_anywhere_is_no_bug(tmp_path: Path, data: st.DataObject) -> None:
+def test_value_of_any_kind_anywhere_is_no_bug(tmp_path: Path, data: st.DataObject) -> None:
     """Wrong kinds, huge numbers, NaN, lone surrogates and escape sequences in a sound report."""
     fields = report()
     for _ in range(data.draw(st.integers(1, 3))):
@@ -140,8 +146,9 @@ def _with(**more: Any) -> Callable[[], str]:
 def _many(count: int) -> Callable[[], str]:
     def text() -> str:
         fields = report()
-        fields["results"] = [{**copy.deepcopy(fields["results"][0]), "id": f"jax.{n}"}
-                             for n in range(count)]  # fmt: skip
+        fields["results"] = [
+            {**copy.deepcopy(fields["results"][0]), "id": f"jax.{n}"} for n in range(count)
+        ]
         return json.dumps(fields)
 
     return text
@@ -159,11 +166,17 @@ DOCUMENTS: dict[str, tuple[Callable[[], str], int]] = {
     "lists in lists": (_nested("[", "]", 200_000), 78),
     "objects in objects": (_nested('{"a":', "}", 200_000), 78),
     "a report with nesting": (
-        lambda: json.dumps(report())[:-1] + ', "more": ' + "[" * 500 + "]" * 500 + "}", 0),
+        lambda: json.dumps(report())[:-1] + ', "more": ' + "[" * 500 + "]" * 500 + "}",
+        0,
+    ),
     "a whole number of 5000 digits": (
-        lambda: json.dumps(report()).replace('"found": 2.5', '"found": ' + "9" * 5000), 78),
+        lambda: json.dumps(report()).replace('"found": 2.5', '"found": ' + "9" * 5000),
+        78,
+    ),
     "a number that is infinite": (
-        lambda: json.dumps(report()).replace('"found": 2.5', '"found": 1e999'), 78),
+        lambda: json.dumps(report()).replace('"found": 2.5', '"found": 1e999'),
+        78,
+    ),
     "not a number": (lambda: json.dumps(report()).replace('"found": 2.5', '"found": NaN'), 78),
     "ten thousand results": (_many(10_000), 0),
     "an id of a megabyte": (lambda: json.dumps(report()).replace("jax.b", "b" * 10**6), 0),
@@ -173,22 +186,41 @@ DOCUMENTS: dict[str, tuple[Callable[[], str], int]] = {
     "the document of a lesson": (_with(schema="tpustarter.learn/1"), 78),
     "an error": (_with(error={"what": "x"}), 78),
     "an environment of 200,000 names": (
-        lambda: json.dumps({**report(), "target": {**report()["target"],
-                            "env": {str(n): n for n in range(200_000)}}}), 0),
+        lambda: json.dumps(
+            {
+                **report(),
+                "target": {**report()["target"], "env": {str(n): n for n in range(200_000)}},
+            }
+        ),
+        0,
+    ),
     "escape sequences": (
-        lambda: json.dumps(report()).replace("jax.b", "\\u001b[2J\\u001b]0;x\\u0007\\ud800"), 0),
-}  # fmt: skip
+        lambda: json.dumps(report()).replace("jax.b", "\\u001b[2J\\u001b]0;x\\u0007\\ud800"),
+        0,
+    ),
+}
 """What lies in the file, and the code that `check --compare` ends with."""
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_a_hostile_document_has_one_code_and_an_end(name: str, tmp_path: Path) -> None:
+def test_hostile_document_has_one_code_and_document(name: str, tmp_path: Path) -> None:
     """Said before anything runs, or compared; stdout is one document in both cases."""
     make, code = DOCUMENTS[name]
     path = tmp_path / "report.json"
     path.write_text(make(), encoding="utf-8")
-    words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-", "check",
-             "host.passes", "--json", "--compare", str(path)]  # fmt: skip
+    words = [
+        sys.executable,
+        str(SUPPORT / "drive.py"),
+        str(SAMPLES),
+        "/",
+        "-",
+        "-",
+        "check",
+        "host.passes",
+        "--json",
+        "--compare",
+        str(path),
+    ]
     done = subprocess.run(words, capture_output=True, text=True, timeout=HANG_S, check=False)
 
     assert code == done.returncode, done.stderr

@@ -19,13 +19,12 @@ from hypothesis import strategies as st
 
 from tests.support.runs import HOST, run_of
 from tests.support.sessions import run_samples
-from tpustarter.checking import document, junit, protocol, text
+from tpustarter.checking.output import document, junit, results_text
+from tpustarter.checking.run import probe_events
+from tpustarter.probe.finding import Finding
 from tpustarter.running import process
 
-FINDING = {
-    "code": "A-B", "name": "sum", "verdict": "ok", "found": 1, "expected": 1, "unit": None,
-    "entity": None, "hint": None, "lesson": None,
-}  # fmt: skip
+FINDING = Finding("A-B", "sum", "ok", 1, 1).as_dict()
 END = {"event": "end", "id": "host.forges", "outcome": "done", "seconds": 0.1, "ran_on": None}
 FORGED: dict[str, Any] = {
     "no event": {"id": "host.forges"},
@@ -60,7 +59,7 @@ def test_a_forged_event_costs_its_check_alone(name: str, tmp_path: Path) -> None
     assert "pass" == results["passes"].status
 
 
-def test_a_forged_place_is_no_place(tmp_path: Path) -> None:
+def test_forged_place_is_refused(tmp_path: Path) -> None:
     """An end that claims a TPU in a form of its own verifies nothing."""
     end = {**END, "ran_on": {"platform": "tpu"}}
     results = run_samples(tmp_path, "forges", env={"FORGED": json.dumps(end)})
@@ -68,7 +67,7 @@ def test_a_forged_place_is_no_place(tmp_path: Path) -> None:
     assert results["forges"].ran_on is None
 
 
-def test_a_forged_start_ends_nobody_else(tmp_path: Path) -> None:
+def test_forged_start_ends_no_foreign_process(tmp_path: Path) -> None:
     """The process that a forged start names is not ours: ending the check leaves it alone."""
     with subprocess.Popen(
         [sys.executable, "-c", "import time; time.sleep(600)"],  # until it is ended below
@@ -88,13 +87,28 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=8,
 )
-NAMES = st.sampled_from([*FINDING, "event", "pid", "code", "signal", "left", "platform", "count",
-                         "kind", "virtual", "python", "python_version", "frameworks"])  # fmt: skip
+NAMES = st.sampled_from(
+    [
+        *FINDING,
+        "event",
+        "pid",
+        "code",
+        "signal",
+        "left",
+        "platform",
+        "count",
+        "kind",
+        "virtual",
+        "python",
+        "python_version",
+        "frameworks",
+    ]
+)
 MAPPINGS = st.dictionaries(NAMES, JSON | st.just(1) | st.just("ok") | st.just({}))
 
 
 @given(st.binary() | MAPPINGS.map(lambda value: json.dumps(value).encode()))
-def test_any_line_of_the_pipe_is_an_event(line: bytes) -> None:
+def test_any_line_of_pipe_is_readable(line: bytes) -> None:
     """Whatever bytes come, there is an event with a name, and none that only this side makes."""
     event = process._event(line)
 
@@ -103,24 +117,24 @@ def test_any_line_of_the_pipe_is_an_event(line: bytes) -> None:
 
 
 @given(MAPPINGS | st.builds(lambda more: {**FINDING, **more}, MAPPINGS))
-def test_what_is_taken_for_a_finding_can_be_shown(value: dict[str, Any]) -> None:
+def test_accepted_finding_can_be_rendered(value: dict[str, Any]) -> None:
     """A finding that passed the door breaks no renderer."""
-    finding = protocol.finding(value)
+    finding = probe_events.finding(value)
     if finding is None:
         return
     from dataclasses import replace
 
     run = run_of(replace(HOST, findings=(finding,)))
-    text.render(run, verbose=True)
+    results_text.render(run, verbose=True)
     junit.suite(run)
     document.line(document.document(run))
 
 
 @given(MAPPINGS)
-def test_what_is_taken_for_a_place_is_whole(value: dict[str, Any]) -> None:
+def test_accepted_place_is_complete(value: dict[str, Any]) -> None:
     """Platform, kind, count and whether it is virtual are all there, or nothing is."""
     for found, names in (
-        (protocol.place(value), {"platform", "kind", "count", "virtual"}),
-        (protocol.versions(value), {"python", "python_version", "frameworks"}),
+        (probe_events.place(value), {"platform", "kind", "count", "virtual"}),
+        (probe_events.versions(value), {"python", "python_version", "frameworks"}),
     ):
         assert found is None or names == set(found)

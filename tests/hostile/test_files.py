@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -19,8 +20,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests.support.processes import HANG_S, until
-from tpustarter import locations
-from tpustarter.problem import Problem
+from tpustarter.core import locations
+from tpustarter.core.problem import Problem
 
 WRITERS = {
     "check": ["check", "host.space", "--junit"],
@@ -82,17 +83,20 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def run(*words: str, **more: object) -> subprocess.CompletedProcess[str]:
     """Run the program; one that waits for ever fails the test."""
     return subprocess.run(
-        [sys.executable, "-m", "tpustarter", *words], stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=HANG_S, check=False, **more,
-    )  # fmt: skip
+        [sys.executable, "-m", "tpustarter", *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=HANG_S,
+        check=False,
+        **more,
+    )
 
 
 @pytest.mark.usefixtures("start")
 @pytest.mark.parametrize("writer", WRITERS)
 @pytest.mark.parametrize("place", PLACES)
-def test_whatever_lies_there_there_is_an_end_and_one_error(
-    writer: str, place: str, tmp_path: Path
-) -> None:
+def test_any_file_type_ends_with_one_error(writer: str, place: str, tmp_path: Path) -> None:
     """A result that could not be written has a code of its own, and the report is told first."""
     make, codes = PLACES[place]
     path = tmp_path / "result"
@@ -128,7 +132,7 @@ def test_a_link_stays_a_link_and_permissions_stay(tmp_path: Path) -> None:
     assert 0o640 == (tmp_path / "real").stat().st_mode & 0o777
 
 
-def test_a_pipe_whose_reader_comes_later_gets_all_of_it(
+def test_late_pipe_reader_gets_whole_document(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`mkfifo f; tpustarter check --junit f & cat f` works, whoever comes first."""
@@ -159,7 +163,7 @@ def test_a_pipe_whose_reader_comes_later_gets_all_of_it(
     assert [10**6] == [len(text) for text in taken]
 
 
-def test_a_pipe_whose_reader_sleeps_is_not_waited_for(
+def test_pipe_with_sleeping_reader_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is opened, and nobody takes what is in it."""
@@ -173,10 +177,12 @@ def test_a_pipe_whose_reader_sleeps_is_not_waited_for(
 
 @pytest.mark.parametrize(
     ("words", "code", "said"),
-    [(["--python", "{}/none"], 78, "did not answer as a Python would"),
-     (["--python", ""], 2, "given as an empty text")],
-)  # fmt: skip
-def test_a_run_without_a_result_says_so_in_junit(
+    [
+        (["--python", "{}/none"], 78, "did not answer as a Python would"),
+        (["--python", "{}/nothing"], 2, "there is no program at"),
+    ],
+)
+def test_run_without_result_is_error_in_junit(
     words: list[str], code: int, said: str, tmp_path: Path
 ) -> None:
     """A CI system that reads nothing else sees an error, and not the answer of another day."""
@@ -192,14 +198,25 @@ def test_a_run_without_a_result_says_so_in_junit(
     assert said in error.attrib["message"]
 
 
+@pytest.mark.parametrize("form", ["--json", "--ndjson"])
+def test_unwritable_file_has_its_code_in_document(form: str) -> None:
+    """The verdict stays beside it."""
+    done = run("check", "host.space", form, "--junit", "/dev/full")
+    fields = json.loads(done.stdout.splitlines()[-1])
+
+    assert OUTPUT == done.returncode == fields["exit_code"]
+    assert "healthy" == fields["verdict"]
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_run_that_is_ended_leaves_valid_junit(number: signal.Signals, tmp_path: Path) -> None:
     """Killed at once or told to end: the file is a document, and claims nothing."""
     path = tmp_path / "junit.xml"
     with subprocess.Popen(
         [sys.executable, "-m", "tpustarter", "check", "host.*", "--junit", str(path)],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    ) as process:  # fmt: skip
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
         until(path.exists, "the file")
         process.send_signal(number)
         process.wait(timeout=HANG_S)
@@ -211,7 +228,7 @@ def test_a_run_that_is_ended_leaves_valid_junit(number: signal.Signals, tmp_path
 @pytest.mark.parametrize(
     "place", ["a pipe that nobody reads", "a loop of links", "a file", "a socket"]
 )
-def test_a_state_folder_that_is_none_is_one_error(place: str, tmp_path: Path) -> None:
+def test_state_folder_that_is_file_is_one_error(place: str, tmp_path: Path) -> None:
     """`TPUSTARTER_HOME` leads to something else: said, with what to do."""
     home = tmp_path / "home"
     PLACES.get(place, (Path.touch, set()))[0](home)
@@ -219,3 +236,71 @@ def test_a_state_folder_that_is_none_is_one_error(place: str, tmp_path: Path) ->
 
     assert 78 == done.returncode
     assert "cannot write to the state folder" in done.stderr
+
+
+PIPED = {
+    "explain": (["explain", "--no-look"], "RESOURCE_EXHAUSTED: out of memory\n"),
+    "import": (["learn", "--import"], '{"schema": "tpustarter.progress/1", "lessons": {}}'),
+    "grant": (["trc"], "32 on-demand Cloud TPU v4 chips in zone us-central2-b\n"),
+    "script": (
+        [
+            "tpu",
+            "create",
+            "bert",
+            "--type",
+            "v6e-8",
+            "--zone",
+            "us-central1-b",
+            "--dry-run",
+            "--startup-script",
+        ],
+        "echo hello\n",
+    ),
+}
+"""Commands that read a file, and what is in it."""
+
+
+@pytest.mark.usefixtures("start")
+@pytest.mark.parametrize(("words", "text"), PIPED.values(), ids=PIPED)
+def test_a_pipe_is_read_as_a_file_is(words: list[str], text: str) -> None:
+    """One of `<(command)` without a word, and one with a name is waited for aloud."""
+    Path("file").write_text(text)
+    os.mkfifo("pipe")
+    program = shlex.join([sys.executable, "-m", "tpustarter", *words])
+    file, shell = run_shell(f"{program} file"), run_shell(f"{program} <(cat file)")
+    named = run_shell(f"{program} pipe & cat file > pipe; wait $!")
+
+    assert (file.returncode, file.stdout) == (shell.returncode, shell.stdout)
+    assert (file.returncode, file.stdout) == (named.returncode, named.stdout)
+    assert file.stderr == shell.stderr
+    assert "`pipe`" in named.stderr
+
+
+@pytest.mark.usefixtures("start")
+def test_report_reads_its_log_from_pipe() -> None:
+    """The known failure in it is found, as in a file."""
+    log = "RuntimeError: Unable to initialize backend 'tpu': ABORTED: The TPU is already in use by"
+    Path("file").write_text(f"{log} process with pid 123\n")
+    done = run_shell(f"{sys.executable} -m tpustarter report --no-ask --log <(cat file)")
+
+    assert "tpu-in-use-by-pid" in done.stdout
+
+
+@pytest.mark.usefixtures("start")
+def test_a_pipe_without_an_end_is_refused() -> None:
+    """As a file that is too large."""
+    done = run_shell(f"{sys.executable} -m tpustarter learn --import <(cat /dev/zero)")
+
+    assert 78 == done.returncode
+
+
+def run_shell(text: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of bash; one that waits for ever fails the test."""
+    return subprocess.run(
+        ["bash", "-c", text],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=HANG_S,
+        check=False,
+    )

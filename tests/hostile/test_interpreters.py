@@ -24,8 +24,9 @@ SCRIPTS = {
     "closes-all": "exec <&- >&- 2>&-; sleep 0.2",
 }
 NAMED = [
-    ("", 2, "the Python to test was given as an empty text"),
-    (" ", 2, "the Python to test was given as an empty text"),
+    ("", 2, "`--python`"),
+    (" ", 2, "`--python`"),
+    ("dir", 2, "there is no program at"),
     ("{}/nothing", 2, "there is no program at"),
     ("{}", 2, "there is no program at"),
     ("~nobody-of-this-name/bin/python", 2, "there is no program at"),
@@ -53,19 +54,26 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def check(python: str, **env: str) -> subprocess.CompletedProcess[str]:
+def check(python: str, folder: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
     """Check with this Python named."""
     words = [sys.executable, "-I", "-m", "tpustarter", "check", "host.space", "--python", python]
     return subprocess.run(
-        words, capture_output=True, timeout=60, check=False, env={**os.environ, **env},
-        encoding="utf-8", errors="replace",
-    )  # fmt: skip
+        words,
+        capture_output=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, **env},
+        cwd=folder,
+        encoding="utf-8",
+        errors="replace",
+    )
 
 
 @pytest.mark.parametrize(("named", "code", "said"), NAMED)
-def test_what_is_no_python_is_said(named: str, code: int, said: str, folder: Path) -> None:
+def test_invalid_python_is_named(named: str, code: int, said: str, folder: Path) -> None:
     """One clear error with the line that tells; nothing on stdout, and no other Python instead."""
-    done = check(named.format(folder))
+    (folder / "dir").mkdir(exist_ok=True)  # there is a program of this name on PATH
+    done = check(named.format(folder), folder)
 
     assert (code, "") == (done.returncode, done.stdout)
     assert said in done.stderr
@@ -73,7 +81,7 @@ def test_what_is_no_python_is_said(named: str, code: int, said: str, folder: Pat
     assert all(character.isprintable() or character == "\n" for character in done.stderr)
 
 
-def test_a_python_that_another_home_breaks_names_that_variable() -> None:
+def test_python_broken_by_pythonhome_names_that_variable() -> None:
     """`PYTHONHOME` breaks every other Python: the fatal error is quoted, and the variable named."""
     python = shutil.which("python3", path="/usr/bin:/bin") or sys.executable
     done = check(python, PYTHONHOME="/nonexistent")
@@ -82,3 +90,20 @@ def test_a_python_that_another_home_breaks_names_that_variable() -> None:
     assert "Fatal Python error" in done.stderr
     assert "PYTHONHOME is `/nonexistent`" in done.stderr
     assert "`unset PYTHONHOME`" in done.stderr
+
+
+def test_hanging_python_differs_from_silent_python(folder: Path) -> None:
+    """It is given up after a minute; here after a shorter time."""
+    (folder / "hangs").write_text("#!/bin/sh\necho begun\nexec sleep 1000\n")
+    (folder / "hangs").chmod(0o755)
+    lines = (
+        "import sys\nfrom tpustarter import __main__\nfrom tpustarter.checking.run import runner\n"
+        f"runner.START_S = 1.0\nsys.argv[1:] = ['check', '--python', {str(folder / 'hangs')!r}]\n"
+        "__main__.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", lines], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert 78 == done.returncode
+    assert "hangs: it did not answer within 1 s, and said: begun" in done.stderr

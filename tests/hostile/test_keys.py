@@ -10,16 +10,37 @@ from hypothesis import strategies as st
 from textual.message import Message
 
 from tests.support.tutor import run, settle, tutor
-from tpustarter import locations
-from tpustarter.tui.keyboard import Keyboard
+from tpustarter.core import locations
+from tpustarter.tui.terminal.keyboard import Keyboard
 
 LETTERS = b"abcdefghijklmnoprtuvwxz/:?,123"
-KEYS = [b"\r", b"\x1b", b"\t", b"\x1b[A", b"\x1b[B", b"\x1b[5~", b"\x1b[6~", b" ", b"\x7f", b"\x0f",
-        b"\x14", b"\x17", b"\x1b[Z", *(bytes([letter]) for letter in LETTERS)]  # fmt: skip
+KEYS = [
+    b"\r",
+    b"\x1b",
+    b"\t",
+    b"\x1b[A",
+    b"\x1b[B",
+    b"\x1b[5~",
+    b"\x1b[6~",
+    b" ",
+    b"\x7f",
+    b"\x0f",
+    b"\x14",
+    b"\x17",
+    b"\x1b[Z",
+    *(bytes([letter]) for letter in LETTERS),
+]
 """What the screens act on, all but what leaves, and what sets up an environment."""
-JUNK = [b"\xe9", b"\0", b"\x1b[M\xff\xfe\xfd", b"\x1b[99999999999999;1u", b"\x1b[?62;4c",
-        b"\x1b]11;q\x07", b"\x1b[200~\xff\0[b]\x1b[2J\r\n\x1b[201~",
-        "\U0001f600e\u0301\u202e\ud7ff".encode()]  # fmt: skip
+JUNK = [
+    b"\xe9",
+    b"\0",
+    b"\x1b[M\xff\xfe\xfd",
+    b"\x1b[99999999999999;1u",
+    b"\x1b[?62;4c",
+    b"\x1b]11;q\x07",
+    b"\x1b[200~\xff\0[b]\x1b[2J\r\n\x1b[201~",
+    "\U0001f600e\u0301\u202e\ud7ff".encode(),
+]
 STREAMS = st.lists(st.sampled_from(KEYS) | st.sampled_from(JUNK), min_size=5, max_size=40)
 
 
@@ -28,7 +49,7 @@ STREAMS = st.lists(st.sampled_from(KEYS) | st.sampled_from(JUNK), min_size=5, ma
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(STREAMS)
-def test_any_keys_leave_the_app_as_it_was(stream: list[bytes]) -> None:
+def test_any_keys_keep_app_usable(stream: list[bytes]) -> None:
     """It still shows a screen and follows keys, and has written no report of a bug."""
 
     async def journey() -> None:

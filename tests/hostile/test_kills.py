@@ -20,7 +20,7 @@ from tests.support.kills import KINDS, Kills
 from tests.support.places import TESTS
 from tests.support.processes import HANG_S, processes, until, until_gone
 from tests.support.tutor import write_checks
-from tpustarter import locations
+from tpustarter.core import locations
 
 KILLS = 24
 APP_KILLS = 9
@@ -46,9 +46,12 @@ def start(words: list[str], home: Path) -> subprocess.Popen[bytes]:
     """Start the program with a state folder of its own, by which its processes are known."""
     env = {**os.environ, "TPUSTARTER_HOME": str(home)}
     return subprocess.Popen(
-        words, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        words,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-    )  # fmt: skip
+    )
 
 
 def test_a_kill_at_any_moment_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -76,15 +79,17 @@ def test_a_kill_at_any_moment_leaves_nothing_behind(tmp_path: Path) -> None:
         for path in home.glob("**/*.json"):
             assert isinstance(json.loads(path.read_text()), dict), f"{path}, {case}"
     done = subprocess.run(
-        [*PROGRAM, "learn"], env={**os.environ, "TPUSTARTER_HOME": str(tmp_path / "0")},
-        capture_output=True, check=False,
-    )  # fmt: skip
+        [*PROGRAM, "learn"],
+        env={**os.environ, "TPUSTARTER_HOME": str(tmp_path / "0")},
+        capture_output=True,
+        check=False,
+    )
     assert (0, b"") == (done.returncode, done.stderr), f"TPUSTARTER_SEED={seed}"
     assert probes >= KILLS // 4, f"TPUSTARTER_SEED={seed}: too few met a probe"
     print(f"kills {KILLS}, with a probe {probes}, seed {seed}, left behind 0, {longest_s:.1f} s")
 
 
-def test_a_kill_while_something_is_done_in_the_app_loses_nothing_that_was_kept(
+def test_kill_during_app_action_loses_nothing_saved(
     tmp_path: Path,
 ) -> None:
     """Typing, running and answering: what the next start shows. `tests.support.kills` does more."""
@@ -127,7 +132,7 @@ def test_a_term_ends_the_program_and_its_processes(
     assert {} == processes(tmp_path)
 
 
-def test_a_stopped_supervisor_acts_as_soon_as_it_goes_on(tmp_path: Path) -> None:
+def test_stopped_supervisor_acts_when_continued(tmp_path: Path) -> None:
     """The one exception that README names: nobody is left to act, until somebody lets it go on."""
     process, supervisor = running(tmp_path, "host.hangs")
     os.kill(supervisor, signal.SIGSTOP)

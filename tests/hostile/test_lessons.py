@@ -10,42 +10,98 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tpustarter import content
-from tpustarter.learning import lesson_text, lint, markdown, notebook, then_now
-from tpustarter.learning.blocks import parse
-from tpustarter.learning.passages import Shelf
-from tpustarter.learning.paths import read_paths
-from tpustarter.learning.progress import LessonProgress
-from tpustarter.learning.search import Library
-from tpustarter.problem import Problem
-from tpustarter.terminal import visible
+from tpustarter.core import content
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content import lesson_text, markdown, notebook, then_now
+from tpustarter.learning.content.blocks import parse
+from tpustarter.learning.content.paths import read_paths
+from tpustarter.learning.lint import lesson_problems
+from tpustarter.learning.progress.lesson_progress import LessonProgress
+from tpustarter.learning.search.passages import SearchSources
+from tpustarter.learning.search.search import SearchLibrary
+from tpustarter.text.terminal import visible
 
 HEADER = b"title: T\nminutes: 2\nneeds: {}\nchecks: []\nsources: []\n"
-VALUES = st.sampled_from([
-    b"T", b"[]", b"{}", b"null", b"~", b"1", b"9" * 5000, b".inf", b"2020-99-99", b"2020-01-01",
-    b"[a, 1]", b"{framework: [jax]}", b"{framework: {a: b}, packages: x}", b"&a [*a]", b"*a",
-    b"!!python/object:os.system x", b"<<: x", b"'", b'"\\x00"', b"? [x]", b"\xff", b"\x1b[31m",
-    b"yes",
-    b"0b" + b"1" * 90, b"[" * 50, b"{a: " * 30, b"1:60:60", b"!!binary aGk=", b"!!set {a}",
-    b"!!omap [a: 1]", b"|\n  x",
-])  # fmt: skip
+VALUES = st.sampled_from(
+    [
+        b"T",
+        b"[]",
+        b"{}",
+        b"null",
+        b"~",
+        b"1",
+        b"9" * 5000,
+        b".inf",
+        b"2020-99-99",
+        b"2020-01-01",
+        b"[a, 1]",
+        b"{framework: [jax]}",
+        b"{framework: {a: b}, packages: x}",
+        b"&a [*a]",
+        b"*a",
+        b"!!python/object:os.system x",
+        b"<<: x",
+        b"'",
+        b'"\\x00"',
+        b"? [x]",
+        b"\xff",
+        b"\x1b[31m",
+        b"yes",
+        b"0b" + b"1" * 90,
+        b"[" * 50,
+        b"{a: " * 30,
+        b"1:60:60",
+        b"!!binary aGk=",
+        b"!!set {a}",
+        b"!!omap [a: 1]",
+        b"|\n  x",
+    ]
+)
 KEYS = st.sampled_from([*(key.encode() for key in content.HEADER), b"<<", b"?", b"1", b"[a]"])
 ENTRIES = st.lists(st.tuples(KEYS, VALUES).map(b": ".join), max_size=5).map(b"\n".join)
 PIECES = st.one_of(
-    st.sampled_from([
-        b"```python run id=a\nprint(1)\n```\n", b"```python run id=b timeout=1e999\n```\n",
-        b"```\n",
-        b"```output of=a on=any rtol=nan\n1\n```\n", b"```output of=a\n2\n```\n",
-        b"```python run\n",
-        b"```quiz id=q\nWhy?\n\n(x) A\n    B\n( ) C\n    D\n```\n", b"```quiz id=q\n(x) (x)\n```\n",
-        b"~~~~\n", b"> ", b"- ", b"1. ", b"    ", b"\t", b"\r\n", b"\r", b"\n\n", b"\x00", b"\x0c",
-        "\u2028".encode(), b"| a | b |\n|---|---|\n| `|` | \\| |\n", b"[a](b", b"![", b"[" * 300,
-        b"](../jax/01-x.md#y)", b"*" * 300, b"`" * 301, b"> " * 300, b"<details>", b"&#xFFFFFFF;",
-        b"\\", b"# H\n", b"*On a TPU:*\n\n", b"---\n", b"![x](figures/none.svg)\n",
-        "\u202e\U000e0001\u00e9".encode(),
-    ]),
+    st.sampled_from(
+        [
+            b"```python run id=a\nprint(1)\n```\n",
+            b"```python run id=b timeout=1e999\n```\n",
+            b"```\n",
+            b"```output of=a on=any rtol=nan\n1\n```\n",
+            b"```output of=a\n2\n```\n",
+            b"```python run\n",
+            b"```quiz id=q\nWhy?\n\n(x) A\n    B\n( ) C\n    D\n```\n",
+            b"```quiz id=q\n(x) (x)\n```\n",
+            b"~~~~\n",
+            b"> ",
+            b"- ",
+            b"1. ",
+            b"    ",
+            b"\t",
+            b"\r\n",
+            b"\r",
+            b"\n\n",
+            b"\x00",
+            b"\x0c",
+            "\u2028".encode(),
+            b"| a | b |\n|---|---|\n| `|` | \\| |\n",
+            b"[a](b",
+            b"![",
+            b"[" * 300,
+            b"](../jax/01-x.md#y)",
+            b"*" * 300,
+            b"`" * 301,
+            b"> " * 300,
+            b"<details>",
+            b"&#xFFFFFFF;",
+            b"\\",
+            b"# H\n",
+            b"*On a TPU:*\n\n",
+            b"---\n",
+            b"![x](figures/none.svg)\n",
+            "\u202e\U000e0001\u00e9".encode(),
+        ]
+    ),
     st.text(max_size=12).map(str.encode),
-)  # fmt: skip
+)
 BODIES = st.lists(PIECES, max_size=12).map(b"".join)
 FILES = st.tuples(
     st.one_of(st.just(HEADER), st.just(HEADER), ENTRIES, ENTRIES.map(lambda rows: HEADER + rows)),
@@ -79,7 +135,7 @@ def show_all(path: Path) -> None:
     lesson = content.read_lesson(path)
     for line in markdown.plain_lines(lesson):
         visible(line.text)
-    Library(Shelf([lesson]), {}).search("sample")
+    SearchLibrary(SearchSources([lesson]), {}).search("sample")
     visible(f"{lesson.title} {lesson.framework} {lesson.packages} {lesson.header.get('minutes')}")
     parse(lesson)
     notebook.text(lesson).encode("utf-8")
@@ -101,13 +157,13 @@ def test_any_file_is_a_lesson_or_a_problem(data: bytes) -> None:
 
 @FUZZ
 @given(st.one_of(FILES, st.binary(max_size=200)))
-def test_the_linter_names_what_is_wrong(data: bytes) -> None:
+def test_linter_names_mistakes_of_broken_lessons(data: bytes) -> None:
     """It is asked about broken lessons: that is no reason to break."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "made/01-x.md"
         path.parent.mkdir()
         path.write_bytes(data)
-        for complaint in lint.everything(Path(folder)):
+        for complaint in lesson_problems.everything(Path(folder)):
             visible(complaint)
 
 
@@ -116,7 +172,7 @@ def test_the_linter_names_what_is_wrong(data: bytes) -> None:
 )
 @FUZZ
 @given(data=LISTS)
-def test_any_list_beside_them_is_one_or_a_problem(
+def test_any_list_file_is_parsed_or_problem(
     name: str, read: Callable[[Path], object], data: bytes
 ) -> None:
     """Paths through the lessons, and what older tutorials say."""

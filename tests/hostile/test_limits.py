@@ -20,16 +20,21 @@ from pathlib import Path
 import pytest
 
 from tests.support.machines import lay_out
+from tpustarter.core.problem import ExitCode, of_limit
 from tpustarter.machine import limits
-from tpustarter.problem import ExitCode, of_limit
 
 SUPPORT = Path(__file__).parents[1] / "support"
 USER = 60000 + os.getpid() % 5000
 READS = "+dac_read_search,+dac_override"
 AS_USER = [
-    "setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups",
-    f"--inh-caps=-all,{READS}", f"--ambient-caps=-all,{READS}", f"--bounding-set=-all,{READS}",
-]  # fmt: skip
+    "setpriv",
+    f"--reuid={USER}",
+    f"--regid={USER}",
+    "--clear-groups",
+    f"--inh-caps=-all,{READS}",
+    f"--ambient-caps=-all,{READS}",
+    f"--bounding-set=-all,{READS}",
+]
 """An ordinary user who may read the Python that runs the tests, wherever it lies."""
 PROCESSES = "this machine allows no more processes and threads: this user may have"
 FILES = "a process may open no more than"
@@ -55,10 +60,16 @@ def under(limit: str, number: int, folder: Path, *words: str) -> list[str]:
     folder.chmod(0o777)
     user = AS_USER if limit == "nproc" else ["env"]
     return [
-        *user, *(["--"] if limit == "nproc" else []), "prlimit", f"--{limit}={number}:{number}",
-        "env", f"TPUSTARTER_HOME={folder / 'state'}", f"HOME={folder}",
-        sys.executable, *words,
-    ]  # fmt: skip
+        *user,
+        *(["--"] if limit == "nproc" else []),
+        "prlimit",
+        f"--{limit}={number}:{number}",
+        "env",
+        f"TPUSTARTER_HOME={folder / 'state'}",
+        f"HOME={folder}",
+        sys.executable,
+        *words,
+    ]
 
 
 PROGRAM = ("-I", "-m", "tpustarter")
@@ -82,15 +93,18 @@ PROGRAM = ("-I", "-m", "tpustarter")
         (("nofile", 24), ("check", "host.space"), 0, "The claim holds"),
     ],
 )
-def test_a_limit_is_said_with_its_number(
+def test_limit_is_named_with_its_number(
     limit: tuple[str, int], words: tuple[str, ...], code: int, said: str, tmp_path: Path
 ) -> None:
     """What the limit is, and what to do; no traceback, no bug report."""
     tmp_path.chmod(0o777)
     done = subprocess.run(
         under(*limit, tmp_path, *PROGRAM, *words),
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     text = done.stdout + done.stderr
 
     assert code == done.returncode, text
@@ -122,16 +136,20 @@ def test_chips_need_no_thread(tmp_path: Path) -> None:
 
 @needs_user
 @pytest.mark.parametrize("number", [1, 2])
-def test_the_app_says_it_on_a_terminal_that_is_as_it_was(number: int, tmp_path: Path) -> None:
+def test_app_without_threads_restores_terminal(number: int, tmp_path: Path) -> None:
     """Where the app gets no thread for its terminal, it ends with the fact and gives it back."""
     tmp_path.chmod(0o777)
     ours, theirs = pty.openpty()
     env = {**os.environ, "TERM": "xterm-256color"}
     env.pop("CI", None)
     with subprocess.Popen(
-        under("nproc", number, tmp_path, *PROGRAM), stdin=theirs, stdout=theirs, stderr=theirs,
-        env=env, start_new_session=True,
-    ) as process:  # fmt: skip
+        under("nproc", number, tmp_path, *PROGRAM),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=env,
+        start_new_session=True,
+    ) as process:
         os.close(theirs)
         output = b""
         with contextlib.suppress(OSError):  # Linux: the last one has closed it
@@ -159,7 +177,7 @@ def test_the_app_says_it_on_a_terminal_that_is_as_it_was(number: int, tmp_path: 
         (OSError(errno.ENOSPC, "No space left on device"), None),
     ],
 )
-def test_an_error_is_a_limit_or_is_none(error: Exception, said: str | None) -> None:
+def test_errors_are_classified_as_limit_or_other(error: Exception, said: str | None) -> None:
     """Also behind another error, raised from it or while it was handled."""
     for chain in (error, _raised(error, cause=True), _raised(error, cause=False)):
         problem = of_limit(chain)

@@ -23,6 +23,7 @@ from tpustarter.checks.host import metadata as check_metadata
 from tpustarter.checks.host import one_host
 from tpustarter.machine import host
 from tpustarter.machine.metadata import KEYS
+from tpustarter.probe.finding import NoAnswer
 
 TIMEOUT_S = 0.15
 """Of a question; a server that keeps a connection open hangs for ever."""
@@ -33,34 +34,73 @@ TEXTS = {
     "attributes/accelerator-type": ["v5litepod-8", "v4-32", "v5litepod-16", "v9-8", "tpu", "a b"],
     "attributes/agent-worker-number": ["0", "3", "-1", "1_0", "9" * 5000, "٣", "0x1", "1.5"],
     "attributes/worker-network-endpoints": [
-        "unknown:unknown:10.0.0.2", "a:1:10.0.0.2,b:2:10.0.0.3", "host-0,host-1", ",,,", "a b,c",
-        "\x1b[31m", "x" * 70000, "a:b", "<html>", "[1::2]:80",
+        "unknown:unknown:10.0.0.2",
+        "a:1:10.0.0.2,b:2:10.0.0.3",
+        "host-0,host-1",
+        ",,,",
+        "a b,c",
+        "\x1b[31m",
+        "x" * 70000,
+        "a:b",
+        "<html>",
+        "[1::2]:80",
     ],
     "attributes/tpu-env": [
-        "HOST_BOUNDS: '2,2,1'", "HOST_BOUNDS: '0,1,1'", f"HOST_BOUNDS: '{'9,' * 9999}9'",
-        "ACCELERATOR_TYPE: 'v4-32'\nCHIPS_PER_HOST_BOUNDS: '2,2,1'", "]", "{}", ": :",
+        "HOST_BOUNDS: '2,2,1'",
+        "HOST_BOUNDS: '0,1,1'",
+        f"HOST_BOUNDS: '{'9,' * 9999}9'",
+        "ACCELERATOR_TYPE: 'v4-32'\nCHIPS_PER_HOST_BOUNDS: '2,2,1'",
+        "]",
+        "{}",
+        ": :",
     ],
     "zone": ["projects/1/zones/us-central1-b", "projects/1/zones/\x1b]0;x\x07", "/", ""],
     "machine-type": ["projects/1/machineTypes/ct6e-standard-4t", "ct6e-standard-8t", "n1", "`id`"],
-}  # fmt: skip
+}
 """For each key what is close to true, so that not everything is refused at the first byte."""
 
-statuses = st.just(b"HTTP/1.1 200 OK") | st.sampled_from([
-    b"HTTP/1.0 200 OK", b"HTTP/1.1 404 Not Found", b"HTTP/1.1 500 Oops",
-    b"HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1:1/", b"HTTP/1.1 204 No Content",
-    b"HTTP/9.9 200 OK", b"HTTP/1.1 100 Continue", b"HTTP/1.1 -1 x", b"HTTP/1.1", b"ICY 200 OK",
-    b"HTTP/1.1 100 Continue\r\n\r\n" * 500 + b"HTTP/1.1 200 OK", b"",
-])  # fmt: skip
-flavors = st.just(GOOGLE) | st.sampled_from([
-    b"metadata-flavor: Google", b"Metadata-Flavor: Hotel", b"X: y",
-    GOOGLE + b"\r\n" + GOOGLE, b"Metadata-Flavor:\r\n Google", b"Metadata-Flavor: Google\x00",
-])  # fmt: skip
-extras = st.just(b"") | st.sampled_from([
-    b"Content-Length: 5", b"Content-Length: 99999999999", b"Content-Length: -1",
-    b"Content-Length: 0\r\nContent-Length: 7", b"Transfer-Encoding: chunked", b"no colon here",
-    b"Content-Encoding: gzip", b"A: " + b"a" * 70000, b"B: c\r\n" * 200, b"\xff\xfe: \x00",
-    b"Set-Cookie: a=b", b"Connection: keep-alive",
-])  # fmt: skip
+statuses = st.just(b"HTTP/1.1 200 OK") | st.sampled_from(
+    [
+        b"HTTP/1.0 200 OK",
+        b"HTTP/1.1 404 Not Found",
+        b"HTTP/1.1 500 Oops",
+        b"HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1:1/",
+        b"HTTP/1.1 204 No Content",
+        b"HTTP/9.9 200 OK",
+        b"HTTP/1.1 100 Continue",
+        b"HTTP/1.1 -1 x",
+        b"HTTP/1.1",
+        b"ICY 200 OK",
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 500 + b"HTTP/1.1 200 OK",
+        b"",
+    ]
+)
+flavors = st.just(GOOGLE) | st.sampled_from(
+    [
+        b"metadata-flavor: Google",
+        b"Metadata-Flavor: Hotel",
+        b"X: y",
+        GOOGLE + b"\r\n" + GOOGLE,
+        b"Metadata-Flavor:\r\n Google",
+        b"Metadata-Flavor: Google\x00",
+    ]
+)
+extras = st.just(b"") | st.sampled_from(
+    [
+        b"Content-Length: 5",
+        b"Content-Length: 99999999999",
+        b"Content-Length: -1",
+        b"Content-Length: 0\r\nContent-Length: 7",
+        b"Transfer-Encoding: chunked",
+        b"no colon here",
+        b"Content-Encoding: gzip",
+        b"A: " + b"a" * 70000,
+        b"B: c\r\n" * 200,
+        b"\xff\xfe: \x00",
+        b"Set-Cookie: a=b",
+        b"Connection: keep-alive",
+    ]
+)
 
 
 @st.composite
@@ -171,7 +211,9 @@ def _judge(machine: host.Machine, found: host.Metadata) -> None:
     """Prove that the checks which read metadata claim one host only where something named one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(host, "metadata", lambda *_: found)
-        findings = [*one_host.run(machine), *check_metadata.run(machine)]
+        findings = [*one_host.run(machine)]
+        with contextlib.suppress(NoAnswer):
+            findings.extend(check_metadata.run(machine))
     hosts = next(finding for finding in findings if finding.code == "HOST-SLICE-HOSTS")
     if hosts.verdict == "ok":
         assert hosts.found == 1
@@ -186,14 +228,31 @@ def _judge(machine: host.Machine, found: host.Metadata) -> None:
 
 
 ADDRESSES = [
-    "127.0.0.1:99999", "127.0.0.1:-1", "127.0.0.1:x", "[::1", "::1", "[::1]:9", "a b", "häh",
-    "\x00", "a" * 300, "127.0.0.1:9\r\nX: y", "256.256.256.256:1", "0.0.0.0:9", ":", "://", ".",
-    "http://127.0.0.1:9/", "xn--a", "127.0.0.1:9/path?x#y", "user:password@127.0.0.1:9",
-]  # fmt: skip
+    "127.0.0.1:99999",
+    "127.0.0.1:-1",
+    "127.0.0.1:x",
+    "[::1",
+    "::1",
+    "[::1]:9",
+    "a b",
+    "häh",
+    "\x00",
+    "a" * 300,
+    "127.0.0.1:9\r\nX: y",
+    "256.256.256.256:1",
+    "0.0.0.0:9",
+    ":",
+    "://",
+    ".",
+    "http://127.0.0.1:9/",
+    "xn--a",
+    "127.0.0.1:9/path?x#y",
+    "user:password@127.0.0.1:9",
+]
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_an_address_that_is_none_has_no_answer(address: str, tmp_path: Path) -> None:
+def test_invalid_address_has_no_answer(address: str, tmp_path: Path) -> None:
     """A variable of the user's names nonsense: the reason is told, and nothing is raised."""
     machine = lay_out(tmp_path, "v5e", env={"GCE_METADATA_HOST": address})
     found = host.metadata(machine, TIMEOUT_S)

@@ -14,7 +14,7 @@ SETTINGS = [*in_groups(READ, size=4), TOGETHER]
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=[setting.name for setting in SETTINGS])
-def test_no_setting_is_blamed_on_the_machine(setting: Setting) -> None:
+def test_effect_of_setting_is_not_machine_fault(setting: Setting) -> None:
     """What fails with it and holds without is a warning that names it; nothing is a failure."""
     report = run(setting, SENSITIVE, devices=2)
 

@@ -32,12 +32,14 @@ def start(*arguments: str) -> subprocess.Popen[bytes]:
     )
     return subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", program, *arguments],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc says which signals a process follows")
-def test_a_signal_at_any_moment_has_its_code_and_json() -> None:
+def test_signal_at_any_moment_has_code_and_json() -> None:
     """From the first line of ours on there is no traceback, no bare signal, no empty stdout."""
     seed = int(os.environ.get("TPUSTARTER_SEED") or random.randrange(10**6))
     print(f"TPUSTARTER_SEED={seed}")
@@ -58,7 +60,7 @@ def test_a_signal_at_any_moment_has_its_code_and_json() -> None:
 
 
 @pytest.mark.parametrize("number", list(CODES))
-def test_a_signal_after_the_document_leaves_the_code_that_it_says(number: signal.Signals) -> None:
+def test_signal_after_document_keeps_its_exit_code(number: signal.Signals) -> None:
     """Whoever reads the document and the exit code reads one answer."""
     for _ in range(4):
         process = start("check", "host.space", "--json")

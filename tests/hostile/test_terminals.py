@@ -19,7 +19,7 @@ from tests.support.drive_broken_tui import BREAKS, LIMITS
 from tests.support.listening import until_it_listens
 from tests.support.processes import HANG_S, until
 from tests.support.terminal import Terminal, terminal
-from tpustarter import locations
+from tpustarter.core import locations
 
 JUNK = {
     "latin-1": b"\xe9",
@@ -88,7 +88,7 @@ def assert_ended(tty: Terminal, code: int) -> None:
 
 
 @pytest.mark.parametrize("group", range(4))
-def test_what_is_no_key_is_ignored(group: int) -> None:
+def test_invalid_key_sequence_is_ignored(group: int) -> None:
     """The first screen stays, keys still work, and leaving it is a success.
 
     A paste of many lines is taken for an error that is to be explained, whatever it holds.
@@ -114,7 +114,7 @@ def test_what_is_no_key_is_ignored(group: int) -> None:
         assert_ended(tty, 0)
 
 
-def test_a_paste_that_nobody_ends_does_not_take_the_keys_away() -> None:
+def test_unterminated_paste_leaves_keys_working() -> None:
     """Ctrl-C leaves, also where a terminal began pasted text and forgot to end it."""
     with terminal() as tty:
         tty.until(lambda text: "Path: " in text)
@@ -128,7 +128,7 @@ def test_a_paste_that_nobody_ends_does_not_take_the_keys_away() -> None:
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_whatever_the_environment_says_of_the_terminal(name: str) -> None:
+def test_any_terminal_environment_starts_without_traceback(name: str) -> None:
     """There is a full screen, or the plain overview, and never a traceback."""
     variables, has_screen = ENVIRONMENTS[name]
     with terminal(**variables) as tty:  # type: ignore[arg-type]
@@ -142,21 +142,24 @@ def test_whatever_the_environment_says_of_the_terminal(name: str) -> None:
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80])
-def test_what_a_command_does_stands_in_one_column(columns: int) -> None:
+def test_command_descriptions_are_aligned(columns: int) -> None:
     """Beside the commands, or below each where there is no room."""
     with terminal(TERM="dumb", columns=columns) as tty:
         assert_ended(tty, 0)
         lines = tty.written.decode().splitlines()
 
-    [at] = {line.index(said) for line in lines
-            for said in ("prove what works", "your path through", "compile for a", "every command")
-            if said in line}  # fmt: skip
+    [at] = {
+        line.index(said)
+        for line in lines
+        for said in ("prove what works", "your path through", "compile for a", "every command")
+        if said in line
+    }
     assert at == 6 if columns == 40 else at > 30
     assert all(len(line) <= columns for line in lines)
 
 
 @pytest.mark.parametrize(("columns", "lines"), SIZES)
-def test_a_window_of_any_size(columns: int, lines: int) -> None:
+def test_window_of_any_size_works(columns: int, lines: int) -> None:
     """It is drawn in bounded time, and keys work."""
     with terminal(columns=columns, lines=lines) as tty:
         tty.until_drawn()
@@ -167,7 +170,7 @@ def test_a_window_of_any_size(columns: int, lines: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_window_that_changes_while_the_app_starts(seed: int) -> None:
+def test_window_resized_during_start_works(seed: int) -> None:
     """Sizes come at any moment, before there is a screen too."""
     chance = random.Random(seed)
     with terminal() as tty:
@@ -187,7 +190,7 @@ def test_a_window_that_changes_while_the_app_starts(seed: int) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_while_the_app_starts(number: signal.Signals) -> None:
+def test_signal_during_start_ends_app(number: signal.Signals) -> None:
     """At each of these moments there is a code, and the terminal is as it was."""
     code = 130 if number == signal.SIGINT else 143
     seed = int(os.environ.get("TPUSTARTER_SEED") or random.randrange(10**6))
@@ -204,7 +207,7 @@ def test_a_signal_while_the_app_starts(number: signal.Signals) -> None:
             assert_ended(tty, code)
 
 
-def test_a_signal_just_after_the_terminal_was_taken() -> None:
+def test_signal_after_terminal_setup_restores_terminal() -> None:
     """The first bytes of the app are seen, and then comes the signal."""
     with terminal() as tty:
         while b"\x1b[?1049h" not in tty.written:
@@ -216,7 +219,7 @@ def test_a_signal_just_after_the_terminal_was_taken() -> None:
 
 @pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("heard", [True, False], ids=["heard", "ignored"])
-def test_a_terminal_that_goes_away(moment: str, heard: bool) -> None:
+def test_lost_terminal_ends_app(moment: str, heard: bool) -> None:
     """The app leaves, also where the hang-up is ignored as under nohup; nothing is left behind."""
     with terminal(TPUSTARTER_TEST="" if heard else "ignore-hang-up") as tty:
         until_it_listens(tty.process)
@@ -227,7 +230,7 @@ def test_a_terminal_that_goes_away(moment: str, heard: bool) -> None:
     assert not list(locations.state().glob("bug-*"))
 
 
-def test_a_terminal_that_went_away_before_the_start() -> None:
+def test_terminal_lost_before_start_ends_app() -> None:
     """Where the hang-up is ignored nobody tells: there is no screen, and no line can be written."""
     with terminal(TPUSTARTER_TEST="start-without-terminal") as tty:
         while b"ready\r\n" not in tty.written:  # the whole line: the driver's own write must end
@@ -237,7 +240,7 @@ def test_a_terminal_that_went_away_before_the_start() -> None:
         assert 143 == tty.process.wait(HANG_S)
 
 
-def test_a_terminal_that_takes_no_more_output() -> None:
+def test_blocked_terminal_delays_no_signal() -> None:
     """What waits to be written keeps no signal from ending it, and lines are taken again."""
     with terminal(columns=300, lines=100, TPUSTARTER_TEST="give-up-soon") as tty:
         tty.until_drawn()
@@ -255,7 +258,7 @@ def test_a_terminal_that_takes_no_more_output() -> None:
 
 
 @pytest.mark.parametrize("name", BREAKS)
-def test_what_breaks_outside_the_handlers_is_a_bug(name: str, tmp_path: Path) -> None:
+def test_error_outside_handlers_is_bug(name: str, tmp_path: Path) -> None:
     """An input thread, a worker, a driver: exit 70, a report, and the terminal as it was."""
     with terminal(name, drive="drive_broken_tui.py") as tty:
         if name in ("input-thread", "action", "worker", "driver-ends"):
@@ -268,7 +271,7 @@ def test_what_breaks_outside_the_handlers_is_a_bug(name: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", LIMITS)
-def test_a_machine_without_threads_is_told_as_one(name: str) -> None:
+def test_machine_without_threads_is_named(name: str) -> None:
     """The app cannot read keys or draw without one: exit 71, and the terminal as it was."""
     with terminal(name, drive="drive_broken_tui.py") as tty:
         assert_ended(tty, 71)

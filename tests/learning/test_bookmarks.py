@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tpustarter import state
-from tpustarter.learning import bookmarks
+from tpustarter.core import state
+from tpustarter.learning.progress import bookmarks
 
 
 def test_a_place_is_kept_until_it_is_forgotten() -> None:
@@ -37,9 +37,16 @@ def test_the_oldest_place_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["{", "[]", '{"lessons": []}', '{"lessons": {"jax/a": 1}}', '{"lessons": {"jax/a": {}}}',
-     '{"lessons": {"jax/a": {"place": 7}}}', '{"lessons": {"jax/a": {"place": ""}}}'],
-)  # fmt: skip
+    [
+        "{",
+        "[]",
+        '{"lessons": []}',
+        '{"lessons": {"jax/a": 1}}',
+        '{"lessons": {"jax/a": {}}}',
+        '{"lessons": {"jax/a": {"place": 7}}}',
+        '{"lessons": {"jax/a": {"place": ""}}}',
+    ],
+)
 def test_a_broken_file_is_no_place(text: str) -> None:
     """The lesson opens at its beginning, and the next place is kept."""
     state.path(bookmarks.NAME).write_text(text)
@@ -51,9 +58,7 @@ def test_a_broken_file_is_no_place(text: str) -> None:
     assert bookmarks.read("jax/a") == "block a"
 
 
-def test_where_nothing_can_be_written_nothing_breaks(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_unwritable_folder_breaks_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A place is not worth an error."""
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TPUSTARTER_HOME", str(tmp_path / "file"))

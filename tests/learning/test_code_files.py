@@ -16,15 +16,16 @@ from tests.learning.test_exercises import lesson_with, shipped
 from tests.report.test_reproducing import ON_CPU, undefined
 from tests.support.made_lessons import fence, make_lesson, run_lesson
 from tests.support.places import REPOSITORY
-from tpustarter import content
-from tpustarter.content import Lesson
-from tpustarter.learning import code_files, exercises, lesson_text, lint, notebook
-from tpustarter.learning.blocks import blocks_of, parse
-from tpustarter.learning.progress import LessonProgress
-from tpustarter.problem import Problem
-from tpustarter.reproducing import program, trying
-from tpustarter.reproducing.trying import Bench
-from tpustarter.tui.opened import Opened
+from tpustarter.core import content, locations
+from tpustarter.core.content import Lesson
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content import code_files, exercises, lesson_text, notebook
+from tpustarter.learning.content.blocks import blocks_of, parse
+from tpustarter.learning.lint import lesson_problems
+from tpustarter.learning.progress.lesson_progress import LessonProgress
+from tpustarter.reproducing import program, trial
+from tpustarter.reproducing.trial import FileTrials
+from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 
 DOUBLE = '"""Doubles."""\n\nimport words\n\n\ndef double(x):\n    return 2 * x * words.COUNT\n'
 WORDS = "from pathlib import Path\n\nCOUNT = len(Path('two.txt').read_text().split())\n"
@@ -43,7 +44,7 @@ def with_files(folder: Path, text: str = USES, files: dict[str, str] | None = No
     return replace(lesson, header={**lesson.header, "code": [*files]})
 
 
-def test_blocks_import_and_read_the_files_of_their_lesson(tmp_path: Path) -> None:
+def test_blocks_import_and_read_lesson_files(tmp_path: Path) -> None:
     """They work in a folder that has them, and so does a process after a crash."""
     crash = fence("import os\nos._exit(1)", name="crash")
     where = fence(
@@ -56,7 +57,7 @@ def test_blocks_import_and_read_the_files_of_their_lesson(tmp_path: Path) -> Non
     assert ["pass", "pass", "error", "pass"] == [one.status for one in results.values()]
 
 
-def test_a_lesson_without_files_works_where_one_stands(tmp_path: Path) -> None:
+def test_lesson_without_files_runs_in_current_folder(tmp_path: Path) -> None:
     """Its folder and the places that Python looks into stay as they were."""
     text = fence("import os\nprint(os.getcwd())", str(Path.cwd()))
 
@@ -78,12 +79,12 @@ def test_a_header_names_files_and_no_paths(name: str, tmp_path: Path) -> None:
     assert "is not the name of" in result.detail
 
 
-def test_the_linter_says_what_is_wrong_with_files(tmp_path: Path) -> None:
+def test_linter_names_mistakes_of_files(tmp_path: Path) -> None:
     """A missing file, line ends of another system, broken code, a package that is not named."""
     files = {"a.py": "import optax\n", "b.txt": "one\r\ntwo\r\n", "c.py": "x = (\n"}
     lesson = with_files(tmp_path, files=files)
     lesson = replace(lesson, header={**lesson.header, "code": [*files, "a.py", "gone.txt"]})
-    told = "\n".join(lint.lint([lesson], set()))
+    told = "\n".join(lesson_problems.lint([lesson], set()))
 
     assert "`a.py` imports `optax`, expected `optax` in the `packages`" in told
     assert "`b.txt` has other line ends" in told
@@ -93,7 +94,7 @@ def test_the_linter_says_what_is_wrong_with_files(tmp_path: Path) -> None:
     assert 5 == len({*told.split("\n")})
 
 
-def test_an_exercise_imports_them_too_also_in_an_editor(tmp_path: Path) -> None:
+def test_exercise_imports_lesson_files_also_in_editor(tmp_path: Path) -> None:
     """They lie beside the learner's file; one that has the name of such a file is refused."""
     shipped(tmp_path)
     made = lesson_with(tmp_path, "double")
@@ -104,6 +105,13 @@ def test_an_exercise_imports_them_too_also_in_an_editor(tmp_path: Path) -> None:
 
     assert "COUNT = 2\n" == path.with_name("words.py").read_text()
     assert [] == [*code_files.complaints(lesson)]
+    path.with_name("words.py").write_text("COUNT = 3\n")
+    exercises.open_file(exercise)
+    exercises.open_file(exercise)
+    assert ["COUNT = 2\n", "COUNT = 3\n"] == [
+        path.with_name(name).read_text() for name in ("words.py", "words.py.old")
+    ]
+    assert 1 == len(locations.told())
     clash = replace(lesson, header={**lesson.header, "exercises": ["words"]})
     assert ["the exercise `words` has the name of a file of `code`"] == [
         *code_files.complaints(clash)
@@ -132,7 +140,7 @@ def test_a_notebook_writes_them_first_byte_for_byte(tmp_path: Path) -> None:
     assert "16\n" in printed
 
 
-def test_the_text_of_a_lesson_says_how_to_read_them(tmp_path: Path) -> None:
+def test_lesson_text_explains_how_to_read_files(tmp_path: Path) -> None:
     """Before anything that uses them; a link to one becomes the command."""
     lesson = with_files(tmp_path, "See [it](code/words.py).\n\n" + USES)
     told = "\n".join(lesson_text.render(lesson, LessonProgress()))
@@ -142,12 +150,25 @@ def test_the_text_of_a_lesson_says_how_to_read_them(tmp_path: Path) -> None:
     assert "See it (tpustarter learn made/sample --code words.py)." in told
 
 
-def test_the_reader_says_so_above_the_first_block(tmp_path: Path) -> None:
+def test_reader_names_files_above_first_block(tmp_path: Path) -> None:
     """And once; a lesson without files has no such line."""
     for lesson, count in ((with_files(tmp_path), 1), (make_lesson(tmp_path, USES), 0)):
         unread: Any = None
-        opened = Opened(lesson, parse(lesson), None, LessonProgress(), [], [], unread, unread,
-                        [], None, "", None, {})  # fmt: skip
+        opened = OpenedLesson(
+            lesson,
+            parse(lesson),
+            None,
+            LessonProgress(),
+            [],
+            [],
+            unread,
+            unread,
+            [],
+            None,
+            "",
+            None,
+            {},
+        )
         pieces = [*opened.pieces()]
         kinds = [piece.kind for piece in pieces]
         hints = [piece.text for piece in pieces if piece.kind == "hint"]
@@ -157,7 +178,7 @@ def test_the_reader_says_so_above_the_first_block(tmp_path: Path) -> None:
         assert kinds[kinds.index("block") - 1] == ("hint" if count else "markdown")
 
 
-def test_a_block_that_failed_becomes_a_file_with_what_it_needs(tmp_path: Path) -> None:
+def test_reproducer_of_block_contains_needed_files(tmp_path: Path) -> None:
     """Modules are in it, texts beside it; it runs in isolation as the lesson did."""
     lesson = with_files(tmp_path)
     first, second = blocks_of(lesson)
@@ -165,14 +186,14 @@ def test_a_block_that_failed_becomes_a_file_with_what_it_needs(tmp_path: Path) -
     alone = program.of_block(lesson, [first, second], second, None, ON_CPU)
     place = tmp_path / "run"
     place.mkdir()
-    bench = Bench(Path(sys.executable), place, {"PATH": "/usr/bin:/bin"})
+    bench = FileTrials(Path(sys.executable), place, {"PATH": "/usr/bin:/bin"})
 
     assert set() == undefined(made.text) - {"__file__"}
     assert {"two.txt": "tea pot\n"} == made.beside
     assert "unused" not in made.text
     assert "--code two.txt > two.txt" in " ".join(made.text.split())
     assert "_folder" not in alone.text
-    outcome = trying.run(made, bench, {}, 20)
+    outcome = trial.run(made, bench, {}, 20)
     assert "holds" == outcome.kind, outcome.output
 
 
@@ -182,7 +203,7 @@ def learn(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=REPOSITORY)
 
 
-def test_the_command_line_copies_all_files_into_a_folder(tmp_path: Path) -> None:
+def test_command_copies_all_files_into_folder(tmp_path: Path) -> None:
     """One that is there may hold somebody's work."""
     copied = learn("project/the-project", "--code", str(tmp_path))
     (tmp_path / "corpus.py").write_text("mine\n")
@@ -197,7 +218,7 @@ def test_the_command_line_copies_all_files_into_a_folder(tmp_path: Path) -> None
     assert "mine\n" != (tmp_path / "corpus.py").read_text()
 
 
-def test_the_command_line_prints_a_file_as_it_is() -> None:
+def test_command_prints_file_unchanged() -> None:
     """And says which there are where another one is named."""
     file = content.read_lessons()[0].path.parents[1] / "project/code/corpus.py"
     printed, other = (

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tpustarter import locations
-from tpustarter.learning import drafts
-from tpustarter.learning.blocks import Block
-from tpustarter.learning.drafts import MAX_CHARACTERS
-from tpustarter.problem import Problem
+from tpustarter.core import locations
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content.blocks import Block
+from tpustarter.learning.progress import drafts
+from tpustarter.learning.progress.drafts import MAX_CHARACTERS
 
 BLOCK = Block("one", "x = 1\n", 1, 1.0, ())
 
@@ -21,7 +21,7 @@ def _files() -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.name != ".lock")
 
 
-def test_what_was_typed_is_read_again_and_the_lessons_own_code_leaves_nothing() -> None:
+def test_typed_code_is_kept_but_not_lesson_code() -> None:
     """Line breaks, letters of any kind and an empty block included."""
     code = "x = 'héllo — 你好'\r\n\tprint(x)\n\n"
     drafts.keep("jax/arrays", {"one": drafts.of(BLOCK, code), "two": drafts.of(BLOCK, "")})
@@ -36,7 +36,7 @@ def test_what_was_typed_is_read_again_and_the_lessons_own_code_leaves_nothing() 
     assert [] == _files()
 
 
-def test_a_draft_knows_whether_the_lesson_has_changed_since() -> None:
+def test_draft_notices_changed_lesson_code() -> None:
     """By the code that it changed."""
     draft = drafts.of(BLOCK, "x = 2")
 
@@ -45,7 +45,7 @@ def test_a_draft_knows_whether_the_lesson_has_changed_since() -> None:
 
 
 @pytest.mark.parametrize("broken", ["", "{", "[1]", "\0\0", '{"blocks": ' + "[" * 9000])
-def test_a_file_that_cannot_be_read_is_put_aside_and_told(broken: str) -> None:
+def test_unreadable_draft_file_is_put_aside_once(broken: str) -> None:
     """Once; nothing of it is overwritten, and typing goes on."""
     drafts.keep("jax/arrays", {"one": drafts.of(BLOCK, "x = 2")})
     (name,) = _files()
@@ -61,7 +61,7 @@ def test_a_file_that_cannot_be_read_is_put_aside_and_told(broken: str) -> None:
 
 
 @pytest.mark.parametrize("blocks", ["7", '{"one": 7}', '{"one": {"code": 1, "hash": "a"}}'])
-def test_entries_of_another_kind_are_left_out(blocks: str) -> None:
+def test_entries_of_unknown_kind_are_skipped(blocks: str) -> None:
     """A program of another version may have written them."""
     folder = locations.make_folder(locations.state() / "drafts")
     (folder / "jax.arrays.json").write_text(f'{{"blocks": {blocks}}}')
@@ -69,7 +69,7 @@ def test_entries_of_another_kind_are_left_out(blocks: str) -> None:
     assert {} == drafts.read("jax/arrays")
 
 
-def test_what_is_too_long_is_refused_and_nothing_else_is_lost() -> None:
+def test_oversized_draft_is_refused_and_others_stay() -> None:
     """A paste of a whole log, for example."""
     drafts.keep("jax/arrays", {"one": drafts.of(BLOCK, "x = 2")})
 
@@ -78,7 +78,7 @@ def test_what_is_too_long_is_refused_and_nothing_else_is_lost() -> None:
     assert "x = 2" == drafts.read("jax/arrays")["one"].code
 
 
-def test_two_programs_that_type_into_one_lesson_lose_nothing_of_each_other() -> None:
+def test_two_programs_editing_one_lesson_lose_nothing() -> None:
     """Each changes blocks of its own."""
 
     def type_into(number: int) -> None:
@@ -92,7 +92,7 @@ def test_two_programs_that_type_into_one_lesson_lose_nothing_of_each_other() -> 
     assert 40 == len(drafts.read("jax/arrays"))
 
 
-def test_a_folder_that_takes_no_file_is_told(tmp_path: Path) -> None:
+def test_unwritable_folder_is_problem(tmp_path: Path) -> None:
     """A file where the folder would be; root may write anywhere else."""
     (locations.state() / "drafts").write_text("")
 

@@ -12,20 +12,34 @@ import numpy as np
 import pytest
 
 from tests.support.made_lessons import make_lesson, run_lesson
-from tpustarter.learning.drawings import Bars, Lines, draw, parse, words
-from tpustarter.learning.layouts import Layout
-from tpustarter.probe import drawn
+from tpustarter.learning.drawings.array_layouts import Layout
+from tpustarter.learning.drawings.plot import Bars, LinePlot, draw, parse, words
+from tpustarter.probe.lesson import plots
 
-LINES = {"kind": "lines", "x": {"name": "step", "values": [0, 1, 2]}, "count": 3,
-         "series": {"train_loss": [3.0, 2.0, 1.0]}}  # fmt: skip
+LINES = {
+    "kind": "lines",
+    "x": {"name": "step", "values": [0, 1, 2]},
+    "count": 3,
+    "series": {"train_loss": [3.0, 2.0, 1.0]},
+}
 BARS = {"kind": "bars", "name": "tflops_per_s", "bars": {"NumPy": 0.05, "8 devices": 0.1}}
 LAYOUT: dict[str, Any] = {
-    "kind": "layout", "name": "x", "dtype": "float32", "shape": [8, 8], "count": 4,
-    "spec": "P('data', 'model')", "mesh": {"data": 2, "model": 2},
-    "parts": [{"device": 2 * row + column, "index": [[4 * row, 4 * row + 4],
-                                                     [4 * column, 4 * column + 4]]}
-              for row in range(2) for column in range(2)],
-}  # fmt: skip
+    "kind": "layout",
+    "name": "x",
+    "dtype": "float32",
+    "shape": [8, 8],
+    "count": 4,
+    "spec": "P('data', 'model')",
+    "mesh": {"data": 2, "model": 2},
+    "parts": [
+        {
+            "device": 2 * row + column,
+            "index": [[4 * row, 4 * row + 4], [4 * column, 4 * column + 4]],
+        }
+        for row in range(2)
+        for column in range(2)
+    ],
+}
 
 
 def parsed(*fields: Any) -> Any:
@@ -33,16 +47,16 @@ def parsed(*fields: Any) -> Any:
     return parse(json.loads(json.dumps(fields)), str)
 
 
-def test_numbers_leave_a_block_and_no_more_of_them_than_promised() -> None:
+def test_numbers_leave_block_within_limit() -> None:
     """Long curves are thinned evenly, with their ends; what is not finite is no number."""
     loss = np.linspace(9.0, 1.0, 10_000)
     command = {"plot": ["loss", "other"], "x": "step"}
-    (fields,) = drawn.drawings(
+    (fields,) = plots.drawings(
         command, {"loss": loss, "other": [math.nan] * 10_000, "step": range(10_000)}
     )
 
     numbers = [*fields["x"]["values"], *fields["series"]["loss"], *fields["series"]["other"]]
-    assert len(numbers) <= drawn.MOST_NUMBERS
+    assert len(numbers) <= plots.MOST_NUMBERS
     assert (0.0, 9999.0) == (fields["x"]["values"][0], fields["x"]["values"][-1])
     assert (9.0, 1.0) == (fields["series"]["loss"][0], fields["series"]["loss"][-1])
     assert set(fields["series"]["other"]) == {None}
@@ -61,15 +75,15 @@ UNFIT: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", UNFIT)
-def test_what_cannot_be_drawn_is_said(name: str) -> None:
+def test_undrawable_value_is_block_error(name: str) -> None:
     """It is an error of the block, with the variable's name."""
     variables, what = UNFIT[name]
 
     with pytest.raises(ValueError, match=what):
-        drawn.drawings({"plot": ["y"]}, variables)
+        plots.drawings({"plot": ["y"]}, variables)
 
 
-def test_a_sharding_leaves_as_who_holds_what(tmp_path: Path) -> None:
+def test_sharding_is_exported_as_parts_per_device(tmp_path: Path) -> None:
     """It is taken from the array itself, in the process that has it."""
     code = (
         "import jax\nimport jax.numpy as jnp\n"
@@ -83,7 +97,7 @@ def test_a_sharding_leaves_as_who_holds_what(tmp_path: Path) -> None:
     result = run_lesson(lesson)["one"]
 
     curve, layout = result.drawings
-    assert isinstance(curve, Lines)
+    assert isinstance(curve, LinePlot)
     assert (3.0, 2.0) == curve.series["loss"]
     assert isinstance(layout, Layout)
     assert ((8, 8), {"data": 2, "model": 4}, 8) == (layout.shape, layout.mesh, layout.count)
@@ -92,7 +106,7 @@ def test_a_sharding_leaves_as_who_holds_what(tmp_path: Path) -> None:
     assert "│  4  │  5  │  6  │  7  │" in draw(layout, 74)
 
 
-def test_a_variable_that_is_not_there_breaks_the_block(tmp_path: Path) -> None:
+def test_missing_variable_breaks_block(tmp_path: Path) -> None:
     """Whoever plots what the block no longer makes is told."""
     result = run_lesson(make_lesson(tmp_path, "```python run id=one plot=loss\nx = 1\n```\n"))[
         "one"
@@ -102,7 +116,7 @@ def test_a_variable_that_is_not_there_breaks_the_block(tmp_path: Path) -> None:
     assert "`loss` is to be drawn, but the block made no such variable" in result.detail
 
 
-def test_curves_are_drawn_within_the_width_and_told_in_words() -> None:
+def test_curves_fit_width_and_are_described() -> None:
     """Range and trend are what the words say."""
     (lines,) = parsed(LINES)
 
@@ -149,8 +163,17 @@ def mesh_of(mesh: dict[str, int], spec: str, parts: list[Any], shape: list[int])
     """Return a layout whose mesh has its devices the other way round."""
     order = [*range(len(parts))][::-1]
     held = [{"device": device, "index": part} for device, part in zip(order, parts, strict=True)]
-    return parsed({**LAYOUT, "mesh": mesh, "spec": spec, "shape": shape, "parts": held,
-                   "count": len(parts), "order": order})[0]  # fmt: skip
+    return parsed(
+        {
+            **LAYOUT,
+            "mesh": mesh,
+            "spec": spec,
+            "shape": shape,
+            "parts": held,
+            "count": len(parts),
+            "order": order,
+        }
+    )[0]
 
 
 def test_rows_that_are_partitioned_lie_below_each_other() -> None:
@@ -176,11 +199,15 @@ def test_rows_that_are_partitioned_lie_below_each_other() -> None:
     ]
 
 
-def test_an_array_of_three_axes_is_drawn_as_its_mesh() -> None:
+def test_array_of_three_axes_follows_its_mesh() -> None:
     """In the order of the mesh, and not of the numbers; what is replicated is said in words."""
     halves = [[0, 4], [0, 4], [4, 8], [4, 8]]
-    layout = mesh_of({"data": 2, "model": 2}, "P('data', None, None)",
-                     [[half, [0, 8], [0, 2]] for half in halves], [8, 8, 2])  # fmt: skip
+    layout = mesh_of(
+        {"data": 2, "model": 2},
+        "P('data', None, None)",
+        [[half, [0, 8], [0, 2]] for half in halves],
+        [8, 8, 2],
+    )
 
     assert draw(layout, 74).split("\n") == [
         "x: float32[8, 8, 2], P('data', None, None) on a mesh of data=2, model=2",
@@ -202,9 +229,11 @@ def test_eight_devices_in_a_row_fit_80_columns() -> None:
     """Where their parts have short names; else the mesh is drawn, which goes on below itself."""
     short = mesh_of({"data": 8}, "P('data')", [[[n, n + 1]] for n in range(8)], [8])
     long = mesh_of(
-        {"data": 8}, "P(None, 'data')", [[[0, 4], [n * 999, n * 999 + 999]] for n in range(8)],
+        {"data": 8},
+        "P(None, 'data')",
+        [[[0, 4], [n * 999, n * 999 + 999]] for n in range(8)],
         [4, 8 * 999],
-    )  # fmt: skip
+    )
 
     for layout in (short, long):
         assert max(map(len, draw(layout, 74).split("\n"))) <= 74
@@ -214,7 +243,7 @@ def test_eight_devices_in_a_row_fit_80_columns() -> None:
     assert "[:, 6993:7992]" in draw(long, 74)
 
 
-def test_an_axis_that_is_named_after_devices_says_nothing_twice() -> None:
+def test_axis_named_after_devices_is_not_repeated() -> None:
     """`devices 0` above `device 0` would; in another order they are not the same."""
     parts = [[[n, n + 1], [0, 2], [0, 2]] for n in range(4)]
     backwards = mesh_of({"devices": 4}, "P('devices')", parts, [4, 2, 2])
@@ -226,7 +255,7 @@ def test_an_axis_that_is_named_after_devices_says_nothing_twice() -> None:
     assert "data 0" in draw(replace(forwards, mesh={"data": 4}), 74)
 
 
-def test_what_all_devices_hold_is_one_box() -> None:
+def test_replicated_array_is_one_box() -> None:
     """Eight boxes of the same would say less."""
     layout = mesh_of({"data": 4}, "P()", [[[0, 8]]] * 4, [8])
 
@@ -234,30 +263,50 @@ def test_what_all_devices_hold_is_one_box() -> None:
     assert draw(layout, 74).endswith("Replicated: each of 4 devices holds all of it.")
 
 
-def test_an_array_of_three_axes_or_many_parts_is_a_list() -> None:
+def test_array_of_many_axes_or_parts_is_list() -> None:
     """A grid has two axes, and the screen an end."""
-    deep = {**LAYOUT, "shape": [8, 8, 2], "parts": [
-        {**part, "index": [*part["index"], [0, 2]]} for part in LAYOUT["parts"]]}  # fmt: skip
-    many = {**LAYOUT, "shape": [64], "count": 64, "parts": [
-        {"device": number, "index": [[number, number + 1]]} for number in range(64)]}  # fmt: skip
+    deep = {
+        **LAYOUT,
+        "shape": [8, 8, 2],
+        "parts": [{**part, "index": [*part["index"], [0, 2]]} for part in LAYOUT["parts"]],
+    }
+    many = {
+        **LAYOUT,
+        "shape": [64],
+        "count": 64,
+        "parts": [{"device": number, "index": [[number, number + 1]]} for number in range(64)],
+    }
 
     assert "  [0:4, 4:8, 0:2] on device 1" in draw(parsed(deep)[0], 74)
     assert "  ... 48 further parts" in draw(parsed(many)[0], 74)
 
 
 STRANGE: list[Any] = [
-    None, 7, "lines", [], [None], [{}], [{"kind": "lines"}], [{**LINES, "x": 3}],
-    [{**LINES, "series": {"a": [1]}}], [{**LINES, "series": {}}], [{**BARS, "bars": {"a": "b"}}],
-    [{**LAYOUT, "parts": []}], [{**LAYOUT, "parts": [{"device": 0, "index": [[0, 1]]}]}],
-    [{**LAYOUT, "mesh": 3}], [{**BARS, "bars": {str(n): 1 for n in range(999)}}],
+    None,
+    7,
+    "lines",
+    [],
+    [None],
+    [{}],
+    [{"kind": "lines"}],
+    [{**LINES, "x": 3}],
+    [{**LINES, "series": {"a": [1]}}],
+    [{**LINES, "series": {}}],
+    [{**BARS, "bars": {"a": "b"}}],
+    [{**LAYOUT, "parts": []}],
+    [{**LAYOUT, "parts": [{"device": 0, "index": [[0, 1]]}]}],
+    [{**LAYOUT, "mesh": 3}],
+    [{**BARS, "bars": {str(n): 1 for n in range(999)}}],
     [{**LINES, "x": {"name": "", "values": [0] * 9999}, "series": {"a": [0] * 9999}}],
-    [{**LAYOUT, "shape": "8"}], [{"kind": "gif"}], [{**LAYOUT, "order": 3}],
+    [{**LAYOUT, "shape": "8"}],
+    [{"kind": "gif"}],
+    [{**LAYOUT, "order": 3}],
     [{**LAYOUT, "order": ["a"]}],
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("value", STRANGE, ids=range(len(STRANGE)))
-def test_what_a_block_forged_is_left_out(value: Any) -> None:
+def test_forged_drawing_is_left_out(value: Any) -> None:
     """An event is text from elsewhere."""
     assert parse(value, str) == ()
 
@@ -274,7 +323,7 @@ def test_hostile_numbers_and_names_break_no_drawing() -> None:
     assert "[x]" in draw(bars, 50)
 
 
-def test_a_large_number_has_the_digits_that_a_program_prints() -> None:
+def test_large_number_is_printed_in_full() -> None:
     """Beside a line that says 19682, `1.968e+04` reads like another number."""
     (bars,) = parsed({**BARS, "bars": {"loop": 19682.4, "vmap": 527979.0, "small": 0.0723}})
     (lines,) = parsed({**LINES, "series": {"calls": [1e6, 2e6, 4e6]}})

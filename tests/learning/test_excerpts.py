@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.learning.test_search import LIBRARY
-from tpustarter.learning.excerpts import Excerpt, excerpts, in_whole_words
-from tpustarter.learning.passages import BEGIN, END
+from tpustarter.learning.search.excerpts import Excerpt, excerpts, in_whole_words
+from tpustarter.learning.search.passages import BEGIN, END
 
 
 def excerpts_of(*lines: str) -> list[Excerpt]:
@@ -22,29 +22,52 @@ def shown(text: str) -> str:
 @pytest.mark.parametrize(
     ("lines", "at", "expected"),
     [
-        (["One is here. Two is", "<found> there, and it stays. Three."], 1,
-         "Two is <found> there, and it stays."),
-        (["It is a question: <found> or", "is it not? Four."], 0,
-         "It is a question: <found> or is it not?"),
-        (["A long one that", "goes <found> and", "ever on", "to its end."], 1,
-         "A long one that goes <found> and ever on to its end."),
-        (["Another.", "", "<found> is what this ends with here."], 2,
-         "<found> is what this ends with here."),
-        (["Some of them, e.g. this one, are <found> anywhere."], 0,
-         "Some of them, e.g. this one, are <found> anywhere."),
-        (["It ends, as some do, with what is <found>. Then it goes on."], 0,
-         "It ends, as some do, with what is <found>."),
-        (["<Found.> It says too little alone. Three."], 0,
-         "<Found.> It says too little alone."),
+        (
+            ["One is here. Two is", "<found> there, and it stays. Three."],
+            1,
+            "Two is <found> there, and it stays.",
+        ),
+        (
+            ["It is a question: <found> or", "is it not? Four."],
+            0,
+            "It is a question: <found> or is it not?",
+        ),
+        (
+            ["A long one that", "goes <found> and", "ever on", "to its end."],
+            1,
+            "A long one that goes <found> and ever on to its end.",
+        ),
+        (
+            ["Another.", "", "<found> is what this ends with here."],
+            2,
+            "<found> is what this ends with here.",
+        ),
+        (
+            ["Some of them, e.g. this one, are <found> anywhere."],
+            0,
+            "Some of them, e.g. this one, are <found> anywhere.",
+        ),
+        (
+            ["It ends, as some do, with what is <found>. Then it goes on."],
+            0,
+            "It ends, as some do, with what is <found>.",
+        ),
+        (["<Found.> It says too little alone. Three."], 0, "<Found.> It says too little alone."),
         (["<Found>."], 0, "<Found>."),
         (["orbax  <found> and kept  0.12"], 0, "orbax: <found> and kept, 0.12"),
         (["The <found> of a chip"], 0, "The <found> of a chip"),
-        (["No. A mesh has axes. They have", "names that are <found> anywhere."], 1,
-         "A mesh has axes. They have names that are <found> anywhere."),
-        (["They have names that are <found> anywhere."], 0,
-         "They have names that are <found> anywhere."),
+        (
+            ["No. A mesh has axes. They have", "names that are <found> anywhere."],
+            1,
+            "A mesh has axes. They have names that are <found> anywhere.",
+        ),
+        (
+            ["They have names that are <found> anywhere."],
+            0,
+            "They have names that are <found> anywhere.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_whole_sentence_is_shown(lines: list[str], at: int, expected: str) -> None:
     """However many lines it stands in; a row of a table is no sentence, nor a short answer."""
     [found] = excerpts_of(*lines)
@@ -53,7 +76,7 @@ def test_the_whole_sentence_is_shown(lines: list[str], at: int, expected: str) -
     assert found.is_sentence == (not lines[0].startswith(("orbax", "The ")))
 
 
-def test_the_paragraph_is_there_with_all_that_was_found_in_it() -> None:
+def test_paragraph_has_excerpt_for_each_matching_sentence() -> None:
     """Each sentence that holds something is an excerpt of its own."""
     first, second = excerpts_of(
         "", "The first one is <found>.", "So is the <second> one, here.", ""
@@ -66,17 +89,21 @@ def test_the_paragraph_is_there_with_all_that_was_found_in_it() -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("tf.<reduce>_mean", "tf.<reduce_mean>"), ("<all>-<reduce>", "<all-reduce>"),
-     ("<out of> <memory>", "<out of memory>"), ("re<start>s", "<restarts>"),
-     ("<a>, <b>", "<a>, <b>")],
-)  # fmt: skip
+    [
+        ("tf.<reduce>_mean", "tf.<reduce_mean>"),
+        ("<all>-<reduce>", "<all-reduce>"),
+        ("<out of> <memory>", "<out of memory>"),
+        ("re<start>s", "<restarts>"),
+        ("<a>, <b>", "<a>, <b>"),
+    ],
+)
 def test_whole_words_are_marked(text: str, expected: str) -> None:
     """Also where a part of one was looked for; words in a row have one mark."""
     assert expected == shown(in_whole_words(text.replace("<", BEGIN).replace(">", END)))
 
 
 @pytest.mark.parametrize("typed", ["shuffle", "out of memory", "all reduce", "checkpoint", "nan"])
-def test_of_what_ships_sentences_are_shown_from_their_beginning(typed: str) -> None:
+def test_excerpts_of_lessons_are_whole_sentences(typed: str) -> None:
     """None goes on with what stands before it, or ends before its end."""
     texts = [
         ("".join(text for text, _ in spot.parts), "".join(text for text, _ in spot.paragraph))

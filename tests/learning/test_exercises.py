@@ -6,17 +6,19 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.made_lessons import make_lesson, make_session
 from tests.support.shipped import DEFAULT, exercise_is_judged, shipped_exercises
-from tpustarter import content
-from tpustarter.content import Lesson
-from tpustarter.learning import exercises, merging, progress
-from tpustarter.learning.exercises import Exercise, Judged
-from tpustarter.learning.output import Output
-from tpustarter.problem import Problem
+from tpustarter.core import content
+from tpustarter.core.content import Lesson
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content import exercises
+from tpustarter.learning.content.exercises import AnswerVerdict, Exercise
+from tpustarter.learning.progress import lesson_progress, merge
+from tpustarter.learning.run.block_output import OutputChunk
 
 SHIPPED = '''"""Return the double.
 
@@ -75,20 +77,20 @@ def exercise(tmp_path: Path) -> Exercise:
     return exercises.find([lesson_with(tmp_path, "double")], "made/double")
 
 
-def judge(exercise: Exercise, *answers: str | None) -> Iterator[Judged]:
+def judge(exercise: Exercise, *answers: str | None) -> Iterator[AnswerVerdict]:
     """Yield the verdicts on answers, all of them given to one process."""
     session = make_session(exercise.lesson)
     try:
         for answer in answers:
             *_, judged = exercises.judge(exercise, session.run, answer)
-            assert isinstance(judged, Judged)
+            assert isinstance(judged, AnswerVerdict)
 
             yield judged
     finally:
         session.close()
 
 
-def test_an_exercise_is_its_task_gap_hints_and_solution(exercise: Exercise) -> None:
+def test_exercise_has_task_gap_hints_and_solution(exercise: Exercise) -> None:
     """What the two files hold, apart."""
     assert exercise.title == "Return the double"
     assert exercise.task == "`double` must return twice its number."
@@ -108,7 +110,7 @@ def test_as_shipped_it_fails_and_the_solution_passes(exercise: Exercise) -> None
     assert right.result.output == "doubled\n"
 
 
-def test_of_a_wrong_answer_no_traceback_is_shown_of_a_broken_one_it_is(exercise: Exercise) -> None:
+def test_traceback_is_shown_for_broken_answers_only(exercise: Exercise) -> None:
     """The error itself is told once, by the verdict; lines that only the traceback has stay."""
     session = make_session(exercise.lesson)
     told, why = [], []
@@ -119,8 +121,8 @@ def test_of_a_wrong_answer_no_traceback_is_shown_of_a_broken_one_it_is(exercise:
         "raise ValueError('one\\ntwo')\n",
     ):
         *shown, judged = exercises.judge(exercise, session.run, answer)
-        told.append("".join(one.text for one in shown if isinstance(one, Output)))
-        why.append(judged.why if isinstance(judged, exercises.Judged) else "")
+        told.append("".join(one.text for one in shown if isinstance(one, OutputChunk)))
+        why.append(judged.why if isinstance(judged, exercises.AnswerVerdict) else "")
     session.close()
 
     assert told[0] == "here\n"
@@ -133,7 +135,7 @@ def test_of_a_wrong_answer_no_traceback_is_shown_of_a_broken_one_it_is(exercise:
     assert told[3].endswith("\nValueError: one\ntwo\n")
 
 
-def test_names_of_an_earlier_answer_do_not_help_a_later_one(exercise: Exercise) -> None:
+def test_names_of_earlier_answer_are_not_shared(exercise: Exercise) -> None:
     """Each answer stands alone, though the process is the same."""
     right, empty = judge(exercise, exercise.solution, "")
 
@@ -141,7 +143,7 @@ def test_names_of_an_earlier_answer_do_not_help_a_later_one(exercise: Exercise) 
     assert "name 'double' is not defined" in empty.why
 
 
-def test_an_answer_cannot_change_how_it_is_judged(exercise: Exercise) -> None:
+def test_answer_cannot_change_its_judge(exercise: Exercise) -> None:
     """What stands below the mark is the shipped part, whatever the learner's file has there."""
     cheat = exercise.gap + exercises.MARK + "\nprint('all is well')\n"
     [judged] = judge(exercise, cheat)
@@ -149,7 +151,7 @@ def test_an_answer_cannot_change_how_it_is_judged(exercise: Exercise) -> None:
     assert judged.why == "found 4, expected 8"
 
 
-def test_a_syntax_error_and_an_exit_are_no_right_answers(exercise: Exercise) -> None:
+def test_syntax_error_and_exit_are_broken_answers(exercise: Exercise) -> None:
     """What breaks before it is judged is broken, and the reason is told."""
     syntax, left = judge(exercise, "def double(", "raise SystemExit(0)")
 
@@ -158,7 +160,7 @@ def test_a_syntax_error_and_an_exit_are_no_right_answers(exercise: Exercise) -> 
     assert "SystemExit" in left.why
 
 
-def test_a_verdict_names_the_line_of_the_learners_own_code(exercise: Exercise) -> None:
+def test_verdict_names_line_of_learner_code(exercise: Exercise) -> None:
     """Where that raised, else what was changed; a line of the part that judges is none of it."""
     answers = {
         exercise.gap: "yours to change is line 8: return number  # your code here",
@@ -177,7 +179,7 @@ def test_a_verdict_names_the_line_of_the_learners_own_code(exercise: Exercise) -
     assert [None] == [one.lines for one in judge(exercise, exercise.solution)]
 
 
-def test_the_learners_copy_is_made_once_and_kept_when_begun_anew(exercise: Exercise) -> None:
+def test_copy_is_kept_when_exercise_starts_again(exercise: Exercise) -> None:
     """Nothing typed is lost."""
     assert exercises.state(exercise) == "new"
     path = exercises.open_file(exercise)
@@ -185,12 +187,60 @@ def test_the_learners_copy_is_made_once_and_kept_when_begun_anew(exercise: Exerc
 
     assert path == exercises.open_file(exercise)
     assert (exercises.state(exercise), path.read_text()) == ("begun", "my work")
-    exercises.open_file(exercise, anew=True)
-    assert path.read_text() == SHIPPED
-    assert path.with_name("double.py.old").read_text() == "my work"
 
 
-def test_an_exercise_is_begun_once_something_was_typed_into_it(exercise: Exercise) -> None:
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        ([None], {}),
+        (["my work"], {"double.py.old": "my work"}),
+        (["a", "b"], {"double.py.old": "a", "double.py-2.old": "b"}),
+        (["a", "b", "a"], {"double.py.old": "a", "double.py-2.old": "b"}),
+        (["a", None, "a"], {"double.py.old": "a"}),
+        ([b"\xff\xfe", b"\xff\xfe"], {"double.py.old": b"\xff\xfe"}),
+        ([Path], {"double.py.old": Path}),
+        (
+            [Path, "a", Path],
+            {"double.py.old": Path, "double.py-2.old": "a", "double.py-3.old": Path},
+        ),
+    ],
+)
+def test_starting_again_keeps_typed_code(
+    exercise: Exercise, typed: list[Any], kept: dict[str, Any]
+) -> None:
+    """Whatever differs is kept, once, and its place is returned; what is as shipped is not."""
+    path = exercises.open_file(exercise)
+    for one in typed:
+        put(path, one)
+        place = exercises.start_again(exercise)
+        assert (None if place is None else held(place)) == one
+        assert path.read_text() == SHIPPED
+
+    assert kept == {
+        one.name: held(one, like=kept.get(one.name)) for one in path.parent.iterdir() if one != path
+    }
+
+
+def put(path: Path, content: Any) -> None:
+    """Put a text, bytes or, for `Path`, a folder in the place of a file; None leaves it."""
+    if content is None:
+        return
+    path.unlink()
+    if content is Path:
+        path.mkdir()
+    else:
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def held(path: Path, *, like: Any = None) -> Any:
+    """Return what is at a place, as `put` takes it."""
+    if path.is_dir():
+        return Path
+    data = path.read_bytes()
+    return data if isinstance(like, bytes) or b"\xff" in data else data.decode()
+
+
+def test_exercise_starts_when_learner_types(exercise: Exercise) -> None:
     """Opening it, which writes the file, is not enough; nor is keeping what was there."""
     path = exercises.open_file(exercise)
     assert "new" == exercises.state(exercise)
@@ -203,7 +253,7 @@ def test_an_exercise_is_begun_once_something_was_typed_into_it(exercise: Exercis
     assert "begun" == exercises.state(exercise)
 
 
-def test_what_came_of_the_learners_file_is_remembered(exercise: Exercise) -> None:
+def test_verdict_of_learner_file_is_remembered(exercise: Exercise) -> None:
     """Right once stays right; an answer that is none of the learner's changes nothing."""
     path = exercises.open_file(exercise)
     list(judge(exercise, exercise.solution))
@@ -226,7 +276,7 @@ def test_hints_come_one_by_one_and_are_counted(exercise: Exercise) -> None:
     assert exercises.hints_given(exercise) == 2
 
 
-def test_a_solution_looked_at_before_is_remembered_as_shown(exercise: Exercise) -> None:
+def test_viewed_solution_is_remembered(exercise: Exercise) -> None:
     """After that a right answer still counts, a wrong one changes nothing."""
     assert exercises.show_solution(exercise) == exercise.solution
     path = exercises.open_file(exercise)
@@ -238,18 +288,18 @@ def test_a_solution_looked_at_before_is_remembered_as_shown(exercise: Exercise) 
     assert exercises.state(exercise) == "pass"
 
 
-def test_exercises_done_elsewhere_are_added(exercise: Exercise) -> None:
+def test_exercises_done_on_another_machine_are_added(exercise: Exercise) -> None:
     """The newer entry of each counts."""
     exercises.next_hint(exercise)
-    exported = merging.export()
+    exported = merge.export()
     fields = exported["lessons"]["made/sample"]["exercises"]
     fields["double"] = {"status": "pass", "hints": 2, "when": "2999-01-01T00:00:00+00:00"}
-    merging.merge(exported)
+    merge.merge(exported)
 
     assert (exercises.state(exercise), exercises.hints_given(exercise)) == ("pass", 2)
 
 
-def test_the_next_exercise_is_the_first_after_it_that_is_not_done(tmp_path: Path) -> None:
+def test_next_exercise_is_first_open_after_current(tmp_path: Path) -> None:
     """Those before it come last; with all others done there is none."""
     names = ("first", "double", "last")
     for name in names:
@@ -258,7 +308,7 @@ def test_the_next_exercise_is_the_first_after_it_that_is_not_done(tmp_path: Path
     assert exercises.following(double) == last
     assert exercises.following(last) == first
     for name in ("first", "last"):
-        progress.exercise_judged("made/sample", name, is_right=True)
+        lesson_progress.exercise_judged("made/sample", name, is_right=True)
 
     assert exercises.following(double) is None
     assert exercises.following(first) == double
@@ -297,7 +347,7 @@ def test_an_unknown_exercise_names_the_nearest(tmp_path: Path) -> None:
         exercises.read(lesson_with(tmp_path, "nowhere"))
 
 
-def test_a_copy_that_cannot_be_read_says_how_to_begin_anew(exercise: Exercise) -> None:
+def test_unreadable_copy_explains_how_to_start_again(exercise: Exercise) -> None:
     """Bytes that are no text, for example."""
     exercises.open_file(exercise).write_bytes(b"\xff\xfe")
     with pytest.raises(Problem, match="cannot read your answer") as refused:
@@ -308,7 +358,7 @@ def test_a_copy_that_cannot_be_read_says_how_to_begin_anew(exercise: Exercise) -
 
 
 @pytest.mark.parametrize("one", ONE_OF_EACH_KIND, ids=lambda one: one.id)
-def test_a_shipped_exercise_fails_and_passes_with_its_solution(one: Exercise) -> None:
+def test_shipped_exercise_fails_and_its_solution_passes(one: Exercise) -> None:
     """One of each framework and one with code of its own; `tests/content` tries them all."""
     with contextlib.closing(make_session(one.lesson)) as session:
         exercise_is_judged(one, session)

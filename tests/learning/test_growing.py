@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,12 @@ import numpy as np
 import pytest
 
 from tests.support.made_lessons import make_lesson
-from tpustarter.learning.block_results import BlockResult
-from tpustarter.learning.blocks import blocks_of
-from tpustarter.learning.drawings import Lines
-from tpustarter.learning.lesson_process import Drawn, LessonSession
-from tpustarter.probe import growing
-from tpustarter.probe.growing import Growing
+from tpustarter.learning.content.blocks import blocks_of
+from tpustarter.learning.drawings.plot import LinePlot
+from tpustarter.learning.run.block_results import BlockResult
+from tpustarter.learning.run.lesson_process import BlockPlots, LessonSession
+from tpustarter.probe.lesson import growing_plots
+from tpustarter.probe.lesson.growing_plots import GrowingPlots
 
 TRAINS = """```python run id=train plot=loss x=step
 import time
@@ -36,24 +35,24 @@ for number in range(5):
 
 def look(command: dict[str, Any], names: dict[str, Any], **new: Any) -> dict[str, Any] | None:
     """Return what is seen of a block that changes some names."""
-    looks = Growing(command, names, lambda _: None)
+    looks = GrowingPlots(command, names, lambda _: None)
     return (names.update(new), looks.look())[1]
 
 
-def run(lesson_folder: Path, *, wanted: bool) -> tuple[list[Drawn], BlockResult]:
+def run(lesson_folder: Path, *, wanted: bool) -> tuple[list[BlockPlots], BlockResult]:
     """Run the block that trains; returns what was drawn meanwhile, and its result."""
     lesson = make_lesson(lesson_folder, TRAINS.format(seen=str(lesson_folder)))
     for number in range(0 if wanted else 5):
         (lesson_folder / str(number)).touch()
     session = LessonSession(lesson, growing=wanted)
-    drawn: list[Drawn] = []
+    drawn: list[BlockPlots] = []
     result = None
     try:
         for event in session.run(blocks_of(lesson)[0]):
-            if isinstance(event, Drawn):
+            if isinstance(event, BlockPlots):
                 drawn.append(event)
                 [curve] = event.drawings
-                assert isinstance(curve, Lines)
+                assert isinstance(curve, LinePlot)
                 (lesson_folder / str(curve.count - 1)).touch()
             elif isinstance(event, BlockResult):
                 result = event
@@ -67,24 +66,24 @@ def test_a_curve_grows_while_its_block_runs(tmp_path: Path) -> None:
     """Each look shows more than the one before, and at the end there is all of it."""
     drawn, result = run(tmp_path, wanted=True)
     curves = [drawing for event in drawn for drawing in event.drawings]
-    counts = [curve.count for curve in curves if isinstance(curve, Lines)]
+    counts = [curve.count for curve in curves if isinstance(curve, LinePlot)]
 
     assert result.status == "pass"
     assert [2, 3, 4, 5] == counts
-    assert isinstance(curves[0], Lines)
+    assert isinstance(curves[0], LinePlot)
     assert (curves[0].x_name, curves[0].x[1], curves[0].series["loss"][0]) == ("step", 10.0, 1.0)
-    assert isinstance(result.drawings[0], Lines)
+    assert isinstance(result.drawings[0], LinePlot)
     assert result.drawings[0].count == 5
 
 
-def test_nobody_looks_where_nobody_wants_to_see_it(tmp_path: Path) -> None:
+def test_hidden_curve_is_not_sampled(tmp_path: Path) -> None:
     """The command line, CI and exercises run blocks as they are."""
     drawn, result = run(tmp_path, wanted=False)
 
     assert ([], "pass") == (drawn, result.status)
 
 
-def test_what_an_earlier_block_left_is_not_drawn() -> None:
+def test_values_of_earlier_block_are_not_drawn() -> None:
     """A curve begins with this block; one that a block adds to is its own."""
     old = [3.0, 2.0]
     command = {"plot": ["loss"]}
@@ -93,12 +92,12 @@ def test_what_an_earlier_block_left_is_not_drawn() -> None:
     assert look(command, {"loss": old}, loss=[1.0]) is None  # one number is no curve
     seen = look(command, {"loss": old}, loss=[9.0, 8.0, 7.0]) or {}
     assert [9.0, 8.0, 7.0] == seen["series"]["loss"]
-    looks = Growing(command, {"loss": old}, lambda _: None)
+    looks = GrowingPlots(command, {"loss": old}, lambda _: None)
     old.append(1.0)
     assert (looks.look() or {})["count"] == 3
 
 
-def test_curves_are_as_long_as_the_shortest_of_them() -> None:
+def test_curves_end_with_their_shortest() -> None:
     """One may be a step ahead just then; without its axis the numbers are counted."""
     seen = look({"plot": ["a", "b"], "x": "step"}, {}, a=[1.0, 2.0, 3.0], b=[1.0, 2.0]) or {}
 
@@ -106,7 +105,7 @@ def test_curves_are_as_long_as_the_shortest_of_them() -> None:
     assert {"name": "", "values": [0, 1]} == seen["x"]
 
 
-def test_an_array_is_drawn_as_far_as_it_is_filled() -> None:
+def test_array_is_drawn_to_its_filled_end() -> None:
     """What is still to come is NaN."""
     filled = np.full(40, np.nan)
     filled[:2] = 5.0, 4.0
@@ -121,7 +120,7 @@ def test_numbers_and_bytes_are_bounded() -> None:
     names = {name: [math.pi * 10.0**300] * 100_000 for name in ("a" * 60, "b" * 60)}
     seen = look({"plot": list(names)}, {}, **names) or {}
 
-    assert len(json.dumps(seen)) < growing.MOST_BYTES
+    assert len(json.dumps(seen)) < growing_plots.MOST_BYTES
     assert 100_000 == seen["count"]
 
 
@@ -134,7 +133,7 @@ class Device:
 
 
 @pytest.mark.parametrize("value", [[Device(), Device()], ["1", "2"], "12", 5.0, {"a": Device()}])
-def test_only_numbers_of_python_are_read(value: Any) -> None:
+def test_only_python_numbers_are_read(value: Any) -> None:
     """All else waits for the end of the block."""
     with pytest.raises((TypeError, ValueError)) if isinstance(value, list | dict) else _nothing():
         assert look({"plot": ["loss"]}, {}, loss=value) is None
@@ -144,25 +143,3 @@ def _nothing() -> Any:
     import contextlib
 
     return contextlib.nullcontext()
-
-
-def test_looking_costs_a_block_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same loop with and without, looked at forty times as often as a block is."""
-    monkeypatch.setattr(growing, "TICK_S", 0.01)
-
-    def seconds(*, wanted: bool) -> float:
-        names: dict[str, Any] = {}
-        command = {"id": "a", "plot": ["loss"], "growing": wanted}
-        with Growing(command, names, lambda _: None):
-            loss = names["loss"] = []
-            add = loss.append
-            started = time.process_time()
-            for number in range(2_000_000):
-                add(float(number))
-            return time.process_time() - started
-
-    seconds(wanted=False)
-    without = min(seconds(wanted=False) for _ in range(3))
-    with_it = min(seconds(wanted=True) for _ in range(3))
-
-    assert with_it < 1.3 * without

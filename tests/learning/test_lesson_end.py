@@ -8,12 +8,13 @@ import pytest
 
 from tests.learning.test_exercises import shipped
 from tests.support.made_lessons import fence, make_lesson
-from tpustarter import content
-from tpustarter.content import Lesson
-from tpustarter.learning import blocks, exercises, lesson_end, progress
-from tpustarter.learning.block_results import BlockResult
-from tpustarter.learning.lesson_end import LessonEnd, Way
-from tpustarter.learning.paths import LessonPath, Stage
+from tpustarter.core import content
+from tpustarter.core.content import Lesson
+from tpustarter.learning.content import blocks, exercises
+from tpustarter.learning.content.paths import LessonPath, Stage
+from tpustarter.learning.progress import lesson_end, lesson_progress
+from tpustarter.learning.progress.lesson_end import LessonEnd, NextStep
+from tpustarter.learning.run.block_results import BlockResult
 
 TEXT = f"""{fence("print(1)")}
 ## Where it breaks
@@ -40,7 +41,7 @@ Why is it so, and why is it never otherwise than it is here?
 
 def read_end(lesson: Lesson, *, by_id: bool = False) -> LessonEnd:
     """Return the end of a lesson as it stands."""
-    known = progress.read().lessons.get(lesson.id, progress.LessonProgress())
+    known = lesson_progress.read().lessons.get(lesson.id, lesson_progress.LessonProgress())
     parts, lesson_exercises = blocks.parse(lesson), exercises.read(lesson)
     return lesson_end.look(parts, known, lesson_exercises, by_id=by_id)
 
@@ -54,7 +55,7 @@ def lesson(tmp_path: Path) -> Lesson:
     return content.read_lesson(path)
 
 
-def test_the_end_says_what_was_done_and_what_is_open(lesson: Lesson) -> None:
+def test_end_names_done_and_open_tasks(lesson: Lesson) -> None:
     """From nothing to everything: each thing that is missing is named, and where it stands."""
     question = (
         'The question "Why is it so, and why is it never otherwise ..." waits for your answer'
@@ -64,10 +65,10 @@ def test_the_end_says_what_was_done_and_what_is_open(lesson: Lesson) -> None:
     assert (False, "Not done yet: 0 of 3 blocks") == (end.is_done, end.headline)
     assert ("No block has run yet", question, exercise) == end.still_open
     one, two, task = blocks.blocks_of(lesson)
-    progress.block_ended(lesson, one, BlockResult("one", "pass"))
-    progress.block_ended(lesson, two, BlockResult("two", "fail"))
-    progress.quiz_answered(lesson, "why", is_right=True)
-    progress.exercise_judged(lesson.id, "double", is_right=False)
+    lesson_progress.block_ended(lesson, one, BlockResult("one", "pass"))
+    lesson_progress.block_ended(lesson, two, BlockResult("two", "fail"))
+    lesson_progress.quiz_answered(lesson, "why", is_right=True)
+    lesson_progress.exercise_judged(lesson.id, "double", is_right=False)
     end = read_end(lesson)
     assert "Not done yet: 1 of 3 blocks, question right" == end.headline
     assert (
@@ -77,14 +78,14 @@ def test_the_end_says_what_was_done_and_what_is_open(lesson: Lesson) -> None:
     waits = 'Block 3, below "Where it breaks", waits for your change'
     assert (waits, 'The exercise "Return the double" is not right yet') == end.still_open[1:]
     assert read_end(lesson, by_id=True).still_open[0].startswith("Block `two` printed")
-    progress.block_ended(lesson, two, BlockResult("two", "pass"))
-    progress.exercise_judged(lesson.id, "double", is_right=True)
-    progress.quiz_answered(lesson, "why", is_right=False)
+    lesson_progress.block_ended(lesson, two, BlockResult("two", "pass"))
+    lesson_progress.exercise_judged(lesson.id, "double", is_right=True)
+    lesson_progress.quiz_answered(lesson, "why", is_right=False)
     end = read_end(lesson)
     counts = "2 of 3 blocks, question right, exercise solved"
     assert f"Read, but not done yet: {counts}" == end.headline
     assert (False, (waits,)) == (end.is_done, end.still_open)
-    progress.block_ended(lesson, task, BlockResult(task.id, "pass"))
+    lesson_progress.block_ended(lesson, task, BlockResult(task.id, "pass"))
 
     expected = "Done: 3 of 3 blocks, question right, exercise solved"
     assert LessonEnd(is_done=True, headline=expected, still_open=()) == read_end(lesson)
@@ -97,7 +98,7 @@ def test_many_open_things_are_counted(tmp_path: Path) -> None:
         for number in range(9)
     )
     lesson = make_lesson(tmp_path, text)
-    progress.block_ended(lesson, blocks.blocks_of(lesson)[0], BlockResult("b0", "pass"))
+    lesson_progress.block_ended(lesson, blocks.blocks_of(lesson)[0], BlockResult("b0", "pass"))
     end = read_end(lesson)
 
     assert lesson_end.MOST_OPEN == len(end.still_open)
@@ -107,12 +108,12 @@ def test_many_open_things_are_counted(tmp_path: Path) -> None:
     assert ("Blocks `b1`, `b2`, `b3`, `b4`, `b5`, `b6`, `b7` and `b8` have not run",) == by_id
 
 
-def test_blocks_of_one_heading_are_one_thing_to_do(tmp_path: Path) -> None:
+def test_blocks_below_heading_are_one_task(tmp_path: Path) -> None:
     """Those that broke are told beside those that have not run."""
     text = "## Here\n\n" + "".join(fence(f"print({n})", name=f"b{n}") for n in range(5))
     lesson = make_lesson(tmp_path, text)
-    progress.block_ended(lesson, blocks.blocks_of(lesson)[0], BlockResult("b0", "pass"))
-    progress.block_ended(lesson, blocks.blocks_of(lesson)[1], BlockResult("b1", "error"))
+    lesson_progress.block_ended(lesson, blocks.blocks_of(lesson)[0], BlockResult("b0", "pass"))
+    lesson_progress.block_ended(lesson, blocks.blocks_of(lesson)[1], BlockResult("b1", "error"))
 
     assert (
         'Block 2, below "Here", raised an exception',
@@ -120,21 +121,21 @@ def test_blocks_of_one_heading_are_one_thing_to_do(tmp_path: Path) -> None:
     ) == read_end(lesson).still_open
 
 
-def test_a_wrong_answer_is_another_thing_than_none(lesson: Lesson) -> None:
+def test_wrong_answer_differs_from_missing_answer(lesson: Lesson) -> None:
     """Whoever answered is not told that the question waits."""
-    progress.quiz_answered(lesson, "why", is_right=False)
+    lesson_progress.quiz_answered(lesson, "why", is_right=False)
 
     assert any("is not answered right yet" in line for line in read_end(lesson).still_open)
 
 
-def test_a_lesson_without_blocks_is_done_by_its_questions_or_by_reading_on(tmp_path: Path) -> None:
+def test_lesson_without_blocks_ends_by_questions_or_reading(tmp_path: Path) -> None:
     """Nothing is counted that is not there."""
     words = make_lesson(tmp_path, "Words.\n", name="01-words")
     asks = make_lesson(tmp_path, TEXT[TEXT.index("```quiz") :], name="02-asks")
     assert "This lesson has no blocks to run" == read_end(words).headline
     assert "Not done yet" == read_end(asks).headline
-    progress.quiz_answered(asks, "why", is_right=True)
-    progress.lesson_done(words.id)
+    lesson_progress.quiz_answered(asks, "why", is_right=True)
+    lesson_progress.lesson_done(words.id)
 
     assert "Done: question right" == read_end(asks).headline
     assert "Done: you have read it" == read_end(words).headline
@@ -145,18 +146,18 @@ def path_of(*lessons: str) -> LessonPath:
     return LessonPath("laptop", "I have a laptop", "W.", (Stage("", lessons),))
 
 
-def test_the_way_on_is_one_line_with_the_title_of_the_path(tmp_path: Path) -> None:
+def test_next_step_is_line_with_path_title(tmp_path: Path) -> None:
     """Along the path; at its end what is left of it; from beside it back to it."""
     lesson = make_lesson(tmp_path, "")
 
-    def way(lesson_id: str, *names: str, done: tuple[str, ...] = ()) -> Way:
+    def way(lesson_id: str, *names: str, done: tuple[str, ...] = ()) -> NextStep:
         return lesson_end.after_lesson(lesson_id, path_of(*names), [lesson], done)
 
     mine = "made/sample"
-    assert way("a/one", "a/one", mine) == Way(
+    assert way("a/one", "a/one", mine) == NextStep(
         'Next on your path "I have a laptop": Sample, 3 min', lesson=mine
     )
-    assert way("a/one", mine) == Way(
+    assert way("a/one", mine) == NextStep(
         'This lesson is not on your path "I have a laptop". The path goes on with: Sample, 3 min',
         lesson=mine,
     )
@@ -167,11 +168,11 @@ def test_the_way_on_is_one_line_with_the_title_of_the_path(tmp_path: Path) -> No
     assert left == way("a/one", mine, "a/one", "a/two", done=("a/two",)).text
     end = way("a/one", mine, "a/one", done=(mine,))
     assert (None, True) == (end.lesson, "and all others are done" in end.text)
-    nowhere = Way("No path leads on from here.")
+    nowhere = NextStep("No path leads on from here.")
     assert nowhere == lesson_end.after_lesson(mine, None, [lesson], ())
 
 
-def test_an_exercise_leads_to_the_next_one_and_then_on(tmp_path: Path) -> None:
+def test_exercise_leads_to_next_open_exercise(tmp_path: Path) -> None:
     """As long as the lesson has one that is not done; then back to it, where it is not done."""
     shipped(tmp_path, "first")
     shipped(tmp_path, "second")
@@ -183,16 +184,16 @@ def test_an_exercise_leads_to_the_next_one_and_then_on(tmp_path: Path) -> None:
     first, _ = exercises.read(lesson)
     way = lesson_end.after_exercise(first, path_of(lesson.id), [lesson], ())
     text = "Next exercise of this lesson, 2 of 2: Return the double"
-    assert Way(text, exercise="made/second") == way
-    progress.exercise_judged(lesson.id, "second", is_right=True)
+    assert NextStep(text, exercise="made/second") == way
+    lesson_progress.exercise_judged(lesson.id, "second", is_right=True)
 
     way = lesson_end.after_exercise(first, path_of(lesson.id), [lesson], ())
-    assert Way("Its lesson is not done yet: Sample", lesson=lesson.id) == way
+    assert NextStep("Its lesson is not done yet: Sample", lesson=lesson.id) == way
     way = lesson_end.after_exercise(first, path_of(lesson.id), [lesson], (lesson.id,))
     assert (None, None) == (way.exercise, way.lesson)
 
 
-def test_where_the_next_lesson_is_done_an_exercise_leads_to_the_next_open_one(
+def test_finished_next_lesson_is_skipped_for_open_exercise(
     tmp_path: Path,
 ) -> None:
     """In the order of the path, and to the next lesson once all exercises are solved."""
@@ -208,19 +209,19 @@ def test_where_the_next_lesson_is_done_an_exercise_leads_to_the_next_open_one(
     done = {one.id for one in lessons}
     path = path_of(late.id, last.id, early.id)
     [of_late] = exercises.read(late)
-    progress.exercise_judged(late.id, "late", is_right=True)
+    lesson_progress.exercise_judged(late.id, "late", is_right=True)
 
     way = lesson_end.after_exercise(of_late, path, lessons, {late.id})
     assert last.id == way.lesson
     way = lesson_end.after_exercise(of_late, path, lessons, done)
     text = "Next open exercise on your path: Return the double"
-    assert Way(text, exercise="made/early") == way
-    progress.exercise_judged(early.id, "early", is_right=True)
+    assert NextStep(text, exercise="made/early") == way
+    lesson_progress.exercise_judged(early.id, "early", is_right=True)
     way = lesson_end.after_exercise(of_late, path, lessons, done)
     assert (None, last.id) == (way.exercise, way.lesson)
 
 
-def test_the_next_exercise_is_one_of_a_lesson_that_is_done(tmp_path: Path) -> None:
+def test_next_exercise_belongs_to_finished_lesson(tmp_path: Path) -> None:
     """Else the first one of the path."""
     for name in ("one", "two"):
         shipped(tmp_path, name)
@@ -235,9 +236,9 @@ def test_the_next_exercise_is_one_of_a_lesson_that_is_done(tmp_path: Path) -> No
         return way.exercise if way else None
 
     assert "made/one" == following()
-    progress.lesson_done(lessons[1].id)
+    lesson_progress.lesson_done(lessons[1].id)
     assert "made/two" == following()
-    progress.exercise_judged(lessons[1].id, "two", is_right=True)
+    lesson_progress.exercise_judged(lessons[1].id, "two", is_right=True)
     assert "made/one" == following()
-    progress.exercise_judged(lessons[0].id, "one", is_right=True)
+    lesson_progress.exercise_judged(lessons[0].id, "one", is_right=True)
     assert following() is None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tpustarter.learning.own_lines import changed, raised_at
+from tpustarter.learning.run.own_lines import changed, raised_at
 
 SHIPPED = "import math\n\n\ndef area(r):\n    return r  # your code here\n\n\n"
 AREA = "    return r  # your code here"
 
 
-def test_of_what_raised_the_innermost_line_of_the_learner_is_named() -> None:
+def test_innermost_learner_line_of_error_is_named() -> None:
     """Lines below the learner's part are the judge's, and empty ones are no code."""
     named = raised_at(SHIPPED, [40, 3, 5, 1])
 
@@ -45,7 +45,7 @@ def test_of_what_raised_the_innermost_line_of_the_learner_is_named() -> None:
         (SHIPPED + "\n\n", (5,), f"yours to change is line 5: {AREA.strip()}"),
     ],
 )
-def test_of_a_wrong_answer_what_was_changed_is_named(
+def test_changed_lines_of_wrong_answer_are_named(
     answer: str, numbers: tuple[int, ...], words: str
 ) -> None:
     """Or what is to be changed, where nothing was; blank lines are no change."""
@@ -55,7 +55,7 @@ def test_of_a_wrong_answer_what_was_changed_is_named(
     assert (numbers, words) == (named.numbers, named.words)
 
 
-def test_of_several_lines_to_change_the_first_that_is_left_is_named() -> None:
+def test_first_unchanged_line_of_several_is_named() -> None:
     """Whatever stands above it by now."""
     two = SHIPPED.replace("import math", "import math\nside = 1  # your code here")
     named = changed(two.replace("1  # your code here", "(\n    2\n)"), two)
@@ -67,7 +67,7 @@ def test_of_several_lines_to_change_the_first_that_is_left_is_named() -> None:
     assert whole.words == "you changed lines 2 and 6"
 
 
-def test_a_line_with_what_its_comment_says_is_named_whole() -> None:
+def test_line_with_its_comment_is_named_whole() -> None:
     """Where it is as long as a formatter leaves lines."""
     line = f"return r  # your code here: {'what stays as it is, ' * 3}r"
     named = changed(SHIPPED.replace(AREA, f"    {line}"), SHIPPED.replace(AREA, f"    {line}"))
@@ -76,6 +76,6 @@ def test_a_line_with_what_its_comment_says_is_named_whole() -> None:
     assert f"yours to change is line 5: {line}" == named.words
 
 
-def test_where_a_line_was_only_deleted_none_is_named() -> None:
+def test_only_deleted_line_is_not_named() -> None:
     """There is none to point at."""
     assert changed(SHIPPED.replace(f"{AREA}\n", ""), SHIPPED) is None

@@ -9,12 +9,14 @@ import pytest
 from tests.support.machines import lay_out
 from tests.support.made_lessons import HEADER, fence, make_lesson, make_session
 from tests.support.stubs import make_python
-from tpustarter.learning import blocks, course, lesson_text, lint, markdown, notebook, progress
-from tpustarter.learning.course import Onward
-from tpustarter.learning.lesson_process import LessonSession
-from tpustarter.learning.paths import LessonPath, Stage, read_paths
-from tpustarter.learning.practice import Practice
-from tpustarter.problem import Problem
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content import blocks, lesson_text, markdown, notebook
+from tpustarter.learning.content.paths import LessonPath, Stage, read_paths
+from tpustarter.learning.lint import lesson_problems
+from tpustarter.learning.progress import course, lesson_progress
+from tpustarter.learning.progress.course import NextInCourse
+from tpustarter.learning.run.batch_run import BatchRun
+from tpustarter.learning.run.lesson_process import LessonSession
 
 FIRST_LINE = HEADER.count("\n") + 1
 TRY = """\
@@ -51,7 +53,7 @@ FIGURE = """\
 """
 
 
-def test_a_block_that_asks_to_be_changed_has_its_answer_folded(tmp_path: Path) -> None:
+def test_task_block_has_folded_answer(tmp_path: Path) -> None:
     """The answer is what proves the output, and is read and not run."""
     parts = blocks.parse(make_lesson(tmp_path, TRY))
     block = next(part.block for part in parts if part.block)
@@ -65,36 +67,38 @@ def test_a_block_that_asks_to_be_changed_has_its_answer_folded(tmp_path: Path) -
     assert parts[2].text == "It is known.\n\n```python\nprint(42)\n```"
 
 
-def test_plain_text_tells_answers_at_its_end(tmp_path: Path) -> None:
+def test_plain_text_has_answers_at_end(tmp_path: Path) -> None:
     """One can think first, as with questions."""
-    shown = "\n".join(lesson_text.render(make_lesson(tmp_path, TRY), progress.LessonProgress()))
+    shown = "\n".join(
+        lesson_text.render(make_lesson(tmp_path, TRY), lesson_progress.LessonProgress())
+    )
 
     assert shown.index("After.") < shown.index("Section: Answers") < shown.index("It is known.")
     assert "Your turn, block 1 (turn):\n\nIt is known." in shown
     assert "End of this section." not in shown
 
 
-def test_the_gate_runs_the_answer_and_the_learner_keeps_the_task(tmp_path: Path) -> None:
+def test_gate_runs_answer_and_learner_keeps_task(tmp_path: Path) -> None:
     """A wrong answer fails the run; progress is not made by an answer that the lesson brings."""
     lesson = make_lesson(tmp_path, fence("print(1)", "1") + TRY)
-    practice = Practice([lesson])
+    practice = BatchRun([lesson])
     list(practice.events())
 
     assert {"one": "pass", "turn": "pass"} == {
         name: result.status for name, result in practice.results[lesson.id].items()
     }
-    known = progress.read().lessons[lesson.id]
+    known = lesson_progress.read().lessons[lesson.id]
     assert (None, 1) == (known.done, known.open)
     assert ["one"] == list(known.blocks)
 
     wrong = make_lesson(tmp_path, TRY.replace("print(42)", "print(41)"), name="02-wrong")
-    practice = Practice([wrong])
+    practice = BatchRun([wrong])
     list(practice.events())
     result = practice.results[wrong.id]["turn"]
     assert ("fail", "line 1: found `41`, expected `42`") == (result.status, result.detail)
 
 
-def test_what_is_folded_is_no_gate(tmp_path: Path) -> None:
+def test_folded_blocks_are_not_needed_for_completion(tmp_path: Path) -> None:
     """A lesson is done without the blocks of a folded part, and those run like others."""
     old = fence("print(2)", "2", name="old")
     folded = f"<details><summary>Older tutorials</summary>\n\n{old}</details>\n"
@@ -105,19 +109,19 @@ def test_what_is_folded_is_no_gate(tmp_path: Path) -> None:
     session = make_session(lesson)
     *_, result = session.run(one)
     session.close()
-    progress.block_ended(lesson, one, result)  # type: ignore[arg-type]
-    assert progress.is_done(lesson.id)
+    lesson_progress.block_ended(lesson, one, result)  # type: ignore[arg-type]
+    assert lesson_progress.is_done(lesson.id)
 
 
-def test_a_figure_is_its_text_in_the_terminal_and_its_picture_elsewhere(tmp_path: Path) -> None:
+def test_figure_is_text_in_terminal_and_picture_elsewhere(tmp_path: Path) -> None:
     """The text stands in a comment, so that GitHub shows the picture alone."""
     lesson = make_lesson(tmp_path, FIGURE)
-    (figure,) = blocks.figures_of(lesson)
+    (figure,) = [part.figure for part in blocks.parse(lesson) if part.figure]
 
     assert figure.text == "┌───┬───┐\n│ 0 │ 1 │\n└───┴───┘"
     assert ("Two devices side by side.", "../figures/two.svg") == (figure.caption, figure.file)
     assert FIRST_LINE == figure.line
-    shown = list(lesson_text.render(lesson, progress.LessonProgress()))
+    shown = list(lesson_text.render(lesson, lesson_progress.LessonProgress()))
     assert "Figure: Two devices side by side." in shown
     assert "    │ 0 │ 1 │" in shown
     assert "│ 0 │ 1 │" in notebook.text(lesson)
@@ -127,7 +131,7 @@ def test_a_figure_is_its_text_in_the_terminal_and_its_picture_elsewhere(tmp_path
     assert "data:image/svg+xml;base64,PHN2Zy8+" in notebook.text(lesson)
 
 
-def test_a_search_finds_what_is_folded_and_no_tags(tmp_path: Path) -> None:
+def test_search_finds_folded_text_and_no_tags(tmp_path: Path) -> None:
     """Summaries and figures are text; comments and tags are not."""
     lines = [line.text for line in markdown.plain_lines(make_lesson(tmp_path, FIGURE + TRY))]
 
@@ -141,21 +145,25 @@ BROKEN = {
     "an answer of none": ("```python answer of=a\nx\n```\n", 0, "an answer of `a`, and no `try`"),
     "two answers": (TRY + "```python answer of=turn\nx\n```\n", 19, "an answer of `turn`, and no"),
     "an answer of a block": (
-        fence("x") + "```python answer of=one\nx\n```\n", 4, "an answer of `one`, and no `try`",
+        fence("x") + "```python answer of=one\nx\n```\n",
+        4,
+        "an answer of `one`, and no `try`",
     ),
     "a fold in a fold": (
-        "<details><summary>A</summary>\n\n<details><summary>B</summary>\n", 2, "inside that of `A`",
+        "<details><summary>A</summary>\n\n<details><summary>B</summary>\n",
+        2,
+        "inside that of `A`",
     ),
     "a fold left open": ("<details><summary>A</summary>\n\nText.\n", 3, "never closed"),
     "a fold never opened": ("</details>\n", 0, "closes nothing"),
     "a variable": ("```python run id=a plot=x.y\nx\n```\n", 0, "does not name variables"),
     "too many": ("```python run id=a show=a,b,c,d,e\nx\n```\n", 0, "does not name variables"),
     "x alone": ("```python run id=a x=step\nx\n```\n", 0, "needs `plot=`"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_what_is_broken_is_named_with_its_line(name: str, tmp_path: Path) -> None:
+def test_broken_part_is_named_with_its_line(name: str, tmp_path: Path) -> None:
     """One sentence with file and line."""
     text, line, what = BROKEN[name]
 
@@ -166,19 +174,19 @@ def test_what_is_broken_is_named_with_its_line(name: str, tmp_path: Path) -> Non
     assert what in caught.value.what
 
 
-def test_what_a_version_is_too_old_for_is_said_and_not_run(tmp_path: Path) -> None:
+def test_block_for_newer_version_is_named_and_skipped(tmp_path: Path) -> None:
     """The lesson names the oldest JAX it runs on; with none, every supported one will do."""
     lesson = make_lesson(tmp_path, fence("print(1)", "1"), needs='{jax: "99.1"}')
     session = make_session(lesson)
 
     assert ("jax", {"jax": "99.1"}) == (lesson.framework, lesson.frameworks)
-    assert [] == [line for line in lint.lint([lesson], set()) if "needs" in line]
+    assert [] == [line for line in lesson_problems.lint([lesson], set()) if "needs" in line]
     assert session.blocked
     assert "is too old, 99.1 or newer is needed" in session.blocked.what
     assert {"jax": ""} == make_lesson(tmp_path, "", needs="{framework: jax}").frameworks
 
 
-def test_another_python_is_named_if_it_can_run_the_lesson(
+def test_another_python_is_named_if_new_enough(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that is too old as well helps nobody."""
@@ -206,31 +214,35 @@ PATHS = [
 ]
 
 
-def test_what_comes_next_is_what_the_path_says() -> None:
+def test_next_lesson_follows_path() -> None:
     """The path one follows counts, also in a lesson of another path: that leads back to it."""
     laptop, trouble = PATHS
 
-    assert course.onward("a/one", laptop, ()) == Onward(laptop, "next", "a/two")
-    assert course.onward("a/two", laptop, ()) == Onward(laptop, "left", "a/one")
-    assert course.onward("a/two", laptop, ["a/one"]) == Onward(laptop, "end", None)
-    assert course.onward("a/two", trouble, ()) == Onward(trouble, "next", "a/three")
-    assert course.onward("a/three", laptop, ["a/one"]) == Onward(laptop, "back", "a/two")
-    assert course.onward("a/three", laptop, (), ["a/one"]) == Onward(laptop, "back", "a/two")
-    assert course.onward("a/two", laptop, (), ["a/one"]) == Onward(laptop, "left", "a/one")
-    assert course.onward("a/three", laptop, ["a/one", "a/two"]) == Onward(laptop, "back", "a/one")
+    assert course.onward("a/one", laptop, ()) == NextInCourse(laptop, "next", "a/two")
+    assert course.onward("a/two", laptop, ()) == NextInCourse(laptop, "left", "a/one")
+    assert course.onward("a/two", laptop, ["a/one"]) == NextInCourse(laptop, "end", None)
+    assert course.onward("a/two", trouble, ()) == NextInCourse(trouble, "next", "a/three")
+    assert course.onward("a/three", laptop, ["a/one"]) == NextInCourse(laptop, "back", "a/two")
+    assert course.onward("a/three", laptop, (), ["a/one"]) == NextInCourse(laptop, "back", "a/two")
+    assert course.onward("a/two", laptop, (), ["a/one"]) == NextInCourse(laptop, "left", "a/one")
+    assert course.onward("a/three", laptop, ["a/one", "a/two"]) == NextInCourse(
+        laptop, "back", "a/one"
+    )
     long = LessonPath("long", "L", "W.", (Stage("", ("a/one", "a/two", "a/three", "a/four")),))
-    assert course.onward("a/one", long, ["a/two"]) == Onward(long, "next", "a/three")
-    assert course.onward("a/one", long, ["a/two"], ["a/three"]) == Onward(long, "next", "a/four")
-    assert course.onward("a/three", long, ["a/four"]) == Onward(long, "left", "a/one")
+    assert course.onward("a/one", long, ["a/two"]) == NextInCourse(long, "next", "a/three")
+    assert course.onward("a/one", long, ["a/two"], ["a/three"]) == NextInCourse(
+        long, "next", "a/four"
+    )
+    assert course.onward("a/three", long, ["a/four"]) == NextInCourse(long, "left", "a/one")
     every = long.lessons
-    assert course.onward("a/one", long, every) == Onward(long, "next", "a/two")
-    assert course.onward("a/nope", None, ()) == Onward(None, "end", None)
+    assert course.onward("a/one", long, every) == NextInCourse(long, "next", "a/two")
+    assert course.onward("a/nope", None, ()) == NextInCourse(None, "end", None)
     assert laptop == course.path_to_follow(PATHS, on_tpu=False)
     assert trouble == course.path_to_follow(PATHS, on_tpu=False, chosen="trouble")
     assert laptop == course.path_to_follow(PATHS, on_tpu=True, chosen="gone")
 
 
-def test_the_id_of_a_path_stands_for_its_lessons(tmp_path: Path) -> None:
+def test_path_id_stands_for_its_lessons(tmp_path: Path) -> None:
     """What several paths share is written once, above them."""
     first = "- {id: core, title: C, who: W., lessons: [a/one, a/two]}\n"
     second = "- {id: laptop, title: L, who: W., lessons: [a/zero, core, a/three]}\n"
@@ -241,7 +253,7 @@ def test_the_id_of_a_path_stands_for_its_lessons(tmp_path: Path) -> None:
     assert ("a/zero", "a/one", "a/two", "a/three") == laptop.lessons
 
 
-def test_a_path_has_stages_and_takes_those_of_another(tmp_path: Path) -> None:
+def test_path_has_stages_and_inherits_those_of_another(tmp_path: Path) -> None:
     """A stage is a title with its lessons; lessons without one stand together, in their order."""
     first = "- {id: core, title: C, who: W., lessons: [One: [a/one, a/two], Two: [a/three]]}\n"
     second = "- {id: laptop, title: L, who: W., lessons: [a/zero, a/half, core, Last: [a/four]]}\n"

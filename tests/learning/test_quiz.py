@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.made_lessons import make_lesson
-from tpustarter.learning import blocks, lesson_text, quiz
-from tpustarter.learning.progress import LessonProgress
-from tpustarter.problem import Problem
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content import blocks, lesson_text, quiz
+from tpustarter.learning.progress.lesson_progress import LessonProgress
 
 TEXT = """\
 How many devices has a v4-8,
@@ -23,7 +23,7 @@ as JAX counts them?
 """
 
 
-def test_a_question_has_answers_that_say_why() -> None:
+def test_every_answer_of_question_has_reason() -> None:
     """Lines that belong together are joined; the right answer is known by its number."""
     made = quiz.parse("v4", TEXT, 7)
 
@@ -45,7 +45,7 @@ def test_a_question_has_answers_that_say_why() -> None:
         (TEXT[TEXT.index("( )") : TEXT.index("(x)")], "", "1 answers, expected 2 to 5"),
     ],
 )
-def test_a_broken_question_says_what_is_wrong(old: str, new: str, what: str) -> None:
+def test_broken_question_names_its_mistake(old: str, new: str, what: str) -> None:
     """Each way to write one that could not be asked."""
     with pytest.raises(ValueError, match=r".") as refused:
         quiz.parse("v4", TEXT.replace(old, new), 1)
@@ -58,8 +58,10 @@ def test_a_lesson_holds_questions_beside_its_blocks(tmp_path: Path) -> None:
     fence = f"```quiz id=v4\n{TEXT}```\n"
     lesson = make_lesson(tmp_path, f"Text.\n\n{fence}\nMore.\n")
 
-    assert [part.kind for part in blocks.parse(lesson)] == ["markdown", "quiz", "markdown"]
-    assert [one.id for one in blocks.quizzes_of(lesson)] == ["v4"]
+    parts = blocks.parse(lesson)
+
+    assert ["markdown", "quiz", "markdown"] == [part.kind for part in parts]
+    assert ["v4"] == [part.quiz.id for part in parts if part.quiz]
     twice = make_lesson(tmp_path, fence + fence)
     with pytest.raises(Problem, match="line 21: there is already a block `v4`"):
         blocks.parse(twice)
@@ -71,7 +73,7 @@ def test_a_lesson_holds_questions_beside_its_blocks(tmp_path: Path) -> None:
         blocks.parse(wrong)
 
 
-def test_printed_a_question_keeps_its_answer_for_the_end(tmp_path: Path) -> None:
+def test_printed_question_has_answer_at_end(tmp_path: Path) -> None:
     """One can think before one reads on."""
     lesson = make_lesson(tmp_path, f"```quiz id=v4\n{TEXT}```\n\nThe last words.\n")
     lines = list(lesson_text.render(lesson, LessonProgress()))

@@ -12,37 +12,37 @@ from hypothesis import strategies as st
 
 from tests.support.made_lessons import make_lesson
 from tests.support.searches import SEARCHES
-from tpustarter import content, invocation, locations
-from tpustarter.content import Check
-from tpustarter.learning import index, lint_synonyms, search
-from tpustarter.learning.index import Index, open_index
-from tpustarter.learning.passages import Shelf, passages
-from tpustarter.learning.paths import read_paths
-from tpustarter.learning.scanning import Scan
-from tpustarter.learning.search import Found, Library
-from tpustarter.learning.then_now import Claim
+from tpustarter.core import content, locations
+from tpustarter.core.content import Check
+from tpustarter.learning.content.paths import read_paths
+from tpustarter.learning.content.then_now import Claim
+from tpustarter.learning.lint import lint_synonyms
+from tpustarter.learning.search import index, search
+from tpustarter.learning.search.index import Index, open_index
+from tpustarter.learning.search.linear_search import PassageScan
+from tpustarter.learning.search.passages import SearchSources, passages
+from tpustarter.learning.search.search import SearchLibrary, SearchResult
+from tpustarter.text import invocation
 
 SHELF = search.read_shelf()
 SYNONYMS = search.read_synonyms()
-LIBRARY = Library(SHELF, SYNONYMS)
+LIBRARY = SearchLibrary(SHELF, SYNONYMS)
 RAW = re.compile(r"`|(?<![\w/])\*\*[A-Za-z]|[a-z.]\*\*(?!\w)|\]\(|</?(?:details|summary)>")
 """Marks of Markdown; powers and patterns of files are none."""
 
 
-def first(found: Found, count: int = 1) -> list[str]:
+def first(found: SearchResult, count: int = 1) -> list[str]:
     """Return the first lessons."""
     return [hit.id for hit in found.of("lesson")][:count]
 
 
 @pytest.mark.parametrize(("typed", "answers"), SEARCHES)
-def test_what_newcomers_type_finds_the_lesson_among_the_first_three(
-    typed: str, answers: list[str]
-) -> None:
+def test_newcomer_words_find_lesson_among_first_three(typed: str, answers: list[str]) -> None:
     """Words of theirs and of the field, errors as they are printed, several words, questions."""
     assert {*first(LIBRARY.search(typed), 3)} & {*answers}
 
 
-def test_what_is_not_about_the_path_is_found_first_where_it_fits_better() -> None:
+def test_better_lesson_outside_path_comes_first() -> None:
     """A boost and not a filter."""
     pytorch = next(path for path in read_paths() if path.id == "from-pytorch").lessons
 
@@ -51,7 +51,7 @@ def test_what_is_not_about_the_path_is_found_first_where_it_fits_better() -> Non
     assert "jax/random-keys" == first(LIBRARY.search("random seed", pytorch))[0]
 
 
-def test_a_word_that_other_frameworks_have_in_titles_is_taught_by_the_own_path_first() -> None:
+def test_own_path_comes_first_for_shared_word() -> None:
     """What it links to the word with; what the own framework has in a title keeps its place."""
     laptop = next(path for path in read_paths() if path.id == "laptop").lessons
     found = LIBRARY.search("what is xla", laptop)
@@ -63,7 +63,7 @@ def test_a_word_that_other_frameworks_have_in_titles_is_taught_by_the_own_path_f
     assert first(LIBRARY.search("bf16", laptop)) == ["jax/precision"]
 
 
-def test_nothing_of_markdown_is_shown() -> None:
+def test_markdown_marks_are_not_shown() -> None:
     """Neither in what is searched nor in what is found."""
     prose = "\n".join(f"{one.title}\n{one.heading}\n{one.prose}" for one in passages(SHELF))
 
@@ -71,7 +71,7 @@ def test_nothing_of_markdown_is_shown() -> None:
     assert RAW.search("See **this**.")
 
 
-def shelf(tmp_path: Path) -> Shelf:
+def shelf(tmp_path: Path) -> SearchSources:
     """Write three lessons, and something of all else."""
     lessons = [
         make_lesson(tmp_path, "## Part\n\nThe loader works.\n", name="01-whole"),
@@ -81,27 +81,27 @@ def shelf(tmp_path: Path) -> Shelf:
     words = {"shard": ("shard", "A part of an array.")}
     checks = [Check("jax.the_loader", Path(), "Batches come once")]
     claim = Claim("001-01", "Use `xmap` for it", "gone", "Use shard_map.", None, None, "https://a")
-    return Shelf(lessons, words, checks, [claim])
+    return SearchSources(lessons, words, checks, [claim])
 
 
 @pytest.fixture(params=["index", "scan"])
 def library(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Library:
+) -> SearchLibrary:
     """Return a library with an index, and one without."""
     if request.param == "scan":
         monkeypatch.setattr(index, "has_fts5", lambda: False)
-    made = Library(shelf(tmp_path), {"sharding": ["shard"], "data feeder": ["loader"]})
-    assert isinstance(made._texts, Index if request.param == "index" else Scan)
+    made = SearchLibrary(shelf(tmp_path), {"sharding": ["shard"], "data feeder": ["loader"]})
+    assert isinstance(made._texts, Index if request.param == "index" else PassageScan)
     return made
 
 
-def test_headings_come_before_texts_and_whole_words_before_parts(library: Library) -> None:
+def test_headings_and_whole_words_come_first(library: SearchLibrary) -> None:
     """The part of a word is found as well."""
     assert ["made/head", "made/whole", "made/part"] == first(library.search("loader"), 9)
 
 
-def test_all_words_are_wanted_and_some_where_no_lesson_has_all(library: Library) -> None:
+def test_all_words_must_match_before_some(library: SearchLibrary) -> None:
     """Forms of a word are one word."""
     assert ["made/head"] == first(library.search("loaders fast"), 9)
     some = library.search("loader zebra")
@@ -109,7 +109,7 @@ def test_all_words_are_wanted_and_some_where_no_lesson_has_all(library: Library)
     assert not any(hit.is_whole for hit in some.hits)
 
 
-def test_glossary_checks_and_old_claims_are_found_with_other_words(library: Library) -> None:
+def test_glossary_checks_and_claims_match_synonyms(library: SearchLibrary) -> None:
     """Synonyms are named, of several words too; ids are found by their parts."""
     found = library.search("sharding")
 
@@ -120,7 +120,7 @@ def test_glossary_checks_and_old_claims_are_found_with_other_words(library: Libr
     assert "made/head" in first(library.search("Data Feeder"), 9)
 
 
-def test_a_hit_says_where_it_is_and_what_was_found(library: Library) -> None:
+def test_hit_has_line_section_and_matched_word(library: SearchLibrary) -> None:
     """The line of the file, the section, and the word in its form."""
     hit = next(hit for hit in library.search("loader").of("lesson") if hit.id == "made/whole")
     lesson = next(one for one in library.shelf.lessons if one.id == "made/whole")
@@ -131,15 +131,15 @@ def test_a_hit_says_where_it_is_and_what_was_found(library: Library) -> None:
     assert spot.line == lesson.path.read_text().split("\n")[spot.number - 1]
 
 
-def test_a_sentence_names_the_program_and_code_starts_it(
-    library: Library, monkeypatch: pytest.MonkeyPatch
+def test_excerpt_names_program_and_starts_code(
+    library: SearchLibrary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whichever of its words was found; the path that works here would fill the sentence."""
     monkeypatch.setattr(invocation, "command", lambda: "uv run tpustarter")
     lesson = make_lesson(library.shelf.lessons[0].path.parents[1], "Run `tpustarter check` then.\n")
 
     for word in ("tpustarter", "check", "then"):
-        [hit] = Library(Shelf([lesson]), {}).search(word).hits
+        [hit] = SearchLibrary(SearchSources([lesson]), {}).search(word).hits
         shown = "".join(text for text, _ in hit.spots[0].parts)
         found = "".join(text for text, is_found in hit.spots[0].parts if is_found)
 
@@ -147,16 +147,16 @@ def test_a_sentence_names_the_program_and_code_starts_it(
         assert found.endswith(word)
 
 
-def test_code_is_shown_from_its_first_sign(library: Library, tmp_path: Path) -> None:
+def test_code_excerpt_starts_at_first_character(library: SearchLibrary, tmp_path: Path) -> None:
     """Without the indentation that it has in its program; the kind of text is said."""
     lesson = make_lesson(tmp_path, "```python\nif x:\n    feed(batch)\n```\n", name="04-code")
-    [hit] = Library(Shelf([lesson]), {}).search("feed").hits
+    [hit] = SearchLibrary(SearchSources([lesson]), {}).search("feed").hits
 
     assert [(True, "feed(batch)")] == [(spot.is_code, spot.line) for spot in hit.spots]
     assert library.search("feed").of("lesson") == []
 
 
-def test_a_slip_of_the_finger_is_answered_with_what_may_be_meant(library: Library) -> None:
+def test_misspelt_word_gets_suggestions(library: SearchLibrary) -> None:
     """Of each word that nothing has."""
     found = library.search("laoder")
 
@@ -167,16 +167,25 @@ def test_a_slip_of_the_finger_is_answered_with_what_may_be_meant(library: Librar
 
 @pytest.mark.parametrize(
     ("typed", "term"),
-    [("xla", "xla"), ("what is XLA", "xla"), ("what is a mesh", "mesh"), ("core", "core"),
-     ("mesh axis", ""), ("data loader", ""), ("pytorch", ""), ("bf16", "bfloat16"), ("fp16", ""),
-     ("pmap", "")],
-)  # fmt: skip
-def test_a_word_of_the_glossary_that_is_asked_for_is_known(typed: str, term: str) -> None:
+    [
+        ("xla", "xla"),
+        ("what is XLA", "xla"),
+        ("what is a mesh", "mesh"),
+        ("core", "core"),
+        ("mesh axis", ""),
+        ("data loader", ""),
+        ("pytorch", ""),
+        ("bf16", "bfloat16"),
+        ("fp16", ""),
+        ("pmap", ""),
+    ],
+)
+def test_glossary_word_shows_its_meaning_first(typed: str, term: str) -> None:
     """Its meaning is shown before anything else, also for it in short; a part of it is none."""
     assert term == LIBRARY.search(typed).term
 
 
-def test_sentences_with_what_was_typed_come_before_those_with_other_words_for_it() -> None:
+def test_typed_words_rank_above_synonyms() -> None:
     """A mesh is looked for as a sharding, too."""
     [best, *_] = LIBRARY.search("mesh").of("lesson")
 
@@ -185,51 +194,61 @@ def test_sentences_with_what_was_typed_come_before_those_with_other_words_for_it
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("vmpa", "vmap"), ("jti", ""), ("vapm", "")])
-def test_two_neighbours_may_have_changed_places(typed: str, meant: str) -> None:
+def test_swapped_letters_get_suggestion(typed: str, meant: str) -> None:
     """In a short word, too, from four letters."""
     assert meant == LIBRARY.search(typed).meant
 
 
 @pytest.mark.parametrize("typed", ["cnn", "rl", "lado", "ader", "oader"])
-def test_nothing_is_guessed_for_a_word_that_is_too_short_or_begins_otherwise(
-    typed: str, library: Library
-) -> None:
+def test_short_or_different_words_get_no_guess(typed: str, library: SearchLibrary) -> None:
     """They are words of their own that no lesson has: a guess would send the learner astray."""
     assert "" == library.search(typed).meant
 
 
 @given(st.text())
 @settings(deadline=None, max_examples=60)
-def test_whatever_is_typed_is_searched(typed: str) -> None:
+def test_any_typed_text_can_be_searched(typed: str) -> None:
     """Nothing in it is an operator of the index."""
     assert LIBRARY.search(typed).text == typed
 
 
 @pytest.mark.parametrize(
-    "typed", ['"', "a OR b", "NEAR(", "title:x", "*", "-x", "^x", "a AND", "{}"]
+    "typed",
+    [
+        '"',
+        "a OR b",
+        "NEAR(",
+        "title:x",
+        "*",
+        "-x",
+        "^x",
+        "a AND",
+        "{}",
+        pytest.param("a" * 100_000, id="a long word"),
+    ],
 )
 def test_operators_are_words(typed: str) -> None:
     """As FTS5 would read them."""
     LIBRARY.search(typed)
 
 
-def test_the_index_is_kept_and_made_anew_for_other_texts(tmp_path: Path) -> None:
+def test_index_is_kept_and_rebuilt_for_changed_texts(tmp_path: Path) -> None:
     """A kept one that SQLite refuses costs time and nothing else."""
     if not hasattr(sqlite3.Connection, "serialize"):
         pytest.skip("Python before 3.11 cannot keep an index, and makes one each time")
     made = shelf(tmp_path)
     kept = locations.state_place() / "cache" / "search"
     for words in ({"shard": ("shard", "A part.")}, {"zebra": ("zebra", "An animal.")}):
-        texts = open_index(Shelf(made.lessons, words))
+        texts = open_index(SearchSources(made.lessons, words))
         assert kept.is_file()
-        again = open_index(Shelf(made.lessons, words))
+        again = open_index(SearchSources(made.lessons, words))
         name = next(iter(words))
         assert [1, 1] == [
             len(one.find([[name]], ["word"], every=True, most=9)) for one in (texts, again)
         ]
     stored = kept.read_bytes()
     kept.write_bytes(stored[:-2000] + b"x" * 2000)
-    texts = open_index(Shelf(made.lessons, {"zebra": ("zebra", "An animal.")}))
+    texts = open_index(SearchSources(made.lessons, {"zebra": ("zebra", "An animal.")}))
     assert [1] == [len(texts.find([["zebra"]], ["word"], every=True, most=9))]
 
 
@@ -241,17 +260,18 @@ def test_broken_synonyms_cost_themselves(text: str, tmp_path: Path) -> None:
     assert search.read_synonyms(tmp_path) == ({"nan": ["1"]} if "nan" in text else {})
 
 
-def test_what_synonyms_stand_for_is_found() -> None:
+def test_synonym_finds_its_word() -> None:
     """Each leads to a lesson; a key with several words is one that can be typed."""
     assert {} == {
-        word: others for word, others in SYNONYMS.items()
+        word: others
+        for word, others in SYNONYMS.items()
         if not any(LIBRARY.search(str(other)).of("lesson") for other in others)
-    }  # fmt: skip
+    }
     assert {word: word for word in SYNONYMS} == {word: word.casefold() for word in SYNONYMS}
     assert content.read_lessons()
 
 
-def test_a_broad_search_leaves_out_what_fits_least() -> None:
+def test_broad_search_drops_weakest_hits() -> None:
     """At least three are shown, and of all searches of newcomers no answer is lost."""
     found = {typed: first(LIBRARY.search(typed), 99) for typed, _ in SEARCHES}
     kept = sum(len({*found[typed]} & {*answers}) for typed, answers in SEARCHES)
@@ -276,7 +296,7 @@ def test_a_broad_search_leaves_out_what_fits_least() -> None:
         ("{", ["cannot be read"]),
     ],
 )
-def test_what_is_wrong_with_synonyms_is_told(text: str, told: list[str], tmp_path: Path) -> None:
+def test_linter_names_broken_synonyms(text: str, told: list[str], tmp_path: Path) -> None:
     """What is never looked for, what leads nowhere, and what is no list; each named."""
     lesson = make_lesson(tmp_path, "The memory of a chip is small.\n")
     (tmp_path / "synonyms.yml").write_text(text)

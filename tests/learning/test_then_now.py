@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tpustarter import content
-from tpustarter.learning import then_now
-from tpustarter.problem import Problem
+from tpustarter.core import content
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content import then_now
 
 COUNTS = {"000": 20, "001": 43, "002": 17, "003": 27, "004": 36}
 """Claims of each of the five source documents."""
@@ -31,7 +31,7 @@ def read(folder: Path, text: str) -> list[then_now.Claim]:
     return then_now.read(folder)
 
 
-def test_every_claim_of_the_source_documents_has_an_answer() -> None:
+def test_every_claim_of_source_documents_has_answer() -> None:
     """Ids count up from 01 in each document; none is missing, none is doubled."""
     expected = {f"{doc}-{n:02}" for doc, count in COUNTS.items() for n in range(1, count + 1)}
     claims = then_now.read()
@@ -40,7 +40,7 @@ def test_every_claim_of_the_source_documents_has_an_answer() -> None:
     assert len(expected) == len(claims)
 
 
-def test_every_answer_leads_somewhere_and_what_proves_it_exists() -> None:
+def test_every_answer_points_to_existing_proof() -> None:
     """Lessons, headings, blocks and checks are there."""
     check_ids = {one.id for one in content.read_checks()}
 
@@ -54,21 +54,39 @@ def test_every_answer_has_a_lesson_that_explains_it() -> None:
 
 @pytest.mark.parametrize(
     ("typed", "found"),
-    [("XRT_TPU_CONFIG localservice", "002-12"), ("setup_tpu", "001-26"), ("xmap", "001-05"),
-     ("jax.config import", "001-42"), ("v2-nightly", "001-12"), ("serverextension", "000-07"),
-     ("contrib TPUEstimator", "003-03"), ("0.0.0.0/0", "001-11"), ("-f libtpu_releases", "001-17"),
-     ("tensorflow-env-vars", "000-18"), ("DeviceArray", "001-31"), ("xla_dist", "004-09"),
-     ("session_config", "003-07"), ("allow_soft_placement", "003-07"), ("host_call", "003-12"),
-     ("iterations_per_loop", "003-07"), ("keras_to_tpu_model", "003-01"), ("hooks", "003-14"),
-     ("train_batch_size", "003-15"), ("CrossShardOptimizer", "003-10"), ("metric_fn", "003-13"),
-     ("batch_and_drop_remainder", "003-17"), ("use_tpu", "003-05"), ("large files", "003-24")],
-)  # fmt: skip
-def test_who_types_what_an_older_tutorial_says_finds_it_first(typed: str, found: str) -> None:
+    [
+        ("XRT_TPU_CONFIG localservice", "002-12"),
+        ("setup_tpu", "001-26"),
+        ("xmap", "001-05"),
+        ("jax.config import", "001-42"),
+        ("v2-nightly", "001-12"),
+        ("serverextension", "000-07"),
+        ("contrib TPUEstimator", "003-03"),
+        ("0.0.0.0/0", "001-11"),
+        ("-f libtpu_releases", "001-17"),
+        ("tensorflow-env-vars", "000-18"),
+        ("DeviceArray", "001-31"),
+        ("xla_dist", "004-09"),
+        ("session_config", "003-07"),
+        ("allow_soft_placement", "003-07"),
+        ("host_call", "003-12"),
+        ("iterations_per_loop", "003-07"),
+        ("keras_to_tpu_model", "003-01"),
+        ("hooks", "003-14"),
+        ("train_batch_size", "003-15"),
+        ("CrossShardOptimizer", "003-10"),
+        ("metric_fn", "003-13"),
+        ("batch_and_drop_remainder", "003-17"),
+        ("use_tpu", "003-05"),
+        ("large files", "003-24"),
+    ],
+)
+def test_old_tutorial_words_find_their_claim_first(typed: str, found: str) -> None:
     """Commands, flags and names stand in the old side of a claim."""
     assert found == then_now.search(then_now.read(), typed)[0].id
 
 
-def test_a_broken_answer_is_told(tmp_path: Path) -> None:
+def test_linter_names_broken_answer(tmp_path: Path) -> None:
     """Each kind of name that leads nowhere."""
     [sound] = read(tmp_path, ENTRY)
     lessons = content.read_lessons()
@@ -84,23 +102,35 @@ def test_a_broken_answer_is_told(tmp_path: Path) -> None:
     told = list(then_now.complaints(claims, lessons, {"jax.precision"}))
 
     assert "xrt is fast" == sound.then
-    for wanted in ("`jax/nowhere`", "no such heading", "no such block", "no such check",
-                   "`e` has no public source", "a second claim `000-01`"):  # fmt: skip
+    for wanted in (
+        "`jax/nowhere`",
+        "no such heading",
+        "no such block",
+        "no such check",
+        "`e` has no public source",
+        "a second claim `000-01`",
+    ):
         assert any(wanted in one for one in told), wanted
 
 
 @pytest.mark.parametrize(
     "text",
-    ["{", "- 3", ENTRY.replace("gone", "dead"), ENTRY.replace("  then: xrt is  fast\n", ""),
-     ENTRY + "  more: 1\n", ENTRY.replace("XRT was removed", "3")],
-)  # fmt: skip
+    [
+        "{",
+        "- 3",
+        ENTRY.replace("gone", "dead"),
+        ENTRY.replace("  then: xrt is  fast\n", ""),
+        ENTRY + "  more: 1\n",
+        ENTRY.replace("XRT was removed", "3"),
+    ],
+)
 def test_a_broken_file_is_one_problem(tmp_path: Path, text: str) -> None:
     """It names the file."""
     with pytest.raises(Problem, match=r"cannot read the claims in .*then-now\.yml"):
         read(tmp_path, text)
 
 
-def test_a_search_wants_every_word_and_tells_the_old_side_first(tmp_path: Path) -> None:
+def test_search_needs_every_word_and_ranks_old_side(tmp_path: Path) -> None:
     """Whoever types what the tutorial says finds that claim first."""
     text = ENTRY.replace("000-01", "b").replace("xrt is  fast", "slow") + ENTRY
     found = then_now.search(read(tmp_path, text), "XRT")
@@ -115,21 +145,24 @@ def old(text: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_the_command_line_tells_then_and_now_with_the_source() -> None:
+def test_command_prints_then_now_and_source() -> None:
     """And says so when nothing is known."""
     known, unknown = old("XRT"), old("no such words")
 
     assert known.returncode == 0
-    for wanted in ("  then ", "  now ", "  source https://"):
+    for wanted in ("  then ", "  now ", "  shown by ", "  source   https://"):
         assert wanted in known.stdout
     assert max(map(len, known.stdout.splitlines())) <= 80 or "https://" in known.stdout
     assert unknown.returncode == 5
     assert "no older claim is about" in unknown.stderr
 
 
-def test_other_words_for_the_same_thing_find_a_claim_too() -> None:
+def test_synonyms_and_ids_find_claim() -> None:
     """What stands in no claim is searched as everywhere, with synonyms; an id is that claim."""
     assert [] == then_now.search(then_now.read(), "oom")
     assert "memory" in old("oom").stdout
-    assert ["001-05  "] == [line[:8] for line in old("001-05").stdout.splitlines()
-                            if not line.startswith(" ")]  # fmt: skip
+    assert ["001-05"] == [
+        line.partition("(no. ")[2][:6]
+        for line in old("001-05").stdout.splitlines()
+        if not line.startswith(" ")
+    ]

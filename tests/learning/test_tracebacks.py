@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tpustarter.learning.tracebacks import as_read, with_marks
+from tpustarter.learning.run.tracebacks import as_read, with_marks
 
 JAX = """before
 Traceback (most recent call last):
@@ -31,7 +31,7 @@ def test_frames_of_packages_are_one_line() -> None:
     assert begin.startswith("Traceback")
 
 
-def test_a_call_back_from_a_package_is_shown_between_its_lines() -> None:
+def test_callback_from_package_stays_between_its_lines() -> None:
     """A function that JAX traces is the learner's, wherever it stands; so is Windows."""
     back = '  File "block 1", line 1, in step\n    return x @ x\n'
     other = '  File "C:\\env\\Lib\\site-packages\\flax\\core.py", line 2, in call\n'
@@ -43,7 +43,7 @@ def test_a_call_back_from_a_package_is_shown_between_its_lines() -> None:
     )
 
 
-def test_what_is_no_traceback_stays_as_it_is() -> None:
+def test_other_text_stays_unchanged() -> None:
     """A program may print what looks like a part of one."""
     text = JAX.partition("):\n")[2]
 
@@ -52,7 +52,7 @@ def test_what_is_no_traceback_stays_as_it_is() -> None:
 
 @pytest.mark.parametrize("width", [40, 60, 76])
 @pytest.mark.parametrize("marked", ["first", "middle", "last"])
-def test_marks_stand_below_what_they_mark_in_any_width(width: int, marked: str) -> None:
+def test_marks_stand_below_marked_code_at_any_width(width: int, marked: str) -> None:
     """A line that is too long is shortened around them; one that fits stays as it is."""
     code = "    first = sum(value for value in values) + middle * larger + another / last"
     column = code.index(marked)
@@ -67,7 +67,7 @@ def test_marks_stand_below_what_they_mark_in_any_width(width: int, marked: str) 
     assert with_marks(text, 200) == text
 
 
-def test_marks_wider_than_the_screen_are_shown_from_their_begin() -> None:
+def test_marks_wider_than_screen_show_their_beginning() -> None:
     """All of the line is marked, and it begins in sight."""
     text = "    " + "abcde" * 30 + "\n    " + "^" * 150
     line, marks = with_marks(text, 60).split("\n")
@@ -85,7 +85,7 @@ def test_long_lines_without_marks_stay_whole() -> None:
 
 
 @pytest.mark.parametrize("width", [40, 60, 75, 76])
-def test_what_is_missing_at_the_end_of_a_line_is_marked_behind_it(width: int) -> None:
+def test_mark_after_line_end_stands_behind_line(width: int) -> None:
     """Also where the line fits and its mark does not."""
     code = "    if " + "x + " * 16 + "last"  # 75 signs, and no colon
     text = f'  File "a.py", line 3\n{code}\n{" " * len(code)}^\nSyntaxError: no'

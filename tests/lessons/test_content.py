@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.places import TESTS
-from tpustarter import content, locations
 from tpustarter.cli import COMMANDS
-from tpustarter.content import Check
-from tpustarter.learning import lint
-from tpustarter.learning.paths import read_paths
-from tpustarter.problem import ExitCode, Problem
+from tpustarter.core import content, locations
+from tpustarter.core.content import Check, Lesson
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.learning.content.paths import read_paths
+from tpustarter.learning.lint import lesson_problems
 
 SAMPLES = TESTS / "samples" / "checks"
 LESSON_IDS = {lesson.id for lesson in content.read_lessons()}
@@ -64,14 +64,14 @@ def test_every_check_is_sound() -> None:
     assert [(one.id, one.broken) for one in content.read_checks() if one.broken] == []
 
 
-def test_every_check_names_a_lesson_and_a_public_source() -> None:
+def test_every_check_names_lesson_and_public_source() -> None:
     """A failed check can name the lesson that explains it, and every bound its document."""
     for check in content.read_checks():
         assert check.lesson in LESSON_IDS, check.id
         assert check.source.startswith("https://"), check.id
 
 
-def test_every_check_says_about_how_long_it_takes() -> None:
+def test_every_check_has_estimated_duration() -> None:
     """What is quick of a framework stays near half a minute, and nobody waits without knowing."""
     known = content.read_checks()
 
@@ -95,9 +95,9 @@ def test_jax_checks_list_their_programs() -> None:
             assert "def programs(devices" in check.path.read_text(encoding="utf-8"), check.id
 
 
-def test_the_linter_has_nothing_to_say() -> None:
+def test_linter_finds_no_problem() -> None:
     """Headers, blocks, links, words, lengths and paths of every lesson are in order."""
-    assert [] == lint.everything()
+    assert [] == lesson_problems.everything()
 
 
 def test_the_index_on_github_lists_every_lesson(request: pytest.FixtureRequest) -> None:
@@ -109,7 +109,7 @@ def test_the_index_on_github_lists_every_lesson(request: pytest.FixtureRequest) 
     assert index() == file.read_text(encoding="utf-8")
 
 
-def test_lessons_name_no_command_that_is_not_there() -> None:
+def test_lessons_name_only_existing_commands() -> None:
     """Commands nobody can run are not in a lesson."""
     for path in locations.content("lessons").rglob("*.md"):
         text = path.read_text(encoding="utf-8")
@@ -134,9 +134,7 @@ def test_lessons_name_no_command_that_is_not_there() -> None:
         ("a: {", "while parsing"),
     ],
 )
-def test_a_header_that_holds_something_else_is_a_problem(
-    header: str, said: str, tmp_path: Path
-) -> None:
+def test_invalid_header_value_is_problem(header: str, said: str, tmp_path: Path) -> None:
     """What every reader of a header relies on is checked once, with the file named."""
     path = tmp_path / "01-broken.md"
     path.write_text(f"---\n{header}\n---\n# Broken\n")
@@ -147,7 +145,7 @@ def test_a_header_that_holds_something_else_is_a_problem(
     assert str(path) in caught.value.what
 
 
-def test_a_lesson_that_is_no_readable_file_is_a_problem(tmp_path: Path) -> None:
+def test_unreadable_lesson_file_is_problem(tmp_path: Path) -> None:
     """A pipe is not waited for, a huge file not read, and a mark before the header is no harm."""
     path = tmp_path / "01-odd.md"
     os.mkfifo(path)
@@ -165,10 +163,15 @@ def test_a_lesson_that_is_no_readable_file_is_a_problem(tmp_path: Path) -> None:
 def write_check(folder: Path, **changes: str | None) -> Check:
     """Write a check with some of its lines changed, and read it back."""
     lines = {
-        "docstring": '"""A claim."""', "FRAMEWORK": '"host"', "LEVEL": '"static"', "NEEDS": "{}",
-        "TIMEOUT_S": "5", "LESSON": '"start/x"', "SOURCE": '"https://x"',
+        "docstring": '"""A claim."""',
+        "FRAMEWORK": '"host"',
+        "LEVEL": '"static"',
+        "NEEDS": "{}",
+        "TIMEOUT_S": "5",
+        "LESSON": '"start/x"',
+        "SOURCE": '"https://x"',
         "run": "def run():\n    yield",
-    }  # fmt: skip
+    }
     lines.update({key: value for key, value in changes.items() if value is not None})
     for key in [key for key, value in changes.items() if value is None]:
         del lines[key]
@@ -190,7 +193,14 @@ def write_check(folder: Path, **changes: str | None) -> Check:
         ({"FRAMEWORK": '"jax"'}, "FRAMEWORK is 'jax' in the folder `host`"),
         ({"run": "x = 1"}, "there is no function `run`"),
         ({"run": "def run(:"}, "line 8: invalid syntax"),
-        ({"SOURCE": '"\\0"\n\0'}, "null bytes"),
+        ({"SOURCE": '"\\0"\n\0'}, "line 8: "),
+        ({"NEEDS": '{"chips": 4, "generation": ["v5e"], "container": True}'}, None),
+        ({"TIMEOUT_S": "1e999"}, "TIMEOUT_S is inf"),
+        ({"TIMEOUT_S": "5\nESTIMATE_S = 1e999"}, "ESTIMATE_S is inf"),
+        ({"NEEDS": '{"moons": 3}'}, "moons"),
+        ({"NEEDS": '{"chips": "many"}'}, "chips"),
+        ({"NEEDS": '{"chips": True}'}, "chips"),
+        ({"NEEDS": '{"container": 1}'}, "container"),
     ],
 )
 def test_a_broken_check_is_named_with_its_line(
@@ -232,7 +242,7 @@ def test_globs_select_and_literal_ids_ask(
     ("pattern", "hint"),
     [("host.pases", "did you mean `host.passes`?"), ("zzz", "--list"), ("zzz*", "--list")],
 )
-def test_an_unknown_check_is_a_usage_error_with_a_suggestion(pattern: str, hint: str) -> None:
+def test_unknown_check_is_usage_error_with_suggestion(pattern: str, hint: str) -> None:
     """A mistyped id is answered with the nearest one."""
     with pytest.raises(Problem) as caught:
         content.select(content.read_checks(SAMPLES), [pattern], "quick", None)
@@ -276,11 +286,24 @@ def test_the_diff_in_contributing_is_real() -> None:
     assert added > 30
 
 
-def test_a_step_of_a_setup_is_named_without_a_command() -> None:
+def test_setup_step_is_named_without_command() -> None:
     """A command grows with the way that tpustarter is started: `python3 -m uv run tpustarter`."""
-    steps = [step for lesson in content.read_lessons()
-             for setup in lesson.header.get("setups", {}).values() for step in setup]  # fmt: skip
+    steps = [
+        step
+        for lesson in content.read_lessons()
+        for setup in lesson.header.get("setups", {}).values()
+        for step in setup
+    ]
     titles = [step["title"] for step in steps]
 
     assert [] == [title for title in titles if "tpustarter" in title]
     assert len(titles) > 50
+
+
+@pytest.mark.parametrize("lesson", content.read_lessons(), ids=lambda lesson: lesson.id)
+def test_rehearsal_in_a_lesson_names_its_setup(lesson: Lesson) -> None:
+    """The compiler is in an environment of its own, which most readers don't have yet."""
+    text = " ".join(lesson.text.split())
+
+    if "tpustarter rehearse " in text:
+        assert re.search(r"setup rehearse|/?1[56]-(?:the-tpu-compiler|try-a-tpu)", text)

@@ -9,9 +9,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tpustarter import content
-from tpustarter.learning import blocks, exercises, markdown, then_now
-from tpustarter.learning.paths import read_paths
+from tpustarter.core import content
+from tpustarter.learning.content import blocks, exercises, markdown, then_now
+from tpustarter.learning.content.paths import read_paths
 
 COUNTS = {"000": 14, "001": 29, "002": 10, "003": 14, "004": 10}
 """Points of the outline of each source document."""
@@ -45,7 +45,7 @@ def test_each_point_stands_once() -> None:
         assert one["taught"], one
 
 
-def test_each_point_is_taught_where_it_says() -> None:
+def test_each_point_is_taught_at_named_heading() -> None:
     """Lesson and heading are there."""
     headings = {one.id: markdown.anchors(one.text) for one in content.read_lessons()}
     for point in read():

@@ -10,9 +10,8 @@ import pytest
 
 from tests import figures
 from tests.support.figure_svg import draw
-from tpustarter import content, locations
-from tpustarter.content import Lesson
-from tpustarter.learning.blocks import figures_of
+from tpustarter.core import content, locations
+from tpustarter.core.content import Lesson
 
 SVG = "{http://www.w3.org/2000/svg}"
 CAPTION = "Two chips send to each other."
@@ -91,7 +90,7 @@ def test_a_figure_is_drawn_once(tmp_path: Path) -> None:
         ({"between": "\n\nWords.\n\n<!--\n"}, "in no comment right below its image"),
     ],
 )
-def test_what_is_no_sound_figure_is_named(tmp_path: Path, given: dict[str, str], said: str) -> None:
+def test_damaged_figure_is_named(tmp_path: Path, given: dict[str, str], said: str) -> None:
     """Each of its mistakes is found once, with file and line."""
     lesson = lay_out(tmp_path, **given)
     draw_all(lesson)
@@ -102,7 +101,7 @@ def test_what_is_no_sound_figure_is_named(tmp_path: Path, given: dict[str, str],
     assert found[0].startswith(("jax/01-two.md:7: ", "01-two.md: "))
 
 
-def test_a_figure_is_shown_by_one_lesson_and_every_svg_by_some(tmp_path: Path) -> None:
+def test_figure_and_svg_belong_to_lesson(tmp_path: Path) -> None:
     """Two figures of one name, and an SVG that no lesson shows, are found."""
     lesson = lay_out(tmp_path)
     draw_all(lesson)
@@ -117,12 +116,12 @@ def test_a_figure_is_shown_by_one_lesson_and_every_svg_by_some(tmp_path: Path) -
     ] == found
 
 
-def test_one_drawn_by_hand_is_kept_and_names_its_text(tmp_path: Path) -> None:
+def test_figure_drawn_by_hand_names_its_text(tmp_path: Path) -> None:
     """The script leaves it alone; a text that has changed since, or no XML, is found."""
     lesson = lay_out(tmp_path, info="figure by-hand")
     path = tmp_path / "lessons" / "figures" / "two-chips.svg"
     path.parent.mkdir()
-    (figure,) = figures_of(lesson)
+    (figure,) = figures.figures_of(lesson)
     inside = f"<title>{CAPTION}</title><metadata>{figures.mark_of(figure)}</metadata>"
     svg = f'<svg xmlns="{SVG[1:-1]}">{inside}</svg>'
     path.write_text(svg)
@@ -147,8 +146,11 @@ def paths(text: str, kind: str = "line") -> set[str]:
 def test_a_box_is_four_lines_through_its_corners() -> None:
     """Lines of neighbouring characters are one, and meet in the middles of the corners."""
     assert {
-        "M20.5 25.5H56.5", "M20.5 63.5H56.5", "M20.5 25.5V63.5", "M56.5 25.5V63.5",
-    } == paths("┌───┐\n│   │\n└───┘")  # fmt: skip
+        "M20.5 25.5H56.5",
+        "M20.5 63.5H56.5",
+        "M20.5 25.5V63.5",
+        "M56.5 25.5V63.5",
+    } == paths("┌───┐\n│   │\n└───┘")
 
 
 def test_a_double_box_is_two_boxes() -> None:
@@ -187,8 +189,11 @@ def test_words_have_their_place_whatever_the_font() -> None:
     ]
 
     assert [
-        ("34", "81", "a<b and c"), ("133", "9", "d"), ("151", "9", "≥"), ("169", "9", "2"),
-    ] == texts  # fmt: skip
+        ("34", "81", "a<b and c"),
+        ("133", "9", "d"),
+        ("151", "9", "≥"),
+        ("169", "9", "2"),
+    ] == texts
     assert root.findtext(f"{SVG}title") == "Caption of <all>."
 
 

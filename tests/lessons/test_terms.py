@@ -5,13 +5,13 @@ from __future__ import annotations
 from tests.support.terms import linked, paragraphs, too_early, twice, used
 
 
-def test_every_path_introduces_a_term_before_it_uses_it_and_once() -> None:
+def test_path_links_term_before_use_and_once() -> None:
     """It is linked to the glossary where it is first used, and in bold in one lesson of a path."""
     assert [] == too_early()
     assert [] == twice()
 
 
-def test_what_is_found() -> None:
+def test_term_is_found_across_lines_and_plurals() -> None:
     """A use, a link, a plural across lines; code and names of lessons are none."""
     text = "An all-reduce. Two\nqueued\nresources of [a pod](../glossary.md#pod).\n\n`HBM` and HBM."
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from itertools import combinations
 
-from tpustarter import content
-from tpustarter.learning.paths import read_paths
+from tpustarter.core import content
+from tpustarter.learning.content.paths import read_paths
 
 LINES = 6
 """So many lines in a row are a repetition, and no idiom that every program has."""
@@ -41,7 +41,7 @@ def test_no_path_shows_the_same_code_twice() -> None:
     assert [] == shown_twice(texts, [path.lessons for path in read_paths()])
 
 
-def test_a_repetition_is_found_on_a_path_and_nowhere_else() -> None:
+def test_repetition_counts_only_on_one_path() -> None:
     """The same six lines, with other comments, count where one path has both lessons."""
     code = "\n".join(f"line_{number} = {number}" for number in range(LINES))
     texts = {

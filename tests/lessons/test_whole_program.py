@@ -6,20 +6,20 @@ import re
 
 import pytest
 
-from tpustarter import content
-from tpustarter.learning import code_files
+from tpustarter.core import content
+from tpustarter.learning.content import code_files
 
 [LESSON] = [one for one in content.read_lessons() if one.id == "tensorflow/a-whole-program"]
 SHOWN = re.findall(r"^```py\n(.*?)^```", LESSON.path.read_text(encoding="utf-8"), re.M | re.S)
 PROGRAMS = [code_files.text(LESSON, name) for name in ("estimator_2019.py", "train.py")]
 
 
-def test_it_shows_both() -> None:
+def test_lesson_shows_parts_of_both_programs() -> None:
     """Parts of the one beside parts of the other."""
     assert all(any(text in program for text in SHOWN) for program in PROGRAMS)
 
 
 @pytest.mark.parametrize("text", SHOWN, ids=lambda text: text.split("\n", 1)[0].strip())
-def test_what_it_shows_stands_in_one_of_them(text: str) -> None:
+def test_shown_code_stands_in_either_program(text: str) -> None:
     """Letter by letter, with its indentation."""
     assert any(text in program for program in PROGRAMS)

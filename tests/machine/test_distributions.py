@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tpustarter.machine import distributions
-from tpustarter.machine.distributions import Said
+from tpustarter.machine.distributions import DistributionInfo
 
 
 def lay(folder: Path, name: str, text: str | None, file: str = "METADATA") -> None:
@@ -21,7 +21,7 @@ def lay(folder: Path, name: str, text: str | None, file: str = "METADATA") -> No
         (place / file).write_text(text, encoding="utf-8")
 
 
-def test_what_is_installed_here_is_as_python_reads_it() -> None:
+def test_installed_packages_match_importlib_metadata() -> None:
     """All that this environment holds: name, version, requirements."""
     names = sorted({one.metadata["Name"] for one in importlib.metadata.distributions()})
 
@@ -36,11 +36,13 @@ def test_what_is_installed_here_is_as_python_reads_it() -> None:
 
 @pytest.mark.parametrize("asked", ["torch-xla", "torch_xla", "Torch.XLA"])
 @pytest.mark.parametrize("spelt", ["torch_xla", "Torch.XLA", "torch__xla"])
-def test_a_name_is_found_however_it_is_spelt(tmp_path: Path, spelt: str, asked: str) -> None:
+def test_name_is_found_in_any_spelling(tmp_path: Path, spelt: str, asked: str) -> None:
     """On the disk, and by whoever asks."""
     lay(tmp_path, f"{spelt}-2.9.0.dist-info", "Name: torch_xla\nVersion: 2.9.0\n\nText: no field\n")
 
-    assert {asked: [Said("torch_xla", "2.9.0")]} == distributions.named([asked], [str(tmp_path)])
+    assert {asked: [DistributionInfo("torch_xla", "2.9.0")]} == distributions.named(
+        [asked], [str(tmp_path)]
+    )
 
 
 def test_another_name_that_begins_alike_is_not_found(tmp_path: Path) -> None:
@@ -51,7 +53,7 @@ def test_another_name_that_begins_alike_is_not_found(tmp_path: Path) -> None:
     assert {"jax": []} == distributions.named(["jax"], [str(tmp_path)])
 
 
-def test_requirements_are_read_with_what_goes_on_below_them(tmp_path: Path) -> None:
+def test_requirements_are_read_to_end_of_header(tmp_path: Path) -> None:
     """Up to the first empty line; names of fields in any case."""
     text = (
         "Metadata-Version: 2.4\nname: jax\nVersion: 0.7.1\nSummary: a\n  b: c\n        \n"
@@ -63,7 +65,7 @@ def test_requirements_are_read_with_what_goes_on_below_them(tmp_path: Path) -> N
     (said,) = distributions.named(["jax"], [str(tmp_path)])["jax"]
 
     wanted = ("jaxlib<=0.7.1,>=0.7.1", 'libtpu==0.0.20.*; extra == "tpu"')
-    assert Said("jax", "0.7.1", wanted) == said
+    assert DistributionInfo("jax", "0.7.1", wanted) == said
 
 
 def test_the_first_folder_of_the_path_counts_first(tmp_path: Path) -> None:
@@ -76,14 +78,14 @@ def test_the_first_folder_of_the_path_counts_first(tmp_path: Path) -> None:
     assert ["2", "1"] == [said.version for said in found]
 
 
-def test_half_of_a_package_says_nothing(tmp_path: Path) -> None:
+def test_incomplete_package_has_no_name_or_version(tmp_path: Path) -> None:
     """It is there, as Python sees it, and has neither name nor version."""
     lay(tmp_path, "jax-0.7.1.dist-info", None)
     lay(tmp_path, "numpy-2.0.dist-info", "", file="METADATA")
 
     found = distributions.named(["jax", "numpy", "torch"], [str(tmp_path), str(tmp_path / "gone")])
 
-    assert {"jax": [Said()], "numpy": [Said()], "torch": []} == found
+    assert {"jax": [DistributionInfo()], "numpy": [DistributionInfo()], "torch": []} == found
 
 
 def test_an_egg_is_read_as_well(tmp_path: Path) -> None:
@@ -93,19 +95,24 @@ def test_an_egg_is_read_as_well(tmp_path: Path) -> None:
 
     found = distributions.named(["jax", "numpy"], [str(tmp_path)])
 
-    assert {"jax": [Said("jax", "0.7.1")], "numpy": [Said("numpy", "2.0")]} == found
+    assert {
+        "jax": [DistributionInfo("jax", "0.7.1")],
+        "numpy": [DistributionInfo("numpy", "2.0")],
+    } == found
 
 
-def test_packages_that_do_not_lie_in_folders_are_asked_for_as_python_does(tmp_path: Path) -> None:
+def test_packages_outside_folders_are_read_by_importlib(tmp_path: Path) -> None:
     """In a zip, for example."""
     archive = tmp_path / "packages.zip"
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("jax-0.7.1.dist-info/METADATA", "Name: jax\nVersion: 0.7.1\n")
 
-    assert {"jax": [Said("jax", "0.7.1")]} == distributions.named(["jax"], [str(archive)])
+    assert {"jax": [DistributionInfo("jax", "0.7.1")]} == distributions.named(
+        ["jax"], [str(archive)]
+    )
 
 
-def test_whoever_else_finds_packages_is_asked_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_package_finders_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """A finder of somebody's own counts as it does for Python."""
 
     class Finder:
@@ -127,5 +134,5 @@ def test_whoever_else_finds_packages_is_asked_too(monkeypatch: pytest.MonkeyPatc
 
     found = distributions.named(["jax", "no-such-package"])
 
-    assert Said("jax", "7") == found["jax"][0]
+    assert DistributionInfo("jax", "7") == found["jax"][0]
     assert [] == found["no-such-package"]

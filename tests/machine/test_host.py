@@ -53,7 +53,7 @@ def test_another_google_device_is_never_a_chip(tmp_path: Path, device: str) -> N
         ("nonsense", None, ["1ae0:?"]),
     ],
 )
-def test_an_unknown_google_device_is_neither_a_tpu_nor_none(
+def test_unknown_google_device_is_reported_with_its_id(
     tmp_path: Path, device: str, pci_class: str | None, unknown: list[str]
 ) -> None:
     """It is told with its id; network cards and disks say by their class that they are no TPU."""
@@ -69,7 +69,7 @@ def test_an_unknown_google_device_is_neither_a_tpu_nor_none(
     assert bool(unknown) is host.google_cloud(machine)
 
 
-def test_a_laptop_has_nothing_and_nothing_is_raised(tmp_path: Path) -> None:
+def test_laptop_has_no_tpu_and_raises_nothing(tmp_path: Path) -> None:
     """An empty folder, as on a system without /proc and /sys, is a machine without a TPU."""
     machine = host.Machine(tmp_path, {})
 
@@ -88,7 +88,7 @@ def test_a_laptop_has_nothing_and_nothing_is_raised(tmp_path: Path) -> None:
     assert host.unmet(machine, {"chips": 1}) == "no TPU on this machine"
 
 
-def test_garbage_on_the_machine_is_unknown_and_not_raised(tmp_path: Path) -> None:
+def test_garbage_on_machine_is_unknown(tmp_path: Path) -> None:
     """Binary files, folders where files should be, and half a process are all survived."""
     machine = lay_out(tmp_path, "v5e", chips=2, holder={"pid": 4242})
     device = tmp_path / "sys/bus/pci/devices"
@@ -125,7 +125,7 @@ def test_devices_are_those_this_process_can_reach(
     assert host.visible_devices(machine) == expected
 
 
-def test_v5e_with_the_older_kind_of_node_is_reachable(tmp_path: Path) -> None:
+def test_v5e_with_older_device_node_is_reachable(tmp_path: Path) -> None:
     """Both /dev/accelN and /dev/vfio/N are reported for v5e: what is there wins."""
     machine = lay_out(tmp_path, "v5e", chips=4, nodes=False)
     for index in range(4):
@@ -135,7 +135,7 @@ def test_v5e_with_the_older_kind_of_node_is_reachable(tmp_path: Path) -> None:
     assert host.reachable_chips(machine) == 4
 
 
-def test_hidden_pci_with_nodes_and_variables_is_a_tpu(tmp_path: Path) -> None:
+def test_hidden_pci_with_nodes_and_variables_is_tpu(tmp_path: Path) -> None:
     """Colab's variables and a node mean a TPU; a vfio node alone may be any device."""
     colab = {"COLAB_TPU_1VM": "1", "TPU_ACCELERATOR_TYPE": "v5e-1"}
     with_variables = lay_out(tmp_path / "a", env=colab)
@@ -161,7 +161,7 @@ def test_rights_are_judged_without_opening(tmp_path: Path) -> None:
     assert host.node(other, "/dev/vfio/0").mode == "-rw-r-----"
 
 
-def test_linux_may_refuse_a_file_that_everybody_may_write(tmp_path: Path) -> None:
+def test_linux_may_refuse_world_writable_file(tmp_path: Path) -> None:
     """With fs.protected_regular, /tmp's files of other users cannot be opened with O_CREAT."""
     machine = lay_out(tmp_path, "v5e", lock="stale", uid=os.getuid() + 1)
     (tmp_path / "proc/sys/fs").mkdir(parents=True)
@@ -175,14 +175,16 @@ def test_linux_may_refuse_a_file_that_everybody_may_write(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("kind", ["docker", "podman", "kubernetes"])
 @pytest.mark.parametrize("host_network", [True, False])
-def test_containers_are_told_apart(tmp_path: Path, kind: str, host_network: bool) -> None:
+def test_kinds_of_container_are_distinguished(
+    tmp_path: Path, kind: str, host_network: bool
+) -> None:
     """Kind, network and shared memory, each as the container shows it."""
     machine = lay_out(tmp_path, "v5e", container=kind, host_network=host_network, shm_gib=0.0625)
 
     assert host.container(machine) == host.Container(kind, host_network, 0.0625)  # type: ignore[arg-type]
 
 
-def test_a_container_is_seen_by_its_root_mount_alone(tmp_path: Path) -> None:
+def test_container_is_recognised_by_root_mount_alone(tmp_path: Path) -> None:
     """Where cgroups are hidden the mount of `/` still names the engine."""
     line = "1 0 0:1 / / rw - overlay overlay rw,lowerdir=/var/lib/docker/overlay2/l/A\n"
     machine = lay_out(tmp_path)
@@ -202,7 +204,7 @@ def test_a_container_is_seen_by_its_root_mount_alone(tmp_path: Path) -> None:
         ({"devices": 2}, None),
     ],
 )
-def test_unmet_needs_are_named_with_what_was_found(
+def test_unmet_needs_are_named_with_found_values(
     tmp_path: Path, needs: dict[str, object], reason: str | None
 ) -> None:
     """Keys that are not the host's are left to others."""

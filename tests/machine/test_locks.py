@@ -16,7 +16,7 @@ from tpustarter.machine import host
 
 
 @pytest.mark.parametrize("state", ["absent", "stale", "live", "foreign"])
-def test_states_of_the_lock_are_told_apart(tmp_path: Path, state: str) -> None:
+def test_lock_states_are_distinguished(tmp_path: Path, state: str) -> None:
     """Only what another live process holds is live, only what cannot be opened is foreign."""
     uid = os.getuid() + 1 if state == "foreign" else None
     machine = lay_out(tmp_path, "v5e", lock=None if state == "absent" else state, uid=uid)
@@ -36,7 +36,7 @@ def test_a_lock_of_flock_is_no_lock(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="POSIX locks are asked for in Linux's way")
-def test_a_real_lock_is_seen_and_survives_being_looked_at(tmp_path: Path) -> None:
+def test_real_lock_is_seen_and_kept(tmp_path: Path) -> None:
     """The kernel is asked, the lock is not taken, and its holder keeps it."""
     machine = lay_out(tmp_path, "v5e", lock="stale")
     path = tmp_path / "tmp/libtpu_lockfile"
@@ -55,7 +55,7 @@ def test_a_real_lock_is_seen_and_survives_being_looked_at(tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="POSIX locks are asked for in Linux's way")
-def test_looking_does_not_drop_a_lock_of_this_process(tmp_path: Path) -> None:
+def test_inspection_keeps_lock_of_this_process(tmp_path: Path) -> None:
     """Closing a second descriptor would: a process that holds the lock only says so."""
     import fcntl
 
@@ -117,7 +117,7 @@ libtpu says that the TPU is in use for each that is unusable; a pipe, or nothing
 
 
 @pytest.mark.parametrize("name", IN_THE_WAY)
-def test_what_keeps_libtpu_from_its_lock_file_is_seen(name: str, tmp_path: Path) -> None:
+def test_obstacle_to_libtpu_lock_file_is_named(name: str, tmp_path: Path) -> None:
     """What libtpu cannot open or make is told with its kind, and nothing of it is touched."""
     make, state, why = IN_THE_WAY[name]
     machine = lay_out(tmp_path, "v5e", uid=os.getuid() + 1 if os.getuid() else 1000)
@@ -130,7 +130,7 @@ def test_what_keeps_libtpu_from_its_lock_file_is_seen(name: str, tmp_path: Path)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="POSIX locks are asked for in Linux's way")
 @pytest.mark.parametrize("place", ["tmp/libtpu_lock_1000/libtpu_lockfile", "home/.libtpu_lockfile"])
-def test_a_lock_where_newer_versions_keep_it_is_seen(place: str, tmp_path: Path) -> None:
+def test_lock_in_newer_place_is_seen(place: str, tmp_path: Path) -> None:
     """XLA after libtpu 0.0.52 goes on to a folder of the user's, and to the home folder."""
     machine = lay_out(tmp_path, "v5e", env={"HOME": "/home"})
     path = tmp_path / place

@@ -34,7 +34,7 @@ def test_metadata_gives_type_worker_and_endpoints(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["hang", "slow", "garbage", "stranger"])
-def test_metadata_is_bounded_whatever_the_server_does(tmp_path: Path, mode: str) -> None:
+def test_metadata_is_bounded_for_any_server(tmp_path: Path, mode: str) -> None:
     """A server may accept and never answer, drip for ever, or be something else."""
     with serve({}, mode) as address:  # type: ignore[arg-type]
         machine = lay_out(tmp_path, "v5e", env={"GCE_METADATA_HOST": address})
@@ -44,7 +44,7 @@ def test_metadata_is_bounded_whatever_the_server_does(tmp_path: Path, mode: str)
     assert found.why
 
 
-def test_metadata_names_the_reason_when_nobody_listens(tmp_path: Path) -> None:
+def test_closed_metadata_port_is_named_as_reason(tmp_path: Path) -> None:
     """A closed port is told apart from silence."""
     found = host.metadata(lay_out(tmp_path, "v5e"))
 
@@ -52,7 +52,7 @@ def test_metadata_names_the_reason_when_nobody_listens(tmp_path: Path) -> None:
     assert "refused" in found.why.lower()
 
 
-def test_metadata_is_bounded_when_the_name_server_is_silent(
+def test_metadata_is_bounded_with_silent_name_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A look-up of a name has no time-out of its own."""
@@ -94,7 +94,7 @@ def test_chips_are_enough_to_be_a_google_machine(tmp_path: Path) -> None:
         ({}, None, False),
     ],
 )
-def test_variables_say_how_many_hosts_there_are(
+def test_variables_give_host_count(
     tmp_path: Path, env: dict[str, str], hosts: int | None, waits: bool
 ) -> None:
     """`localhost` is one host; a process confined to its host does not wait."""
@@ -126,7 +126,7 @@ def test_a_machine_type_names_one_host_only(tmp_path: Path) -> None:
         ("v9-99", 3, 3, None),
     ],
 )
-def test_hosts_that_do_not_fit_the_type_are_named(
+def test_hosts_that_contradict_type_are_named(
     tmp_path: Path, kind: str, named: int, hosts: int, misfit: int | None
 ) -> None:
     """The larger number counts, so that nothing is started that would wait; a share stays one."""
@@ -141,7 +141,7 @@ def test_hosts_that_do_not_fit_the_type_are_named(
 
 
 @pytest.mark.parametrize(("machine_type", "hosts"), [("ct6e-standard-8t", 1), ("n1-x", None)])
-def test_a_machine_with_eight_chips_is_a_slice_of_its_own(
+def test_machine_with_eight_chips_is_whole_slice(
     tmp_path: Path, machine_type: str, hosts: int | None
 ) -> None:
     """Slices of several hosts are made of machines with four chips."""
@@ -152,7 +152,7 @@ def test_a_machine_with_eight_chips_is_a_slice_of_its_own(
     assert hosts == shape.hosts
 
 
-def test_asking_needs_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metadata_query_needs_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no thread can be started the server is asked all the same, as it has a number."""
 
     def refuse(**_: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -13,9 +13,10 @@ import pytest
 from tests.checks.host_sabotage import SOUND, run
 from tests.support.machines import lay_out
 from tpustarter.machine import command_line, host
+from tpustarter.probe.finding import NoAnswer
 
 
-def test_a_holder_is_named_with_user_command_and_age(tmp_path: Path) -> None:
+def test_holder_has_user_command_and_age(tmp_path: Path) -> None:
     """Who, what, since when; control characters never reach the report."""
     command = f"python tr\x1b]0;title\x07{'x' * 500}.py --password hunter2"
     machine = lay_out(tmp_path, "v5e", holder={"pid": 4242, "command": command, "age_s": 7500})
@@ -23,11 +24,9 @@ def test_a_holder_is_named_with_user_command_and_age(tmp_path: Path) -> None:
 
     assert (holder.pid, holder.user, holder.zombie) == (4242, "alice", False)
     assert holder.age_s == pytest.approx(7500, abs=1)
-    assert host.age_text(holder.age_s or 0).startswith("2 h")
+    assert host.duration(holder.age_s or 0).startswith("2 h")
     assert holder.nodes == ("/dev/vfio/0",)
-    assert holder.command.startswith("python tr ]0;title xxx")
-    assert holder.command.isprintable()
-    assert len(holder.command) == 200
+    assert holder.command == "python tr ]0;title ..."
 
 
 COMMANDS = [
@@ -61,19 +60,12 @@ def test_no_argument_of_another_process_is_shown(words: str, shown: str) -> None
         assert shown == command_line.shown(words)
 
 
-def test_a_dead_leader_with_living_threads_is_still_a_holder(tmp_path: Path) -> None:
+def test_dead_leader_with_living_threads_is_holder(tmp_path: Path) -> None:
     """A zombie's own list of open files is empty; its threads' lists are not."""
     machine = lay_out(tmp_path, "v4", holder={"pid": 4242, "state": "Z"})
     (holder,) = host.holders(machine)
 
     assert (holder.zombie, holder.command) == (True, "[python]")
-
-
-def test_age_is_told_in_two_units() -> None:
-    """Short ages in seconds, long ones without them."""
-    ages = {0.4: "0 s", 59: "59 s", 61: "1 min 1 s", 7200: "2 h", 90_061: "1 d 1 h"}
-
-    assert {age: host.age_text(age) for age in ages} == ages
 
 
 @contextmanager
@@ -100,7 +92,7 @@ def tree(root: Path) -> dict[str, tuple[int, int]]:
     return {str(p): (p.lstat().st_mtime_ns, p.lstat().st_size) for p in paths}
 
 
-def test_looking_changes_nothing_and_opens_no_node(tmp_path: Path) -> None:
+def test_inspection_changes_nothing_and_opens_no_node(tmp_path: Path) -> None:
     """No node is opened at all, nothing is opened for writing, no lock file appears."""
     busy = lay_out(tmp_path / "busy", "v5e", holder={"pid": 4242}, lock="live", container="docker")
     idle = lay_out(tmp_path / "idle", "v5e")
@@ -116,7 +108,8 @@ def test_looking_changes_nothing_and_opens_no_node(tmp_path: Path) -> None:
             host.visible_devices(machine)
             host.slice_shape(machine, host.metadata(machine))
             for check in SOUND:
-                run(check, machine)
+                with suppress(NoAnswer):
+                    run(check, machine)
 
     writing = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
     assert tree(tmp_path) == before

@@ -31,14 +31,14 @@ def uv(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tool
 
 
-def test_without_pip_it_is_uv(python: str) -> None:
+def test_missing_pip_is_replaced_by_uv(python: str) -> None:
     """Whatever is done, with all that is said after it."""
     assert f"uv pip check --python {python}" == pip.command(f"{python} -m pip check")
     installed = pip.command(f'{python} -m pip install -U "jax[tpu]"')
     assert f'uv pip install --python {python} -U "jax[tpu]"' == installed
 
 
-def test_a_uv_that_is_no_program_is_a_module(
+def test_uv_without_program_is_module(
     python: str, uv: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As `python3 -m uv run` starts this program; of whichever Python was typed there."""
@@ -53,7 +53,7 @@ def test_a_uv_that_is_no_program_is_a_module(
     assert f"{other} -m uv pip install --python {python} jax" == command
 
 
-def test_the_python_of_the_shell_is_named_only_where_it_has_uv(python: str, uv: Path) -> None:
+def test_python_with_uv_is_named_otherwise_uv_path(python: str, uv: Path) -> None:
     """Else uv where it lies, and where there is none the pip that Python itself brings."""
     shell_python = uv.with_name("python3")
     uv.rename(shell_python)
@@ -70,7 +70,7 @@ def test_the_python_of_the_shell_is_named_only_where_it_has_uv(python: str, uv: 
     assert f"{beside} pip install --python {python} jax" == pip.command(asked)
 
 
-def test_with_pip_it_stays(python: str) -> None:
+def test_existing_pip_command_stays(python: str) -> None:
     """Also where Debian keeps it, and where nothing of that Python is to be seen."""
     command = f"{python} -m pip install jax"
     (folder,) = Path(python).parents[1].glob("lib/*/site-packages")
@@ -93,6 +93,6 @@ def test_a_path_with_a_space_is_one_word(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["run `python3 -m pip check` there", "pip install jax", "ls"])
-def test_another_text_stays(text: str) -> None:
+def test_other_text_stays(text: str) -> None:
     """A sentence is not a command."""
     assert text == pip.command(text)

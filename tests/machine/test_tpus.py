@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tpustarter.machine import generations, tpus
-from tpustarter.rehearsal.compiler import QUIET
+from tpustarter.rehearsal.compile.compiler import QUIET
 
 ROOT = Path(tpus.__file__).parents[2]
 SOURCED = ("hbm_gib", "hbm_gb_per_s", "ici_gb_per_s")
@@ -109,7 +109,7 @@ print(json.dumps(measured))
 """
 
 
-def figures(row: generations.Generation) -> list[generations.Sourced]:
+def figures(row: generations.Generation) -> list[generations.SourcedFigure]:
     """Return the sourced figures of a row."""
     return [figure for name in SOURCED if (figure := getattr(row, name))]
 
@@ -120,7 +120,7 @@ def rows() -> list[pytest.param]:
 
 
 @pytest.mark.parametrize("typed", TYPED)
-def test_what_people_type_is_understood(typed: str) -> None:
+def test_common_spellings_are_understood(typed: str) -> None:
     """Chips, cores, devices and hosts follow from a name in any of its spellings."""
     tpu = tpus.parse_type(typed)
 
@@ -128,7 +128,7 @@ def test_what_people_type_is_understood(typed: str) -> None:
 
 
 @pytest.mark.parametrize("typed", REFUSED)
-def test_a_refusal_says_found_expected_and_the_nearest(typed: str) -> None:
+def test_refusal_has_found_expected_and_nearest(typed: str) -> None:
     """A name that is no TPU is refused with what would be one."""
     with pytest.raises(LookupError) as refusal:
         tpus.parse_type(typed)
@@ -163,7 +163,7 @@ def test_the_accelerator_type_is_googles_name() -> None:
 
 
 @pytest.mark.parametrize("row", rows())
-def test_a_generation_is_found_by_each_of_its_names(row: generations.Generation) -> None:
+def test_generation_is_found_by_each_of_its_names(row: generations.Generation) -> None:
     """Name, title, aliases and device kinds lead to the same row."""
     names = [row.name, row.title.partition(" (")[0], row.name.upper(), *row.aliases]
 
@@ -181,14 +181,14 @@ def test_an_unknown_generation_lists_the_valid_ones() -> None:
     assert not [words for words in expected if words not in str(refusal.value)]
 
 
-def test_a_device_that_is_no_tpu_has_no_generation() -> None:
+def test_other_device_has_no_generation() -> None:
     """Kinds of other devices, and of chips that are not in the table, are unknown."""
     kinds = ("cpu", "NVIDIA H200", "TPU v4 lite", "TPU", "")
 
     assert [None] * len(kinds) == [tpus.by_device_kind(kind) for kind in kinds]
 
 
-def test_pci_ids_are_unique_and_lead_to_their_row() -> None:
+def test_pci_ids_are_unique_and_lead_to_row() -> None:
     """No two rows claim a PCI id, and each id leads back to its row."""
     claimed = [(pci, row.name) for row in generations.GENERATIONS for pci in row.pci]
     found = [tpus.by_pci(pci.device, pci.subsystem or 0x1234) for pci, _ in claimed]
@@ -255,7 +255,7 @@ def test_figures_that_differ_between_sources_are_both_kept() -> None:
     assert [min(figures) for figures in expected.values()] == [f.judged for f in found.values()]
 
 
-def test_unknown_is_none() -> None:
+def test_unknown_figure_is_none() -> None:
     """What no public source says about the eighth generation is not in the table."""
     for row in map(tpus.generation, ("tpu8i", "tpu8t")):
         facts = (row.counts, row.devices_per_chip, row.nodes, row.runtime_version)
@@ -268,24 +268,26 @@ def test_rates_are_per_chip_and_in_tera(row: generations.Generation) -> None:
     """Each generation's figures lie where a slip of a unit or of a factor of 1000 would not."""
     assert row.bf16_tflops is not None
     assert row.hbm_gb_per_s is not None
+    assert row.hbm_gib is not None
 
     assert 40 < row.bf16_tflops.judged < 5000
     assert 500 < row.hbm_gb_per_s.judged < 20_000
-    assert 14 < (row.hbm_gib_per_chip or 0) < 300
+    assert 14 < row.hbm_gib.judged < 300
 
 
 @pytest.mark.parametrize("known", tpus.TOPOLOGIES, ids=lambda known: known.name)
 def test_a_topology_has_the_shape_of_its_type(known: tpus.Topology) -> None:
     """What the compiler describes is the TPU of that name, with a little HBM kept for itself."""
     tpu = tpus.parse_type(known.name)
-    hbm_gib = (tpu.generation.hbm_gib_per_chip or 0) * tpu.chips / known.devices
+    assert tpu.generation.hbm_gib is not None
+    hbm_gib = tpu.generation.hbm_gib.judged * tpu.chips / known.devices
 
     assert (known.devices, known.processes) == (tpu.devices, tpu.hosts)
     assert known == tpus.topology(tpu.accelerator_type)
     assert 0.9 * hbm_gib < known.hbm_gib_per_device < 1.01 * hbm_gib
 
 
-def test_a_type_without_measured_topology_names_those_that_have_one() -> None:
+def test_type_without_measured_topology_lists_measured_types() -> None:
     """`v5e-32` exists but was not measured, so the measured v5e names are listed."""
     with pytest.raises(LookupError) as refusal:
         tpus.topology("v5e-32")
@@ -306,7 +308,7 @@ def test_the_table_needs_the_standard_library_only() -> None:
     assert expected == imported
 
 
-def test_the_compiler_describes_every_topology_as_the_table_does() -> None:
+def test_compiler_topologies_match_table() -> None:
     """Devices, processes, HBM and device kind are what the real TPU compiler reports."""
     if not (importlib.util.find_spec("libtpu") and importlib.util.find_spec("jax")):
         pytest.skip("The TPU compiler needs jax and libtpu, which this interpreter does not have.")

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from tpustarter.machine import frameworks
-from tpustarter.probe import adapters, blocks
+from tpustarter.probe import adapters
+from tpustarter.probe.lesson import blocks
 from tpustarter.probe.target import Target, set_target, target
 
 
-def test_every_framework_that_can_be_started_has_an_adapter() -> None:
+def test_every_startable_framework_has_adapter() -> None:
     """A row of facts without an adapter would run checks and never say on what."""
     assert list(frameworks.FRAMEWORKS) == list(adapters.ADAPTERS)
 
@@ -26,18 +27,28 @@ def test_every_framework_that_can_be_started_has_an_adapter() -> None:
         ("jax", "tpu", 8, {}, {"JAX_PLATFORMS": "tpu,cpu"}),
         ("jax", "cpu", 4, {}, {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "4"}),
         ("torch_xla", "tpu", 8, {}, {"PJRT_DEVICE": "TPU"}),
-        ("torch_xla", "cpu", 4, {},
-         {"PJRT_DEVICE": "CPU", "CPU_NUM_DEVICES": "4", "XLA_THREAD_POOL_SIZE": "4"}),
+        (
+            "torch_xla",
+            "cpu",
+            4,
+            {},
+            {"PJRT_DEVICE": "CPU", "CPU_NUM_DEVICES": "4", "XLA_THREAD_POOL_SIZE": "4"},
+        ),
         ("torch_xla", "tpu", 8, {"PJRT_DEVICE": "CPU"}, {"PJRT_DEVICE": "CPU"}),
         ("torch_xla", "tpu", 8, {"PJRT_DEVICE": " "}, {"PJRT_DEVICE": "TPU"}),
         ("torch_tpu", "tpu", 8, {}, {}),
         ("tensorflow", "cpu", 8, {}, {"KERAS_BACKEND": "tensorflow"}),
-        ("keras", "cpu", 4, {"KERAS_BACKEND": "torch"},
-         {"KERAS_BACKEND": "torch", "JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "4"}),
+        (
+            "keras",
+            "cpu",
+            4,
+            {"KERAS_BACKEND": "torch"},
+            {"KERAS_BACKEND": "torch", "JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "4"},
+        ),
         ("host", "tpu", 8, {}, {}),
     ],
-)  # fmt: skip
-def test_a_platform_is_chosen_and_the_users_choice_is_obeyed(
+)
+def test_platform_is_set_and_user_choice_respected(
     framework: str, platform: str, devices: int, env: Mapping[str, str], expected: dict[str, str]
 ) -> None:
     """The same devices for every framework of a run."""
@@ -52,7 +63,7 @@ def test_a_platform_is_chosen_and_the_users_choice_is_obeyed(
         ({"XRT_TPU_CONFIG": "localservice;0;localhost:51011"}, ("XRT_TPU_CONFIG",)),
     ],
 )
-def test_settings_of_pytorch_xla_are_what_changes_results(
+def test_pytorch_xla_settings_are_variables_that_change_results(
     env: dict[str, str], names: tuple[str, ...]
 ) -> None:
     """With XLA_USE_BF16 set a sound machine computes other numbers."""
@@ -66,7 +77,7 @@ def test_terraforms_variables_are_no_settings_of_tensorflow() -> None:
     assert ("TF_XLA_FLAGS",) == frameworks.settings_in("tensorflow", env)
 
 
-def test_keras_without_jax_is_not_what_is_checked() -> None:
+def test_keras_without_jax_is_not_checked() -> None:
     """TensorFlow brings Keras along, and these checks are about Keras on JAX."""
     assert ["jax"] == frameworks.lacking("keras", {"keras": "3.15.1", "tensorflow": "2.20.0"})
     assert [] == frameworks.lacking("keras", {"keras": "3.15.1", "jax": "0.10.2"})
@@ -84,9 +95,7 @@ UNDEFINED = "_XLAC.cpython-311.so: undefined symbol: _ZNK3c1010TensorImpl"
         ("jax", UNDEFINED, False),
     ],
 )
-def test_a_wrong_pair_is_named_by_the_symbol_that_is_missing(
-    framework: str, words: str, told: bool
-) -> None:
+def test_mismatched_pair_is_named_by_missing_symbol(framework: str, words: str, told: bool) -> None:
     """What the linker says means nothing to a newcomer; anything else keeps its own words."""
     reason = adapters.import_failure(framework, ImportError(words))
 
@@ -99,7 +108,7 @@ def test_a_wrong_pair_is_named_by_the_symbol_that_is_missing(
     ("variable", "counts"),
     [("TF2_BEHAVIOR", False), ("TPU_LOG_DIR", False), ("JAX_ENABLE_X64", True), ("HOME", True)],
 )
-def test_what_a_runtime_sets_for_itself_is_no_trace_of_a_check(
+def test_runtime_settings_are_no_trace_of_check(
     variable: str, counts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Keras on JAX imports TensorFlow when it saves a model beside one."""
@@ -121,7 +130,7 @@ def test_without_a_tpu_torch_tpu_has_no_devices(monkeypatch: pytest.MonkeyPatch)
         assert adapters.ran_on("torch_tpu") is None
 
 
-def test_tensorflow_without_a_tpu_is_told_as_what_it_ran_on(
+def test_tensorflow_without_tpu_reports_cpu(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Plain TensorFlow on a TPU VM computes on the CPU, and nothing else may be reported."""
@@ -142,7 +151,7 @@ def test_tensorflow_without_a_tpu_is_told_as_what_it_ran_on(
 
 
 @pytest.mark.parametrize(("framework", "made"), [("tensorflow", 8), ("jax", 0), (None, 0)])
-def test_a_block_of_a_tensorflow_lesson_meets_the_devices_that_were_asked_for(
+def test_tensorflow_lesson_block_gets_requested_devices(
     framework: str | None, made: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No variable tells TensorFlow their number, so it is told before the block runs.

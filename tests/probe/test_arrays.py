@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from tpustarter.probe import arrays
+from tpustarter.probe.rehearse import arrays
 
 
 @pytest.mark.parametrize(
@@ -19,9 +19,7 @@ from tpustarter.probe import arrays
         (np.int8, "s8[64]", "s8[64]"),
     ],
 )
-def test_a_type_that_jax_narrows_is_told_as_it_is_compiled(
-    kind: type, narrowed: str, whole: str
-) -> None:
+def test_narrowed_type_is_reported_as_compiled(kind: type, narrowed: str, whole: str) -> None:
     """A NumPy array of 64 bits becomes one of 32, unless `jax_enable_x64` is on."""
     value = np.zeros(64, kind)
 

@@ -17,7 +17,8 @@ def test_each_number_stands_in_its_lesson(cell: rehearsed.Cell) -> None:
 
 
 @pytest.mark.parametrize("source", [rehearsed.INT8, rehearsed.EXPERTS])
-def test_the_compiler_says_the_same(source: str) -> None:
+def test_lesson_numbers_match_compiler(source: str) -> None:
     """Of the two files that compile in less than a minute; the command asks it of all of them."""
-    assert [] == [(cell, text, found) for cell, text, found in rehearsed.compared(source)
-                  if text != found]  # fmt: skip
+    assert [] == [
+        (cell, text, found) for cell, text, found in rehearsed.compared(source) if text != found
+    ]

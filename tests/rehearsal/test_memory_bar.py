@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tpustarter.rehearsal import memory_bar, rehearsal_text
+from tpustarter.rehearsal.text import memory_bar, rehearsal_text
 
 GIB = 2**30
 
@@ -16,33 +16,42 @@ GIB = 2**30
 def array(kind: str, gib: float) -> dict[str, Any]:
     """Return an array of a result."""
     size = int(gib * GIB)
-    return {"kind": kind, "laid_out_bytes": size, "name": "x", "shape": "f32[8]", "source": "",
-            "op": ""}  # fmt: skip
+    return {
+        "kind": kind,
+        "laid_out_bytes": size,
+        "name": "x",
+        "shape": "f32[8]",
+        "source": "",
+        "op": "",
+    }
 
 
 def answer(needed: float, limit: float, *buffers: dict[str, Any], **memory: float) -> Any:
     """Return a result that needs so many GiB of so many."""
     return {
-        "tpu": "v5e-8", "status": "compiles" if needed <= limit else "does-not-fit",
-        "hbm_bytes": int(needed * GIB), "hbm_limit_bytes": int(limit * GIB),
+        "tpu": "v5e-8",
+        "status": "compiles" if needed <= limit else "does-not-fit",
+        "hbm_bytes": int(needed * GIB),
+        "hbm_limit_bytes": int(limit * GIB),
         "memory": {name: int(gib * GIB) for name, gib in memory.items()},
         "buffers": list(buffers),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
     ("result", "bar"),
     [
         (answer(8, 16, array("argument", 8), arguments=8), "[AAAAAAAAAAAAAAA...............]"),
-        (answer(12, 16, array("argument", 8), array("temporary", 8), arguments=8, temporaries=4),
-         "[AAAAAAAAAAAAAAABBBBBBB........]"),
+        (
+            answer(12, 16, array("argument", 8), array("temporary", 8), arguments=8, temporaries=4),
+            "[AAAAAAAAAAAAAAABBBBBBB........]",
+        ),
         (answer(16, 16), "[oooooooooooooooooooooooooooooo]"),
-        (answer(24, 16, array("argument", 20), arguments=20),
-         "[AAAAAAAAAAAAAAAAAAAA|AAAAAooooo]"),
+        (answer(24, 16, array("argument", 20), arguments=20), "[AAAAAAAAAAAAAAAAAAAA|AAAAAooooo]"),
         (answer(0.1, 16), ""),
         (answer(0, 0), ""),
     ],
-)  # fmt: skip
+)
 def test_the_bar_has_the_arrays_as_its_parts(result: dict[str, Any], bar: str) -> None:
     """Free memory is dots; what is too much stands behind the end of the memory."""
     taken = memory_bar.parts(result, result["buffers"])
@@ -64,7 +73,7 @@ def test_the_legend_names_each_letter_of_the_bar() -> None:
     ] == lines
 
 
-def test_what_is_left_is_told_of_each_tpu_where_their_bars_differ_in_it() -> None:
+def test_free_memory_is_shown_per_tpu_if_different() -> None:
     """An output that only one of them keeps twice is in no array of the other."""
     first = answer(32, 16, array("argument", 16), arguments=16)
     second = {**answer(48, 31, array("argument", 16), arguments=16), "tpu": "v6e-8"}
@@ -74,9 +83,14 @@ def test_what_is_left_is_told_of_each_tpu_where_their_bars_differ_in_it() -> Non
 
 
 sizes = st.integers(0, 2**45)
-buffers = st.lists(st.builds(lambda kind, size: array(kind, size / GIB),
-                             st.sampled_from(["argument", "output", "temporary"]), sizes),
-                   max_size=4)  # fmt: skip
+buffers = st.lists(
+    st.builds(
+        lambda kind, size: array(kind, size / GIB),
+        st.sampled_from(["argument", "output", "temporary"]),
+        sizes,
+    ),
+    max_size=4,
+)
 
 
 @given(sizes, sizes, sizes, sizes, buffers)
@@ -84,8 +98,11 @@ def test_a_bar_never_lies_about_its_width(
     needed: int, limit: int, arguments: int, temporaries: int, found: list[dict[str, Any]]
 ) -> None:
     """Whatever the figures are, it is as wide as it says, and all that is needed is in it."""
-    result = {"hbm_bytes": needed, "hbm_limit_bytes": limit,
-              "memory": {"arguments": arguments, "temporaries": temporaries}}  # fmt: skip
+    result = {
+        "hbm_bytes": needed,
+        "hbm_limit_bytes": limit,
+        "memory": {"arguments": arguments, "temporaries": temporaries},
+    }
     taken = memory_bar.parts(result, found)
     bar = memory_bar.bar(result, taken)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tpustarter.checking import bars
-from tpustarter.rehearsal.compiler import Finished, Working
-from tpustarter.rehearsal.progress import Progress, about, outermost_first
+from tpustarter.rehearsal.compile.compiler import StillCompiling, TaskDone
+from tpustarter.rehearsal.text.progress import RehearsalProgress, about, outermost_first
+from tpustarter.text import bars
 
 
 class Clock:
@@ -20,24 +20,26 @@ class Clock:
         return self.now
 
 
-def given(*tasks: tuple[str, str]) -> tuple[Progress, Clock]:
+def given(*tasks: tuple[str, str]) -> tuple[RehearsalProgress, Clock]:
     """Return the progress of a rehearsal that has all its tasks, and its clock."""
     clock = Clock()
-    progress = Progress(clock=clock)
+    progress = RehearsalProgress(clock=clock)
     for name, tpu in tasks:
         progress.given(name, tpu)
     progress.all_given = True
     return progress, clock
 
 
-def compiled(progress: Progress, clock: Clock, name: str, tpu: str, seconds: float) -> None:
+def compiled(
+    progress: RehearsalProgress, clock: Clock, name: str, tpu: str, seconds: float
+) -> None:
     """Let one task go through the compiler, alone."""
-    progress.follow(Working("a program", tpu, 0.0, name))
+    progress.follow(StillCompiling("a program", tpu, 0.0, name))
     clock.now += seconds
-    progress.follow(Finished(name, tpu))
+    progress.follow(TaskDone(name, tpu))
 
 
-def made(total: int, done: int, passed_s: float) -> Progress:
+def made(total: int, done: int, passed_s: float) -> RehearsalProgress:
     """Return the progress of a rehearsal in which some tasks are done."""
     progress, clock = given(*((f"f{number}", "v6e-8") for number in range(total)))
     for number in range(done):
@@ -57,7 +59,7 @@ def made(total: int, done: int, passed_s: float) -> Progress:
         (200, 200, 60, "100 %, 200 of 200", 16),
     ],
 )
-def test_the_line_says_how_far_it_is(
+def test_line_shows_share_done(
     total: int, done: int, passed_s: float, text: str, full: int
 ) -> None:
     """The estimate comes once three tasks are done, and 100 % only with the last."""
@@ -68,12 +70,12 @@ def test_the_line_says_how_far_it_is(
     assert 16 == len(progress.bar())
 
 
-def test_times_are_rounded_up_to_what_people_say() -> None:
+def test_times_are_rounded_up_to_common_values() -> None:
     """Nobody is promised seconds."""
     assert ["about 10 s", "about 50 s", "about 2 min"] == [about(s) for s in (0.2, 41, 95)]
 
 
-def test_a_slow_check_is_expected_to_be_slow_for_every_tpu() -> None:
+def test_slow_check_is_expected_slow_for_every_tpu() -> None:
     """One check of a hundred seconds comes for two more TPUs; the quick ones change nothing."""
     names = ["slow", "a", "b"]
     progress, clock = given(*((name, tpu) for tpu in ("v2-8", "v3-8", "v4-8") for name in names))
@@ -85,49 +87,49 @@ def test_a_slow_check_is_expected_to_be_slow_for_every_tpu() -> None:
     assert progress.left_s == pytest.approx(124), "the average of both, and four quick ones"
 
 
-def test_what_is_compiled_now_for_the_first_time_is_no_quick_one() -> None:
+def test_running_first_compilation_is_not_expected_quick() -> None:
     """After 50 s of it, no other TPU is expected to take less, and this one takes a while still."""
     progress, clock = given(*((name, tpu) for tpu in ("v2-8", "v3-8") for name in "abcd"))
     for name in "abc":
         compiled(progress, clock, name, "v2-8", 2.0)
-    progress.follow(Working("loop", "v2-8", 0.0, "d"))
+    progress.follow(StillCompiling("loop", "v2-8", 0.0, "d"))
     clock.now += 50
 
     assert progress.left_s == pytest.approx(50 / 4 + 50 + 3 * 2)
 
 
-def test_a_check_of_many_programs_is_judged_by_those_that_are_done() -> None:
+def test_check_of_many_programs_is_estimated_by_finished() -> None:
     """A fifth of the slow check took 60 s, for two processes at once; quick ones say nothing."""
     tasks = [(name, tpu) for tpu in ("v6e-8", "v5e-8") for name in ("slow", "a", "b", "c")]
     progress, clock = given(*tasks)
-    progress.follow(Working("one", "v6e-8", 0.0, "slow"))
+    progress.follow(StillCompiling("one", "v6e-8", 0.0, "slow"))
     for name, tpu in (*tasks[1:4], *tasks[5:]):
         compiled(progress, clock, name, tpu, 5.0)
-    progress.follow(Working("one", "v5e-8", 0.0, "slow"))
+    progress.follow(StillCompiling("one", "v5e-8", 0.0, "slow"))
     clock.now += 30
-    progress.follow(Working("two", "v6e-8", 0.0, "slow", 0.2))
+    progress.follow(StillCompiling("two", "v6e-8", 0.0, "slow", 0.2))
 
     assert progress.left_s == pytest.approx(300 - 30), "the second began 30 s later"
 
 
-def test_a_check_that_takes_longer_than_for_another_tpu_is_judged_by_its_programs() -> None:
+def test_check_slower_than_elsewhere_is_estimated_by_programs() -> None:
     """It took 20 s for v2-8, and half of it has taken 80 s for v6e-8."""
     progress, clock = given(*((name, tpu) for tpu in ("v2-8", "v6e-8") for name in ("slow", "a")))
     for name, tpu in (("slow", "v2-8"), ("a", "v2-8"), ("a", "v6e-8")):
         compiled(progress, clock, name, tpu, 20.0)
-    progress.follow(Working("one", "v6e-8", 0.0, "slow"))
+    progress.follow(StillCompiling("one", "v6e-8", 0.0, "slow"))
     clock.now += 80
-    progress.follow(Working("two", "v6e-8", 0.0, "slow", 0.5))
+    progress.follow(StillCompiling("two", "v6e-8", 0.0, "slow", 0.5))
 
     assert progress.left_s == pytest.approx(80)
 
 
-def test_something_is_left_while_the_last_one_is_compiled() -> None:
+def test_last_compilation_always_has_time_left() -> None:
     """However long the last task takes, the line goes on to name a time, and a longer one."""
     progress, clock = given(*((name, "v6e-8") for name in "abcd"))
     for name in "abc":
         compiled(progress, clock, name, "v6e-8", 2.0)
-    progress.follow(Working("loop", "v6e-8", 0.0, "d"))
+    progress.follow(StillCompiling("loop", "v6e-8", 0.0, "d"))
     texts: list[str] = []
     for _ in range(4):
         texts.append(progress.text().rpartition(", ")[2])
@@ -136,31 +138,31 @@ def test_something_is_left_while_the_last_one_is_compiled() -> None:
     assert ["about 10 s left", "about 20 s left", "about 30 s left", "about 50 s left"] == texts
 
 
-def test_two_compilers_need_half_the_time_but_not_less_than_the_slowest_task() -> None:
+def test_second_compiler_halves_time_down_to_slowest_task() -> None:
     """The rest is shared between as many processes as were seen at once."""
     tasks = [(name, tpu) for tpu in ("v2-8", "v3-8", "v4-8") for name in ("slow", "a", "b")]
     progress, clock = given(*tasks)
-    progress.follow(Working("loop", "v2-8", 0.0, "slow"))
+    progress.follow(StillCompiling("loop", "v2-8", 0.0, "slow"))
     compiled(progress, clock, "a", "v2-8", 10.0)
     compiled(progress, clock, "b", "v2-8", 10.0)
     clock.now += 40
-    progress.follow(Finished("slow", "v2-8"))
+    progress.follow(TaskDone("slow", "v2-8"))
 
     assert progress.left_s == pytest.approx((2 * 60 + 4 * 10) / 2)
     for name, tpu in tasks[4:6]:
         compiled(progress, clock, name, tpu, 10.0)
     compiled(progress, clock, "slow", "v3-8", 60.0)
-    progress.follow(Working("loop", "v4-8", 0.0, "slow"))
+    progress.follow(StillCompiling("loop", "v4-8", 0.0, "slow"))
     assert progress.left_s == pytest.approx(60), "the two quick ones go beside the slow one"
 
 
-def test_a_stored_answer_says_nothing_about_the_others() -> None:
+def test_stored_answer_gives_no_estimate() -> None:
     """Half of the answers come at once, the others take 10 s each."""
     progress, clock = given(*((name, "v6e-8") for name in "abcdefgh"))
     for name in "abcd":
-        progress.follow(Working("p", "v6e-8", 0.0, name))
+        progress.follow(StillCompiling("p", "v6e-8", 0.0, name))
         progress.follow({"program": "p", "check": name, "tpu": "v6e-8", "cached": True})
-        progress.follow(Finished(name, "v6e-8"))
+        progress.follow(TaskDone(name, "v6e-8"))
     clock.now += 9
     assert progress.left_s is None
     for name in "efg":
@@ -169,7 +171,7 @@ def test_a_stored_answer_says_nothing_about_the_others() -> None:
     assert progress.left_s == pytest.approx(10)
 
 
-def test_nothing_is_said_of_the_rest_while_it_grows() -> None:
+def test_growing_rest_has_no_estimate() -> None:
     """Programs of the user's become known one after the other, as they are lowered."""
     progress = made(9, 5, 20)
     assert progress.left_s is not None
@@ -178,21 +180,28 @@ def test_nothing_is_said_of_the_rest_while_it_grows() -> None:
     assert progress.text() == "55 %, 5 of 9"
 
 
-def test_a_program_of_a_check_that_is_lowered_elsewhere_is_known_by_its_own_name() -> None:
+def test_externally_lowered_program_keeps_its_name() -> None:
     """That of torch_xla: its task has the name of the program, and Working names both."""
     progress, clock = given(*((name, "v6e-8") for name in "abcd"))
     for name in "abc":
-        progress.follow(Working(name, "v6e-8", 0.0, "torch_xla.training"))
+        progress.follow(StillCompiling(name, "v6e-8", 0.0, "torch_xla.training"))
         clock.now += 10
-        progress.follow(Finished(name, "v6e-8"))
+        progress.follow(TaskDone(name, "v6e-8"))
 
     assert progress.left_s == pytest.approx(10)
 
 
-def test_the_newest_tpu_does_not_count_for_those_in_the_middle() -> None:
+def test_newest_tpu_does_not_count_for_middle_ones() -> None:
     """A check of 280 s for the newest TPU is near 50 s for the one that comes last."""
-    took = {"v2-8": 10.0, "v3-8": 20.0, "v4-8": 40.0, "v5e-8": 50.0, "v5p-8": 60.0, "v6e-8": 100.0,
-            "tpu7x-8": 280.0}  # fmt: skip
+    took = {
+        "v2-8": 10.0,
+        "v3-8": 20.0,
+        "v4-8": 40.0,
+        "v5e-8": 50.0,
+        "v5p-8": 60.0,
+        "v6e-8": 100.0,
+        "tpu7x-8": 280.0,
+    }
     progress, clock = given(*(("slow", tpu) for tpu in outermost_first(took)))
     progress.tpus = tuple(took)
     *first, last = outermost_first(took)
@@ -203,7 +212,7 @@ def test_the_newest_tpu_does_not_count_for_those_in_the_middle() -> None:
     assert progress.left_s == pytest.approx(50)
 
 
-def test_where_only_older_tpus_are_known_the_nearest_of_them_counts() -> None:
+def test_nearest_older_tpu_counts_without_newer() -> None:
     """Nothing newer than v5p is compiled yet, so what v4 took is the best guess."""
     progress, clock = given(*(("a", tpu) for tpu in ("v2-8", "v3-8", "v4-8", "v5p-8")))
     progress.tpus = ("v2-8", "v3-8", "v4-8", "v5p-8")
@@ -213,7 +222,7 @@ def test_where_only_older_tpus_are_known_the_nearest_of_them_counts() -> None:
     assert progress.left_s == pytest.approx(60)
 
 
-def test_the_outermost_come_first() -> None:
+def test_newest_and_oldest_tpus_come_first() -> None:
     """So what a check took for the newest and the oldest TPU is known early."""
     assert [7, 1, 6, 2, 5, 3, 4] == list(outermost_first(range(1, 8)))
     assert ["a"] == list(outermost_first("a"))

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.places import TESTS
+from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
-from tpustarter.problem import ExitCode, Problem
-from tpustarter.rehearsal import model_estimate, own_code, rehearsal_text, verdict
-from tpustarter.rehearsal.own_code import Function
-from tpustarter.terminal import WIDTH
+from tpustarter.rehearsal.programs import own_code
+from tpustarter.rehearsal.programs.own_code import JittedPlace
+from tpustarter.rehearsal.text import model_estimate, rehearsal_text, verdict
+from tpustarter.text.terminal import WIDTH
 
 GOLDEN = TESTS / "golden"
 GIB = 2**30
@@ -53,13 +54,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("typed", TYPED)
-def test_an_argument_is_read_as_its_type_and_shape(typed: str) -> None:
+def test_argument_is_parsed_as_type_and_shape(typed: str) -> None:
     """Short names as HLO writes them and NumPy's are types, blanks do not matter."""
     assert TYPED[typed] == own_code.read_argument(typed)
 
 
 @pytest.mark.parametrize("typed", REFUSED)
-def test_an_argument_that_is_none_is_refused(typed: str) -> None:
+def test_invalid_argument_is_refused(typed: str) -> None:
     """What cannot be read is told as found and expected, in a line that is not endless."""
     with pytest.raises(Problem) as problem:
         own_code.read_argument(typed)
@@ -69,7 +70,7 @@ def test_an_argument_that_is_none_is_refused(typed: str) -> None:
     assert ExitCode.USAGE == problem.value.code
 
 
-def test_a_type_that_is_nearly_one_suggests_it() -> None:
+def test_misspelt_type_is_suggested() -> None:
     """A misspelt type names the nearest ones."""
     with pytest.raises(Problem) as problem:
         own_code.read_argument("bfloat[8]")
@@ -82,7 +83,7 @@ SHAPES = st.lists(st.integers(0, 2**31 - 1), max_size=8)
 
 @settings(deadline=None)
 @given(st.sampled_from(sorted(own_code.TYPES)), SHAPES)
-def test_every_type_and_shape_that_is_written_is_read(kind: str, shape: list[int]) -> None:
+def test_every_printed_type_and_shape_is_parsed(kind: str, shape: list[int]) -> None:
     """Whatever XLA can hold comes back as it was written."""
     text = f"{kind}[{','.join(map(str, shape))}]"
 
@@ -91,7 +92,7 @@ def test_every_type_and_shape_that_is_written_is_read(kind: str, shape: list[int
 
 @settings(deadline=None)
 @given(st.text() | st.builds("{}[{}]".format, st.text(max_size=6), st.text("0123456789, -٣²")))
-def test_reading_an_argument_raises_nothing_but_a_problem(text: str) -> None:
+def test_any_argument_is_parsed_or_problem(text: str) -> None:
     """Whatever is typed is an array, or one Problem."""
     try:
         kind, shape = own_code.read_argument(text)
@@ -110,7 +111,7 @@ def test_reading_an_argument_raises_nothing_but_a_problem(text: str) -> None:
         (f"{__file__}:os.path", "`os.path` is not the name of a function"),
     ],
 )
-def test_a_file_and_a_function_that_are_none_are_refused(text: str, said: str) -> None:
+def test_invalid_file_and_function_are_refused(text: str, said: str) -> None:
     """Both are looked at before anything is started."""
     with pytest.raises(Problem) as problem:
         own_code.read(text, ())
@@ -149,111 +150,185 @@ def made(program: str, tpu: str, status: str = "compiles", **more: Any) -> dict[
     """Return a result, as the engine tells it."""
     known = tpus.topology(tpu)
     fields: dict[str, Any] = {
-        "program": program, "check": None, "tpu": tpu, "topology": known.topology_name,
-        "status": status, "reason": None, "detail": "", "seconds": 1.25, "cached": False,
+        "program": program,
+        "check": None,
+        "tpu": tpu,
+        "topology": known.topology_name,
+        "status": status,
+        "reason": None,
+        "detail": "",
+        "seconds": 1.25,
+        "cached": False,
         "hbm_limit_bytes": int(known.hbm_gib_per_device * GIB),
-    }  # fmt: skip
+    }
     if status == "compiles":
         fields |= {
-            "devices": 1, "hbm_bytes": 12 * GIB + 2**20, "memory": {**MEMORY, "temporaries": 2**20},
-            "padding": {"asked_bytes": GIB, "laid_out_bytes": GIB}, "buffers": [],
-            "collectives": [], "dots": [], "loops": 0, "kernels": [], "flops": 1e9,
-            "bytes_accessed": 1e9, "compiler_model_seconds": None,
+            "devices": 1,
+            "hbm_bytes": 12 * GIB + 2**20,
+            "memory": {**MEMORY, "temporaries": 2**20},
+            "padding": {"asked_bytes": GIB, "laid_out_bytes": GIB},
+            "buffers": [],
+            "collectives": [],
+            "dots": [],
+            "loops": 0,
+            "kernels": [],
+            "flops": 1e9,
+            "bytes_accessed": 1e9,
+            "compiler_model_seconds": None,
             "compiler_model_reason": "it counts the body of a loop once",
-        }  # fmt: skip
+        }
     return fields | more
 
 
 TOO_BIG = {
-    "hbm_bytes": 18 * GIB, "excess_bytes": int(2.25 * GIB), "memory": MEMORY,
-    "reason": "E1000: CompileTimeHbmOom: needs 18.00G", "detail": "E1000: the whole text",
+    "hbm_bytes": 18 * GIB,
+    "excess_bytes": int(2.25 * GIB),
+    "memory": MEMORY,
+    "reason": "E1000: CompileTimeHbmOom: needs 18.00G",
+    "detail": "E1000: the whole text",
     "buffers": [
         buffer("f32[32768,32768]", 4 * GIB, 4 * GIB, kind="argument", source="/a/b/train.py:12"),
         buffer("bf16[32768,32768]", 2 * GIB, 2 * GIB, op="jit(step)/transpose(jvp())/dot_general"),
     ],
-}  # fmt: skip
+}
 RICH = {
     "devices": 8,
     "buffers": [buffer("f64[8000000,3]", 96 * 10**6, 4 * GIB), buffer("f32[8]", 32, 4096)],
     "collectives": [
-        {"op": "all-gather", "count": 3, "bytes": 2**26, "op_name": "jit(step)/dot_general",
-         "source": "/a/b/train.py:20"},
+        {
+            "op": "all-gather",
+            "count": 3,
+            "bytes": 2**26,
+            "op_name": "jit(step)/dot_general",
+            "source": "/a/b/train.py:20",
+        },
         {"op": "all-reduce", "count": 1, "bytes": 512, "op_name": "", "source": ""},
     ],
     "dots": [
         {"left": "f32", "right": "f32", "out": "f32", "precision": "highest", "count": 2},
         {"left": "bf16", "right": "bf16", "out": "f32", "precision": "default", "count": 12},
     ],
-}  # fmt: skip
+}
 PRODUCT = {"out": "f32", "precision": "default", "count": 1}
 HOSTILE = "\x1b[31mstep[bold]\r\n\x9b0m"
 
 REPORTS: dict[str, tuple[tuple[str, ...], list[dict[str, Any]]]] = {
-    "one-program": (("v5e-8", "v6e-8"), [
-        made("step", "v5e-8", "does-not-fit", **TOO_BIG), made("step", "v6e-8", **RICH),
-    ]),
-    "refused-and-error": (("v6e-8",), [
-        made("eig", "v6e-8", "refused", reason="MLIR translation rule for primitive 'eig' not "
-             "found for platform tpu", detail="line one\nline \x1b[31mtwo"),
-        made("crash", "v6e-8", "error", reason="the compiler crashed: Check failed: tiles == 8"),
-        made("fine", "v6e-8", cached=True),
-    ]),
-    "checks-for-seven": (SEVEN, [
-        made("exchange", tpu, check="jax.every_device") for tpu in SEVEN[:-1]
-    ] + [made("exchange", "tpu7x-8", "error", check="jax.every_device", reason="it was killed")]),
-    "ten-tpus": ((*SEVEN, "v5p-128", "v6e-256", "v4-32"), [
-        made(name, tpu, "does-not-fit" if name == "big" else "compiles",
-             check="jax.matmul_precision", **(TOO_BIG if name == "big" else {}))
-        for name in ("big", "a program with a name that is longer than its column")
-        for tpu in (*SEVEN, "v5p-128", "v6e-256")
-    ]),
-    "hostile": (("v5e-8", "v6e-8"), [
-        made(HOSTILE, "v5e-8", "error", reason=HOSTILE), made(HOSTILE, "v6e-8"),
-    ]),
-    "model": (("v5e-8", "v6e-8"), [
-        made("step", tpu, compiler_model_seconds=seconds, compiler_model_reason=None, flops=2**40,
-             bytes_accessed=4e8,
-             dots=[{**PRODUCT, "left": "bf16", "right": "bf16"}])
-        for tpu, seconds in (("v5e-8", 5.58e-3), ("v6e-8", 1.2e-3))
-    ]),
+    "one-program": (
+        ("v5e-8", "v6e-8"),
+        [
+            made("step", "v5e-8", "does-not-fit", **TOO_BIG),
+            made("step", "v6e-8", **RICH),
+        ],
+    ),
+    "refused-and-error": (
+        ("v6e-8",),
+        [
+            made(
+                "eig",
+                "v6e-8",
+                "refused",
+                reason="MLIR translation rule for primitive 'eig' not found for platform tpu",
+                detail="line one\nline \x1b[31mtwo",
+            ),
+            made(
+                "crash", "v6e-8", "error", reason="the compiler crashed: Check failed: tiles == 8"
+            ),
+            made("fine", "v6e-8", cached=True),
+        ],
+    ),
+    "checks-for-seven": (
+        SEVEN,
+        [made("exchange", tpu, check="jax.every_device") for tpu in SEVEN[:-1]]
+        + [made("exchange", "tpu7x-8", "error", check="jax.every_device", reason="it was killed")],
+    ),
+    "ten-tpus": (
+        (*SEVEN, "v5p-128", "v6e-256", "v4-32"),
+        [
+            made(
+                name,
+                tpu,
+                "does-not-fit" if name == "big" else "compiles",
+                check="jax.matmul_precision",
+                **(TOO_BIG if name == "big" else {}),
+            )
+            for name in ("big", "a program with a name that is longer than its column")
+            for tpu in (*SEVEN, "v5p-128", "v6e-256")
+        ],
+    ),
+    "hostile": (
+        ("v5e-8", "v6e-8"),
+        [
+            made(HOSTILE, "v5e-8", "error", reason=HOSTILE),
+            made(HOSTILE, "v6e-8"),
+        ],
+    ),
+    "model": (
+        ("v5e-8", "v6e-8"),
+        [
+            made(
+                "step",
+                tpu,
+                compiler_model_seconds=seconds,
+                compiler_model_reason=None,
+                flops=2**40,
+                bytes_accessed=4e8,
+                dots=[{**PRODUCT, "left": "bf16", "right": "bf16"}],
+            )
+            for tpu, seconds in (("v5e-8", 5.58e-3), ("v6e-8", 1.2e-3))
+        ],
+    ),
     "nothing": (("v5e-8",), []),
     "stopped": (("v5e-8", "v6e-8"), [made("step", "v5e-8")]),
-    "stopped-checks": (("v5e-8", "v6e-8"), [
-        made(program, "v5e-8", status, check=check)
-        for program, status, check in (
-            ("default", "compiles", "jax.matmul_precision"),
-            ("highest", "compiles", "jax.matmul_precision"),
-            ("reduce_all", "refused", "jax.all_reduce"),
-        )
-    ]),
-}  # fmt: skip
+    "stopped-checks": (
+        ("v5e-8", "v6e-8"),
+        [
+            made(program, "v5e-8", status, check=check)
+            for program, status, check in (
+                ("default", "compiles", "jax.matmul_precision"),
+                ("highest", "compiles", "jax.matmul_precision"),
+                ("reduce_all", "refused", "jax.all_reduce"),
+            )
+        ],
+    ),
+}
 FUNCTIONS = [
-    Function("step", "train.py:12", 10, 10, 10, "f32[4,4], then f32[5,5]"),
-    Function("evaluate", "train.py:30", 100, 1, 2, "f32[4], then f32[8]"),
-    Function("a_function_with_a_name_longer_than_its_column", "deep/below/some/x.py:1", 1, 1, 1,
-             ""),
-]  # fmt: skip
+    JittedPlace("step", "train.py:12", 10, 10, 10, "f32[4,4], then f32[5,5]"),
+    JittedPlace("evaluate", "train.py:30", 100, 1, 2, "f32[4], then f32[8]"),
+    JittedPlace(
+        "a_function_with_a_name_longer_than_its_column", "deep/below/some/x.py:1", 1, 1, 1, ""
+    ),
+]
 
 
 def report(name: str, *, verbose: bool = False) -> str:
     """Return one of the reports as text."""
     tpu_names, results = REPORTS[name]
     rehearsal: Any = SimpleNamespace(
-        topologies=[tpus.topology(tpu) for tpu in tpu_names], results=results,
-        runs_script=name in ("one-program", "nothing"), script_python="~/tpu/bin/python",
+        topologies=[tpus.topology(tpu) for tpu in tpu_names],
+        results=results,
+        runs_script=name in ("one-program", "nothing"),
+        script_python="~/tpu/bin/python",
         asked=("train.py:3", "train.py:9") if name == "one-program" else (),
-        skipped=[{"name": "jax.every_device", "tpu": "v5e-1", "reason": "it needs 2 devices, "
-                  "and v5e-1 has 1"}] if name == "ten-tpus" else [],
+        skipped=[
+            {
+                "name": "jax.every_device",
+                "tpu": "v5e-1",
+                "reason": "it needs 2 devices, and v5e-1 has 1",
+            }
+        ]
+        if name == "ten-tpus"
+        else [],
         functions=FUNCTIONS if name == "one-program" else [],
         script_error="train.py:40: ValueError: no more data" if name == "one-program" else None,
+        script_missing="",
         stopped_by=2 if name.startswith("stopped") else None,
         progress=SimpleNamespace(total=6),
-    )  # fmt: skip
+    )
     return rehearsal_text.render(rehearsal, verbose=verbose)
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_the_report_is_the_golden_one(name: str, request: pytest.FixtureRequest) -> None:
+def test_report_matches_golden_file(name: str, request: pytest.FixtureRequest) -> None:
     """The report on made results is the golden one, to the letter."""
     text = report(name, verbose=name in ("model", "one-program")) + "\n"
     golden = GOLDEN / f"rehearsal-{name}.txt"
@@ -274,37 +349,67 @@ MODEL = [
     ("v5e-8", 5.58, 2**40, 4e8, "bf16 bf16", "197 TFLOP/s (documented peak 197)"),
     ("v2-8", 48.2, 2**40, 4e8, "f32 f32", "22.81 TFLOP/s (documented peak 23)"),
     ("v6e-8", 0.6, 2**40, 4e8, "s8 s8", "1833 TOP/s (documented peak 1836 to 1840)"),
-    ("tpu7x-8", 0.25, 2**39, 4e8, "f8e4m3fn f8e4m3fn",
-     "2199 TFLOP/s (documented peak 2300 to 2307)"),
+    (
+        "tpu7x-8",
+        0.25,
+        2**39,
+        4e8,
+        "f8e4m3fn f8e4m3fn",
+        "2199 TFLOP/s (documented peak 2300 to 2307)",
+    ),
     ("v5p-8", 1, 1e9, 2**31, "", "2147 GB/s of memory traffic (documented peak 2460 to 2765)"),
-    ("tpu7x-8", 1, 1e9, 2**31, "bf16 bf16",
-     "2147 GB/s of memory traffic (documented peak 3690 to 3700)"),
+    (
+        "tpu7x-8",
+        1,
+        1e9,
+        2**31,
+        "bf16 bf16",
+        "2147 GB/s of memory traffic (documented peak 3690 to 3700)",
+    ),
     ("v4-8", 1, 2**37, 4e8, "bf16 s8", "137.4 TFLOP/s (no peak is known)"),
-    ("v4-8", 1, 2**37, 1e9, "bf16 s8",
-     "1000 GB/s of memory traffic (documented peak 1200 to 1230)"),
+    (
+        "v4-8",
+        1,
+        2**37,
+        1e9,
+        "bf16 s8",
+        "1000 GB/s of memory traffic (documented peak 1200 to 1230)",
+    ),
     ("v5e-8", 11.5, 2**41, 6.7e8, "f8e5m2 f8e5m2", "191.2 TFLOP/s (no peak is known)"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("row", MODEL, ids=lambda row: f"{row[0]} {row[4]}")
-def test_the_model_s_figure_stands_beside_the_documented_peak(row: tuple[Any, ...]) -> None:
+def test_model_figure_stands_beside_documented_peak(row: tuple[Any, ...]) -> None:
     """Whichever is nearer to its peak, products or memory: of one device, all sources printed."""
     tpu, ms, flops, moved, types, rate = row
-    one = made("step", tpu, compiler_model_seconds=ms / 1e3, compiler_model_reason=None,
-               flops=flops, bytes_accessed=moved,
-               dots=[product(*types.split())] if types else [])  # fmt: skip
+    one = made(
+        "step",
+        tpu,
+        compiler_model_seconds=ms / 1e3,
+        compiler_model_reason=None,
+        flops=flops,
+        bytes_accessed=moved,
+        dots=[product(*types.split())] if types else [],
+    )
     told = f"estimates {ms} ms for a run, not measured on a TPU; that would be {rate}"
 
     assert told == model_estimate.text(one)
     assert [f"model   {told}"] == [
-        note for note in rehearsal_text.notes(one, verbose=True) if note.startswith("model ")
+        str(note) for note in rehearsal_text.notes(one, verbose=True) if note.label == "model"
     ]
 
 
-def test_without_a_figure_of_its_own_the_estimate_stands_alone() -> None:
+def test_estimate_without_model_figure_stands_alone() -> None:
     """A program of which the compiler counts nothing, and one that its model does not fit."""
-    one = made("step", "v5e-8", compiler_model_seconds=1e-3, bytes_accessed=None, flops=None,
-               dots=[product("u8", "u8")])  # fmt: skip
+    one = made(
+        "step",
+        "v5e-8",
+        compiler_model_seconds=1e-3,
+        bytes_accessed=None,
+        flops=None,
+        dots=[product("u8", "u8")],
+    )
 
     assert "estimates 1 ms for a run, not measured on a TPU" == model_estimate.text(one)
     why = "gives no estimate, because it counts the body of a loop once"
@@ -322,7 +427,7 @@ def test_a_report_is_text_in_80_columns(name: str, verbose: bool) -> None:
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_every_report_says_that_nothing_was_run(name: str) -> None:
+def test_every_report_says_no_tpu_was_tested(name: str) -> None:
     """No reader takes a rehearsal for a test on a TPU."""
     said = " ".join(report(name).split())
 
@@ -331,7 +436,7 @@ def test_every_report_says_that_nothing_was_run(name: str) -> None:
     )
 
 
-def test_a_program_of_one_name_is_as_good_as_its_worst_answer() -> None:
+def test_programs_of_same_name_show_worst_answer() -> None:
     """Two functions of a script may have one name and shape: the table hides no failure."""
     twice = [made("step(f32[8])", "v5e-8", "refused", reason="no"), made("step(f32[8])", "v5e-8")]
     found = {
@@ -343,11 +448,17 @@ def test_a_program_of_one_name_is_as_good_as_its_worst_answer() -> None:
 
 def test_collectives_that_are_not_listed_are_counted() -> None:
     """Nobody takes the largest for all of them, and -v lists them all."""
-    kinds = [{"op": "all-reduce", "count": 2, "bytes": 2**size, "op_name": "", "source": ""}
-             for size in range(20, 11, -1)]  # fmt: skip
+    kinds = [
+        {"op": "all-reduce", "count": 2, "bytes": 2**size, "op_name": "", "source": ""}
+        for size in range(20, 11, -1)
+    ]
     one = made("step", "v5e-8", collectives=kinds)
     texts, all_texts = (
-        [line for line in rehearsal_text.notes(one, verbose=verbose) if "between" in line]
+        [
+            str(note)
+            for note in rehearsal_text.notes(one, verbose=verbose)
+            if "between" in note.label
+        ]
         for verbose in (False, True)
     )
 
@@ -363,31 +474,50 @@ def test_no_line_of_a_result_is_too_long(name: str, used: int, limit: int, secon
     one = made("p", "v5e-8", hbm_bytes=used, hbm_limit_bytes=limit, seconds=seconds)
     one["program"] = " ".join(name[at : at + 20] for at in range(0, len(name), 20))
     rehearsal: Any = SimpleNamespace(
-        topologies=[tpus.topology("v5e-8")], results=[one], skipped=[], functions=[],
-        script_error=None, runs_script=False, stopped_by=None,
-    )  # fmt: skip
+        topologies=[tpus.topology("v5e-8")],
+        results=[one],
+        skipped=[],
+        functions=[],
+        script_error=None,
+        script_missing="",
+        runs_script=False,
+        stopped_by=None,
+    )
     lines = rehearsal_text.render(rehearsal).splitlines()
 
     assert [] == [line for line in lines if len(line) > WIDTH + 60 * ("\\" in line)]
 
 
 @pytest.mark.parametrize("name", ["one-program", "model"])
-def test_no_line_of_a_report_reads_like_the_time_of_a_tpu(name: str) -> None:
+def test_no_report_line_reads_like_tpu_time(name: str) -> None:
     """A rehearsal runs nothing: seconds belong to the compiler, and an estimate says what it is."""
     text = " ".join(report(name, verbose=True).split())
     rest = re.sub(r"compiled in [\d.]+ s", "", text)
     rest = re.sub(
         r"model estimates [\d.]+ ms for a run, not measured on a TPU; that would be "
-        r"[\d.]+ \w+/s \(documented peak [^)]*\)", "", rest)  # fmt: skip
+        r"[\d.]+ \w+/s \(documented peak [^)]*\)",
+        "",
+        rest,
+    )
 
     assert [] == re.findall(r"[\d.]+ (?:ms|s|\w+/s)\b|\btime\b", rest)
 
 
-def test_the_last_sentence_names_a_few_tpus_and_counts_more() -> None:
+def test_last_sentence_names_few_tpus_and_counts_others() -> None:
     """The table above it has every name."""
     names = ["v2-8", "v3-8", "v4-8", "v5e-8", "v6e-8"]
-    results = [{"program": "step", "check": None, "tpu": name, "status": "compiles", "devices": 1,
-                "hbm_bytes": GIB, "hbm_limit_bytes": 7 * GIB} for name in names]  # fmt: skip
+    results = [
+        {
+            "program": "step",
+            "check": None,
+            "tpu": name,
+            "status": "compiles",
+            "devices": 1,
+            "hbm_bytes": GIB,
+            "hbm_limit_bytes": 7 * GIB,
+        }
+        for name in names
+    ]
     told = [verdict.headline(results[:count], own=True) for count in (1, 3, 5)]
 
     assert "one device of v2-8 holds it" in told[0]
@@ -398,10 +528,18 @@ def test_the_last_sentence_names_a_few_tpus_and_counts_more() -> None:
 @pytest.mark.parametrize(
     ("needed", "said"), [(15, "one device of v5e-8 holds it"), (19, "so don't rely on it")]
 )
-def test_what_counts_more_memory_than_there_is_is_not_said_to_fit(needed: int, said: str) -> None:
+def test_program_over_memory_is_not_said_to_fit(needed: int, said: str) -> None:
     """Also where the compiler takes it, as it does with some that it counts too much for."""
-    result = {"program": "step", "check": None, "tpu": "v5e-8", "status": "compiles", "devices": 1,
-              "cached": True, "hbm_bytes": needed * GIB, "hbm_limit_bytes": 16 * GIB}  # fmt: skip
+    result = {
+        "program": "step",
+        "check": None,
+        "tpu": "v5e-8",
+        "status": "compiles",
+        "devices": 1,
+        "cached": True,
+        "hbm_bytes": needed * GIB,
+        "hbm_limit_bytes": 16 * GIB,
+    }
     told = verdict.headline([result], own=True)
 
     assert said in told

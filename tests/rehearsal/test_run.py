@@ -22,11 +22,13 @@ from tests.checking.test_runner import ours, until_ended
 from tests.support.machines import lay_out
 from tests.support.processes import HANG_S
 from tests.support.stub_compiler import CHECKS, REPORT, make_compiler
-from tpustarter import locations
-from tpustarter.problem import ExitCode, Problem
-from tpustarter.rehearsal import answers, compiler, memory_report, other_sizes, rehearsal_text
-from tpustarter.rehearsal.request import Request
-from tpustarter.rehearsal.run import Began, Rehearsal
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.rehearsal.compile import answer_cache, compiler, memory_report
+from tpustarter.rehearsal.programs import other_sizes
+from tpustarter.rehearsal.programs.request import RehearsalRequest
+from tpustarter.rehearsal.run import Rehearsal, RehearsalStarted
+from tpustarter.rehearsal.text import rehearsal_text
 
 SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())
 GIB = 2**30
@@ -58,9 +60,10 @@ def rehearse(stub: str, *ids: str, root: Path = Path("/"), **asked: Any) -> Rehe
     """Rehearse sample checks for a v5e-8, unless told otherwise, and return what came of it."""
     limit_s = 2.0 if "hangs" in ids else 120.0
     asked = {"tpus": ("v5e-8",), "timeout_s": limit_s, "jobs": 1, **asked}
-    request = Request(ids=tuple(f"jax.{one}" for one in ids), compiler=stub, **asked)
-    rehearsal = Rehearsal(request, machine=lay_out(root) if root != Path("/") else None,
-                          checks=CHECKS)  # fmt: skip
+    request = RehearsalRequest(ids=tuple(f"jax.{one}" for one in ids), compiler=stub, **asked)
+    rehearsal = Rehearsal(
+        request, machine=lay_out(root) if root != Path("/") else None, checks=CHECKS
+    )
     for number, _ in enumerate(rehearsal.events()):
         assert number < 500, "it goes on for ever"
     jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(rehearsal.document())))
@@ -73,7 +76,7 @@ def told(rehearsal: Rehearsal, *names: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", sorted(OUTCOMES))
-def test_what_breaks_the_compiler_costs_one_program(name: str, stub: str, tmp_path: Path) -> None:
+def test_compiler_failure_costs_one_program(name: str, stub: str, tmp_path: Path) -> None:
     """Each sample ends as its name says, the programs round it compile, no process is left."""
     status, reason, code = OUTCOMES[name]
     rehearsal = rehearse(stub, name)
@@ -86,7 +89,7 @@ def test_what_breaks_the_compiler_costs_one_program(name: str, stub: str, tmp_pa
 
 
 @pytest.mark.parametrize("name", sorted(UNLISTED))
-def test_a_check_that_cannot_list_its_programs_is_one_error(name: str, stub: str) -> None:
+def test_check_that_cannot_list_programs_is_one_error(name: str, stub: str) -> None:
     """It is told once, and does not start the compiler for ever."""
     rehearsal = rehearse(stub, name, "compiles")
     broken = next(one for one in rehearsal.results if one["check"] == f"jax.{name}")
@@ -114,7 +117,7 @@ def test_a_crash_keeps_the_compilers_own_words(stub: str) -> None:
     assert "Fatal Python error: Aborted" in broken["detail"]
 
 
-def test_what_does_not_fit_names_the_biggest_arrays(stub: str) -> None:
+def test_program_too_large_names_biggest_arrays(stub: str) -> None:
     """A second process is asked what filled the memory, and its report is read."""
     big = rehearse(stub, "does_not_fit").results[1]
 
@@ -126,7 +129,7 @@ def test_what_does_not_fit_names_the_biggest_arrays(stub: str) -> None:
 
 
 @pytest.mark.parametrize(("old_jaxlib", "temporaries"), [("", 2048), ("1", 3072)])
-def test_a_program_takes_what_is_allocated_for_it(
+def test_program_memory_is_allocated_memory(
     old_jaxlib: str, temporaries: int, stub: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """That is what the compiler judges by, and it also tells a larger figure."""
@@ -137,29 +140,32 @@ def test_a_program_takes_what_is_allocated_for_it(
     assert 4096 + 4096 + 1024 + temporaries == one["hbm_bytes"]
 
 
-def test_a_program_is_compiled_for_every_tpu_it_is_asked_for(stub: str) -> None:
+def test_program_is_compiled_for_every_requested_tpu(stub: str) -> None:
     """Two TPUs and two checks make four tasks, however many processes share them."""
     rehearsal = rehearse(stub, "compiles", "is_refused", tpus=("v4-8", "v6e-8"), jobs=2)
     found = sorted(set(told(rehearsal, "check", "tpu", "topology")))
 
     assert 12 == len(rehearsal.results)
     assert found == [
-        ("jax.compiles", "v4-8", "v4:2x2x1"), ("jax.compiles", "v6e-8", "v6e:2x4"),
-        ("jax.is_refused", "v4-8", "v4:2x2x1"), ("jax.is_refused", "v6e-8", "v6e:2x4"),
-    ]  # fmt: skip
+        ("jax.compiles", "v4-8", "v4:2x2x1"),
+        ("jax.compiles", "v6e-8", "v6e:2x4"),
+        ("jax.is_refused", "v4-8", "v4:2x2x1"),
+        ("jax.is_refused", "v6e-8", "v6e:2x4"),
+    ]
 
 
-def test_a_check_that_needs_more_devices_is_left_out(stub: str) -> None:
+def test_check_needing_more_devices_is_left_out(stub: str) -> None:
     """What a TPU cannot hold by number is told, and is no failure of the compiler."""
     rehearsal = rehearse(stub, "needs_many", tpus=("v5e-8", "v5e-16"))
 
     assert [("many", "v5e-16", "compiles")] == told(rehearsal, "program", "tpu", "status")
-    assert [{"name": "jax.needs_many", "tpu": "v5e-8",
-             "reason": "it needs 9 devices, and v5e-8 has 8"}] == rehearsal.skipped  # fmt: skip
+    assert [
+        {"name": "jax.needs_many", "tpu": "v5e-8", "reason": "it needs 9 devices, and v5e-8 has 8"}
+    ] == rehearsal.skipped
     assert ExitCode.OK == rehearsal.exit_code
 
 
-def test_a_program_that_is_for_tpus_of_another_size_says_so_below_the_table(stub: str) -> None:
+def test_program_for_other_size_is_noted_below_table(stub: str) -> None:
     """Its check has no such program there, which a `-` alone doesn't tell."""
     report = rehearsal_text.render(rehearse(stub, "by_size", tpus=("v5e-8", "v4-8", "v5p-8")))
 
@@ -168,7 +174,7 @@ def test_a_program_that_is_for_tpus_of_another_size_says_so_below_the_table(stub
     assert "-     by_size: ring of 4 is for 4 devices, and v5e-8 has 8" in report
 
 
-def test_a_program_that_broke_is_no_reason_to_call_the_others_too_large(stub: str) -> None:
+def test_broken_program_makes_no_claim_about_others(stub: str) -> None:
     """Who crashed may have kept a program from its turn, and then nothing is said about why."""
     rehearsal = rehearse(stub, "by_size", tpus=("v5e-8", "v4-8"))
     broken = {**rehearsal.results[0], "status": "error", "program": "ring of 4", "tpu": "v4-8"}
@@ -184,7 +190,7 @@ def test_a_program_that_broke_is_no_reason_to_call_the_others_too_large(stub: st
         ({"STUB_REFUSES": "v5e:2x4"}, "the compiler refused v5e:2x4: v5e:2x4 is not known"),
     ],
 )
-def test_a_tpu_that_is_not_what_the_table_says_is_refused(
+def test_tpu_contradicting_table_is_refused(
     env: dict[str, str], words: str, stub: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the compiler describes another TPU, nothing it says counts."""
@@ -197,12 +203,15 @@ def test_a_tpu_that_is_not_what_the_table_says_is_refused(
     assert ExitCode.FAILED == rehearsal.exit_code
 
 
-def test_an_answer_is_kept_for_the_next_time(stub: str) -> None:
+def test_answer_is_stored_for_next_run(stub: str) -> None:
     """The second run is told the same from the store; an error is asked again."""
     first = rehearse(stub, "compiles", "does_not_fit", "is_refused", "aborts")
     second = rehearse(stub, "compiles", "does_not_fit", "is_refused", "aborts")
-    same = [{k: v for k, v in one.items() if k not in ("seconds", "cached", "detail")}
-            for run in (first, second) for one in run.results]  # fmt: skip
+    same = [
+        {k: v for k, v in one.items() if k not in ("seconds", "cached", "detail")}
+        for run in (first, second)
+        for one in run.results
+    ]
 
     assert same[:12] == same[12:]
     assert [one["status"] != "error" for one in second.results] == [
@@ -213,7 +222,7 @@ def test_an_answer_is_kept_for_the_next_time(stub: str) -> None:
     }
 
 
-def test_fresh_asks_the_compiler_again(stub: str) -> None:
+def test_fresh_compiles_again(stub: str) -> None:
     """`fresh` takes no stored answer, and what it hears is kept all the same."""
     rehearse(stub, "compiles", fresh=True)
     again = rehearse(stub, "compiles", fresh=True)
@@ -223,13 +232,14 @@ def test_fresh_asks_the_compiler_again(stub: str) -> None:
     assert [(True,)] * 3 == told(stored, "cached")
 
 
-def test_a_stored_answer_that_cannot_be_read_is_as_good_as_none(stub: str) -> None:
+def test_unreadable_stored_answer_costs_one_compilation(stub: str) -> None:
     """A file that was cut off or written by something else costs one compilation."""
     names = ("compiles", "does_not_fit", "is_refused")
     rehearse(stub, *names)
-    stored = list(answers.folder().glob("*.json"))
-    for path, text in zip(stored, (b"", b'{"status"', b'{"status": "error"}', b"\x00\xff"),
-                          strict=False):  # fmt: skip
+    stored = list(answer_cache.folder().glob("*.json"))
+    for path, text in zip(
+        stored, (b"", b'{"status"', b'{"status": "error"}', b"\x00\xff"), strict=False
+    ):
         path.write_bytes(text)
     again = rehearse(stub, *names)
 
@@ -242,33 +252,35 @@ def test_a_stored_answer_that_cannot_be_read_is_as_good_as_none(stub: str) -> No
 
 def test_the_oldest_answers_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """The store has a limit, and forgets what was asked for longest ago."""
-    monkeypatch.setattr(answers, "MOST", 3)
+    monkeypatch.setattr(answer_cache, "MOST", 3)
     for age_s, name in enumerate("abcde"):
-        path = answers.folder() / f"{name}.json"
+        path = answer_cache.folder() / f"{name}.json"
         path.write_text("{}")
         os.utime(path, (1000 - age_s, 1000 - age_s))
-    left = sorted(path.stem for path in answers.folder().glob("*.json"))
+    left = sorted(path.stem for path in answer_cache.folder().glob("*.json"))
 
     assert ["a", "b", "c"] == left
 
 
-def test_a_full_disk_costs_the_stored_answer_and_nothing_else(stub: str) -> None:
+def test_full_disk_loses_only_stored_answer(stub: str) -> None:
     """An answer that cannot be written is told all the same, and leaves no half file."""
     result = {"key": "k", "status": "compiles", "cached": False}
-    part = answers.folder() / f"k.{os.getpid()}"
+    part = answer_cache.folder() / f"k.{os.getpid()}"
     part.symlink_to("/dev/full")
-    answers.keep(result)
+    answer_cache.keep(result)
 
-    assert [] == list(answers.folder().iterdir())
+    assert [] == list(answer_cache.folder().iterdir())
 
 
-def test_a_machine_with_chips_is_refused_until_it_is_asked_for(stub: str, tmp_path: Path) -> None:
+def test_machine_with_chips_is_refused_without_option(stub: str, tmp_path: Path) -> None:
     """Beside a TPU the compiler was never tried: `beside_tpu` says that nothing runs there."""
     machine = lay_out(tmp_path, "v5e", chips=8)
-    asked = Request(ids=("jax.compiles",), tpus=("v5e-8",), compiler=stub)
+    asked = RehearsalRequest(ids=("jax.compiles",), tpus=("v5e-8",), compiler=stub)
     with pytest.raises(Problem, match="this machine has TPU chips") as refusal:
         Rehearsal(asked, machine=machine, checks=CHECKS)
-    beside = Request(ids=("jax.compiles",), tpus=("v5e-8",), compiler=stub, beside_tpu=True)
+    beside = RehearsalRequest(
+        ids=("jax.compiles",), tpus=("v5e-8",), compiler=stub, beside_tpu=True
+    )
     rehearsal = Rehearsal(beside, machine=machine, checks=CHECKS)
 
     assert "--beside-tpu" in (refusal.value.hint or "")
@@ -287,18 +299,18 @@ def test_a_machine_with_chips_is_refused_until_it_is_asked_for(stub: str, tmp_pa
         ({"ids": ("jax.compiles",), "compiler": "/nope"}, "`--compiler /nope` is not a Python"),
     ],
 )
-def test_what_was_typed_is_looked_at_before_the_machine(
+def test_arguments_are_checked_before_machine(
     typed: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
     """There is no compiler here, and there are chips: what can be mended at once comes first."""
     machine = lay_out(tmp_path, "v5e", chips=8, env={"PATH": "/none"})
 
     with pytest.raises(Problem, match=re.escape(said)) as problem:
-        Rehearsal(Request(**typed), machine=machine, checks=CHECKS)
+        Rehearsal(RehearsalRequest(**typed), machine=machine, checks=CHECKS)
     assert ExitCode.USAGE == problem.value.code
 
 
-def test_a_name_that_is_nearly_a_file_is_answered_with_it(
+def test_nearly_matching_file_name_is_suggested(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beside the one that was typed; what is no Python cannot be meant."""
@@ -307,13 +319,11 @@ def test_a_name_that_is_nearly_a_file_is_answered_with_it(
     (tmp_path / "trian.pyc").write_text("")
 
     with pytest.raises(Problem, match=r"there is no file `trian\.py`") as problem:
-        Rehearsal(Request(script=("trian.py",)))
+        Rehearsal(RehearsalRequest(script=("trian.py",)))
     assert "did you mean `train.py`?" == problem.value.hint
 
 
-def test_the_compiler_is_found_and_where_there_is_none_the_hint_makes_one(
-    stub: str, tmp_path: Path
-) -> None:
+def test_compiler_is_found_or_setup_is_hinted(stub: str, tmp_path: Path) -> None:
     """An active environment with JAX and libtpu is the compiler; without one the step is named."""
     if importlib.util.find_spec("libtpu"):
         pytest.skip("The Python that runs the tests has libtpu, so a compiler is always found.")
@@ -326,7 +336,7 @@ def test_the_compiler_is_found_and_where_there_is_none_the_hint_makes_one(
     assert "`tpustarter setup rehearse`" in (problem.value.hint or "")
 
 
-def test_the_schema_refuses_what_is_no_rehearsal(stub: str) -> None:
+def test_schema_refuses_invalid_rehearsal(stub: str) -> None:
     """The schema can fail: a result without its TPU, or with a status of its own, is refused."""
     document = json.loads(json.dumps(rehearse(stub, "compiles").document()))
     validator = jsonschema.Draft202012Validator(SCHEMA)
@@ -339,9 +349,9 @@ def test_the_schema_refuses_what_is_no_rehearsal(stub: str) -> None:
     assert validator.is_valid(document)
 
 
-def test_stop_before_the_first_event_ends_it(stub: str) -> None:
+def test_stop_before_first_event_ends_rehearsal(stub: str) -> None:
     """A stop that comes before there is a process ends the run all the same."""
-    request = Request(ids=("jax.hangs",), tpus=("v5e-8",), compiler=stub)
+    request = RehearsalRequest(ids=("jax.hangs",), tpus=("v5e-8",), compiler=stub)
     rehearsal = Rehearsal(request, checks=CHECKS)
     rehearsal.stop()
     with pytest.raises(Problem, match="stopped before anything was compiled") as problem:
@@ -351,10 +361,12 @@ def test_stop_before_the_first_event_ends_it(stub: str) -> None:
     assert [] == ours(str(locations.state()))
 
 
-def test_a_stop_before_the_first_task_ends_it(stub: str) -> None:
+def test_stop_before_first_task_ends_rehearsal(stub: str) -> None:
     """A stop that comes when the compiler is found leaves nobody waiting for an answer."""
     names = ("jax.hangs", "jax.compiles", "jax.aborts", "jax.exits")
-    rehearsal = Rehearsal(Request(ids=names, tpus=("v5e-8",), compiler=stub), checks=CHECKS)
+    rehearsal = Rehearsal(
+        RehearsalRequest(ids=names, tpus=("v5e-8",), compiler=stub), checks=CHECKS
+    )
     events = rehearsal.events()
     next(events)
     rehearsal.stop()
@@ -366,9 +378,9 @@ def test_a_stop_before_the_first_task_ends_it(stub: str) -> None:
     assert ExitCode.INTERRUPTED == rehearsal.exit_code
 
 
-def test_leaving_early_ends_what_runs(stub: str) -> None:
+def test_abandoned_rehearsal_ends_its_processes(stub: str) -> None:
     """A front end that reads no further leaves no process behind."""
-    request = Request(ids=("jax.hangs",), tpus=("v5e-8",), compiler=stub)
+    request = RehearsalRequest(ids=("jax.hangs",), tpus=("v5e-8",), compiler=stub)
 
     def first(events: Iterator[object]) -> object:
         return next(events)
@@ -377,7 +389,7 @@ def test_leaving_early_ends_what_runs(stub: str) -> None:
     began = first(events)
     events.close()  # type: ignore[attr-defined]
 
-    assert isinstance(began, Began)
+    assert isinstance(began, RehearsalStarted)
     until_ended(str(locations.state()))
 
 
@@ -386,8 +398,14 @@ def test_the_compilers_report_on_memory_is_read() -> None:
     found = memory_report.read(REPORT.read_text())
     first = found["buffers"][0]
 
-    expected = {"arguments": 8 * GIB, "outputs": 4 * GIB, "aliased": 0, "temporaries": 6 * GIB,
-                "code": 0, "reserved": 258 * 2**20}  # fmt: skip
+    expected = {
+        "arguments": 8 * GIB,
+        "outputs": 4 * GIB,
+        "aliased": 0,
+        "temporaries": 6 * GIB,
+        "code": 0,
+        "reserved": 258 * 2**20,
+    }
     assert expected == found["memory"]
     assert (18 * GIB, round(2.25 * GIB)) == (found["hbm_bytes"], found["excess_bytes"])
     assert ("sort.8", "temporary", "jit(late)/jit(sort)/sort", 4 * GIB) == tuple(
@@ -398,7 +416,7 @@ def test_the_compilers_report_on_memory_is_read() -> None:
     ]
 
 
-def test_an_argument_of_the_report_has_the_name_that_the_program_gives_it() -> None:
+def test_argument_in_report_has_name_of_program() -> None:
     """The compiler numbers them; where there are thousands, as parts of the first one."""
     names = ["params['w']", "batch"]
     by_number = memory_report.read(REPORT.read_text(), names)["buffers"]
@@ -414,7 +432,7 @@ def test_an_argument_of_the_report_has_the_name_that_the_program_gives_it() -> N
 
 
 @pytest.mark.parametrize("text", ["", "Used", "Used 1G of 2G hbm.", "x" * 1000, "=" * 99 + "\n"])
-def test_a_log_without_a_report_says_nothing(text: str) -> None:
+def test_log_without_report_has_no_fields(text: str) -> None:
     """Where the compiler wrote no report there are no fields of one."""
     assert {} == memory_report.read(text)
 
@@ -426,13 +444,18 @@ def test_the_package_offers_rehearse_without_importing_it() -> None:
         "print('tpustarter.rehearsal.api' in sys.modules)"
     )
     root = str(Path(tpustarter.__file__).parents[1])
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
-                          env={**os.environ, "PYTHONPATH": root})  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": root},
+    )
 
     assert "False\n" == done.stdout
 
 
-def test_the_tpus_that_differ_most_come_first_and_the_report_keeps_their_order(stub: str) -> None:
+def test_most_different_tpus_run_first_report_keeps_order(stub: str) -> None:
     """The newest and the oldest say early how long the others take."""
     names = ("v2-8", "v5e-8", "v6e-8")
     rehearsal = rehearse(stub, "compiles", tpus=names)

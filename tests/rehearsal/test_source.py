@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tpustarter.problem import ExitCode, Problem
-from tpustarter.rehearsal import asked, own_code, source, suggestions
-from tpustarter.rehearsal.own_code import read_argument
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.rehearsal.programs import own_code, resolve, source, suggestions
+from tpustarter.rehearsal.programs.own_code import read_argument
 
 TRAIN = """
 from functools import partial
@@ -59,12 +59,12 @@ def train(tmp_path: Path) -> Path:
 def problem_of(path: Path, function: str, *given: str, tpus: tuple[str, ...] = ()) -> Problem:
     """Return why a function of a file cannot be rehearsed."""
     with pytest.raises(Problem) as problem:
-        asked.verify(own_code.read(f"{path}:{function}", given), "train.py", given, tpus)
+        resolve.verify(own_code.read(f"{path}:{function}", given), "train.py", given, tpus)
     assert ExitCode.USAGE == problem.value.code
     return problem.value
 
 
-def test_functions_are_listed_with_what_jit_is_given(train: Path) -> None:
+def test_functions_are_listed_with_jit_options(train: Path) -> None:
     """Jitted ones are among them, also those that are only assigned."""
     read = source.read(train)
     assert read is not None
@@ -85,21 +85,37 @@ def test_functions_are_listed_with_what_jit_is_given(train: Path) -> None:
 @pytest.mark.parametrize(
     ("function", "given", "what", "hint"),
     [
-        ("step", (), "needs an `--arg` for `weights` and `batch`",
-         "train.py:step --arg 'f32[1024,1024]' --arg 'f32[1024,1024]'"),
-        ("step", ("bf16[8,8]",), "needs an `--arg` for `batch`",
-         "train.py:step --arg 'bf16[8,8]' --arg 'bf16[8,8]'"),
-        ("step", ("f32[8]",) * 3, "takes 2 arguments by position, and 3 were given",
-         "train.py:step --arg 'f32[8]' --arg 'f32[8]' --tpu v6e-8`"),
+        (
+            "step",
+            (),
+            "needs an `--arg` for `weights` and `batch`",
+            "train.py:step --arg 'f32[1024,1024]' --arg 'f32[1024,1024]'",
+        ),
+        (
+            "step",
+            ("bf16[8,8]",),
+            "needs an `--arg` for `batch`",
+            "train.py:step --arg 'bf16[8,8]' --arg 'bf16[8,8]'",
+        ),
+        (
+            "step",
+            ("f32[8]",) * 3,
+            "takes 2 arguments by position, and 3 were given",
+            "train.py:step --arg 'f32[8]' --arg 'f32[8]' --tpu v6e-8`",
+        ),
         ("fast", (), "`params`, `x` and `y`", "If `params` is a pytree, write a"),
         ("repeat", ("f32[8]",), "needs `n`, which is static", "`programs(devices)`"),
         ("scaled", ("f32[8]",), "needs `by`, which is given by name", "`programs(devices)`"),
         ("steps", (), "`train.py` has no function `steps`", "train.py:step --arg"),
-        ("programs", (), "is given without the function to compile",
-         "\n  tpustarter rehearse train.py:step"),
+        (
+            "programs",
+            (),
+            "is given without the function to compile",
+            "\n  tpustarter rehearse train.py:step",
+        ),
     ],
-)  # fmt: skip
-def test_every_error_ends_with_what_to_type(
+)
+def test_every_error_ends_with_command(
     function: str, given: tuple[str, ...], what: str, hint: str, train: Path
 ) -> None:
     """It names the arguments that are missing, and the command has an example for each."""
@@ -110,7 +126,7 @@ def test_every_error_ends_with_what_to_type(
     assert "static" in problem.what or "--tpu v6e-8" in (problem.hint or "") or "by" in problem.what
 
 
-def test_a_function_that_may_take_a_pytree_is_offered_with_what_to_do_if_it_does(
+def test_function_that_may_take_pytree_has_advice(
     tmp_path: Path,
 ) -> None:
     """Its file is not said to be without functions."""
@@ -122,7 +138,7 @@ def test_a_function_that_may_take_a_pytree_is_offered_with_what_to_do_if_it_does
     assert "is given without the function to compile" in problem.what
     assert "rehearse train.py:step --arg 'f32[1024,1024]' --arg 'f32[1024,1024]'" in hint
     assert "Else write a function `programs(devices)` into `train.py`" in hint
-    assert isinstance(problem, asked.Unclear)
+    assert isinstance(problem, resolve.UnclearProgram)
     assert 1 == len(problem.commands)
 
 
@@ -135,11 +151,11 @@ def test_a_function_that_may_take_a_pytree_is_offered_with_what_to_do_if_it_does
         ("loss", ("f32[]",) * 3),
     ],
 )
-def test_what_a_file_does_not_show_is_left_to_its_process(
+def test_unclear_signature_is_left_to_python_process(
     function: str, given: tuple[str, ...], train: Path
 ) -> None:
     """A decorator may change what a function takes; nothing is refused for a guess."""
-    asked.verify(own_code.read(f"{train}:{function}", given), "train.py", given, ())
+    resolve.verify(own_code.read(f"{train}:{function}", given), "train.py", given, ())
 
 
 @pytest.mark.parametrize(
@@ -151,12 +167,12 @@ def test_what_a_file_does_not_show_is_left_to_its_process(
         "globals()['later'] = 1",
     ],
 )
-def test_a_name_that_may_come_from_elsewhere_is_not_refused(line: str, tmp_path: Path) -> None:
+def test_imported_name_is_not_refused(line: str, tmp_path: Path) -> None:
     """Only the process of the file knows then."""
     path = tmp_path / "train.py"
     path.write_text(f"import jax\n{line}\n")
 
-    asked.verify(own_code.read(f"{path}:later", ()), "train.py", (), ())
+    resolve.verify(own_code.read(f"{path}:later", ()), "train.py", (), ())
 
 
 def test_a_script_without_jit_says_so(tmp_path: Path) -> None:
@@ -179,11 +195,11 @@ def test_the_commands_that_are_offered_can_be_followed(train: Path) -> None:
     assert ["step", "square", "programs_of"] == names
     for words in offers:
         given = tuple(b for a, b in itertools.pairwise(words) if a == "--arg")
-        asked.verify(own_code.read(words[2], given), words[2], given, ())
+        resolve.verify(own_code.read(words[2], given), words[2], given, ())
     assert all(read_argument(example) for example in map(suggestions.example, ("x", "key", "lr")))
 
 
-def test_only_programs_of_jax_are_shown_and_no_file_costs_the_others(tmp_path: Path) -> None:
+def test_only_jax_programs_are_listed_despite_unreadable_files(tmp_path: Path) -> None:
     """What cannot be read, is too large, or is something else is left out."""
     files = {
         "train.py": "import jax\ndef f(x): return x\n",
@@ -203,7 +219,7 @@ def test_only_programs_of_jax_are_shown_and_no_file_costs_the_others(tmp_path: P
     assert [] == source.programs_in(tmp_path / "none")
 
 
-def test_a_script_that_imports_ones_own_model_is_offered_as_a_script(tmp_path: Path) -> None:
+def test_script_importing_own_model_is_offered(tmp_path: Path) -> None:
     """It names neither JAX nor jit, and is what most people run."""
     (tmp_path / "model.py").write_text("import jax\n\n\n@jax.jit\ndef step(x):\n    return x\n")
     (tmp_path / "train.py").write_text("import model\n\nfor _ in range(3):\n    model.step(1.0)\n")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tpustarter.problem import Problem
-from tpustarter.rehearsal import syntax
+from tpustarter.core.problem import Problem
+from tpustarter.rehearsal.programs import syntax
 
 MISTAKES = {
     b"def step(x):\n    return (x +\n": "line 2, column 12: '(' was never closed",
@@ -25,7 +25,7 @@ def own_python() -> Path:
 
 
 @pytest.mark.parametrize("content", MISTAKES)
-def test_the_place_of_a_mistake_is_told(tmp_path: Path, content: bytes) -> None:
+def test_syntax_error_has_line_and_column(tmp_path: Path, content: bytes) -> None:
     """And the line itself, where there is one."""
     file = tmp_path / "train.py"
     file.write_bytes(content)
@@ -36,7 +36,7 @@ def test_the_place_of_a_mistake_is_told(tmp_path: Path, content: bytes) -> None:
     assert MISTAKES[content] in problem.value.what
 
 
-def test_the_python_that_runs_the_file_has_the_last_word(tmp_path: Path) -> None:
+def test_python_under_test_decides_about_syntax(tmp_path: Path) -> None:
     """A newer one may understand what this one does not; one that is gone has no say."""
     file = tmp_path / "train.py"
     file.write_text("match = a new statement\n")

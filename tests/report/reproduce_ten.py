@@ -14,32 +14,33 @@ from pathlib import Path
 from typing import Any
 
 from tests.support import broken_jax
-from tpustarter.checking import failures
-from tpustarter.checking.interpreters import Interpreter
-from tpustarter.checking.selfcheck import Request, SelfCheck
+from tpustarter.checking.plan.interpreters import Interpreter
+from tpustarter.checking.results import last_failures
+from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
 from tpustarter.machine import host
-from tpustarter.report import collecting, reproducers
-from tpustarter.report.cleaning import Cleaner
-from tpustarter.report.collecting import Context
-from tpustarter.report.pseudonyms import Pseudonyms
+from tpustarter.report import reproducers
+from tpustarter.report.clean.cleaner import Cleaner
+from tpustarter.report.clean.pseudonyms import Pseudonyms
+from tpustarter.report.collect import collectors
+from tpustarter.report.collect.collectors import Context
 
 
-def reproduced(check_id: str, folder: Path) -> tuple[failures.Failed, dict[str, Any]]:
+def reproduced(check_id: str, folder: Path) -> tuple[last_failures.FailedCheck, dict[str, Any]]:
     """Break JAX, see the check fail, and return that with what a report has of it."""
     python = broken_jax.make_python(folder / "venv", check_id)
     assert has_no_tpustarter(python)
     machine = host.Machine()
-    check = SelfCheck(Request((check_id,), python=str(python.path)), machine=machine)
+    check = SelfCheck(CheckRequest((check_id,), python=str(python.path)), machine=machine)
     for _ in check.events():
         pass
-    failures.remember(check.run)
-    return failures.remembered()[0], told(python, check_id, machine, folder)
+    last_failures.remember(check.run)
+    return last_failures.remembered()[0], told(python, check_id, machine, folder)
 
 
 def told(python: Interpreter, check_id: str, machine: host.Machine, folder: Path) -> dict[str, Any]:
     """Return what a report tells of the reproducer of a check."""
     context = Context(machine, folder, python)
-    section, left_out = collecting.run(
+    section, left_out = collectors.run(
         reproducers.collector((check_id,)), context, Cleaner(machine.env, Pseudonyms())
     )
     assert [] == left_out, left_out

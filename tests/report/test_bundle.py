@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import stat
 import tarfile
 from importlib import resources
@@ -13,27 +14,29 @@ import jsonschema
 import pytest
 
 from tests.support.machines import lay_out
-from tpustarter import state
-from tpustarter.problem import Problem
-from tpustarter.report import bundle, making, runs
-from tpustarter.report.collecting import Context
-from tpustarter.report.making import Report
+from tpustarter.core import state
+from tpustarter.core.problem import Problem
+from tpustarter.report import make_report
+from tpustarter.report.collect import check_runs
+from tpustarter.report.collect.collectors import Context
+from tpustarter.report.forms import bundle
+from tpustarter.report.make_report import BugReport
 
 SCHEMA = json.loads(resources.files("tpustarter.report").joinpath("schema.json").read_text())
 
 
 @pytest.fixture
-def report(tmp_path: Path) -> Report:
+def report(tmp_path: Path) -> BugReport:
     """Return a report on a machine with chips and no Python."""
     root = tmp_path / "root"
     root.mkdir()
     machine = lay_out(root, "v6e", chips=4, env={"USER": "somebody", "TPU_NAME": "a-tpu-of-mine"})
-    made = making.make(Context(machine, tmp_path, None), asks=False)
+    made = make_report.make(Context(machine, tmp_path, None), asks=False)
     made.names.of("host", "a-tpu-of-mine")
     return made
 
 
-def test_the_document_has_the_published_shape(report: Report) -> None:
+def test_document_matches_published_schema(report: BugReport) -> None:
     """Every section is named, and every value is plain."""
     jsonschema.validate(report.document, SCHEMA)
 
@@ -42,9 +45,21 @@ def test_the_document_has_the_published_shape(report: Report) -> None:
     )
 
 
-def test_the_archive_holds_the_files_that_the_manifest_names(
-    report: Report, tmp_path: Path
+def test_files_under_sudo_belong_to_caller(
+    report: BugReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Neither the files nor any folder that was made for them."""
+    if os.geteuid() != 0:
+        pytest.skip("Only root can give a file to somebody else.")
+    monkeypatch.setenv("SUDO_UID", "65534")
+    monkeypatch.setenv("SUDO_GID", "65534")
+    bundle.write(report, tmp_path / "out" / "of" / "it")
+
+    assert {65534} == {one.stat().st_uid for one in (tmp_path / "out").rglob("*")}
+    assert 65534 == (tmp_path / "out").stat().st_uid
+
+
+def test_archive_holds_files_of_manifest(report: BugReport, tmp_path: Path) -> None:
     """With their sizes and digests, and what was left out and why."""
     packed = bundle.write(report, tmp_path / "out")
     with tarfile.open(packed) as tar:
@@ -64,35 +79,33 @@ def test_the_archive_holds_the_files_that_the_manifest_names(
     assert [one["what"] for one in manifest["left_out"] if one["what"] == "python"]
 
 
-def test_the_same_report_makes_the_same_archive(report: Report) -> None:
+def test_same_report_makes_same_archive(report: BugReport) -> None:
     """So a digest of it can be told."""
     files = bundle.files(report)
 
     assert bundle.archive("x", files) == bundle.archive("x", files)
 
 
-def test_what_leads_back_to_names_stays_here_for_this_user_alone(
-    report: Report, tmp_path: Path
-) -> None:
+def test_pseudonym_key_stays_private_and_local(report: BugReport, tmp_path: Path) -> None:
     """In the state folder, mode 0600, and it is not in the archive."""
     packed = bundle.write(report, tmp_path / "out")
     kept = state.path("report-names")
 
     assert 0o600 == stat.S_IMODE(kept.stat().st_mode)
     assert "a-tpu-of-mine" in kept.read_text()
-    assert runs.remembered_names() == report.names.saved()
+    assert check_runs.remembered_names() == report.names.saved()
     with tarfile.open(packed) as tar:
         assert not [one for one in tar.getnames() if "names" in one]
 
 
-def test_a_report_that_is_there_is_not_overwritten(report: Report, tmp_path: Path) -> None:
+def test_existing_report_is_not_overwritten(report: BugReport, tmp_path: Path) -> None:
     """Two in one second are two."""
     bundle.write(report, tmp_path)
     with pytest.raises(Problem, match="File exists"):
         bundle.write(report, tmp_path)
 
 
-def test_a_folder_that_takes_no_file_is_one_problem(report: Report, tmp_path: Path) -> None:
+def test_unwritable_folder_is_single_problem(report: BugReport, tmp_path: Path) -> None:
     """With the reason."""
     (tmp_path / "file").write_text("")
     with pytest.raises(Problem, match="cannot make"):

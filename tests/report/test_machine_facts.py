@@ -10,16 +10,19 @@ import pytest
 
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
-from tpustarter.checking.interpreters import Interpreter, installed
-from tpustarter.report import asking, collecting, hardware, software
-from tpustarter.report.cleaning import Cleaner
-from tpustarter.report.collecting import Collector, Context, Section
-from tpustarter.report.pseudonyms import Pseudonyms
+from tpustarter.checking.plan.interpreters import Interpreter, installed
+from tpustarter.report.clean.cleaner import Cleaner
+from tpustarter.report.clean.pseudonyms import Pseudonyms
+from tpustarter.report.collect import collectors as collect_collectors
+from tpustarter.report.collect import frameworks, hardware, software
+from tpustarter.report.collect.collectors import Collector, Context, ReportSection
 
 
-def told(collector: Collector, context: Context) -> Section:
+def told(collector: Collector, context: Context) -> ReportSection:
     """Ask one collector, as a report does."""
-    section, _ = collecting.run(collector, context, Cleaner(context.machine.env, Pseudonyms()))
+    section, _ = collect_collectors.run(
+        collector, context, Cleaner(context.machine.env, Pseudonyms())
+    )
     return section
 
 
@@ -55,7 +58,7 @@ def claim(context: Context, name: str) -> Path:
         ({"url": "https://storage.googleapis.com/x.whl", "archive_info": {}}, "an address"),
     ],
 )
-def test_a_package_that_no_index_has_is_told_apart(
+def test_package_outside_index_is_marked(
     origin: dict[str, Any] | None, shown: str | None, context: Context
 ) -> None:
     """A maintainer asks whether it is a build of one's own; its address is nobody's business."""
@@ -70,7 +73,7 @@ def test_a_package_that_no_index_has_is_told_apart(
     assert "ada" not in json.dumps(facts)
 
 
-def test_a_package_that_two_folders_claim_is_told_with_both_versions(context: Context) -> None:
+def test_package_in_two_folders_has_both_versions(context: Context) -> None:
     """That happens where an installation broke off, or beside `libtpu-nightly`."""
     folder = claim(context, "libtpu").parent
     (folder / "libtpu-0.0.17.dist-info").mkdir()
@@ -80,7 +83,7 @@ def test_a_package_that_two_folders_claim_is_told_with_both_versions(context: Co
     assert [{"name": "libtpu", "version": "0.0.50"}] == facts["hidden"]
 
 
-def test_what_the_kernel_ended_for_want_of_memory_is_told(context: Context) -> None:
+def test_kernel_oom_kills_are_reported(context: Context) -> None:
     """So that nobody has to ask whether the host ran out, or the TPU."""
     root = context.machine.root
     (root / "proc/vmstat").write_text("nr_free_pages 1\noom_kill 3\n")
@@ -101,7 +104,7 @@ def test_what_the_kernel_ended_for_want_of_memory_is_told(context: Context) -> N
 @pytest.mark.parametrize(
     "model", ["AMD EPYC of-ada", "Ada's own processor", "Intel(R) Xeon(R) CPU @ ada"]
 )
-def test_a_processor_of_another_name_is_not_told(model: str, context: Context) -> None:
+def test_unknown_processor_name_is_left_out(model: str, context: Context) -> None:
     """An emulator can call it anything."""
     (context.machine.root / "proc/cpuinfo").write_text(f"model name : {model}\n")
     facts = told(named(hardware.COLLECTORS, "resources"), context).facts
@@ -123,28 +126,26 @@ tpu = S(experimental=S(initialize_tpu_system=print))
     ("built", "shown"),
     [("v2.21.0-rc1-2-g1ef0cafe99", "v2.21.0-rc1-2-g1ef0cafe99"), ("v2.9-ada-corp", None)],
 )
-def test_tensorflow_says_what_it_was_built_from(
-    built: str, shown: str | None, context: Context
-) -> None:
+def test_tensorflow_reports_its_build(built: str, shown: str | None, context: Context) -> None:
     """As its form asks; on a machine without a TPU no TPU is looked for."""
     packages = claim(context, "jax").parent
     (packages / "tensorflow.py").write_text(TENSORFLOW.format(built=built))
     (packages / "tensorflow-2.21.0.dist-info").mkdir()
-    facts = told(asking.collector("tensorflow", 8.0), context).facts
+    facts = told(frameworks.collector("tensorflow", 8.0), context).facts
 
     assert "2.21.0" == facts["version"]
     assert shown == facts.get("built_from")
     assert "not asked" == facts["steps"][1]["state"]
 
 
-def test_torch_xla_says_its_commits(context: Context, tmp_path: Path) -> None:
+def test_torch_xla_reports_its_commits(context: Context, tmp_path: Path) -> None:
     """Nightly builds are named by them."""
     make_python(tmp_path / "t", torch_xla="2.9.0")
     package = next((tmp_path / "t").glob("lib/python3*/site-packages/torch_xla"))
     (package / "version.py").write_text(
         "__torch_gitrev__ = '0123456789abcdef'\n__xla_gitrev__ = 'ada'\n"
     )
-    context.interpreter = Interpreter(tmp_path / "t/bin/python", "--python", ("torch_xla",))
-    facts = told(asking.collector("torch_xla", 8.0), context).facts
+    context.interpreter = Interpreter(tmp_path / "t/bin/python", "--python", {"torch_xla": ""})
+    facts = told(frameworks.collector("torch_xla", 8.0), context).facts
 
     assert {"torch": "0123456789abcdef", "torch_xla": "(not told)"} == facts["commits"]

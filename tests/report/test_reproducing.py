@@ -18,35 +18,62 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tests.report.reproduce_ten import has_no_tpustarter, reproduced
+from tests.report.reproduce_ten import has_no_tpustarter
 from tests.report.test_canaries import _context as telling_context
 from tests.report.test_canaries import leaks
 from tests.support import report_machine as telling
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
-from tpustarter import content, state
-from tpustarter.checking import failures
-from tpustarter.checking.interpreters import Interpreter, installed
-from tpustarter.checking.results import Result, Run
-from tpustarter.learning import blocks, progress
-from tpustarter.learning.block_results import BlockResult
-from tpustarter.problem import Problem
-from tpustarter.report import bundle, failed, form, making, opening, reproducers
-from tpustarter.report.collecting import Context
-from tpustarter.reproducing import program, standalone, trying, variants
-from tpustarter.reproducing.program import Failure, Place, Program
-from tpustarter.reproducing.trying import Bench, Outcome
-from tpustarter.reproducing.variants import Tried, Variant
+from tpustarter.checking.plan.interpreters import Interpreter, installed
+from tpustarter.checking.results import last_failures
+from tpustarter.checking.results.results import Result, Run
+from tpustarter.core import content, state
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content import blocks
+from tpustarter.learning.progress import lesson_progress
+from tpustarter.learning.run.block_results import BlockResult
+from tpustarter.report import make_report, reproducers
+from tpustarter.report.collect import failures as collect_failures
+from tpustarter.report.collect.collectors import Context
+from tpustarter.report.forms import bundle, markdown_form
+from tpustarter.report.open import opened_report
+from tpustarter.reproducing import program, standalone, trial, variants
+from tpustarter.reproducing.program import FailurePlace, ReproducedFailure, ReproducerFile
+from tpustarter.reproducing.trial import FileTrials, TrialOutcome
+from tpustarter.reproducing.variants import TriedVariant, Variant
 
 FRAMEWORKS = ("jax", "torch_xla", "torch_tpu")
 WITHOUT = {"torch_xla.debug_variables": "it hands a file of this program on as a whole"}
 """Checks of which no file can be made."""
-ALLOWED = {*sys.stdlib_module_names, "jax", "jaxlib", "libtpu", "ml_dtypes", "msgpack", "numpy",
-           "orbax", "torch", "torch_xla", "torch_tpu"}  # fmt: skip
-ON_CPU = Place("cpu", 8, None, "8 virtual CPU devices", {"jax": "0.12.0.1"}, "3.12.1",
-               {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "8"})  # fmt: skip
-ON_TPU = replace(ON_CPU, platform="tpu", generation="v6e", where="TPU v6e, 8 chips",
-                 env={"JAX_PLATFORMS": "tpu,cpu"})  # fmt: skip
+ALLOWED = {
+    *sys.stdlib_module_names,
+    "jax",
+    "jaxlib",
+    "libtpu",
+    "ml_dtypes",
+    "msgpack",
+    "numpy",
+    "orbax",
+    "torch",
+    "torch_xla",
+    "torch_tpu",
+}
+ON_CPU = FailurePlace(
+    "cpu",
+    8,
+    None,
+    "8 virtual CPU devices",
+    {"jax": "0.12.0.1"},
+    "3.12.1",
+    {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "8"},
+)
+ON_TPU = replace(
+    ON_CPU,
+    platform="tpu",
+    generation="v6e",
+    where="TPU v6e, 8 chips",
+    env={"JAX_PLATFORMS": "tpu,cpu"},
+)
 
 CHECK = '''"""Two and two are four."""
 
@@ -123,17 +150,17 @@ def python_of(folder: Path, body: str) -> Interpreter:
     return Interpreter(python, "--python", installed(folder))
 
 
-def of_sums(checks: Path, failure: Failure | None = None) -> Program:
+def of_sums(checks: Path, failure: ReproducedFailure | None = None) -> ReproducerFile:
     """Return the file of the check."""
     return program.of_check(content.read_checks(checks)[0], failure, ON_CPU, checks=checks)
 
 
-def tried(tmp_path: Path, made: Program, body: str, limit_s: float = 120) -> Outcome:
+def tried(tmp_path: Path, made: ReproducerFile, body: str, limit_s: float = 120) -> TrialOutcome:
     """Run a file where JAX adds as it is told."""
     place = tmp_path / "run"
     place.mkdir()
-    bench = Bench(python_of(tmp_path / "venv", body).path, place, {"PATH": "/usr/bin:/bin"})
-    return trying.run(made, bench, {}, limit_s)
+    bench = FileTrials(python_of(tmp_path / "venv", body).path, place, {"PATH": "/usr/bin:/bin"})
+    return trial.run(made, bench, {}, limit_s)
 
 
 def undefined(text: str) -> set[str]:
@@ -146,8 +173,12 @@ def undefined(text: str) -> set[str]:
 
     top = symtable.symtable(text, "file", "exec")
     known = {one.get_name() for one in top.get_symbols() if one.is_assigned() or one.is_imported()}
-    read = {symbol.get_name() for table in tables(top) for symbol in table.get_symbols()
-            if symbol.is_referenced() and symbol.is_global()}  # fmt: skip
+    read = {
+        symbol.get_name()
+        for table in tables(top)
+        for symbol in table.get_symbols()
+        if symbol.is_referenced() and symbol.is_global()
+    }
     read |= {one.get_name() for one in top.get_symbols() if one.is_referenced()}
     return read - known - {*dir(builtins), "__name__"}
 
@@ -159,13 +190,16 @@ def imported(text: str) -> set[str]:
         name.partition(".")[0]
         for node in nodes
         if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom)
-                     else [one.name for one in node.names])
-    }  # fmt: skip
+        for name in (
+            [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else [one.name for one in node.names]
+        )
+    }
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_every_check_becomes_a_file_that_needs_its_framework_alone(framework: str) -> None:
+def test_every_check_runs_with_its_framework_alone(framework: str) -> None:
     """No name is missing in it, and it imports nothing of this program."""
     without = {}
     for check in content.read_checks():
@@ -173,7 +207,7 @@ def test_every_check_becomes_a_file_that_needs_its_framework_alone(framework: st
             continue
         try:
             text = program.of_check(check, None, ON_TPU).text
-        except standalone.Entangled as error:
+        except standalone.NotStandalone as error:
             without[check.id] = str(error)
             continue
 
@@ -183,21 +217,10 @@ def test_every_check_becomes_a_file_that_needs_its_framework_alone(framework: st
     assert {name: why for name, why in WITHOUT.items() if name.startswith(framework)} == without
 
 
-def test_every_block_of_a_lesson_becomes_a_file() -> None:
-    """It is Python, and has the block's code at its end."""
-    for lesson in content.read_lessons():
-        every = [one for one in blocks.blocks_of(lesson) if not one.is_try]
-        for block in every:
-            text = program.of_block(lesson, every, block, None, ON_CPU).text
-
-            assert text.endswith(block.code.strip("\n") + "\n")
-            assert "tpustarter" not in imported(text)
-
-
-def test_a_file_has_what_the_claim_needs_and_no_more(checks: Path) -> None:
+def test_file_has_only_code_claim_needs(checks: Path) -> None:
     """Names are the check's own, unless two files have them; settings come before imports."""
     finding = {"code": "JAX-SUM-FOUR", "name": "two", "found": '5 "\\', "expected": 4}
-    text = of_sums(checks, Failure("jax.sums", "fail", findings=(finding,))).text
+    text = of_sums(checks, ReproducedFailure("jax.sums", "fail", findings=(finding,))).text
 
     assert "UNUSED" not in text
     assert 'Found by JAX-SUM-FOUR, two: found 5 "/, expected 4\n' in text
@@ -209,48 +232,51 @@ def test_a_file_has_what_the_claim_needs_and_no_more(checks: Path) -> None:
     assert set() == undefined(text)
 
 
-def test_what_takes_a_file_as_a_whole_is_refused(checks: Path) -> None:
+def test_check_that_reads_whole_file_is_refused(checks: Path) -> None:
     """Such a check has no reproducer, and that is said."""
     (checks / "jax/sums.py").write_text(CHECK.replace("difference(4)", "vars(_sums)"))
-    with pytest.raises(standalone.Entangled, match="as a whole"):
+    with pytest.raises(standalone.NotStandalone, match="as a whole"):
         of_sums(checks)
 
 
-FOUR = Failure("jax.sums", "fail", findings=({"code": "JAX-SUM-FOUR"},))
+FOUR = ReproducedFailure("jax.sums", "fail", findings=({"code": "JAX-SUM-FOUR"},))
 LOG = 'Traceback (most recent call last):\n  File "x.py", line 2, in add\n    raise\nKeyError: 1\n'
 ENDS = {
     "return x + y": (None, "holds"),
     "return x * y + 1": (FOUR, "fails (JAX-SUM-FOUR)"),
     "raise KeyError(7)": (
-        Failure("jax.sums", "error", "exception", "KeyError: 1", log=LOG), "raises (KeyError)"),
+        ReproducedFailure("jax.sums", "error", "exception", "KeyError: 1", log=LOG),
+        "raises (KeyError)",
+    ),
     "import os; os._exit(3)": (None, "crashes (exit code 3)"),
     "import os; os.abort()": (
-        Failure("jax.sums", "error", "crashed", "the process was ended by SIGABRT"),
-        "crashes (SIGABRT)"),
-}  # fmt: skip
+        ReproducedFailure("jax.sums", "error", "crashed", "the process was ended by SIGABRT"),
+        "crashes (SIGABRT)",
+    ),
+}
 
 
 @pytest.mark.parametrize("body", ENDS)
-def test_a_file_ends_as_the_check_did(body: str, tmp_path: Path, checks: Path) -> None:
+def test_file_ends_as_its_check(body: str, tmp_path: Path, checks: Path) -> None:
     """Codes, the type and place of an exception, and the signal are what is compared."""
     failure, words = ENDS[body]
     outcome = tried(tmp_path, of_sums(checks, failure), body)
     others = [one for one, _ in ENDS.values() if one and one is not failure]
 
     assert words == outcome.words
-    assert failure is None or trying.is_same(failure, outcome)
-    assert not any(trying.is_same(one, outcome) for one in others)
+    assert failure is None or trial.is_same(failure, outcome)
+    assert not any(trial.is_same(one, outcome) for one in others)
     assert str(tmp_path) not in outcome.output.replace(str(tmp_path / "venv"), "")
 
 
-def test_a_file_that_hangs_is_ended(tmp_path: Path, checks: Path) -> None:
+def test_hanging_file_is_ended(tmp_path: Path, checks: Path) -> None:
     """That counts as the same where the check was ended too."""
     made = of_sums(checks)
     outcome = tried(tmp_path, made, "import time; time.sleep(600)  # hangs", limit_s=1)
 
     assert "hangs" == outcome.kind
-    assert trying.is_same(Failure("jax.sums", "error", "timeout"), outcome)
-    assert not trying.is_same(FOUR, outcome)
+    assert trial.is_same(ReproducedFailure("jax.sums", "error", "timeout"), outcome)
+    assert not trial.is_same(FOUR, outcome)
 
 
 LESSON = """---
@@ -278,23 +304,25 @@ sum 5
 """
 
 
-def test_a_block_comes_with_those_it_needs(tmp_path: Path) -> None:
+def test_block_includes_required_blocks(tmp_path: Path) -> None:
     """What it prints is compared with the lesson, without what the blocks above it print."""
     (tmp_path / "jax").mkdir()
     (tmp_path / "jax/01-sums.md").write_text(LESSON)
     lesson = content.read_lesson(tmp_path / "jax/01-sums.md")
     every = blocks.blocks_of(lesson)
-    failure = Failure("jax/sums:sum", "fail", detail="line 1: found `sum 4`, expected `sum 5`")
+    failure = ReproducedFailure(
+        "jax/sums:sum", "fail", detail="line 1: found `sum 4`, expected `sum 5`"
+    )
     made = program.of_block(lesson, every, every[2], failure, ON_CPU)
     outcome = tried(tmp_path, made, "return 0")
 
     assert "two = 2" in made.text
     assert "three" not in made.text
     assert "fails (line 1: found `sum 4`, expected `sum 5`)" == outcome.words
-    assert trying.is_same(failure, outcome)
+    assert trial.is_same(failure, outcome)
 
 
-def test_variants_are_those_that_apply() -> None:
+def test_inapplicable_variants_give_reason() -> None:
     """And those that do not say why."""
     check = next(one for one in content.read_checks() if one.id == "jax.all_reduce")
     on_tpu = program.of_check(check, None, ON_TPU)
@@ -313,15 +341,15 @@ def test_variants_are_those_that_apply() -> None:
     assert "this framework has no CPU devices" == variants.of(torch, ON_TPU)[2].why_not
 
 
-def test_one_sentence_says_what_matters() -> None:
+def test_conclusion_orders_variants_by_importance() -> None:
     """What changes nothing comes first, then where it holds, then what else happens."""
-    fails = Outcome("fails", frozenset({"A-B"}))
+    fails = TrialOutcome("fails", frozenset({"A-B"}))
     rows = [
-        Tried(Variant("as it is", {}, "as it is"), fails),
-        Tried(Variant("", {}, "at precision highest"), Outcome("holds")),
-        Tried(Variant("", {}, "on CPU devices"), None, "it ran there"),
-        Tried(Variant("", {}, "on one device"), fails),
-        Tried(Variant("", {}, "without jit"), Outcome("raises", error="TypeError")),
+        TriedVariant(Variant("as it is", {}, "as it is"), fails),
+        TriedVariant(Variant("", {}, "at precision highest"), TrialOutcome("holds")),
+        TriedVariant(Variant("", {}, "on CPU devices"), None, "it ran there"),
+        TriedVariant(Variant("", {}, "on one device"), fails),
+        TriedVariant(Variant("", {}, "without jit"), TrialOutcome("raises", error="TypeError")),
     ]
 
     assert variants.conclusion(rows) == (
@@ -332,8 +360,15 @@ def test_one_sentence_says_what_matters() -> None:
 
 def remember(check_id: str, texts: tuple[str, ...] = ("no",), python: str = "") -> None:
     """Keep a failure as a run would have."""
-    finding = {"code": "JAX-X-Y", "name": texts[0], "verdict": "fail", "found": texts[-1],
-               "expected": "\n".join(texts), "entity": texts[0], "unit": None}  # fmt: skip
+    finding = {
+        "code": "JAX-X-Y",
+        "name": texts[0],
+        "verdict": "fail",
+        "found": texts[-1],
+        "expected": "\n".join(texts),
+        "entity": texts[0],
+        "unit": None,
+    }
     kept = {
         "when": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "python": python,
@@ -345,7 +380,7 @@ def remember(check_id: str, texts: tuple[str, ...] = ("no",), python: str = "") 
     state.save("last-failures", {"failures": {check_id: kept}})
 
 
-def test_a_report_has_the_files_and_says_first_what_came_of_them(tmp_path: Path) -> None:
+def test_report_has_files_and_their_outcome_first(tmp_path: Path) -> None:
     """A stub of JAX has no `numpy`: the file raises, and before the check failed otherwise."""
     remember("jax.all_reduce")
     python = make_python(tmp_path / "venv", jax="0.12.0.1")
@@ -353,7 +388,7 @@ def test_a_report_has_the_files_and_says_first_what_came_of_them(tmp_path: Path)
     root.mkdir()
     interpreter = Interpreter(python, "--python", installed(tmp_path / "venv"))
     context = Context(lay_out(root, None), tmp_path, interpreter)
-    report = making.make(context, asks=True, only=("reproducers", "python", "known"))
+    report = make_report.make(context, asks=True, only=("reproducers", "python", "known"))
     packed = bundle.write(report, tmp_path / "out")
     with tarfile.open(packed) as tar:
         opened = {one.name.partition("/")[2]: tar.extractfile(one) for one in tar}
@@ -378,7 +413,7 @@ def test_a_report_has_the_files_and_says_first_what_came_of_them(tmp_path: Path)
 
 
 @pytest.mark.parametrize("devices", ["answers", "hangs"])
-def test_no_canary_is_in_a_report_with_reproducers(
+def test_no_canary_in_report_with_reproducers(
     devices: str, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a failed run said, and what the file prints, is cleaned; after a hang nothing is run."""
@@ -386,10 +421,10 @@ def test_no_canary_is_in_a_report_with_reproducers(
     lesson = next(one for one in content.read_lessons() if one.id == "jax/precision")
     block = blocks.blocks_of(lesson)[0]
     result = BlockResult(block.id, "error", "exception", "\n".join(telling.TEXTS))
-    progress.block_ended(lesson, block, result)
+    lesson_progress.block_ended(lesson, block, result)
     hung = "It was not run, because jax did not come back from `jax.devices()`."
     for context in telling_context(tmp_path, home, monkeypatch, None, devices):
-        report = making.make(context)
+        report = make_report.make(context)
         section = next(o for o in report.document["sections"] if o["name"] == "reproducers")
         rows = {one["id"]: one for one in section["facts"]["files"]}
 
@@ -402,16 +437,20 @@ def test_no_canary_is_in_a_report_with_reproducers(
             assert "[secret]" in rows["jax.all_reduce"]["output"]
 
 
-def test_what_nobody_can_reproduce_is_refused_by_name() -> None:
+def test_unreproducible_item_is_refused_by_name() -> None:
     """A check of the host, a block that is not there, and a lesson in which nothing failed."""
-    for name, what in {"host.chips": "uses no framework", "jax.nothing": "jax.nothing",
-                       "jax/precision:nothing": "has no block", "jax/nothing": "no lesson",
-                       "jax/precision": "no block of"}.items():  # fmt: skip
+    for name, what in {
+        "host.chips": "uses no framework",
+        "jax.nothing": "jax.nothing",
+        "jax/precision:nothing": "has no block",
+        "jax/nothing": "no lesson",
+        "jax/precision": "no block of",
+    }.items():
         with pytest.raises(Problem, match=what):
-            failed.named(name)
+            collect_failures.named(name)
 
 
-def test_a_bundle_with_reproducers_is_read_and_one_that_is_spoilt_shows_no_file(
+def test_spoilt_reproducer_in_bundle_is_left_out(
     tmp_path: Path,
 ) -> None:
     """A row of another shape is left out, and nothing breaks."""
@@ -419,13 +458,13 @@ def test_a_bundle_with_reproducers_is_read_and_one_that_is_spoilt_shows_no_file(
     root = tmp_path / "root"
     root.mkdir()
     python = make_python(tmp_path / "venv", jax="0.12.0.1")
-    context = Context(lay_out(root, None), tmp_path, Interpreter(python, "--python", ()))
-    report = making.make(context, asks=False, only=("reproducers",))
-    opened = opening.read(bundle.write(report, tmp_path / "out"))
+    context = Context(lay_out(root, None), tmp_path, Interpreter(python, "--python"))
+    report = make_report.make(context, asks=False, only=("reproducers",))
+    opened = opened_report.read(bundle.write(report, tmp_path / "out"))
     section = next(one for one in opened["sections"] if one["name"] == "reproducers")
 
     assert "It was not run" in section["facts"]["files"][0]["says"]
-    assert "`jax.all_reduce`" in form.markdown(opened)
+    assert "`jax.all_reduce`" in markdown_form.markdown(opened)
     for key in (*section["facts"]["files"][0], None):
         one = copy.deepcopy(report.document)
         [row] = next(o for o in one["sections"] if o["name"] == "reproducers")["facts"]["files"]
@@ -433,42 +472,43 @@ def test_a_bundle_with_reproducers_is_read_and_one_that_is_spoilt_shows_no_file(
         file = tmp_path / "report.json"
         file.write_text(json.dumps(one))
 
-        assert form.markdown(opening.read(file), 1 << 30), key
+        assert markdown_form.markdown(opened_report.read(file), 1 << 30), key
 
 
-def test_a_check_that_passes_is_forgotten() -> None:
+def test_passing_check_is_forgotten() -> None:
     """And the host's, which nothing reproduces, is never kept."""
     found = {"code": "JAX-X-Y", "verdict": "fail", "found": 1}
     run = Run("0", "2026-11-22T10:00:00+00:00", "quick", target={"python": "/x/bin/python"})
     run.results = [
-        Result("jax.sorting", "", "fail", findings=(found, {**found, "verdict": "ok"}),
-               framework="jax"),
+        Result(
+            "jax.sorting", "", "fail", findings=(found, {**found, "verdict": "ok"}), framework="jax"
+        ),
         Result("jax.narrowing", "", "error", "timeout", framework="jax"),
         Result("host.chips", "", "fail", findings=(found,), framework="host"),
-    ]  # fmt: skip
-    failures.remember(run)
-    kept = failures.remembered()
+    ]
+    last_failures.remember(run)
+    kept = last_failures.remembered()
     run.results = [Result("jax.sorting", "", "warn", framework="jax")]
-    failures.remember(run)
+    last_failures.remember(run)
 
     assert {"jax.sorting": (found,), "jax.narrowing": ()} == {o.id: o.findings for o in kept}
     assert {"/x/bin/python"} == {one.python for one in kept}
-    assert ["jax.narrowing"] == [one.id for one in failures.remembered()]
+    assert ["jax.narrowing"] == [one.id for one in last_failures.remembered()]
 
 
-def test_failures_that_nobody_wrote_are_read_with_care() -> None:
+def test_invalid_remembered_failures_are_ignored() -> None:
     """A file of the state folder may hold anything; a check that is gone is left out."""
     remember("jax.sorting")
-    kept = failures.remembered()
+    kept = last_failures.remembered()
 
-    assert ["jax.sorting"] == [one.id for one in failed.newest()]
+    assert ["jax.sorting"] == [one.id for one in collect_failures.newest()]
     assert [("JAX-X-Y", "no")] == [(one["code"], one["found"]) for one in kept[0].findings]
     state.save("last-failures", {"failures": {"jax.sorting": 7, "jax.x": {"findings": [3]}}})
-    assert [()] == [one.findings for one in failures.remembered()]
-    assert [] == failed.newest()
+    assert [()] == [one.findings for one in last_failures.remembered()]
+    assert [] == collect_failures.newest()
 
 
-def test_a_failure_of_another_python_is_not_compared_with_this_one(tmp_path: Path) -> None:
+def test_failure_of_another_python_is_not_compared(tmp_path: Path) -> None:
     """The file says where it was made, and the report that the failure was elsewhere."""
     remember("jax.all_reduce", python="/elsewhere/bin/python")
     python = make_python(tmp_path / "venv", jax="0.12.0.1")
@@ -481,15 +521,3 @@ def test_a_failure_of_another_python_is_not_compared_with_this_one(tmp_path: Pat
 
     assert "not run" == row["state"]
     assert row["says"].endswith("It failed in another Python, which `--python` names.")
-
-
-def test_a_broken_jax_is_shown_without_this_program(tmp_path: Path) -> None:
-    """A real one: the reproducer fails with the same codes, and it holds on one device."""
-    kept, row = reproduced("jax.all_reduce", tmp_path)
-    outcomes = {one["variant"]: one["outcome"] for one in row["variants"]}
-
-    assert {"JAX-REDUCE-SUM", "JAX-REDUCE-FLOAT"} == {one["code"] for one in kept.findings}
-    assert "same" == row["state"], row
-    assert "fails (JAX-REDUCE-FLOAT, JAX-REDUCE-SUM)" == outcomes["as it is"]
-    assert "holds" == outcomes["one device"]
-    assert "holds on one device" in row["conclusion"]

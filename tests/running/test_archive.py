@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tpustarter import cache, locations
+from tpustarter.core import cache, locations
 from tpustarter.running import archive
+
+pytestmark = pytest.mark.first_use
 
 
 def imported(probe: Path, module: str, *options: str) -> str:
@@ -48,7 +50,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return built
 
 
-def test_this_python_takes_bytecode_and_another_one_the_source(
+def test_same_python_uses_bytecode_and_others_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What another Python compiled is passed over, in silence."""
@@ -80,7 +82,7 @@ def test_bytecode_shows_the_lines_of_its_source(tmp_path: Path) -> None:
     assert "raise SystemExit('told')" in done.stderr
 
 
-def test_what_did_not_change_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unchanged_archive_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second archive is the first one, to the byte."""
     built = counted(monkeypatch)
     first = archive.build(tmp_path / "first.pyz").read_bytes()
@@ -107,7 +109,7 @@ def test_a_changed_check_is_in_the_next_archive(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("spoiled", [b"", b"0\n", b"half"])
-def test_an_archive_that_was_not_kept_whole_is_built_again(
+def test_incomplete_archive_is_built_again(
     spoiled: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is never run."""
@@ -121,7 +123,7 @@ def test_an_archive_that_was_not_kept_whole_is_built_again(
     assert data == kept().read_bytes()
 
 
-def test_nothing_is_kept_or_taken_under_sudo(
+def test_archive_cache_is_unused_under_sudo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What lies in the user's folder may have been written by any program of theirs."""
@@ -139,7 +141,7 @@ def test_nothing_is_kept_or_taken_under_sudo(
     assert [False, False] == built
 
 
-def test_without_a_state_folder_it_is_built_each_time(
+def test_archive_is_rebuilt_without_state_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It works without bytecode too."""
@@ -151,7 +153,7 @@ def test_without_a_state_folder_it_is_built_each_time(
     assert [False] == built
 
 
-def test_a_check_that_is_broken_is_in_it_as_it_is(tmp_path: Path) -> None:
+def test_broken_check_is_archived_unchanged(tmp_path: Path) -> None:
     """Whoever imports it is told, by the Python under test."""
     checks = lay_out(tmp_path / "checks")
     (checks / "host/broken.py").write_text("def run(:\n")

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
-from tpustarter import locations
+from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.billing.ledger import LedgerEntry
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.learning.progress import lesson_progress
 from tpustarter.machine.host import Machine
-from tpustarter.problem import ExitCode, Problem
 from tpustarter.running import lease
+from tpustarter.setup.environment import made_environment
 
 
-def test_a_second_holder_is_told_who_has_it() -> None:
+def test_second_holder_learns_current_holder() -> None:
     """The name and the process id of the first one are in the refusal."""
     with lease.hold("tpustarter check"), pytest.raises(Problem) as refused, lease.hold("lesson x"):
         pass
@@ -22,22 +29,57 @@ def test_a_second_holder_is_told_who_has_it() -> None:
     assert f"the TPU is held by tpustarter check, pid {os.getpid()}" in refused.value.what
 
 
-def test_a_lease_that_was_let_go_can_be_had_again() -> None:
+def test_released_lease_can_be_taken_again() -> None:
     """What the file says of an earlier holder does not count."""
     for name in ("first", "second"):
         with lease.hold(name):
             pass
 
 
-def test_a_note_that_is_damaged_costs_only_the_name() -> None:
+@pytest.mark.parametrize(
+    "note",
+    [
+        "{",
+        "[1]",
+        "{}",
+        "null",
+        '"x"',
+        "[" * 99_999,
+        '{"what": "x", "pid": 1, "since": "now"}',
+        '{"what": "x", "pid": 1, "since": Infinity}',
+        '{"what": "x", "pid": 1, "since": [1e308]}',
+    ],
+)
+def test_damaged_note_loses_only_holder_name(note: str) -> None:
     """The lock counts, not the words beside it."""
     with lease.hold("first"):
-        (locations.state() / "lease.json").write_text("{")
+        (locations.state() / "lease.json").write_text(note)
         with pytest.raises(Problem, match="the TPU is held by another tpustarter"), lease.hold("x"):
             pass
 
 
-def test_the_accelerator_is_called_what_it_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["the device", "the ledger", "a set-up", "progress"])
+def test_lease_is_refused_without_file_locks(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two runs would have the device, or one an entry of the ledger that the other wrote over."""
+    no_locks = OSError(errno.ENOLCK, "No locks available")
+    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=no_locks))
+    ends = {
+        "the device": lambda: lease.hold("x").__enter__(),
+        "the ledger": lambda: ledger.add(LedgerEntry("p", "z", "n", "v6e-8", 8, "spot", "now")),
+        "a set-up": lambda: made_environment.only_one().__enter__(),
+        "progress": lambda: lesson_progress.record_hint("jax/precision", "x", 1),
+    }
+    if kind == "progress":
+        ends[kind]()
+        return
+    with pytest.raises(Problem) as refused:
+        ends[kind]()
+
+    assert ExitCode.CONFIGURATION == refused.value.code
+    assert [] == ledger.entries()
+
+
+def test_lease_names_kind_of_accelerator(tmp_path: Path) -> None:
     """Beside a GPU and no TPU, nobody is told that a TPU is held."""
     (tmp_path / "dev").mkdir()
     (tmp_path / "dev/nvidia0").touch()

@@ -55,19 +55,19 @@ def test_the_exit_code_is_the_commands(code: int) -> None:
     run(*python(f"raise SystemExit({code})"), expected=code)
 
 
-def test_a_signal_ends_it_as_in_a_shell() -> None:
+def test_signal_ends_command_with_shell_code() -> None:
     """128 and its number."""
     run("sh", "-c", "kill -9 $$", expected=137)
     run("sh", "-c", "kill -SEGV $$", expected=139)
 
 
-def test_a_command_that_is_not_there_raises() -> None:
+def test_missing_command_raises() -> None:
     """With nothing left open."""
     done = run("no-such-command", expected=1)
     assert b"FileNotFoundError" in done.stderr
 
 
-def test_the_environment_and_signals_are_those_of_the_user() -> None:
+def test_command_has_environment_and_signals_of_user() -> None:
     """Python ignores SIGPIPE; a command must not."""
     direct = subprocess.run(["sh", "-c", "trap"], capture_output=True, check=True).stdout
     assert direct == run("sh", "-c", "trap").stdout
@@ -108,8 +108,10 @@ def test_a_signal_is_handed_on_once(number: signal.Signals) -> None:
     """The command decides what it does with it, and it is told one time."""
     with subprocess.Popen(
         [sys.executable, str(PATH), *python(COUNTS), str(int(number))],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
-    ) as process:  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as process:
         assert process.stdout
         assert b"ready\n" == process.stdout.readline()
         process.send_signal(number)
@@ -120,20 +122,20 @@ def test_a_signal_is_handed_on_once(number: signal.Signals) -> None:
     assert 41 == process.returncode
 
 
-def test_what_is_left_in_the_background_does_not_hold_it_up() -> None:
+def test_background_process_does_not_delay_end() -> None:
     """A server that a script leaves running keeps the outputs open."""
     done = run("sh", "-c", "sleep 600 & echo $!")
     os.kill(int(done.stdout), signal.SIGTERM)  # raises where it was waited for
 
 
-def test_on_a_terminal_it_has_a_terminal_of_the_same_size() -> None:
+def test_command_on_terminal_follows_its_size() -> None:
     """And hears of a new one."""
     with terminal(*python(REPORT), drive=DRIVE, columns=93, lines=31) as tty:
         tty.until(lambda text: "[true, true, true]" in text and "93 31" in text)
         assert 0 == tty.end()
 
 
-def test_ctrl_c_reaches_it_once_from_the_terminal() -> None:
+def test_ctrl_c_reaches_command_once() -> None:
     """The terminal sends it to the command itself."""
     command = (*python(COUNTS), str(int(signal.SIGINT)))
     with terminal(*command, drive=DRIVE) as tty:
@@ -144,7 +146,7 @@ def test_ctrl_c_reaches_it_once_from_the_terminal() -> None:
         assert 41 == tty.end()
 
 
-def test_lines_end_as_they_would_alone() -> None:
+def test_line_endings_are_unchanged() -> None:
     """The terminal turns a line break into two characters, once."""
     with terminal("printf", "one\\ntwo\\n", drive=DRIVE) as tty:
         tty.until(lambda text: "two" in text)

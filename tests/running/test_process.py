@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes import until
+from tpustarter.core.redact import Redactor
 from tpustarter.running import archive
 from tpustarter.running.process import (
     LOG_HEAD_BYTES,
@@ -22,7 +24,7 @@ from tpustarter.running.process import (
 )
 
 
-def test_a_short_log_is_kept_as_it_came(tmp_path: Path) -> None:
+def test_short_log_is_kept_unchanged(tmp_path: Path) -> None:
     """Bytes are not decoded, and nothing is added."""
     log = CappedLog(tmp_path / "log")
     log.write(b"\xff one\n")
@@ -33,20 +35,45 @@ def test_a_short_log_is_kept_as_it_came(tmp_path: Path) -> None:
     assert "two\n" == log.since(6)
 
 
-def test_of_a_flood_the_first_and_the_last_part_are_kept(tmp_path: Path) -> None:
+def test_flood_keeps_first_and_last_part(tmp_path: Path) -> None:
     """The file says how many bytes are missing between them."""
     log = CappedLog(tmp_path / "log")
     log.write(b"first\n")
     for _ in range(20):
-        log.write(b"x" * RECENT_BYTES)
+        log.write(b"x" * (RECENT_BYTES - 1) + b"\n")
     log.write(b"last\n")
     log.close()
     kept = (tmp_path / "log").read_bytes()
 
     assert kept.startswith(b"first\n")
     assert kept.endswith(b"last\n")
-    assert f"[{log.size - LOG_HEAD_BYTES - RECENT_BYTES} bytes left out]".encode() in kept
+    head, _, last = kept.partition(b"\n[")
+    said = int(last.split()[0])
+    assert log.size == len(head) + said + len(last.partition(b"]\n")[2])
+    assert LOG_HEAD_BYTES >= len(head) > LOG_HEAD_BYTES - 2 * RECENT_BYTES
     assert log.since(0).endswith("last\n")
+
+
+TOKEN = b"hf_Zq7AbCdEfGhIjKlMnOpQrSt"
+
+
+@pytest.mark.parametrize("at", range(-len(TOKEN) - 2, 3, 4))
+@pytest.mark.parametrize("fill", [b"x ", b"xy\n"], ids=["one line", "lines"])
+@pytest.mark.parametrize("size", [LOG_HEAD_BYTES, RECENT_BYTES], ids=["first", "last"])
+def test_half_secret_at_log_cut_is_dropped(tmp_path: Path, size: int, fill: bytes, at: int) -> None:
+    """Neither in the file nor in what is remembered; the whole of it is known by its shape."""
+    is_first = size == LOG_HEAD_BYTES
+    beside = (fill * size)[: size + at if is_first else size - len(TOKEN) - at]
+    others = (fill * LOG_HEAD_BYTES * 2)[: 2 * LOG_HEAD_BYTES]
+    parts = (beside, TOKEN, others) if is_first else (others, TOKEN, beside)
+    log = CappedLog(tmp_path / "log")
+    log.write(b" ".join(parts))
+    log.close()
+    kept = (tmp_path / "log").read_text() + log.since(0)
+    around = [kept[max(0, at.start() - 80) : at.end() + 80] for at in re.finditer("Zq7|Kl", kept)]
+
+    assert "Zq7" not in Redactor({}).text("\n".join(around))
+    assert "Kl" not in Redactor({}).text("\n".join(around))
 
 
 def test_a_signal_without_a_name_has_its_number() -> None:
@@ -56,7 +83,7 @@ def test_a_signal_without_a_name_has_its_number() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc says that a process is a zombie")
-def test_a_process_that_waits_to_be_reaped_is_gone() -> None:
+def test_unreaped_process_counts_as_ended() -> None:
     """In a container whose first process reaps nobody it would be told of for ever."""
     with subprocess.Popen(["true"]) as process:
         stat = Path(f"/proc/{process.pid}/stat")
@@ -67,7 +94,7 @@ def test_a_process_that_waits_to_be_reaped_is_gone() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what a process leaves is found by /proc")
 @pytest.mark.parametrize(("stays", "code"), [(True, 0), (True, 1), (False, 0)])
-def test_a_daemon_of_the_machine_stays_and_keeps_nothing_of_ours(
+def test_machine_daemon_survives_without_open_files_of_ours(
     stays: bool, code: int, tmp_path: Path
 ) -> None:
     """It was started by a command that changes the machine and ended well; no other one stays."""
@@ -75,11 +102,24 @@ def test_a_daemon_of_the_machine_stays_and_keeps_nothing_of_ours(
     held = f"/proc/self/fd/{ours}"
     script = f'setsid sleep 600 & ls {held} >&2; echo "$!"; exit {code}'
     log = CappedLog(tmp_path / "log")
-    probe = Probe(Path(sys.executable), archive.build(tmp_path / "probe.pyz"), log, env=os.environ,
-                  lease=ours, command=("/bin/sh", "-c", script), stays=stays)  # fmt: skip
+    probe = Probe(
+        Path(sys.executable),
+        archive.build(tmp_path / "probe.pyz"),
+        log,
+        env=os.environ,
+        lease=ours,
+        command=("/bin/sh", "-c", script),
+        stays=stays,
+    )
     try:
-        while probe.read(1.0) != {"event": "gone", "code": code, "signal": None, "left": [],
-                                  "exit": 0, "stopped": False}:  # fmt: skip
+        while probe.read(1.0) != {
+            "event": "gone",
+            "code": code,
+            "signal": None,
+            "left": [],
+            "exit": 0,
+            "stopped": False,
+        }:
             pass
         daemon = int((tmp_path / "log").read_text().split()[-1])
         is_left = _exists(daemon)

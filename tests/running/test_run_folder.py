@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import fcntl
 import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from tests.support.sessions import SAMPLES
-from tpustarter.checking.selfcheck import Request, SelfCheck
-from tpustarter.problem import Problem
-from tpustarter.redact import Redactor
+from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
+from tpustarter.core.problem import Problem
+from tpustarter.core.redact import Redactor
 from tpustarter.running import run_folder
 
 SECRET = "xoxb-123456789012-abcdefghijkl"
@@ -24,11 +27,11 @@ def everything_below(folder: Path) -> list[str]:
 
 def run_check(name: str) -> None:
     """Run one sample check to its end."""
-    list(SelfCheck(Request(ids=(f"host.{name}",)), checks=SAMPLES).events())
+    list(SelfCheck(CheckRequest(ids=(f"host.{name}",)), checks=SAMPLES).events())
 
 
 @pytest.mark.parametrize("name", ["passes", "warns", "floods"])
-def test_a_run_that_did_not_fail_leaves_nothing(name: str, home: Path) -> None:
+def test_successful_run_leaves_no_file(name: str, home: Path) -> None:
     """No log, no probe and nothing that was compiled."""
     run_check(name)
 
@@ -36,7 +39,7 @@ def test_a_run_that_did_not_fail_leaves_nothing(name: str, home: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["raises", "segfaults"])
-def test_the_log_of_a_run_that_failed_is_kept(name: str, home: Path) -> None:
+def test_log_of_failed_run_is_kept(name: str, home: Path) -> None:
     """Below `logs`, in a folder that only its user may open."""
     run_check(name)
     kept = list((home / "state/logs").iterdir())
@@ -46,19 +49,23 @@ def test_the_log_of_a_run_that_failed_is_kept(name: str, home: Path) -> None:
     assert ["probe-0.log"] == [path.name for path in kept[0].iterdir()]
 
 
-def test_a_run_whose_python_is_none_keeps_its_log(home: Path, tmp_path: Path) -> None:
+def test_run_with_invalid_python_keeps_its_log(home: Path, tmp_path: Path) -> None:
     """What it wrote is quoted in one line alone."""
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\necho no licence\necho found\n")
     python.chmod(0o755)
     with pytest.raises(Problem):
-        list(SelfCheck(Request(ids=("host.passes",), python=str(python)), checks=SAMPLES).events())
+        list(
+            SelfCheck(
+                CheckRequest(ids=("host.passes",), python=str(python)), checks=SAMPLES
+            ).events()
+        )
     (log,) = (home / "state/logs").rglob("probe-0.log")
 
     assert "no licence\nfound\n" == log.read_text()
 
 
-def test_what_is_kept_has_no_secret() -> None:
+def test_kept_log_has_no_secret() -> None:
     """Logs of the probe and of libtpu stay, without the token; the rest goes."""
     folder = run_folder.make()
     (folder / "tpu_logs").mkdir()
@@ -85,17 +92,59 @@ def test_only_the_last_logs_are_kept() -> None:
     assert run_folder.KEPT == len(list((folder.parents[1] / "logs").iterdir()))
 
 
-def test_what_a_killed_run_left_is_removed_by_the_next(home: Path) -> None:
-    """But not the folder of a run that goes on, nor one that was made just now."""
+def test_folder_of_killed_run_is_removed_by_next(home: Path) -> None:
+    """Also one of this moment, but not the folder of a run that goes on."""
     runs = home / "state/runs"
     for name in ("killed", "locked", "young"):
         (runs / name).mkdir(parents=True)
         (runs / name / "probe-0.log").write_text(SECRET)
         os.utime(runs / name, (0, 0))
     os.utime(runs / "young")
+    elsewhere = Path(tempfile.mkdtemp(prefix=run_folder.PREFIX))
+    (runs / "killed" / run_folder.TEMPORARY).symlink_to(elsewhere)
     locked = os.open(runs / "locked", os.O_RDONLY)
     fcntl.flock(locked, fcntl.LOCK_EX)
     made = run_folder.make()
     os.close(locked)
 
-    assert {made.name, "locked", "young"} == {folder.name for folder in runs.iterdir()}
+    assert {made.name, "locked"} == {folder.name for folder in runs.iterdir()}
+    assert not elsewhere.exists()
+
+
+def test_concurrent_runs_keep_folders_of_each_other(home: Path) -> None:
+    """A folder is marked as in use before another run can see it."""
+    program = (
+        "from tpustarter.running import run_folder\n"
+        "made = [run_folder.make() for _ in range(20)]\n"
+        "print([folder.exists() for folder in made].count(True), flush=True)\n"
+        "input()\n"
+    )
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    words = [sys.executable, "-c", program]
+    pipe = subprocess.PIPE
+    started = [subprocess.Popen(words, env=env, stdin=pipe, stdout=pipe) for _ in range(3)]
+    counts = [process.stdout.readline() for process in started]  # type: ignore[union-attr]
+    left = len(list((home / "state/runs").iterdir()))
+    for process in started:
+        process.communicate(b"\n")
+
+    assert [b"20\n"] * 3 == counts
+    assert 60 == left
+
+
+@pytest.mark.parametrize("letters", [1, 90])
+def test_temporary_files_are_removed_and_have_short_paths(
+    letters: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sockets of `multiprocessing` fit in; a link tells where they are if not in the folder."""
+    monkeypatch.setenv("TPUSTARTER_HOME", str(tmp_path / ("s" * letters)))
+    folder = run_folder.make()
+    place = run_folder.temporary(folder)
+    (place / "left").mkdir()
+    assert place == run_folder.temporary(folder)
+    assert len(str(place / "pymp-01234567" / "listener-01234567")) <= 107
+    assert place.samefile(folder / run_folder.TEMPORARY)
+    run_folder.remove(folder)
+
+    assert not place.exists()
+    assert not folder.exists()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.terminal import terminal
-from tpustarter.checking import bars
-from tpustarter.tui import glyphs
+from tpustarter.text import bars
+from tpustarter.tui.terminal import glyphs
 
 CONSOLE = {"TERM": "linux"}
 DRAWN = "╭─ ⠶⠶ ━━━── ▌ ⠿⠿ ⠯⠽ ┏━┓┃ █▎ ▶ ▼ • é ─╮"
@@ -14,14 +14,14 @@ DRAWN = "╭─ ⠶⠶ ━━━── ▌ ⠿⠿ ⠯⠽ ┏━┓┃ █▎ ▶
 
 @pytest.mark.parametrize(
     ("encoding", "env", "expected"),
-    [("utf-8", CONSOLE, "┌─ :: ===── # ## oo +=+| ## > v * é ─┐"),
-     ("ascii", {}, "+- :: ===-- # ## oo +=+| ## > v * e -+"),
-     ("latin-1", {}, "+- :: ===-- # ## oo +=+| ## > v * é -+"),
-     ("iso8859-15", CONSOLE, "+- :: ===-- # ## oo +=+| ## > v * é -+")],
-)  # fmt: skip
-def test_a_drawing_is_made_of_what_the_terminal_has(
-    encoding: str, env: dict[str, str], expected: str
-) -> None:
+    [
+        ("utf-8", CONSOLE, "┌─ :: ===── # ## oo +=+| ## > v * é ─┐"),
+        ("ascii", {}, "+- :: ===-- # ## oo +=+| ## > v * e -+"),
+        ("latin-1", {}, "+- :: ===-- # ## oo +=+| ## > v * é -+"),
+        ("iso8859-15", CONSOLE, "+- :: ===-- # ## oo +=+| ## > v * é -+"),
+    ],
+)
+def test_drawing_uses_glyphs_of_terminal(encoding: str, env: dict[str, str], expected: str) -> None:
     """Chips that are there differ from those that stand in, and what is behind from what is not."""
     table = glyphs.table(encoding, env)
 
@@ -30,17 +30,15 @@ def test_a_drawing_is_made_of_what_the_terminal_has(
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "UTF-8", "utf_8", "utf8"])
-def test_a_terminal_that_has_every_letter_gets_every_letter(encoding: str) -> None:
+def test_utf8_terminal_keeps_every_letter(encoding: str) -> None:
     """Nothing is looked at there."""
     assert glyphs.table(encoding, {"TERM": "xterm-256color"}) is None
 
 
 @pytest.mark.parametrize(("encoding", "env"), [("ascii", {}), ("utf-8", CONSOLE)])
-def test_whatever_it_is_it_takes_its_columns_and_can_be_written(
-    encoding: str, env: dict[str, str]
-) -> None:
+def test_substituted_glyph_keeps_width_and_is_encodable(encoding: str, env: dict[str, str]) -> None:
     """Every letter there is; control characters, of which sequences are made, stay as they are."""
-    table = glyphs.Table(encoding, on_console=env == CONSOLE)
+    table = glyphs.GlyphTable(encoding, on_console=env == CONSOLE)
     wrong = [
         letter
         for letter in map(chr, (*range(0xD800), *range(0xE000, 0x20000)))
@@ -57,7 +55,7 @@ def test_whatever_it_is_it_takes_its_columns_and_can_be_written(
     ("env", "encoding"),
     [({"TERM": "linux"}, "latin-1"), ({"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}, "ascii")],
 )
-def test_the_app_is_drawn_on_such_a_terminal(env: dict[str, str], encoding: str) -> None:
+def test_app_draws_on_limited_terminal(env: dict[str, str], encoding: str) -> None:
     """With the mark and frames; nothing is lost, and nothing is there that it cannot show."""
     with terminal(columns=120, lines=40, **env) as tty:
         tty.until(lambda text: "Path: " in text and "virtual CPU devices" in text)

@@ -33,12 +33,13 @@ from tests.support.tutor import (
     until,
     write_checks,
 )
-from tpustarter.tui.app import Starter
-from tpustarter.tui.heading import ways_to_say
-from tpustarter.tui.key_line import Keys
-from tpustarter.tui.lines import KeyLine
-from tpustarter.tui.screens.lessons import Lessons
-from tpustarter.tui.screens.palette import Palette
+from tpustarter.running.holder import DeviceHolder
+from tpustarter.tui.app.app import TpustarterApp
+from tpustarter.tui.app.heading_place import HeadingPlace
+from tpustarter.tui.app.palette import Palette
+from tpustarter.tui.kit.key_line import KeyBar
+from tpustarter.tui.kit.text_layout import KeyLine
+from tpustarter.tui.library.screen import Lessons
 
 SIZES = [(60, 15), (60, 20), (80, 24)]
 NO_SPACE = {"say": "ERROR: No space left on device\n", "code": 1}
@@ -161,7 +162,7 @@ def _is_found(screen: Screen[Any], line: str) -> bool:
     return isinstance(screen, Lessons) and line.startswith(" " * 10)
 
 
-def faults(app: Starter, size: tuple[int, int]) -> list[str]:
+def faults(app: TpustarterApp, size: tuple[int, int]) -> list[str]:
     """Return what is wrong with the screen in front."""
     seen, screen = on_screen(app), app.screen
     found = [
@@ -175,7 +176,7 @@ def faults(app: Starter, size: tuple[int, int]) -> list[str]:
     for widget in screen.query("*"):
         if widget.show_horizontal_scrollbar and not isinstance(widget, CODE):
             found.append(f"{widget} is wider than its room")
-    for keys in screen.query(Keys):
+    for keys in screen.query(KeyBar):
         lines = keys.render().get_height({}, keys.content_size.width)  # type: ignore[attr-defined]
         if lines > (2 if size[0] >= 80 else 3) or lines > keys.content_size.height:
             found.append(f"{lines} lines of keys in {keys.content_size.height}")
@@ -188,7 +189,7 @@ def faults(app: Starter, size: tuple[int, int]) -> list[str]:
     return found
 
 
-async def faults_on(way: Any, app: Starter, size: tuple[int, int]) -> dict[str, list[str]]:
+async def faults_on(way: Any, app: TpustarterApp, size: tuple[int, int]) -> dict[str, list[str]]:
     """Go a way in an app of this size; return what is wrong with its screens, by their names."""
     found: dict[str, list[str]] = {}
     async with driven(app, size) as pilot:
@@ -203,7 +204,7 @@ async def faults_on(way: Any, app: Starter, size: tuple[int, int]) -> dict[str, 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("way", [walk, walk_on])
-def test_every_screen_fits(
+def test_every_screen_fits_at_60_and_80_columns(
     tmp_path: Path, cloud: FakeCloud, size: tuple[int, int], way: Any
 ) -> None:
     """At 60 columns and at 80: keys in three lines or two, and nothing is cut."""
@@ -213,15 +214,16 @@ def test_every_screen_fits(
 
     async def journey() -> None:
         checks = write_checks(tmp_path / "checks", "passes", "fails", "warns", "raises")
-        app = Starter(machine=machine(tmp_path), checks=checks, connect=connecting(cloud),
-                      clock=cloud.clock)  # fmt: skip
+        app = TpustarterApp(
+            machine=machine(tmp_path), checks=checks, connect=connecting(cloud), clock=cloud.clock
+        )
         assert {} == await faults_on(way, app, size)
 
     run(journey)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
-def test_every_screen_fits_while_something_runs(
+def test_every_screen_fits_during_run(
     tmp_path: Path, cloud: FakeCloud, size: tuple[int, int]
 ) -> None:
     """A set-up, a rehearsal, and a TPU that is waited for."""
@@ -235,7 +237,9 @@ def test_every_screen_fits_while_something_runs(
         shutil.copy(REHEARSED / "jax" / f"{name}.py", checks / "jax")
 
     async def journey() -> None:
-        app = Starter(machine=slow, checks=checks, connect=connecting(cloud), clock=cloud.clock)
+        app = TpustarterApp(
+            machine=slow, checks=checks, connect=connecting(cloud), clock=cloud.clock
+        )
         found = await faults_on(walk_while_it_runs, app, size)
         app.live.release()
 
@@ -244,7 +248,7 @@ def test_every_screen_fits_while_something_runs(
     run(journey)
 
 
-def test_keys_that_have_no_room_are_in_the_help(tmp_path: Path) -> None:
+def test_keys_without_room_are_in_help(tmp_path: Path) -> None:
     """The way back and help are named; the key that ends a process holding no TPU gives way."""
 
     async def journey() -> None:
@@ -268,7 +272,7 @@ def line_of_keys(width: int, status: str = "") -> str:
     return line.plain.replace(" does something", "")
 
 
-def test_keys_take_one_line_and_those_that_matter_least_give_way() -> None:
+def test_least_important_keys_are_dropped_from_line() -> None:
     """A wide screen names what fits and a narrow one a few; they stay in their order."""
     assert "a  b  c  d  e  f  g" == line_of_keys(200)
     assert "a  b  c  d  f  g" == line_of_keys(120)
@@ -277,20 +281,26 @@ def test_keys_take_one_line_and_those_that_matter_least_give_way() -> None:
     assert "a" == line_of_keys(10)
 
 
-def test_on_a_wide_screen_keys_leave_room_for_how_far_down_one_is() -> None:
+def test_scroll_position_shares_key_line_when_wide() -> None:
     """On less than that the keys are what one needs more."""
     assert ["a", "b", "c", "f", "g", "14", "%", "read"] == line_of_keys(110, "14 % read").split()
     assert ["a", "b", "f", "g"] == line_of_keys(76, "14 % read").split()
 
 
-def test_a_heading_says_less_of_the_machine_rather_than_half_a_word() -> None:
+def test_heading_shortens_machine_at_whole_words() -> None:
     """The longest way that fits is taken, so the list goes from all of it to a word or two."""
-    assert ["TPU v5e, 8 chips, 1 host", "TPU v5e, 8 chips, 1 host", "TPU v5e, 8 chips", "TPU v5e",
-            "TPU v5e"] == ways_to_say("TPU v5e, 8 chips, 1 host")  # fmt: skip
-    assert "no TPU, process 12" in ways_to_say("no TPU: 8 virtual CPU devices, process 12")
+    assert [
+        "TPU v5e, 8 chips, 1 host",
+        "TPU v5e, 8 chips, 1 host",
+        "TPU v5e, 8 chips",
+        "TPU v5e",
+        "TPU v5e",
+    ] == HeadingPlace("TPU v5e", "", ("8 chips", "1 host")).texts()
+    without_tpu = HeadingPlace("no TPU", "8 virtual CPU devices").beside(DeviceHolder("", 12))
+    assert "no TPU, code: pid 12" in without_tpu.texts()
 
 
-def test_a_slice_is_drawn_at_60_columns(tmp_path: Path, cloud: FakeCloud) -> None:
+def test_slice_is_drawn_at_60_columns(tmp_path: Path, cloud: FakeCloud) -> None:
     """Each worker on a line of its own, and its state beside it in words."""
     add(cloud, name="llama", workers=64)
 
@@ -303,7 +313,7 @@ def test_a_slice_is_drawn_at_60_columns(tmp_path: Path, cloud: FakeCloud) -> Non
     run(journey)
 
 
-def test_another_size_keeps_the_place_in_a_lesson(tmp_path: Path) -> None:
+def test_resize_keeps_place_in_lesson(tmp_path: Path) -> None:
     """A paragraph has fewer lines in a wide window; what is at the top stays there."""
     text = "\n\n".join(f"Paragraph {n}. " + "word " * 90 for n in range(9))
     text += "\n\nHere. \n\n" + fence("print(1)", "1") + "\n\n" + text
@@ -320,7 +330,7 @@ def test_another_size_keeps_the_place_in_a_lesson(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_long_command_in_a_text_is_seen_whole(tmp_path: Path) -> None:
+def test_long_command_in_text_wraps_whole(tmp_path: Path) -> None:
     """It goes on in the next line; what is drawn with signs is not broken."""
     command = "JAX_PLATFORMS=cpu JAX_NUM_CPU_DEVICES=8 python train.py --steps 1000 --last"
     lesson = f"# T\n\n```sh\n{command}\n```\n\n```text\n{'─' * 70}\nbelow\n```\n"

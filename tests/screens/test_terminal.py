@@ -13,11 +13,11 @@ import pytest
 
 from tests.support.terminal import terminal
 from tests.support.tutor import HANGS, HELLO, is_alive, write_checks, write_lessons
-from tpustarter.terminal import Lossy
-from tpustarter.tui.driver import Drawn
+from tpustarter.text.terminal import LossyStream
+from tpustarter.tui.terminal.driver import ScreenStream
 
 
-def test_the_installed_program_is_walked_through_and_says_nothing_when_idle() -> None:
+def test_installed_program_works_and_is_silent_when_idle() -> None:
     """Home, lesson, run, back, quit: on what ships, with no byte written while nothing happens."""
     with terminal() as tty:
         tty.until(lambda text: "Path: " in text and "virtual CPU devices" in text)
@@ -38,7 +38,7 @@ def test_the_installed_program_is_walked_through_and_says_nothing_when_idle() ->
         assert tty.is_restored
 
 
-def test_a_terminal_that_a_killed_program_has_left_takes_lines_again() -> None:
+def test_next_start_restores_terminal_after_kill() -> None:
     """After `kill -9` below `uv run` no shell mends it; the next start and its end do."""
     with terminal(is_raw=True) as tty:
         assert not tty.takes_lines
@@ -51,10 +51,15 @@ def test_a_terminal_that_a_killed_program_has_left_takes_lines_again() -> None:
 
 @pytest.mark.parametrize(
     ("how", "code"),
-    [("ctrl-c three times", 130), (signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143),
-     ("hang up", 143)],
-)  # fmt: skip
-def test_however_it_ends_the_block_is_gone_and_the_terminal_restored(
+    [
+        ("ctrl-c three times", 130),
+        (signal.SIGINT, 130),
+        (signal.SIGTERM, 143),
+        (signal.SIGHUP, 143),
+        ("hang up", 143),
+    ],
+)
+def test_any_exit_ends_block_and_restores_terminal(
     how: str | signal.Signals, code: int, tmp_path: Path
 ) -> None:
     """While a block hangs: no process is left, progress is kept, the exit code says why."""
@@ -84,7 +89,7 @@ def test_however_it_ends_the_block_is_gone_and_the_terminal_restored(
         assert how == "hang up" or tty.is_restored
 
 
-def test_a_lesson_is_painted_where_it_was_left_and_nowhere_else_before(tmp_path: Path) -> None:
+def test_lesson_is_first_painted_at_bookmark(tmp_path: Path) -> None:
     """It never shows its beginning first, on which a reader would take the place for lost."""
     lines = "\n\n".join(f"Line {number}." for number in range(60))
     text = f"# Long\n\nPrologue.\n\n{lines}\n{HELLO.partition('word).')[2]}\n{lines}\n"
@@ -107,7 +112,7 @@ def test_a_lesson_is_painted_where_it_was_left_and_nowhere_else_before(tmp_path:
             assert 0 == tty.end()
 
 
-def test_without_colours_only_the_words_are_left(tmp_path: Path) -> None:
+def test_no_color_leaves_only_words(tmp_path: Path) -> None:
     """NO_COLOR: no colour is asked for, and every word is there."""
     lessons = write_lessons(tmp_path / "lessons")
     checks = write_checks(tmp_path / "checks")
@@ -125,7 +130,7 @@ def test_without_colours_only_the_words_are_left(tmp_path: Path) -> None:
         assert 0 == tty.end()
 
 
-def test_without_a_terminal_there_is_the_plain_overview() -> None:
+def test_missing_terminal_gets_plain_overview() -> None:
     """A pipe, `TERM=dumb` and CI get text and no full screen."""
     plain = subprocess.run(
         [sys.executable, "-m", "tpustarter"], capture_output=True, text=True, check=True
@@ -139,10 +144,10 @@ def test_without_a_terminal_there_is_the_plain_overview() -> None:
             assert b"tpustarter check" in tty.written
 
 
-def test_the_screen_is_drawn_letter_for_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_screen_stream_writes_text_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a message gains or loses on the way would leave other letters behind on a screen."""
 
-    class Tty(Lossy):
+    class Tty(LossyStream):
         def isatty(self) -> bool:
             return True
 
@@ -154,7 +159,7 @@ def test_the_screen_is_drawn_letter_for_letter(monkeypatch: pytest.MonkeyPatch) 
     stream.write("`a`")
     stream.flush()
     assert raw.getvalue() == b"\x1b[1ma\x1b[22m"
-    Drawn().write("`b`")
-    Drawn().flush()
+    ScreenStream().write("`b`")
+    ScreenStream().flush()
 
     assert raw.getvalue().endswith(b"`b`")

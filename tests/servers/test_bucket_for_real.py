@@ -23,8 +23,10 @@ pytestmark = pytest.mark.skipif(
 )
 
 SETUP = f"{shlex.join([sys.executable, '-m', 'tpustarter'])} setup gcs --set bucket=my-data-1234"
-LINE = ("my-data-1234 /mnt/my-data-1234 gcsfuse rw,_netdev,allow_other,uid=0,gid=0,implicit_dirs,"
-        "x-systemd.mount-timeout=60 0 0")  # fmt: skip
+LINE = (
+    "my-data-1234 /mnt/my-data-1234 gcsfuse rw,_netdev,allow_other,uid=0,gid=0,implicit_dirs,"
+    "x-systemd.mount-timeout=60 0 0"
+)
 HELPER = """\
 #!/bin/sh
 # Stands in for mount.gcsfuse: source, folder, -o and the options that mount(8) leaves.
@@ -64,13 +66,16 @@ def run(machine: Guest, line: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def test_it_is_mounted_proved_and_put_back(copy: Guest) -> None:
+def test_bucket_is_mounted_proved_and_removed(copy: Guest) -> None:
     """A second run changes nothing, fstab brings it back, and its files stay in the bucket."""
     before = run(copy, LISTING)
     code, said = run(copy, f"{SETUP} --yes --root")
     assert 0 == code, said
-    for claim in ("a file system is mounted on /mnt/my-data-1234", "it reads back as it was",
-                  "it has been removed"):  # fmt: skip
+    for claim in (
+        "a file system is mounted on /mnt/my-data-1234",
+        "it reads back as it was",
+        "it has been removed",
+    ):
         assert claim in said
     after = run(copy, LISTING)
     assert LINE in after[1]
@@ -89,7 +94,7 @@ def test_it_is_mounted_proved_and_put_back(copy: Guest) -> None:
     assert before == run(copy, LISTING)
 
 
-def test_without_permission_it_says_so_and_goes_on_later(copy: Guest) -> None:
+def test_missing_permission_is_named_and_run_continues_later(copy: Guest) -> None:
     """What was done stays, the next run does the rest, and undo knows of both."""
     before = run(copy, LISTING)
     run(copy, "touch /no-permission")
@@ -102,7 +107,7 @@ def test_without_permission_it_says_so_and_goes_on_later(copy: Guest) -> None:
     assert before == run(copy, LISTING)
 
 
-def test_a_file_that_is_in_use_keeps_the_mount(copy: Guest) -> None:
+def test_file_in_use_keeps_mount(copy: Guest) -> None:
     """Undo fails there and says why, and the next one does what is left."""
     assert 0 == run(copy, f"{SETUP} --yes --root")[0]
     holding = "sleep 60 >/mnt/my-data-1234/held & echo $! >/held"

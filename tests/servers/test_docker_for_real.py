@@ -84,7 +84,7 @@ def listing(machine: Guest) -> set[str]:
     return {line for line in lines if "/.state" not in line and "/systemd/system" not in line}
 
 
-def test_it_is_installed_proved_and_put_back(copy: Guest) -> None:
+def test_docker_is_installed_proved_and_removed(copy: Guest) -> None:
     """A second run changes nothing, and undo leaves an administrator's file and every image."""
     before = listing(copy)
     refused, said = run(copy, f"{SETUP} --yes")
@@ -92,9 +92,14 @@ def test_it_is_installed_proved_and_put_back(copy: Guest) -> None:
     assert before == listing(copy)
     code, said = run(copy, f"{SETUP} --yes --root")
     assert 0 == code, said
-    for claim in ("the server of Docker", "answers", "it has the network of this machine",
-                  "it has 16384 MiB of shared memory", "its image has gone",
-                  "no TPU was tested"):  # fmt: skip
+    for claim in (
+        "the server of Docker",
+        "answers",
+        "it has the network of this machine",
+        "it has 16384 MiB of shared memory",
+        "its image has gone",
+        "no TPU was tested",
+    ):
         assert claim in said
     after = listing(copy)
     assert {"dockerd", "/home/alice/.docker/config.json", "/usr/sbin/dockerd"} <= after - before
@@ -115,7 +120,7 @@ def test_it_is_installed_proved_and_put_back(copy: Guest) -> None:
     assert OWN_SETTINGS == run(copy, "cat /etc/docker/daemon.json")[1].strip()
 
 
-def test_killed_in_the_middle_it_goes_on_and_can_be_put_back(copy: Guest) -> None:
+def test_killed_installation_continues_and_can_be_undone(copy: Guest) -> None:
     """What was done stays, the next run does the rest, and undo knows of both."""
     before = listing(copy)
     killed = (
@@ -131,7 +136,7 @@ def test_killed_in_the_middle_it_goes_on_and_can_be_put_back(copy: Guest) -> Non
     assert left <= {"/etc/docker/key.json"}
 
 
-def test_a_container_sees_what_its_flags_give_it(copy: Guest) -> None:
+def test_container_flags_give_access_to_chips(copy: Guest) -> None:
     """Named device nodes are enough to see the chips, and a report inside knows its flags."""
     assert 0 == run(copy, f"{SETUP} --yes --root")[0]
     nodes = "mkdir -p /dev/vfio; for name in vfio 0 1; do mknod /dev/vfio/$name c 1 3; done"
@@ -143,9 +148,10 @@ def test_a_container_sees_what_its_flags_give_it(copy: Guest) -> None:
     look = shlex.join([sys.executable, "-IB", str(prove), "look"])
 
     assert '"nodes": []' in run(copy, f"{started} mine {look}")[1]
-    assert '"nodes": ["/dev/vfio/0", "/dev/vfio/1"]' in run(
-        copy, f"{started} --device=/dev/vfio mine {look}"
-    )[1]  # fmt: skip
+    assert (
+        '"nodes": ["/dev/vfio/0", "/dev/vfio/1"]'
+        in run(copy, f"{started} --device=/dev/vfio mine {look}")[1]
+    )
     report = f"{TPUSTARTER} report --no-ask --json"
     inside = run(copy, f"{started} --env=TPUSTARTER_HOME=/tmp/state mine {report}")[1]
     assert '"shm_gib": 16.0' in inside  # what the flag gave it, and not what this machine has

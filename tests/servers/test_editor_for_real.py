@@ -41,8 +41,14 @@ def _home(tmp_path: Path) -> Iterator[Path]:
 
 def editor(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run `tpustarter setup editor` to its end."""
-    return subprocess.run(command(*words), capture_output=True, text=True, timeout=400,
-                          check=False, env=environment(home))  # fmt: skip
+    return subprocess.run(
+        command(*words),
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+        env=environment(home),
+    )
 
 
 def command(*words: str) -> list[str]:
@@ -58,8 +64,12 @@ def environment(home: Path) -> dict[str, str]:
 
 def listing(home: Path) -> list[str]:
     """Return every package with its state, and every file of the home with what it says."""
-    found = subprocess.run(["dpkg-query", "-W", "-f", "${db:Status-Abbrev} ${Package}\n"],
-                           capture_output=True, text=True, check=True)  # fmt: skip
+    found = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${db:Status-Abbrev} ${Package}\n"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     files = [
         f"{path.relative_to(home)} {path.read_text() if path.is_file() else ''}"
         for path in sorted(home.rglob("*"))
@@ -72,11 +82,12 @@ def states(home: Path) -> dict[str, str]:
     return {one["id"]: one["state"] for one in json.loads(editor(home, "--json").stdout)["steps"]}
 
 
-def test_it_is_made_once_killed_continued_and_taken_back(home: Path) -> None:
+def test_killed_setup_continues_and_undo_restores_all(home: Path) -> None:
     """The first run is killed while apt-get works; what is left at the end is what was before."""
     before = listing(home)
-    with subprocess.Popen(command("--yes", "--root"), stdout=subprocess.PIPE, text=True,
-                          env=environment(home)) as process:  # fmt: skip
+    with subprocess.Popen(
+        command("--yes", "--root"), stdout=subprocess.PIPE, text=True, env=environment(home)
+    ) as process:
         assert process.stdout is not None
         for line in process.stdout:
             if "Unpacking mosh" in line:
@@ -101,7 +112,7 @@ def test_it_is_made_once_killed_continued_and_taken_back(home: Path) -> None:
     assert 3 == editor(home, "--undo").returncode
 
 
-def test_a_package_that_is_needed_since_stays(home: Path) -> None:
+def test_package_needed_later_stays(home: Path) -> None:
     """A program of the user's depends on it by now, and is not removed with it."""
     made = home.parent / "needs-mosh"
     (made / "DEBIAN").mkdir(parents=True)

@@ -40,8 +40,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (home / ".jupyter" / name).write_text(HOSTILE)
     done = tpustarter(home, "setup", "jupyter", "--yes")
     if "blocked" in done.stdout.lower() or _NO_NETWORK[:32] in done.stdout:
-        pytest.skip("This makes an environment from the package index, which was not reached, or "
-                    "there is no Python 3.12 or 3.13 here.")  # fmt: skip
+        pytest.skip(
+            "This makes an environment from the package index, which was not reached, or "
+            "there is no Python 3.12 or 3.13 here."
+        )
     assert 0 == done.returncode, done.stdout + done.stderr
     (home / "said").write_text(done.stdout)
     yield home
@@ -51,22 +53,34 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def environment(home: Path) -> dict[str, str]:
     """Return the variables of a person with this home; downloads are kept as before."""
     cache = os.environ.get("UV_CACHE_DIR") or str(Path(os.path.expanduser("~root"), ".cache/uv"))  # noqa: PTH111
-    return {**os.environ, "HOME": str(home), "TPUSTARTER_HOME": str(home / "state"),
-            "UV_CACHE_DIR": cache, "COLUMNS": "80"}  # fmt: skip
+    return {
+        **os.environ,
+        "HOME": str(home),
+        "TPUSTARTER_HOME": str(home / "state"),
+        "UV_CACHE_DIR": cache,
+        "COLUMNS": "80",
+    }
 
 
 def tpustarter(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a command of the program to its end."""
     return subprocess.run(
         [sys.executable, "-m", "tpustarter", *words],
-        env=environment(home), capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-    )  # fmt: skip
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
 
 
 def listing(home: Path) -> list[str]:
     """Return what is in a home, but for what the program keeps in its state folder."""
-    return sorted(str(path.relative_to(home)) for path in home.rglob("*")
-                  if not path.is_relative_to(home / "state"))  # fmt: skip
+    return sorted(
+        str(path.relative_to(home))
+        for path in home.rglob("*")
+        if not path.is_relative_to(home / "state")
+    )
 
 
 def states(home: Path) -> list[str]:
@@ -75,25 +89,29 @@ def states(home: Path) -> list[str]:
     return [step["state"] for step in steps]
 
 
-def test_it_is_proved_by_what_a_browser_would_ask(made: Path) -> None:
+def test_server_is_proved_by_browser_requests(made: Path) -> None:
     """Every claim is told as it held, whatever is in the user's own configuration."""
     said = " ".join((made / "said").read_text().replace("|", "").split())
 
-    for claim in ("it listens on 127.0.0.1 alone",
-                  "with no token every request is answered with 403",
-                  "with a wrong token every request is answered with 403",
-                  "the token is in no command line",
-                  "a page of a stranger may not talk to it",
-                  "without the token nobody may talk to the kernel",
-                  "its cells run in ~/tpu-jupyter", "it computes on the platform cpu",
-                  "it sees 8 virtual CPU devices: found 8",
-                  "its process has gone", "the server has ended, and its port is closed",
-                  "no TPU was tested"):  # fmt: skip
+    for claim in (
+        "it listens on 127.0.0.1 alone",
+        "with no token every request is answered with 403",
+        "with a wrong token every request is answered with 403",
+        "the token is in no command line",
+        "a page of a stranger may not talk to it",
+        "without the token nobody may talk to the kernel",
+        "its cells run in ~/tpu-jupyter",
+        "it computes on the platform cpu",
+        "it sees 8 virtual CPU devices: found 8",
+        "its process has gone",
+        "the server has ended, and its port is closed",
+        "no TPU was tested",
+    ):
         assert claim in said
     assert {} == processes(made / "state")
 
 
-def test_run_again_it_changes_nothing(made: Path) -> None:
+def test_second_run_changes_nothing(made: Path) -> None:
     """Not a file is another one, and nothing is started."""
     before = {path: path.lstat().st_mtime_ns for path in (made / "tpu-jupyter").rglob("*")}
     done = tpustarter(made, "setup", "jupyter", "--yes")
@@ -104,7 +122,7 @@ def test_run_again_it_changes_nothing(made: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_interrupted_as_it_is_proved_it_leaves_nothing_and_goes_on(number: int, made: Path) -> None:
+def test_interruption_during_proof_leaves_nothing_and_continues(number: int, made: Path) -> None:
     """Server and kernel end with the program, and the next run proves it and no more."""
     marker = made / "tpu-jupyter/.tpustarter-setup.json"
     fields = json.loads(marker.read_text())
@@ -125,7 +143,7 @@ def test_interrupted_as_it_is_proved_it_leaves_nothing_and_goes_on(number: int, 
     assert ["done"] * 5 == states(made)
 
 
-def test_served_it_opens_with_its_address_and_its_kernels_end_with_it(made: Path) -> None:
+def test_served_page_opens_and_kernels_end_with_server(made: Path) -> None:
     """A page and a kernel with the token, 403 without, and nothing left after TERM."""
     words = [sys.executable, "-m", "tpustarter", "serve", "jupyter", "--port", "18881"]
     with subprocess.Popen(
@@ -165,15 +183,18 @@ def words_of(pid: int) -> str:
         return ""
 
 
-def test_colab_gets_in_and_no_other_page(made: Path) -> None:
+def test_only_colab_page_gets_in(made: Path) -> None:
     """What a browser asks for Colab's page is granted, and refused to a stranger's."""
     done = tpustarter(made, "setup", "colab", "--yes")
     said = " ".join(done.stdout.replace("|", "").split())
 
     assert 0 == done.returncode, done.stdout + done.stderr
-    for claim in ("a page of https://colab.research.google.com may",
-                  "a page of a stranger may not talk to it",
-                  "a page of a stranger may not either", "its process has gone"):  # fmt: skip
+    for claim in (
+        "a page of https://colab.research.google.com may",
+        "a page of a stranger may not talk to it",
+        "a page of a stranger may not either",
+        "its process has gone",
+    ):
         assert claim in said
     assert {} == processes(made / "state")
     assert 0 == tpustarter(made, "setup", "colab", "--undo", "--yes").returncode
@@ -187,14 +208,21 @@ def test_the_profiler_shows_a_trace_that_was_made(made: Path) -> None:
     said = " ".join(done.stdout.replace("|", "").split())
 
     assert 0 == done.returncode, done.stdout + done.stderr
-    for claim in ("it listens on 127.0.0.1 alone", "the viewer has what was traced",
-                  "TensorBoard shows a trace of jax"):  # fmt: skip
+    for claim in (
+        "it listens on 127.0.0.1 alone",
+        "the viewer has what was traced",
+        "TensorBoard shows a trace of jax",
+    ):
         assert claim in said
     words = [sys.executable, "-m", "tpustarter", "serve", "profiler", "--port", "18882"]
     with subprocess.Popen(
-        words, env=environment(made), cwd=made, stdout=subprocess.PIPE, text=True,
+        words,
+        env=environment(made),
+        cwd=made,
+        stdout=subprocess.PIPE,
+        text=True,
         stderr=subprocess.DEVNULL,
-    ) as one:  # fmt: skip
+    ) as one:
         assert one.stdout is not None
         assert "TensorBoard is at http://127.0.0.1:18882/#profile\n" == one.stdout.readline()
         assert 200 == asked("GET", "http://127.0.0.1:18882/data/plugin/profile/runs")
@@ -204,7 +232,7 @@ def test_the_profiler_shows_a_trace_that_was_made(made: Path) -> None:
     assert not (made / "tpu-profiler").exists()
 
 
-def test_undone_nothing_is_left_of_it(made: Path) -> None:
+def test_undo_leaves_nothing(made: Path) -> None:
     """What was there before is there, and no more."""
     assert 0 == tpustarter(made, "setup", "jupyter", "--undo", "--yes").returncode
 

@@ -18,7 +18,7 @@ import pytest
 from tests.support import guests
 from tests.support.guest import Guest
 from tpustarter.machine import machine
-from tpustarter.setup import settings
+from tpustarter.setup.machine import settings
 
 MISSING = guests.missing() or ", ".join(
     path for path in ("/usr/sbin/exportfs", "/usr/sbin/mount.nfs") if not Path(path).exists()
@@ -100,7 +100,7 @@ def started(said: str) -> list[str]:
     return [line.split()[1] for line in said.splitlines() if line.startswith("run ")]
 
 
-def test_a_folder_is_shared_once_mounted_once_and_given_back(server: Guest, client: Guest) -> None:
+def test_folder_is_shared_and_mounted_once_and_undone(server: Guest, client: Guest) -> None:
     """What a client writes is there to the byte, and undo leaves nothing but what was written."""
     before = done(server, LISTING), done(client, LISTING)
     set_up(server, f"nfs-server {SUBNET}")
@@ -135,7 +135,7 @@ def test_a_folder_is_shared_once_mounted_once_and_given_back(server: Guest, clie
     assert before[0] == done(server, LISTING)
 
 
-def test_outside_of_the_subnet_nobody_can_mount(server: Guest, client: Guest) -> None:
+def test_client_outside_subnet_cannot_mount(server: Guest, client: Guest) -> None:
     """The same machine, with another address, is refused by the server."""
     set_up(server, f"nfs-server {SUBNET}")
     mount = "mount -t nfs -o vers=4.2,retry=0 {}:/srv/share /mnt && umount /mnt"
@@ -149,7 +149,7 @@ def test_outside_of_the_subnet_nobody_can_mount(server: Guest, client: Guest) ->
     assert 32 == outside.returncode
 
 
-def test_a_killed_set_up_goes_on_and_can_be_put_back(server: Guest) -> None:
+def test_killed_setup_continues_and_can_be_undone(server: Guest) -> None:
     """What was done stays, the next run does the rest, and undo knows of both."""
     before = done(server, LISTING)
     tpustarter(
@@ -167,7 +167,7 @@ def test_a_killed_set_up_goes_on_and_can_be_put_back(server: Guest) -> None:
     assert before == done(server, LISTING)
 
 
-def test_without_the_server_it_fails_soon_and_the_machine_starts(client: Guest) -> None:
+def test_missing_server_fails_soon_and_machine_boots(client: Guest) -> None:
     """Nothing goes on in the background, and nothing at the start waits for the mount."""
     before = done(client, LISTING)
     code, said = tpustarter(client, "nfs-client --set server=10.77.0.9 --yes --root")
@@ -191,7 +191,7 @@ def test_without_the_server_it_fails_soon_and_the_machine_starts(client: Guest) 
     reason="The kernel of this machine has NFS, so nothing stands in the way here.",
 )
 @pytest.mark.parametrize("words", [f"nfs-server {SUBNET}", f"nfs-client {OF_SERVER}"])
-def test_a_kernel_without_nfs_gets_a_plan_with_the_reason(words: str) -> None:
+def test_kernel_without_nfs_gets_plan_with_reason(words: str) -> None:
     """No step is run, so no package is installed for nothing."""
     command = [sys.executable, "-m", "tpustarter", "setup", *words.split(), "--yes", "--root"]
     before = Path("/etc/fstab").exists(), Path("/etc/exports").exists(), sorted(os.listdir("/srv"))  # noqa: PTH208

@@ -89,7 +89,7 @@ def as_alice(machine: Guest, line: str) -> tuple[int, str]:
     ("number", "whom", "code"),
     [("INT", "program", 3), ("KILL", "program", 137), ("KILL", "supervisor", 1)],
 )
-def test_all_that_a_step_of_root_has_started_ends_with_its_run(
+def test_processes_of_root_step_end_with_run(
     number: str, whom: str, code: int, defaults: str, copy: Guest
 ) -> None:
     """Its user may not signal it, whether sudo gives it a terminal of its own or not."""
@@ -109,7 +109,7 @@ def test_all_that_a_step_of_root_has_started_ends_with_its_run(
     assert (0, "") == as_alice(copy, left)
 
 
-def test_a_process_that_does_not_heed_is_named(copy: Guest) -> None:
+def test_process_that_ignores_signals_is_named(copy: Guest) -> None:
     """As apt is, which finishes the packages that it has begun to unpack."""
     put(copy, "/usr/local/bin/apt-get", f"#!/bin/sh\ntrap '' HUP INT TERM\n{WORKING}")
     put(copy, "/usr/bin/heeding", HEEDING)
@@ -125,9 +125,7 @@ def test_a_process_that_does_not_heed_is_named(copy: Guest) -> None:
 
 
 @pytest.mark.parametrize("is_root", [True, False])
-def test_the_program_behind_a_mount_stays_and_one_that_has_ended_is_seen(
-    is_root: bool, copy: Guest
-) -> None:
+def test_mount_process_survives_run_and_death_is_seen(is_root: bool, copy: Guest) -> None:
     """The mount works after the run; when its program has died, set-up still looks and undoes."""
     put(copy, "/usr/sbin/mount.gcsfuse", HELPER)
     put(copy, "/usr/bin/gcsfuse", "#!/bin/sh\n")

@@ -15,9 +15,9 @@ import pytest
 
 from tests.checking.test_runner import until_ended
 from tests.support import sandbox
-from tpustarter import locations
+from tpustarter.core import locations
 from tpustarter.machine import machine
-from tpustarter.setup.settings import HUGE_PAGES, LOGS, SETTINGS, TCMALLOC
+from tpustarter.setup.machine.settings import HUGE_PAGES, LOGS, SETTINGS, TCMALLOC
 
 FILES = ("/etc/tmpfiles.d/tpustarter.conf", "/etc/security/limits.d/tpustarter.conf")
 pytestmark = pytest.mark.skipif(
@@ -32,8 +32,13 @@ pytestmark = pytest.mark.skipif(
 
 def tuning(*words: str) -> subprocess.CompletedProcess[str]:
     """Run `tpustarter setup tuning` to its end."""
-    return subprocess.run([sys.executable, "-m", "tpustarter", "setup", "tuning", *words],
-                          capture_output=True, text=True, timeout=300, check=False)  # fmt: skip
+    return subprocess.run(
+        [sys.executable, "-m", "tpustarter", "setup", "tuning", *words],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
 
 
 def listing() -> list[str]:
@@ -62,7 +67,7 @@ def _put_back() -> object:
     Path(LOGS).chmod(mode & 0o7777)
 
 
-def test_it_is_set_for_real_once_and_put_back() -> None:
+def test_tuning_is_applied_once_and_undone() -> None:
     """The kernel and the files say so, a second run changes nothing, and undo leaves no trace."""
     before = listing()
     blocked = {name for name, one in states().items() if one == "blocked"}
@@ -89,7 +94,7 @@ def test_it_is_set_for_real_once_and_put_back() -> None:
     assert before == listing()
 
 
-def test_killed_in_the_middle_it_goes_on_and_can_be_put_back() -> None:
+def test_killed_tuning_continues_and_can_be_undone() -> None:
     """What was done stays, the next run does the rest, and undo knows of both."""
     before = listing()
     words = [sys.executable, "-m", "tpustarter", "setup", "tuning", "--yes", "--root"]
@@ -117,7 +122,7 @@ def lines_of(step_id: str) -> str:
     shutil.which("systemd-tmpfiles") is None,
     reason="The program that reads the file at each start of the machine is not installed here.",
 )
-def test_the_file_for_the_start_of_the_machine_is_obeyed(tmp_path: Path) -> None:
+def test_boot_file_is_applied_by_systemd(tmp_path: Path) -> None:
     """The program that systemd starts then sets huge pages to what the file says."""
     file = tmp_path / "tpustarter.conf"
     file.write_text(lines_of("after-restart"))
@@ -155,7 +160,7 @@ cat {HUGE_PAGES}
     reason="This starts systemd as the first process of a copy of this machine, which takes root, "
     "overlayfs and Debian's package systemd.",
 )
-def test_huge_pages_are_on_again_after_a_restart_and_no_longer_after_undo(tmp_path: Path) -> None:
+def test_huge_pages_survive_restart_until_undo(tmp_path: Path) -> None:
     """By systemd itself, as it starts; nobody runs anything of ours for that."""
     setup = f"TPUSTARTER_HOME=/state {sys.executable} -m tpustarter setup tuning --yes --root"
     with sandbox.sandbox(tmp_path / "copy") as copy:
@@ -176,7 +181,7 @@ def test_huge_pages_are_on_again_after_a_restart_and_no_longer_after_undo(tmp_pa
     ),
     reason="A login with su does not read the limits here.",
 )
-def test_the_next_login_obeys_a_file_of_limits() -> None:
+def test_next_login_applies_limits_file() -> None:
     """One of the same form: with a lower limit, which may be set everywhere."""
     (line,) = lines_of("locked-memory").splitlines()
     lower = "4096"

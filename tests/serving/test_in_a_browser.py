@@ -54,7 +54,7 @@ window.WebSocket = class extends Before {
 """Keeps what the app sends, as text."""
 
 
-def test_a_newcomer_reads_a_lesson_and_runs_its_block_in_the_browser() -> None:
+def test_newcomer_reads_lesson_and_runs_block_by_keys() -> None:
     """From the address to a result: by keys alone, and no other host is asked for anything."""
 
     async def body(server: Server, page: Page) -> None:
@@ -106,7 +106,7 @@ def stranger(target: str) -> Iterator[str]:
         page.shutdown()
 
 
-def test_a_page_of_a_stranger_does_not_open_the_tutor() -> None:
+def test_foreign_page_does_not_open_tutor() -> None:
     """Also in the browser that has the cookie, and from this machine's own address."""
 
     async def body(server: Server, page: Page) -> None:

@@ -14,13 +14,14 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import IO
 
 import aiohttp
 import pytest
 
 from tests.support.processes import HANG_S, until, until_async
 from tests.support.tutor import is_alive
-from tpustarter.problem import ExitCode
+from tpustarter.core.problem import ExitCode
 from tpustarter.serving.server import MOST_WINDOWS, names_loopback
 from tpustarter.serving.window import within
 
@@ -52,12 +53,16 @@ def free_port() -> int:
 
 
 @asynccontextmanager
-async def serving() -> AsyncIterator[Server]:
+async def serving(stderr: int | IO[str] = subprocess.DEVNULL) -> AsyncIterator[Server]:
     """Start the server, and end it."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tpustarter", "serve", "--port", str(free_port())],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT, env=os.environ,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+        cwd=ROOT,
+        env=os.environ,
+    )
     assert process.stdout
     try:
         said = process.stdout.readline()
@@ -87,7 +92,7 @@ async def status(client: aiohttp.ClientSession, url: str, **headers: str) -> tup
         return answer.status, await answer.text()
 
 
-def test_without_the_token_nothing_is_answered() -> None:
+def test_missing_token_gets_no_page() -> None:
     """Neither the page nor what belongs to it; with it, the token leaves the address."""
 
     async def body(server: Server, client: aiohttp.ClientSession) -> None:
@@ -112,7 +117,7 @@ def test_without_the_token_nothing_is_answered() -> None:
 @pytest.mark.parametrize(
     ("path", "cookie"), [("/?token=%ff", "a=b"), ("/", "tpustarter-{}=\xff\xfe")]
 )
-def test_bytes_that_are_no_text_are_a_wrong_token(path: str, cookie: str) -> None:
+def test_non_text_bytes_are_wrong_token(path: str, cookie: str) -> None:
     """Anybody on this machine can send them, and gets the same answer as for any other."""
 
     async def body(server: Server, client: aiohttp.ClientSession) -> None:
@@ -156,7 +161,7 @@ def test_another_name_for_this_machine_is_refused() -> None:
         ("", False),
     ],
 )
-def test_which_names_are_this_machine(host: str, is_loopback: bool) -> None:
+def test_loopback_names_are_recognised(host: str, is_loopback: bool) -> None:
     """Those that no name server answers for."""
     assert is_loopback == names_loopback(host)
 
@@ -181,7 +186,7 @@ def test_a_page_of_another_server_starts_no_app() -> None:
     with_server(body)
 
 
-def test_as_textual_serve_is_shipped_a_page_of_a_stranger_starts_the_app(
+def test_plain_textual_serve_lets_foreign_page_start_app(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Which is why its server is not used as it is: no token, no look at where a page is from."""
@@ -213,7 +218,7 @@ def test_as_textual_serve_is_shipped_a_page_of_a_stranger_starts_the_app(
     asyncio.run(body())
 
 
-def test_only_so_many_windows_are_open_at_once() -> None:
+def test_number_of_open_windows_is_limited() -> None:
     """One more is refused, and what is sent that is no message closes its own window alone."""
 
     async def body(server: Server, client: aiohttp.ClientSession) -> None:
@@ -241,9 +246,12 @@ def test_only_so_many_windows_are_open_at_once() -> None:
 
 @pytest.mark.parametrize(
     ("number", "code"),
-    [(signal.SIGINT, ExitCode.INTERRUPTED), (signal.SIGTERM, ExitCode.TERMINATED),
-     (signal.SIGKILL, -signal.SIGKILL)],
-)  # fmt: skip
+    [
+        (signal.SIGINT, ExitCode.INTERRUPTED),
+        (signal.SIGTERM, ExitCode.TERMINATED),
+        (signal.SIGKILL, -signal.SIGKILL),
+    ],
+)
 def test_no_app_outlives_the_server(number: signal.Signals, code: int) -> None:
     """However the server ends: an app without one sees that nobody talks to it any more."""
 
@@ -259,7 +267,7 @@ def test_no_app_outlives_the_server(number: signal.Signals, code: int) -> None:
     with_server(body)
 
 
-def test_a_port_that_is_taken_is_one_error() -> None:
+def test_taken_port_is_one_error() -> None:
     """With the option that helps."""
 
     async def body(server: Server, _: aiohttp.ClientSession) -> None:
@@ -274,8 +282,36 @@ def test_a_port_that_is_taken_is_one_error() -> None:
     with_server(body)
 
 
-def test_a_window_has_a_size_that_can_be_drawn() -> None:
+def test_window_has_drawable_size() -> None:
     """Whatever it says."""
     assert (120, 40) == within(120, 40)
     assert (500, 200) == within(10**9, 10**9)
     assert (1, 1) == within(-5, "80")
+
+
+MALFORMED = {
+    "version": b"GET / HTTP/9.9\r\n\r\n",
+    "tls": b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
+    "bytes": b"GET /\xff\xfe HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+    "two hosts": b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+    "length": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: x\r\n\r\n",
+    "long": b"A" * 100_000,
+}
+
+
+def test_malformed_request_gets_only_answer(tmp_path: Path) -> None:
+    """Nothing is printed for it, however many come."""
+
+    async def whole() -> None:
+        with (tmp_path / "stderr").open("w") as stderr:
+            async with serving(stderr) as server:
+                for data in MALFORMED.values():
+                    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+                    writer.write(data)
+                    answer = await asyncio.wait_for(reader.read(), HANG_S)
+                    writer.close()
+                    assert answer.startswith(b"HTTP/1.0 400 ")
+
+    asyncio.run(whole())
+
+    assert "" == (tmp_path / "stderr").read_text()

@@ -21,18 +21,18 @@ def commands(root: Path, env: Mapping[str, str]) -> list[str]:
     return [f"{way.when}: {' '.join(way.command)}" for way in tunnels(8765, machine)]
 
 
-def test_where_the_browser_is_on_this_machine_there_is_none(tmp_path: Path) -> None:
+def test_local_browser_needs_no_tunnel(tmp_path: Path) -> None:
     """Nobody came by ssh."""
     assert [] == commands(tmp_path, {})
 
 
-def test_a_machine_that_one_reached_by_ssh_is_reached_so_again(tmp_path: Path) -> None:
+def test_machine_reached_by_ssh_keeps_that_address(tmp_path: Path) -> None:
     """The address is the one that the user's ssh has reached."""
     assert [": ssh -N -L 8765:127.0.0.1:8765 ada@10.0.0.2"] == commands(tmp_path, SSH)
 
 
 @pytest.mark.parametrize("connection", ["", "10.0.0.9", "a b c d", "1 2 $(reboot) 4"])
-def test_what_is_no_connection_gives_no_command(tmp_path: Path, connection: str) -> None:
+def test_invalid_connection_gives_no_command(tmp_path: Path, connection: str) -> None:
     """Nothing that is printed to be pasted comes from a variable as it stands."""
     assert [] == commands(tmp_path, {"SSH_CONNECTION": connection})
 
@@ -63,7 +63,7 @@ def test_a_machine_of_compute_engine_is_another_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["hang", "garbage", "stranger"])
-def test_without_an_answer_the_user_fills_in_the_name(
+def test_missing_answer_leaves_name_as_placeholder(
     tmp_path: Path, mode: fake_metadata.Mode
 ) -> None:
     """Within a second, and nothing that a stranger says is printed."""

@@ -9,14 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.machine_setups import as_user, declare, machine, run
-from tests.test_fake_tpu_vm import readable_by_nobody
-from tpustarter.problem import ExitCode
-from tpustarter.setup.machine_setup import MachineSetup
+from tests.support.needs import readable_by_nobody
+from tpustarter.core.problem import ExitCode
+from tpustarter.setup.machine.machine_setup import MachineSetup
 
 
-def test_only_commands_that_were_seen_run_as_root(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_shown_commands_run_as_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that has become another since is not run, and says so; the others are."""
     here = as_user(tmp_path, monkeypatch)
     steps = [
@@ -34,7 +32,7 @@ def test_only_commands_that_were_seen_run_as_root(
 
 
 @pytest.mark.parametrize("undo", [False, True])
-def test_where_sudo_asks_for_a_password_the_command_for_a_terminal_is_said(
+def test_sudo_with_password_gives_command_for_terminal(
     undo: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is asked once, and what needs no root is done all the same."""
@@ -59,7 +57,7 @@ def test_where_sudo_asks_for_a_password_the_command_for_a_terminal_is_said(
     assert 1 == said.count("a password is required\n")
 
 
-def test_under_sudo_a_step_that_needs_root_runs_as_root_at_once(
+def test_root_step_under_sudo_runs_directly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody asks sudo again; what needs no root is run as the one who called it."""

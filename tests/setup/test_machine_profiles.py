@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.machine_setups import declare, home_file, machine, run, with_apt
-from tpustarter.problem import Problem
-from tpustarter.setup import servers, settings
-from tpustarter.setup.accounts import Member, Registry
-from tpustarter.setup.machine_setup import MachineSetup
+from tpustarter.core.problem import Problem
+from tpustarter.setup import servers
+from tpustarter.setup.machine import settings
+from tpustarter.setup.machine.accounts import GroupMember, RegistryStep
+from tpustarter.setup.machine.machine_setup import MachineSetup
 
 HOST = "us-central1-docker.pkg.dev"
 CONFIG = ".docker/config.json"
@@ -45,11 +46,15 @@ path.write_text(json.dumps(fields))
         ("gcs", "package", {}, "blocked"),
         ("gcs", "folder", {}, "blocked"),
         ("gcs", "boot", {"/etc/": ""}, "blocked"),
-        ("gcs", "mount", {"/proc/self/mounts": "my-data /mnt/my-data fuse.gcsfuse rw 0 0\n",
-                          "/dev/fuse": ""}, "done"),
+        (
+            "gcs",
+            "mount",
+            {"/proc/self/mounts": "my-data /mnt/my-data fuse.gcsfuse rw 0 0\n", "/dev/fuse": ""},
+            "done",
+        ),
     ],
-)  # fmt: skip
-def test_the_state_of_each_step_is_what_is_seen(
+)
+def test_step_states_match_machine(
     profile: str, step: str, files: Mapping[str, str], expected: str, tmp_path: Path
 ) -> None:
     """And what cannot be done here says why."""
@@ -71,11 +76,11 @@ def test_the_state_of_each_step_is_what_is_seen(
         ("", "root", "done"),
     ],
 )
-def test_a_user_is_in_a_group_by_the_groups_line(
+def test_group_membership_is_read_from_groups_line(
     group: str, user: str, expected: str, tmp_path: Path
 ) -> None:
     """The whole name counts, and root needs none; the way there and back name the same two."""
-    kind = Member(machine(tmp_path, {"/etc/group": group}), user, "docker")
+    kind = GroupMember(machine(tmp_path, {"/etc/group": group}), user, "docker")
 
     assert expected == kind.look().state
     assert {"docker", user} <= {*kind.command()}
@@ -92,7 +97,7 @@ def test_a_user_is_in_a_group_by_the_groups_line(
         {"credHelpers": {HOST: "gcr"}, "psFormat": "table"},
     ],
 )
-def test_the_entry_of_a_registry_is_made_and_taken_out(
+def test_registry_entry_is_added_and_removed(
     before: dict[str, object] | None, tmp_path: Path
 ) -> None:
     """What stood there before stands there again, and a file that was not there has gone."""
@@ -121,23 +126,26 @@ def test_the_entry_of_a_registry_is_made_and_taken_out(
 def test_a_broken_configuration_of_docker_is_left_alone(text: str, tmp_path: Path) -> None:
     """The step says which file it is."""
     here = machine(tmp_path, {f"/home/alice/{CONFIG}": text})
-    seen = Registry(here, HOST, "/home/alice").look()
+    seen = RegistryStep(here, HOST, "/home/alice").look()
 
     assert ("blocked", True) == (seen.state, f"/home/alice/{CONFIG}` cannot be read" in seen.note)
 
 
-def test_without_gcloud_nobody_can_be_signed_in(tmp_path: Path) -> None:
+def test_missing_gcloud_means_no_login(tmp_path: Path) -> None:
     """The step says so."""
     here = replace(machine(tmp_path), env={"PATH": str(tmp_path / "tools")})
 
-    assert "there is no `gcloud` here" == Registry(here, HOST, "/home/alice").look().note
+    assert "there is no `gcloud` here" == RegistryStep(here, HOST, "/home/alice").look().note
 
 
-def test_undo_keeps_what_a_packages_own_removal_would_delete(tmp_path: Path) -> None:
+def test_undo_keeps_data_deleted_by_package_purge(tmp_path: Path) -> None:
     """Debian's docker.io deletes every image when it is purged, unless its script may not run."""
     here = with_apt(tmp_path, "bash")
-    step = {"id": "a", "look": {"package": "tmux"},
-            "undo": ["sh", "-c", 'echo kept >&2; exec "$@"', "sh", "{undo}"]}  # fmt: skip
+    step = {
+        "id": "a",
+        "look": {"package": "tmux"},
+        "undo": ["sh", "-c", 'echo kept >&2; exec "$@"', "sh", "{undo}"],
+    }
     lessons = declare(tmp_path, step)
     run(MachineSetup("tuning", machine=here, lessons=lessons))
     undoing = MachineSetup("tuning", machine=here, lessons=lessons)
@@ -150,7 +158,7 @@ def test_undo_keeps_what_a_packages_own_removal_would_delete(tmp_path: Path) -> 
     assert "docker.io" == engine.command[-1]
 
 
-def test_the_package_of_the_bucket_waits_for_googles_index(tmp_path: Path) -> None:
+def test_bucket_package_waits_for_google_index(tmp_path: Path) -> None:
     """With the page that says how apt learns of it; where apt knows it, it is installed."""
     here = with_apt(tmp_path, "bash")
     (package, *_) = MachineSetup("gcs", machine=here).steps
@@ -163,7 +171,7 @@ def test_the_package_of_the_bucket_waits_for_googles_index(tmp_path: Path) -> No
     assert ("todo", "gcsfuse") == (package.state, package.command[-1])
 
 
-def test_a_machine_without_fuse_says_how_a_container_gets_it(tmp_path: Path) -> None:
+def test_machine_without_fuse_explains_container_flag(tmp_path: Path) -> None:
     """And where it is, what is mounted decides."""
     here = machine(tmp_path)
     seen = settings.SETTINGS["fuse"](here)
@@ -176,21 +184,21 @@ def test_a_machine_without_fuse_says_how_a_container_gets_it(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("bucket", ["gs://my-data", "My-Data", "a b", "a,b", "x", "-x", "a/b"])
-def test_what_is_no_name_of_a_bucket_is_refused(bucket: str, tmp_path: Path) -> None:
+def test_invalid_bucket_name_is_refused(bucket: str, tmp_path: Path) -> None:
     """It becomes a part of a line of /etc/fstab, where a comma or a blank would be more."""
     with pytest.raises(Problem, match="expected the name of your bucket, without gs://"):
         MachineSetup("gcs", machine=machine(tmp_path), told={"bucket": bucket})
 
 
 @pytest.mark.parametrize("options", ["nofail", "implicit_dirs,nofail", "a b", "a,,b", "a=$(id)"])
-def test_an_option_that_would_end_the_mount_is_refused(options: str, tmp_path: Path) -> None:
+def test_option_that_breaks_mount_is_refused(options: str, tmp_path: Path) -> None:
     """Before it stands in /etc/fstab, where the next start of the machine would find it."""
     told = {"bucket": "my-data", "options": options}
     with pytest.raises(Problem, match="options of Cloud Storage FUSE, parted by commas"):
         MachineSetup("gcs", machine=machine(tmp_path), told=told)
 
 
-def test_the_line_of_the_bucket_has_no_option_that_fuse_refuses(tmp_path: Path) -> None:
+def test_bucket_line_has_only_options_fuse_accepts(tmp_path: Path) -> None:
     """`nofail` goes through mount(8) and gcsfuse to fusermount, which ends with it."""
     told = {"bucket": "my-data", "options": "implicit_dirs,cache_dir=/var/cache/gcsfuse"}
     setup = MachineSetup("gcs", machine=machine(tmp_path), told=told)
@@ -202,7 +210,7 @@ def test_the_line_of_the_bucket_has_no_option_that_fuse_refuses(tmp_path: Path) 
     assert "nofail" not in options
 
 
-def test_a_folder_that_nothing_is_mounted_on_proves_nothing(tmp_path: Path) -> None:
+def test_folder_without_mount_proves_nothing(tmp_path: Path) -> None:
     """And nothing is written there."""
     words = [sys.executable, "-IB", str(servers.PROGRAMS / "prove_folder.py"), str(tmp_path)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+from tests.support.damage import DAMAGES, damage
 from tests.support.machine_setups import STATUS, declare, home_file, machine, run, with_apt
-from tpustarter import state
-from tpustarter.problem import ExitCode, Problem
-from tpustarter.setup import changes, machine_setup, marked
-from tpustarter.setup.machine_setup import MachineSetup
-from tpustarter.setup.run import StepEnded, StepStarted
-from tpustarter.setup.settings import HUGE_PAGES, LOGS, TCMALLOC
+from tpustarter.core import state
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.setup.environment.run import StepEnded, StepStarted
+from tpustarter.setup.machine import change_record, machine_setup, marked_lines
+from tpustarter.setup.machine.machine_setup import MachineSetup
+from tpustarter.setup.machine.settings import HUGE_PAGES, LOGS, TCMALLOC
 
 IDS = ["huge-pages", "after-restart", "locked-memory", "logs", "tcmalloc"]
 TMPFILES, LIMITS = "/etc/tmpfiles.d/tpustarter.conf", "/etc/security/limits.d/tpustarter.conf"
@@ -40,17 +41,31 @@ CAPABILITIES = "CapEff:\t0000000000000000\nCapBnd:\t{}\nCapAmb:\t000000000000000
         ("locked-memory", {"/proc/self/limits": "Max locked memory  unlimited  -"}, "done"),
         ("locked-memory", {**LOGIN, STATUSES: CAPABILITIES.format("000001ffffffffff")}, "todo"),
         ("locked-memory", {**LOGIN, STATUSES: CAPABILITIES.format("000001fffeffffff")}, "blocked"),
-        ("locked-memory", {**LOGIN, STATUSES: CAPABILITIES.format("000001fffeffffff"),
-                           LIMITS: "* - memlock unlimited\n"}, "blocked"),
-        ("locked-memory", {**LOGIN, STATUSES: CAPABILITIES.format("000001fffeffffff"),
-                           "/proc/self/limits": "Max locked memory  8  unlimited  bytes"}, "todo"),
+        (
+            "locked-memory",
+            {
+                **LOGIN,
+                STATUSES: CAPABILITIES.format("000001fffeffffff"),
+                LIMITS: "* - memlock unlimited\n",
+            },
+            "blocked",
+        ),
+        (
+            "locked-memory",
+            {
+                **LOGIN,
+                STATUSES: CAPABILITIES.format("000001fffeffffff"),
+                "/proc/self/limits": "Max locked memory  8  unlimited  bytes",
+            },
+            "todo",
+        ),
         ("logs", {}, "done"),
         ("logs", {f"{LOGS}/": ""}, "todo"),
         ("tcmalloc", {TCMALLOC: ""}, "done"),
         ("tcmalloc", {}, "blocked"),
     ],
-)  # fmt: skip
-def test_the_state_of_each_step_is_what_is_seen(
+)
+def test_step_states_match_machine(
     step: str, files: dict[str, str], expected: str, tmp_path: Path
 ) -> None:
     """A file of somebody else is left alone, and what is not done says why."""
@@ -61,7 +76,7 @@ def test_the_state_of_each_step_is_what_is_seen(
     assert found.note or found.state == "todo"
 
 
-def test_without_leave_no_command_runs_as_root(tmp_path: Path) -> None:
+def test_no_root_command_runs_without_permission(tmp_path: Path) -> None:
     """Every step that is left says so, nothing is started, and there is nothing to undo."""
     here = machine(tmp_path, {HUGE_PAGES: "always [madvise] never\n", f"{LOGS}/": ""})
     setup = MachineSetup("tuning", machine=here)
@@ -104,7 +119,7 @@ def test_lines_are_written_between_marks_once(before: str | None, tmp_path: Path
 
 
 @pytest.mark.parametrize("before", BEFORE.values(), ids=BEFORE)
-def test_undo_leaves_the_file_as_it_was(before: str | None, tmp_path: Path) -> None:
+def test_undo_restores_file_to_byte(before: str | None, tmp_path: Path) -> None:
     """To the byte, and one that was not there goes."""
     here = machine(tmp_path)
     path = home_file(here, ".zshrc")
@@ -115,10 +130,10 @@ def test_undo_leaves_the_file_as_it_was(before: str | None, tmp_path: Path) -> N
     run(MachineSetup("tuning", machine=here, lessons=lessons), undo=True)
 
     assert before == (path.read_text() if path.exists() else None)
-    assert {} == state.load(changes.STATE)["tuning"]
+    assert {} == state.load(change_record.STATE)["tuning"]
 
 
-def test_undo_keeps_what_was_written_round_our_lines_since(tmp_path: Path) -> None:
+def test_undo_keeps_text_added_around_our_lines(tmp_path: Path) -> None:
     """Above and below; the line end that was added for our lines stays where it is needed."""
     here = machine(tmp_path)
     path = home_file(here, ".zshrc")
@@ -131,13 +146,13 @@ def test_undo_keeps_what_was_written_round_our_lines_since(tmp_path: Path) -> No
     assert "above\nmine\nbelow\n" == path.read_text()
 
 
-def test_other_lines_between_the_marks_are_replaced_and_damaged_marks_are_not(
+def test_older_lines_are_replaced_and_damaged_marks_kept(
     tmp_path: Path,
 ) -> None:
     """An older set-up wrote them; where a mark is missing nobody knows what is ours."""
     here = machine(tmp_path)
     path = home_file(here, ".zshrc")
-    begin, end = marked.marks("tuning zsh")
+    begin, end = marked_lines.marks("tuning zsh")
     path.write_text(f"one\n{begin}\nold\n{end}\ntwo\n")
     lessons = declare(tmp_path, {"id": "zsh", "look": {"lines": "~/.zshrc", "text": "new"}})
     run(MachineSetup("tuning", machine=here, lessons=lessons))
@@ -149,7 +164,7 @@ def test_other_lines_between_the_marks_are_replaced_and_damaged_marks_are_not(
     assert "damaged: found them in line 1, 3" in setup.steps[0].note
 
 
-def test_a_file_of_ours_goes_only_while_it_says_what_we_wrote(tmp_path: Path) -> None:
+def test_created_file_is_removed_only_if_unchanged(tmp_path: Path) -> None:
     """Whoever changed it since keeps it, and undo says so."""
     here = machine(tmp_path, {"/etc/tpu/": ""})
     look = {"file": "/etc/tpu/a.conf", "text": "one\ntwo"}
@@ -185,7 +200,7 @@ def test_undo_removes_exactly_the_packages_that_came(tmp_path: Path) -> None:
     assert "Package: kernel" in (here.root / STATUS.lstrip("/")).read_text()
 
 
-def test_what_another_package_has_come_to_need_stays(tmp_path: Path) -> None:
+def test_package_needed_by_another_stays(tmp_path: Path) -> None:
     """Not what was asked for by name: dpkg refuses to remove that, and says why."""
     here = with_apt(tmp_path, "bash")
     lessons = declare(tmp_path, {"id": "tmux", "look": {"package": "tmux"}})
@@ -202,7 +217,7 @@ def test_what_another_package_has_come_to_need_stays(tmp_path: Path) -> None:
     assert {"tmux": "undone"} == run(undoing, undo=True)
 
 
-def test_a_half_installed_package_is_brought_to_its_end_first(tmp_path: Path) -> None:
+def test_half_installed_package_is_completed_first(tmp_path: Path) -> None:
     """As dpkg asks for after it was killed."""
     here = with_apt(tmp_path, "bash")
     status = here.root / STATUS.lstrip("/")
@@ -223,7 +238,7 @@ def test_a_half_installed_package_is_brought_to_its_end_first(tmp_path: Path) ->
     assert killed.command[2].startswith("dpkg --configure -a; ")
 
 
-def test_a_failed_step_does_not_stop_the_others_but_those_after_it(tmp_path: Path) -> None:
+def test_failed_step_stops_only_dependent_steps(tmp_path: Path) -> None:
     """The next run does the rest; what failed changed nothing, so undo leaves it alone."""
     here = with_apt(tmp_path, "bash")
     (here.root / "fails").touch()
@@ -259,7 +274,7 @@ def test_a_failed_step_does_not_stop_the_others_but_those_after_it(tmp_path: Pat
     assert ["todo"] * 4 == states
 
 
-def test_a_proof_counts_only_for_what_was_there(tmp_path: Path) -> None:
+def test_proof_expires_when_proved_state_changes(tmp_path: Path) -> None:
     """It is run again when a step above it has changed; one that fails leaves nothing behind."""
     here = machine(tmp_path)
     lines = {"id": "zsh", "look": {"lines": "~/.zshrc", "text": "one"}}
@@ -282,20 +297,23 @@ VALUES = {
     "mode": {"meaning": "who may read it", "matches": "[0-7]{3}", "default": 700},
 }
 MOUNT: dict[str, Any] = {
-    "id": "mount", "title": "Mount {bucket}", "changes": "~/.mounts",
+    "id": "mount",
+    "title": "Mount {bucket}",
+    "changes": "~/.mounts",
     "look": {"lines": "~/.mounts", "text": "{bucket} {mode} {other}"},
-}  # fmt: skip
+}
 
 
-def test_a_value_that_nobody_told_is_asked_for(tmp_path: Path) -> None:
+def test_missing_value_is_requested(tmp_path: Path) -> None:
     """The plan shows where it stands; a run refuses, and says what to type."""
     here = machine(tmp_path)
     lessons = declare(tmp_path, MOUNT, values=VALUES)
     setup = MachineSetup("tuning", machine=here, lessons=lessons)
 
     assert ("Mount BUCKET", "BUCKET 700 {other}") == (
-        setup.steps[0].title, setup.steps[0].writes[1]
-    )  # fmt: skip
+        setup.steps[0].title,
+        setup.steps[0].writes[1],
+    )
     assert ["bucket"] == [one.name for one in setup.missing]
     with pytest.raises(Problem) as raised:
         setup.run()
@@ -314,9 +332,7 @@ def test_a_value_that_nobody_told_is_asked_for(tmp_path: Path) -> None:
         ({"bukket": "a"}, "has no value `bukket`"),
     ],
 )
-def test_a_value_that_does_not_fit_is_refused(
-    told: dict[str, str], said: str, tmp_path: Path
-) -> None:
+def test_invalid_value_is_refused(told: dict[str, str], said: str, tmp_path: Path) -> None:
     """Before anything is planned with it."""
     lessons = declare(tmp_path, MOUNT, values=VALUES)
     with pytest.raises(Problem) as raised:
@@ -326,7 +342,7 @@ def test_a_value_that_does_not_fit_is_refused(
     assert ExitCode.USAGE == raised.value.code
 
 
-def test_values_are_remembered_until_all_is_put_back(tmp_path: Path) -> None:
+def test_values_are_remembered_until_undo(tmp_path: Path) -> None:
     """The next run and undo need not be told again, and another value waits for undo."""
     here = machine(tmp_path)
     lessons = declare(tmp_path, MOUNT, values=VALUES)
@@ -344,7 +360,7 @@ def test_values_are_remembered_until_all_is_put_back(tmp_path: Path) -> None:
     assert {"mount": "done"} == run(other)
 
 
-def test_a_value_never_becomes_a_part_of_a_script(tmp_path: Path) -> None:
+def test_value_never_becomes_part_of_script(tmp_path: Path) -> None:
     """A header that would do that is broken; as an argument of the script it is what was typed."""
     here = machine(tmp_path)
     values = {"name": {"meaning": "a name", "matches": ".*"}}
@@ -352,15 +368,18 @@ def test_a_value_never_becomes_a_part_of_a_script(tmp_path: Path) -> None:
     script = {"id": "a", "look": look, "command": ["sh", "-c", "touch {name}"]}
     with pytest.raises(Problem, match=r"`\{name\}` stands in a script"):
         MachineSetup("tuning", machine=here, lessons=declare(tmp_path, script, values=values))
-    proof = {"id": "a", "look": "proof", "command": ["sh", "-c", 'test "$1" = "\'; false"', "sh",
-                                                     "{name}"]}  # fmt: skip
+    proof = {
+        "id": "a",
+        "look": "proof",
+        "command": ["sh", "-c", 'test "$1" = "\'; false"', "sh", "{name}"],
+    }
     lessons = declare(tmp_path, proof, values=values)
     setup = MachineSetup("tuning", machine=here, lessons=lessons, told={"name": "'; false"})
 
     assert {"a": "done"} == run(setup), setup.steps
 
 
-def test_what_is_done_in_another_place_is_shown_and_not_run(tmp_path: Path) -> None:
+def test_step_for_another_place_is_shown_not_run(tmp_path: Path) -> None:
     """It is the person's, and the set-up is whole without it."""
     step = {"id": "ssh", "where": "on your computer", "command": ["tpustarter", "tpu"]}
     setup = MachineSetup("tuning", machine=machine(tmp_path), lessons=declare(tmp_path, step))
@@ -386,7 +405,7 @@ def test_what_is_done_in_another_place_is_shown_and_not_run(tmp_path: Path) -> N
         {},
     ],
 )
-def test_a_broken_header_says_so(step: dict[str, Any], tmp_path: Path) -> None:
+def test_broken_header_is_named(step: dict[str, Any], tmp_path: Path) -> None:
     """Whoever writes a lesson learns which file it is."""
     lessons = declare(tmp_path, {"id": "a", **step})
 
@@ -394,7 +413,7 @@ def test_a_broken_header_says_so(step: dict[str, Any], tmp_path: Path) -> None:
         MachineSetup("tuning", machine=machine(tmp_path), lessons=lessons)
 
 
-def test_only_what_was_asked_for_is_done_with_what_comes_before(tmp_path: Path) -> None:
+def test_only_selected_steps_and_their_prerequisites_run(tmp_path: Path) -> None:
     """And undone in the same way; a step that does not exist is a mistake in typing."""
     here = machine(tmp_path)
     lessons = declare(
@@ -415,7 +434,7 @@ def test_only_what_was_asked_for_is_done_with_what_comes_before(tmp_path: Path) 
     assert "its steps are folder, zsh, file" == raised.value.hint
 
 
-def test_a_folder_in_which_something_lies_stays(tmp_path: Path) -> None:
+def test_non_empty_folder_stays(tmp_path: Path) -> None:
     """Its parents as well, and undo is done all the same."""
     here = machine(tmp_path)
     lessons = declare(tmp_path, {"id": "folder", "look": {"folder": "~/a/b"}})
@@ -427,7 +446,7 @@ def test_a_folder_in_which_something_lies_stays(tmp_path: Path) -> None:
     assert (True, False) == (home_file(here, "a/mine").exists(), home_file(here, "a/b").exists())
 
 
-def test_what_is_mounted_is_told_by_the_kernels_list(tmp_path: Path) -> None:
+def test_mounts_are_read_from_kernel_list(tmp_path: Path) -> None:
     r"""A path with a blank is written there as `\\040`."""
     here = machine(
         tmp_path, {"/proc/self/mounts": "bucket /home/alice/my\\040data fuse.x rw 0 0\n"}
@@ -441,7 +460,7 @@ def test_what_is_mounted_is_told_by_the_kernels_list(tmp_path: Path) -> None:
     assert "todo" == seen.state
 
 
-def test_a_kill_between_the_change_and_its_note_can_be_undone(tmp_path: Path) -> None:
+def test_kill_between_change_and_note_can_be_undone(tmp_path: Path) -> None:
     """What was before is told beforehand; the next run skips what is done, and undo knows it."""
     here = with_apt(tmp_path, "bash")
     lessons = declare(
@@ -453,15 +472,54 @@ def test_a_kill_between_the_change_and_its_note_can_be_undone(tmp_path: Path) ->
         if isinstance(event, StepStarted) and event.step.id == "zsh":
             events.close()  # pyright: ignore[reportAttributeAccessIssue]
             break
-    stored = state.load(changes.STATE)
+    stored = state.load(change_record.STATE)
     stored["tuning"]["tmux"] = {"installed": ["bash"]}  # as it was before the command ended
-    state.save(changes.STATE, stored)
+    state.save(change_record.STATE, stored)
 
     assert {"zsh": "done"} == run(MachineSetup("tuning", machine=here, lessons=lessons))
-    assert {"came": ["libtmux", "tmux"]} == state.load(changes.STATE)["tuning"]["tmux"]
+    assert {"came": ["libtmux", "tmux"]} == state.load(change_record.STATE)["tuning"]["tmux"]
     run(MachineSetup("tuning", machine=here, lessons=lessons), undo=True)
     assert not home_file(here, ".zshrc").exists()
     assert "tmux" not in (here.root / STATUS.lstrip("/")).read_text()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *DAMAGES,
+        '{"tuning": 5}',
+        '{"values": 5}',
+        '{"proved": {"tuning": 5}}',
+        '{"tuning": {"zsh": 5}}',
+        '{"tuning": {"zsh": null, "tmux": null}}',
+        '{"tuning": {"tmux": {"came": 5}}}',
+        '{"tuning": {"tmux": {"installed": [5]}}}',
+        '{"tuning": {"tmux": {}}}',
+    ],
+)
+def test_unreadable_record_stops_setup_and_undo(kind: str, tmp_path: Path) -> None:
+    """Else what set-up has changed would be remembered as what was there before."""
+    here = with_apt(tmp_path, "bash")
+    lessons = declare(
+        tmp_path,
+        {"id": "tmux", "look": {"package": "tmux"}},
+        {"id": "zsh", "look": {"lines": "~/.zshrc", "text": "a"}},
+    )
+    run(MachineSetup("tuning", machine=here, lessons=lessons))
+    place = state.path(change_record.STATE)
+    if kind in DAMAGES:
+        damage(place, kind)
+    else:
+        place.write_text(kind)
+    for undo in (False, True):
+        with pytest.raises(Problem) as caught:
+            run(MachineSetup("tuning", machine=here, lessons=lessons), undo=undo)
+        assert ExitCode.CONFIGURATION == caught.value.code
+
+    assert os.path.lexists(place)
+    assert home_file(here, ".zshrc").exists()
+    place.rename(f"{place}.broken")
+    assert "done" == run(MachineSetup("tuning", machine=here, lessons=lessons)).get("zsh", "done")
 
 
 def test_the_document_fits_its_schema(tmp_path: Path) -> None:
@@ -471,14 +529,14 @@ def test_the_document_fits_its_schema(tmp_path: Path) -> None:
     step = {"id": "ssh", "where": "on your computer", "command": ["tpustarter", "tpu"]}
     lessons = declare(tmp_path, MOUNT, step, values=VALUES)
     setup = MachineSetup("tuning", machine=machine(tmp_path), lessons=lessons)
-    path = Path(machine_setup.__file__).with_name("schema.json")
+    path = Path(machine_setup.__file__).parents[1] / "schema.json"
 
     jsonschema.validate(setup.fields(), json.loads(path.read_text()))
     assert [None, "700"] == [one["value"] for one in setup.fields()["values"]]
     assert os.path.isabs(str(setup.fields()["steps"][0]["file"]).replace("~", "/home"))  # noqa: PTH117
 
 
-def test_a_stopped_run_blocks_nothing_and_a_stopped_undo_is_not_done(tmp_path: Path) -> None:
+def test_stopped_run_and_undo_can_be_continued(tmp_path: Path) -> None:
     """What it did not come to is left as it was, and the end says that it was interrupted."""
     here = machine(tmp_path)
     steps = [
@@ -504,7 +562,7 @@ def test_a_stopped_run_blocks_nothing_and_a_stopped_undo_is_not_done(tmp_path: P
     assert not home_file(here, "one").exists()
 
 
-def test_without_root_runs_what_waits_for_no_step_of_root(tmp_path: Path) -> None:
+def test_run_without_root_skips_steps_after_root(tmp_path: Path) -> None:
     """So nobody is offered a run of which nothing would come."""
     steps = [
         {"id": name, "look": {"file": f"~/{name}", "text": "x"}, "after": after, "needs": needs}

@@ -10,32 +10,52 @@ from typing import Any
 import pytest
 
 from tests.support.machine_setups import declare, machine, run
+from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
-from tpustarter.problem import ExitCode, Problem
-from tpustarter.setup import marked, profiles, settings, steps
-from tpustarter.setup.machine_setup import MachineSetup
+from tpustarter.setup.environment import profiles, steps
+from tpustarter.setup.machine import marked_lines, settings
+from tpustarter.setup.machine.machine_setup import MachineSetup
 
 RELEASE = "/proc/sys/kernel/osrelease"
 KERNEL = {RELEASE: "6.8.0-gcp\n", "/proc/filesystems": "nodev\tproc\n\text4\n"}
 MODULES = {**KERNEL, "/lib/modules/6.8.0-gcp/modules.dep": "kernel/fs/nfsd/nfsd.ko.zst: \n"}
 EXPORT = "/srv/share 10.128.0.0/20(rw,sync,no_subtree_check,root_squash)"
-SHARED = "\n".join((marked.marks(settings.EXPORT_MARK)[0], EXPORT,
-                    marked.marks(settings.EXPORT_MARK)[1], ""))  # fmt: skip
+SHARED = "\n".join(
+    (
+        marked_lines.marks(settings.EXPORT_MARK)[0],
+        EXPORT,
+        marked_lines.marks(settings.EXPORT_MARK)[1],
+        "",
+    )
+)
 ETAB = "/srv/share\t10.128.0.0/20(rw,sync)\n"
 
 
 @pytest.mark.parametrize(
     "clients",
-    ["0.0.0.0/0", "*", "", "10.0.0.0/7", "8.8.8.0/24", "10.128.0.5/20", "10.128.0.2", "::/0",
-     "10.0.0.0/8 *", "10.0.0.0/8(rw)", "host.internal", "172.0.0.0/8", "192.168.0.0/15"],
-)  # fmt: skip
+    [
+        "0.0.0.0/0",
+        "*",
+        "",
+        "10.0.0.0/7",
+        "8.8.8.0/24",
+        "10.128.0.5/20",
+        "10.128.0.2",
+        "::/0",
+        "10.0.0.0/8 *",
+        "10.0.0.0/8(rw)",
+        "host.internal",
+        "172.0.0.0/8",
+        "192.168.0.0/15",
+    ],
+)
 def test_a_folder_is_never_shared_with_the_world(clients: str, tmp_path: Path) -> None:
     """Nor with a subnet that has a public address, nor with what reads like something else."""
     with pytest.raises(Problem, match=re.escape(f"clients is `{clients}`, expected a private")):
         MachineSetup("nfs-server", machine=machine(tmp_path), told={"clients": clients})
 
 
-def test_without_a_subnet_nothing_is_shared(tmp_path: Path) -> None:
+def test_missing_subnet_shares_nothing(tmp_path: Path) -> None:
     """There is no default: it is asked for."""
     setup = MachineSetup("nfs-server", machine=machine(tmp_path, MODULES), root=True)
     with pytest.raises(Problem, match="clients: the subnet") as problem:
@@ -62,7 +82,7 @@ def test_a_server_outside_of_the_network_is_refused(server: str, tmp_path: Path)
 
 @pytest.mark.parametrize("path", ["/", "/etc", "/srv", "/srv/../etc", "/srv/a b", "srv/share"])
 @pytest.mark.parametrize(("profile", "name"), [("nfs-server", "share"), ("nfs-client", "place")])
-def test_only_a_folder_below_three_is_shared_or_covered(
+def test_only_folder_below_third_level_is_shared(
     profile: str, name: str, path: str, tmp_path: Path
 ) -> None:
     """A folder of the system is neither."""
@@ -91,7 +111,7 @@ def test_only_a_folder_below_three_is_shared_or_covered(
         ),
     ],
 )
-def test_what_stands_in_the_way_is_seen_by_looking(
+def test_obstacles_are_found_without_changing_machine(
     setting: str, files: dict[str, str], expected: str | None, tmp_path: Path
 ) -> None:
     """A kernel without NFS, a client that is the server, a server that does not run."""
@@ -101,7 +121,7 @@ def test_what_stands_in_the_way_is_seen_by_looking(
     assert seen is None or seen.note or seen.state == "todo"
 
 
-def test_a_step_after_one_that_cannot_be_done_cannot_be_done(tmp_path: Path) -> None:
+def test_step_after_impossible_step_is_impossible(tmp_path: Path) -> None:
     """So a plan does not offer what would not run."""
     here = machine(tmp_path, KERNEL)
     setup = MachineSetup("nfs-client", machine=here, told={"server": "10.0.0.2"}, root=True)
@@ -142,9 +162,7 @@ def steps_of_lesson(profile: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("threads", ["0", "8"])
-def test_a_stopped_server_shares_nothing_that_undo_would_have_to_end(
-    threads: str, tmp_path: Path
-) -> None:
+def test_stopped_server_has_no_share_to_undo(threads: str, tmp_path: Path) -> None:
     """It has no list then, and `exportfs -u` would fail."""
     files = {"/etc/exports": SHARED, "/proc/fs/nfsd/threads": threads}
     seen = settings.SETTINGS["nfs-shared"](machine(tmp_path, files))
@@ -172,7 +190,7 @@ def chain(tmp_path: Path) -> tuple[host.Machine, Path, Path]:
     return here, lessons, first
 
 
-def test_undo_goes_no_further_below_a_step_that_could_not_be_put_back(tmp_path: Path) -> None:
+def test_undo_stops_below_step_that_cannot_revert(tmp_path: Path) -> None:
     """What that step stands on stays; then a way back of its own leads to the usual one."""
     here, lessons, first = chain(tmp_path)
     run(MachineSetup("tuning", machine=here, lessons=lessons))

@@ -17,15 +17,16 @@ import pytest
 
 from tests.support.fake_tools import behave, calls, lay_tools
 from tests.support.machines import lay_out
+from tests.support.needs import readable_by_nobody
 from tests.support.places import TESTS
-from tests.test_fake_tpu_vm import readable_by_nobody
-from tpustarter import locations, state, terminal
-from tpustarter.checking import environments, interpreters
-from tpustarter.problem import ExitCode, Problem
+from tpustarter.checking.plan import environments, interpreters
+from tpustarter.core import locations, state
+from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.running import command
-from tpustarter.setup import environment as folders
-from tpustarter.setup import facts
-from tpustarter.setup.run import Setup, StepEnded, StepOutput
+from tpustarter.setup.environment import facts
+from tpustarter.setup.environment import made_environment as folders
+from tpustarter.setup.environment.run import Setup, StepEnded, StepOutput
+from tpustarter.text import terminal
 
 CHECKS = TESTS / "samples" / "machine_checks"
 IDS = ["python", "environment", "install", "prove", "remember"]
@@ -68,7 +69,7 @@ def run(setup: Setup) -> list[StepEnded]:
         ({"uv": True, "python": True}, {"generation": "v6e"}, ("done", "uv", "jax[tpu]")),
     ],
 )
-def test_the_plan_uses_what_the_machine_has(
+def test_plan_uses_tools_of_machine(
     tools: dict[str, bool], machine: dict[str, Any], expected: tuple[str, str, str], tmp_path: Path
 ) -> None:
     """Uv where there is one, else a Python; `jax[tpu]` on a TPU machine; nothing is made."""
@@ -85,7 +86,7 @@ def test_the_plan_uses_what_the_machine_has(
     assert 0 == setup.exit_code
 
 
-def test_without_a_python_it_is_said_how_to_get_one(tmp_path: Path) -> None:
+def test_missing_python_is_blocked_with_commands(tmp_path: Path) -> None:
     """Blocked: the commands are shown, and none is run."""
     setup = make(tmp_path)
     (ended,) = run(setup)
@@ -96,7 +97,7 @@ def test_without_a_python_it_is_said_how_to_get_one(tmp_path: Path) -> None:
     assert ExitCode.INCONCLUSIVE == setup.exit_code
 
 
-def test_pyenv_and_what_uv_keeps_are_found_and_shims_are_not(tmp_path: Path) -> None:
+def test_pyenv_and_uv_pythons_are_found_without_shims(tmp_path: Path) -> None:
     """A shim leads nowhere unless pyenv says so; the versions behind it are real."""
     shims, versions = tmp_path / ".pyenv/shims", tmp_path / ".pyenv/versions"
     for path in (
@@ -148,10 +149,13 @@ def test_a_run_makes_proves_and_remembers_an_environment(
     assert (before, 0) == (calls(tmp_path / "tools"), again.exit_code)
 
 
-def test_on_a_tpu_machine_only_a_tpu_proves_it(tmp_path: Path) -> None:
+def test_only_tpu_proves_environment_on_tpu_machine(tmp_path: Path) -> None:
     """JAX on the chips is proof; JAX on the CPU beside them is a failure that says why."""
-    chips = {"generation": "v6e", "chips": 8, "tools": {
-        "uv": True, "libtpu": "0.0.50.1", "kind": "TPU v6 lite", "count": 8}}  # fmt: skip
+    chips = {
+        "generation": "v6e",
+        "chips": 8,
+        "tools": {"uv": True, "libtpu": "0.0.50.1", "kind": "TPU v6 lite", "count": 8},
+    }
     on_tpu, on_cpu = tmp_path / "tpu", tmp_path / "cpu"
     setup = make(on_tpu, **chips) if on_tpu.mkdir() is None else None
     ended = run(setup)
@@ -183,20 +187,29 @@ def test_a_busy_tpu_blocks_the_proof_alone(tmp_path: Path) -> None:
     ("verb", "does", "hint"),
     [
         ("python", {"say": "error: Failed to download https://x\n", "code": 2}, "was not reached"),
-        ("python", {"say": "Failed to download `https://x/python-build-standalone/y`\n", "code": 1},
-         "`curl -sSI https://github.com` shows"),
-        ("pip", {"say": "ProxyError('Cannot connect to proxy.', Connection refused)\n", "code": 1},
-         "`env | grep -i _proxy` shows"),
-        ("venv", {"say": "ensurepip is not\navailable; ensurepip is not available\n", "code": 1},
-         "sudo apt install python3.12-venv"),
+        (
+            "python",
+            {"say": "Failed to download `https://x/python-build-standalone/y`\n", "code": 1},
+            "`curl -sSI https://github.com` shows",
+        ),
+        (
+            "pip",
+            {"say": "ProxyError('Cannot connect to proxy.', Connection refused)\n", "code": 1},
+            "`env | grep -i _proxy` shows",
+        ),
+        (
+            "venv",
+            {"say": "ensurepip is not\navailable; ensurepip is not available\n", "code": 1},
+            "sudo apt install python3.12-venv",
+        ),
         ("pip", {"say": "ERROR: [Errno 28] No space left on device\n", "code": 1}, "df -h ~/tpu"),
         ("pip", {"say": "dns error: Name or service not known\n", "code": 2}, "was not reached"),
         ("pip", {"say": "ERROR: No matching distribution found for jax\n", "code": 1}, "uname -m"),
         ("pip", {"say": "Collecting jax\n", "signal": 9}, "free -h"),
         ("pip", {"say": "what nobody knows\n", "code": 7}, "ended with exit code 7"),
     ],
-)  # fmt: skip
-def test_a_failing_step_is_explained_with_its_own_last_lines(
+)
+def test_failing_step_is_explained_by_its_last_lines(
     verb: str, does: dict[str, Any], hint: str, tmp_path: Path
 ) -> None:
     """One failed step, its last words, what to do; after that a run goes on from there."""
@@ -216,7 +229,7 @@ def test_a_failing_step_is_explained_with_its_own_last_lines(
     assert ["done"] * 5 == states(again)
 
 
-def test_a_command_that_lies_is_not_believed(tmp_path: Path) -> None:
+def test_false_success_of_command_is_detected(tmp_path: Path) -> None:
     """Exit code 0 without the package is a failure."""
     setup = make(tmp_path, tools={"uv": True, "jax": None})
     ended = run(setup)[-1]
@@ -227,9 +240,10 @@ def test_a_command_that_lies_is_not_believed(tmp_path: Path) -> None:
 
 def test_hostile_output_is_plain_text_without_secrets(tmp_path: Path) -> None:
     """Escape sequences, carriage returns, bells and secrets of a tool are not in event or log."""
-    say = ("\x1b[31mred\x1b[0m \x1b]0;title\x07[bold]x[/bold]\n10%\r55%\r100%\r\nbell\x07\xff\n"
-           "https://me:hunter@two@host/simple\ntoken-value-1\n" + "y" * 300_000
-           + "\nlast")  # fmt: skip
+    say = (
+        "\x1b[31mred\x1b[0m \x1b]0;title\x07[bold]x[/bold]\n10%\r55%\r100%\r\nbell\x07\xff\n"
+        "https://me:hunter@two@host/simple\ntoken-value-1\n" + "y" * 300_000 + "\nlast"
+    )
     setup = make(tmp_path, tools={"uv": True}, env={"MY_TOKEN": "token-value-1"})
     behave(tmp_path / "tools", pip={"say": say})
     texts = [one.text for one in setup.run() if isinstance(one, StepOutput)]
@@ -245,7 +259,7 @@ def test_hostile_output_is_plain_text_without_secrets(tmp_path: Path) -> None:
     assert "token-value-1" not in json.dumps(setup.fields())
 
 
-def test_stop_ends_the_command_and_a_later_run_goes_on(tmp_path: Path) -> None:
+def test_stop_ends_command_and_later_run_continues(tmp_path: Path) -> None:
     """Stopped from another thread: the command is gone, nothing failed, exit 3."""
     setup = make(tmp_path, tools={"uv": True})
     behave(tmp_path / "tools", pip={"sleep": 60})
@@ -291,7 +305,7 @@ def test_under_sudo_everything_belongs_to_the_caller(
 
 
 @pytest.mark.parametrize("number", range(4))
-def test_a_folder_of_somebody_else_is_left_alone(number: int, tmp_path: Path) -> None:
+def test_foreign_folder_is_left_alone(number: int, tmp_path: Path) -> None:
     """Files, another environment, a copy of ours, or a file in its place: blocked, not touched."""
     setup = make(tmp_path, tools={"uv": True})
     if number == 0:
@@ -321,7 +335,7 @@ def test_a_folder_of_somebody_else_is_left_alone(number: int, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("was_there", [False, True])
-def test_undo_removes_what_setup_made_and_nothing_else(was_there: bool, tmp_path: Path) -> None:
+def test_undo_removes_only_files_of_setup(was_there: bool, tmp_path: Path) -> None:
     """The folder goes if set-up made it; files put there since are a reason to refuse."""
     setup = make(tmp_path, tools={"uv": True})
     if was_there:
@@ -345,7 +359,7 @@ def test_undo_removes_what_setup_made_and_nothing_else(was_there: bool, tmp_path
     ] == states(make(tmp_path))
 
 
-def test_an_undo_that_was_interrupted_can_be_done_again(tmp_path: Path) -> None:
+def test_interrupted_undo_can_be_repeated(tmp_path: Path) -> None:
     """With half of the environment gone the folder is still known as ours."""
     setup = make(tmp_path, tools={"uv": True})
     list(setup.run())
@@ -385,7 +399,7 @@ def test_an_interrupted_installation_is_done_from_its_beginning(tmp_path: Path) 
     assert "--reinstall" in make(tmp_path).steps[2].command
 
 
-def test_files_of_the_user_outlive_an_environment_without_its_python(tmp_path: Path) -> None:
+def test_user_files_survive_environment_without_python(tmp_path: Path) -> None:
     """Its Python removed: said and made anew, and not while there is something that is not ours."""
     setup = make(tmp_path, tools={"uv": True})
     run(setup)
@@ -440,33 +454,35 @@ def test_an_environment_in_use_is_not_removed(
     assert ["done"] * 5 == states(make(tmp_path))
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        {"done": 5},
-        {"done": None},
-        {"proof": [1]},
-        {"packages": 4},
-        {"folder": 5},
-        {"folder": "a\0b"},
-        {"schema": "tpustarter.marker/2"},
-        "[" * 100_000,
-    ],
+DAMAGED = (
+    {"done": 5},
+    {"done": None},
+    {"proof": [1]},
+    {"packages": 4},
+    {"folder": 5},
+    {"folder": "a\0b"},
+    {"schema": "tpustarter.marker/2"},
+    "[" * 100_000,
 )
-def test_a_damaged_marker_is_no_marker(damage: dict[str, Any] | str, tmp_path: Path) -> None:
+
+
+def test_a_damaged_marker_is_no_marker(tmp_path: Path) -> None:
     """Whatever it holds, the plan is shown, and a folder that may not be ours is not touched."""
     setup = make(tmp_path, tools={"uv": True})
     run(setup)
     marker = setup.folder / folders.MARKER
     whole = json.loads(marker.read_text())
-    marker.write_text(damage if isinstance(damage, str) else json.dumps({**whole, **damage}))
+    for damage in DAMAGED:
+        marker.write_text(damage if isinstance(damage, str) else json.dumps(whole | damage))
 
-    assert "blocked" == make(tmp_path).steps[1].state
-    with pytest.raises(Problem, match="not a folder that set-up made"):
-        setup.undo()
+        assert "blocked" == make(tmp_path).steps[1].state, damage
+        with pytest.raises(Problem, match="not a folder that set-up made"):
+            setup.undo()
+    marker.write_text(json.dumps(whole))
+    assert "done" == make(tmp_path).steps[1].state
 
 
-def test_a_folder_in_the_place_of_its_python_is_not_a_python(tmp_path: Path) -> None:
+def test_folder_in_place_of_python_is_no_python(tmp_path: Path) -> None:
     """The right to enter a folder is no program."""
     setup = make(tmp_path, tools={"uv": True})
     run(setup)
@@ -477,7 +493,7 @@ def test_a_folder_in_the_place_of_its_python_is_not_a_python(tmp_path: Path) -> 
     assert "todo" == make(tmp_path).steps[1].state
 
 
-def test_a_remembered_path_that_is_none_is_forgotten(tmp_path: Path) -> None:
+def test_invalid_remembered_path_is_forgotten(tmp_path: Path) -> None:
     """A zero byte in the state is no path."""
     state.save(environments.STATE, {"environment": "a\0b"})
 
@@ -485,7 +501,7 @@ def test_a_remembered_path_that_is_none_is_forgotten(tmp_path: Path) -> None:
     assert 5 == len(make(tmp_path, tools={"uv": True}).steps)
 
 
-def test_a_folder_whose_name_cannot_be_shown_or_made_is_refused(tmp_path: Path) -> None:
+def test_unprintable_or_impossible_folder_name_is_refused(tmp_path: Path) -> None:
     """A line break in a path breaks what activates it; a name may be too long for the disk."""
     machine = make(tmp_path, tools={"uv": True}) and _MACHINES[tmp_path]
     with pytest.raises(Problem, match="cannot be shown"):
@@ -497,16 +513,16 @@ def test_a_folder_whose_name_cannot_be_shown_or_made_is_refused(tmp_path: Path) 
         setup.undo()
 
 
-def test_a_lock_that_cannot_be_made_is_told(tmp_path: Path) -> None:
-    """A file of root in the state folder is a message, not a bug."""
+def test_unwritable_lock_is_problem(tmp_path: Path) -> None:
+    """A link of root's in the state folder is a message, not a bug."""
     setup = make(tmp_path, tools={"uv": True})
-    (locations.state() / "setup.lock").mkdir()
+    (locations.state() / "setup.lock").symlink_to("/proc/nowhere/lock")
 
     with pytest.raises(Problem, match="cannot write"):
         list(setup.run())
 
 
-def test_a_silent_command_is_said_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silent_command_shows_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A download may say nothing for minutes."""
     monkeypatch.setattr(command, "QUIET_S", 0.01)
     setup = make(tmp_path, tools={"uv": True})
@@ -516,13 +532,14 @@ def test_a_silent_command_is_said_to_run(tmp_path: Path, monkeypatch: pytest.Mon
     assert any(text.startswith("... still running, ") for text in texts)
 
 
-def test_no_variable_leads_an_installation_elsewhere(tmp_path: Path) -> None:
+def test_variables_redirect_no_installation(tmp_path: Path) -> None:
     """Another Python or root is taken out, and uv puts no link of its Python into ~/.local/bin."""
     setup = make(tmp_path, tools={"uv": True}, env={"PIP_PYTHON": "/x", "PIP_ROOT": "/y"})
     run(setup)
     seen = json.loads((tmp_path / "tools" / "env.json").read_text())
 
     assert {"UV_PYTHON_INSTALL_BIN": "0"} == {
-        name: seen[name] for name in ("PIP_PYTHON", "PIP_ROOT", "UV_PYTHON_INSTALL_BIN")
+        name: seen[name]
+        for name in ("PIP_PYTHON", "PIP_ROOT", "UV_PYTHON_INSTALL_BIN")
         if name in seen
-    }  # fmt: skip
+    }

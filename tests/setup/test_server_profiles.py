@@ -13,22 +13,28 @@ from tests.setup import test_run
 from tests.setup.test_run import IDS, make, run, states
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
-from tpustarter import locations
-from tpustarter.checking import environments, interpreters
-from tpustarter.problem import ExitCode
-from tpustarter.setup import proof, servers
-from tpustarter.setup.run import Setup
+from tpustarter.checking.plan import environments, interpreters
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode
+from tpustarter.setup import servers
+from tpustarter.setup.environment import proof
+from tpustarter.setup.environment.run import Setup
 
 TOOLS = {"uv": True, "libtpu": "0.0.50.1", "kind": "TPU v6 lite", "count": 8}
-SLICE = {"TPU_WORKER_HOSTNAMES": "10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4", "TPU_WORKER_ID": "0",
-         "TPU_ACCELERATOR_TYPE": "v6e-16"}  # fmt: skip
+SLICE = {
+    "TPU_WORKER_HOSTNAMES": "10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4",
+    "TPU_WORKER_ID": "0",
+    "TPU_ACCELERATOR_TYPE": "v6e-16",
+}
 
 
 @pytest.mark.parametrize(
     ("machine", "wheels", "platform"),
-    [({}, ["notebook", "matplotlib", "jax"], "cpu"),
-     ({"generation": "v6e", "chips": 8}, ["notebook", "matplotlib", "jax[tpu]"], "tpu")],
-)  # fmt: skip
+    [
+        ({}, ["notebook", "matplotlib", "jax"], "cpu"),
+        ({"generation": "v6e", "chips": 8}, ["notebook", "matplotlib", "jax[tpu]"], "tpu"),
+    ],
+)
 def test_the_plan_shows_how_the_server_is_proved(
     machine: dict[str, Any], wheels: list[str], platform: str, tmp_path: Path
 ) -> None:
@@ -51,10 +57,12 @@ def test_the_plan_shows_how_the_server_is_proved(
 
 @pytest.mark.parametrize(
     ("machine", "said"),
-    [({"holder": {"pid": 4242, "command": "python train.py"}}, "a program uses the TPU"),
-     ({"env": SLICE}, "this is one of 4 hosts")],
-)  # fmt: skip
-def test_no_kernel_is_started_on_a_tpu_that_it_would_not_get(
+    [
+        ({"holder": {"pid": 4242, "command": "python train.py"}}, "a program uses the TPU"),
+        ({"env": SLICE}, "this is one of 4 hosts"),
+    ],
+)
+def test_no_kernel_starts_on_unavailable_tpu(
     machine: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
     """In use, or one host of several: blocked, and what was installed stays."""
@@ -66,7 +74,7 @@ def test_no_kernel_is_started_on_a_tpu_that_it_would_not_get(
     assert ExitCode.INCONCLUSIVE == setup.exit_code
 
 
-def test_colab_is_the_one_page_that_its_server_allows(tmp_path: Path) -> None:
+def test_colab_is_only_page_allowed_by_server(tmp_path: Path) -> None:
     """The page is in the command twice, for the server and for what proves it."""
     command = make(tmp_path, "colab", tools=TOOLS).steps[3].command
     page = "https://colab.research.google.com"
@@ -76,7 +84,7 @@ def test_colab_is_the_one_page_that_its_server_allows(tmp_path: Path) -> None:
     assert "--ServerApp.allow_credentials=True" in command
 
 
-def test_a_server_that_does_not_start_is_a_failure_with_its_last_words(tmp_path: Path) -> None:
+def test_server_failing_at_start_shows_its_last_words(tmp_path: Path) -> None:
     """The program ends with what it misses, and the environment is not remembered."""
     setup = make(tmp_path, "jupyter", tools={"uv": True})
     ended = run(setup)[-1]
@@ -87,7 +95,7 @@ def test_a_server_that_does_not_start_is_a_failure_with_its_last_words(tmp_path:
     assert environments.proved(environments.JUPYTER) is None
 
 
-def test_nothing_is_tested_in_the_environment_of_a_server(tmp_path: Path) -> None:
+def test_server_environment_runs_no_checks_or_lessons(tmp_path: Path) -> None:
     """It has JAX, and yet checks and lessons do not run in it unless they are told to."""
     made = make_python(tmp_path / "made", jax="0.12.0.1")
     environments.remember(tmp_path / "made", environments.JUPYTER)
@@ -99,21 +107,22 @@ def test_nothing_is_tested_in_the_environment_of_a_server(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("machine", "count"),
-    [({}, {"JAX_NUM_CPU_DEVICES": "8"}), ({"generation": "v6e", "chips": 8}, {}),
-     ({"env": {"JAX_NUM_CPU_DEVICES": "2"}}, {}),
-     ({"env": {"XLA_FLAGS": "--xla_force_host_platform_device_count=4"}}, {}),
-     ({"env": {"JAX_PLATFORMS": "tpu"}}, {})],
-)  # fmt: skip
-def test_a_kernel_has_the_devices_of_a_lesson_where_there_is_only_a_cpu(
+    [
+        ({}, {"JAX_NUM_CPU_DEVICES": "8"}),
+        ({"generation": "v6e", "chips": 8}, {}),
+        ({"env": {"JAX_NUM_CPU_DEVICES": "2"}}, {}),
+        ({"env": {"XLA_FLAGS": "--xla_force_host_platform_device_count=4"}}, {}),
+        ({"env": {"JAX_PLATFORMS": "tpu"}}, {}),
+    ],
+)
+def test_kernel_without_tpu_has_devices_of_lesson(
     machine: dict[str, Any], count: dict[str, str], tmp_path: Path
 ) -> None:
     """Eight, as many as most newcomers' TPUs have, unless the user has said how many."""
     assert count == servers.virtual_devices(lay_out(tmp_path, **machine))
 
 
-def test_a_kernel_that_leaves_the_tpu_in_use_is_a_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kernel_that_keeps_tpu_is_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The program is content, and yet a process has the chips afterwards."""
     monkeypatch.setattr(proof, "RELEASE_S", 0.5)
     (tmp_path / "held").mkdir()

@@ -11,10 +11,9 @@ import pytest
 
 from tests.setup.test_run import IDS, make, run
 from tests.support.stubs import make_python
-from tpustarter.checking import environments, interpreters
-from tpustarter.machine import frameworks
-from tpustarter.setup import environment as folders
-from tpustarter.setup import profiles
+from tpustarter.checking.plan import environments, interpreters
+from tpustarter.setup.environment import made_environment as folders
+from tpustarter.setup.environment import profiles
 
 LINUX = profiles.PROFILES["tensorflow"].system
 CHIPS = {"generation": "v6e", "chips": 8}
@@ -30,14 +29,19 @@ on_linux = pytest.mark.skipif(
 @pytest.mark.parametrize(
     ("profile", "machine", "wheels", "proof"),
     [
-        pytest.param("tensorflow", {}, ["tensorflow-cpu==2.20.0"], "tensorflow.devices_visible",
-                     marks=on_linux),
+        pytest.param(
+            "tensorflow",
+            {},
+            ["tensorflow-cpu==2.20.0"],
+            "tensorflow.devices_visible",
+            marks=on_linux,
+        ),
         pytest.param("tensorflow", CHIPS, PINNED, "tensorflow.devices_visible", marks=on_linux),
         ("keras", {}, ["keras", "jax"], "keras.backend"),
         ("keras", CHIPS, ["keras", "jax[tpu]"], "keras.backend"),
     ],
-)  # fmt: skip
-def test_the_plan_installs_what_fits_together(
+)
+def test_plan_installs_matching_packages(
     profile: str, machine: dict[str, object], wheels: list[str], proof: str, tmp_path: Path
 ) -> None:
     """Each package is an argument of its own, with and without uv; nothing is made yet."""
@@ -54,7 +58,7 @@ def test_the_plan_installs_what_fits_together(
     assert not setup.folder.exists()
 
 
-def test_nothing_is_downloaded_for_a_tpu_that_has_no_tensorflow(tmp_path: Path) -> None:
+def test_tpu_without_tensorflow_downloads_nothing(tmp_path: Path) -> None:
     """The plan stops at its first step, which names the road that is left; Keras's goes on."""
     tools = {"uv": True, "python": True}
     [python, *rest] = make(tmp_path, "tensorflow", tools=tools, generation="tpu7x", chips=4).steps
@@ -92,18 +96,7 @@ def test_programs_of_the_environment_of_keras_take_jax(tmp_path: Path) -> None:
     assert [] == folders.unknown_names(setup.folder)
 
 
-@pytest.mark.parametrize("profile", ["tensorflow", "keras"])
-def test_what_set_up_and_the_engine_know_of_a_framework_is_the_same(profile: str) -> None:
-    """The profile of a framework, and what it installs, stand in two tables."""
-    known = profiles.PROFILES[profile]
-    row = frameworks.FRAMEWORKS[str(known.framework)]
-
-    assert (known.name, known.wheel, known.tpu_wheel) == (row.profile, row.wheel, row.tpu_wheel)
-    assert known == profiles.named(str(known.framework))
-    assert {known.wheel, known.tpu_wheel} <= profiles.SIZES.keys()
-
-
-def test_keras_on_jax_is_found_where_it_is_asked_for(tmp_path: Path) -> None:
+def test_keras_on_jax_is_found_where_requested(tmp_path: Path) -> None:
     """Though others come first: one has no Keras, the other Keras without JAX."""
     jax, tensorflow, keras = (tmp_path / name for name in ("jax", "tensorflow", "keras"))
     for folder, version in ((jax, "0.12.0.1"), (tensorflow, None), (keras, "0.12.0.1")):
@@ -111,8 +104,8 @@ def test_keras_on_jax_is_found_where_it_is_asked_for(tmp_path: Path) -> None:
     for folder in (tensorflow, keras):
         (next(folder.glob("lib/*/site-packages")) / "keras-3.15.1.dist-info").mkdir()
     environments.remember(jax)
-    environments.remember(tensorflow, environments.TENSORFLOW)
-    environments.remember(keras, environments.KERAS)
+    environments.remember(tensorflow, "tensorflow")
+    environments.remember(keras, "keras")
     env = {"PATH": ""}
 
     assert jax == interpreters.choose(None, env, tmp_path, None)[0].path.parents[1]

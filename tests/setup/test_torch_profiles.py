@@ -12,10 +12,10 @@ import pytest
 from tests.setup.test_run import _MACHINES, IDS, make
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
-from tpustarter.checking import environments, interpreters
-from tpustarter.checking.selfcheck import Request, SelfCheck
+from tpustarter.checking.plan import environments, interpreters
+from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
 from tpustarter.machine import frameworks
-from tpustarter.setup import facts, profiles, steps
+from tpustarter.setup.environment import facts, profiles, steps
 
 LINUX = profiles.PROFILES["pytorch-xla"].system
 CHIPS = {"generation": "v6e", "chips": 8}
@@ -30,12 +30,16 @@ pytestmark = pytest.mark.skipif(
     ("profile", "machine", "wheels", "proof"),
     [
         ("pytorch-xla", {}, ["torch==2.9.0", "torch_xla==2.9.0"], "torch_xla.devices_visible"),
-        ("pytorch-xla", CHIPS, ["torch==2.9.0", "torch_xla[tpu]==2.9.0"],
-         "torch_xla.devices_visible"),
+        (
+            "pytorch-xla",
+            CHIPS,
+            ["torch==2.9.0", "torch_xla[tpu]==2.9.0"],
+            "torch_xla.devices_visible",
+        ),
         ("torchtpu", {}, ["torch_tpu==0.2.0"], "torch_tpu.accelerator_visible"),
         ("torchtpu", CHIPS, ["torch_tpu==0.2.0"], "torch_tpu.accelerator_visible"),
     ],
-)  # fmt: skip
+)
 def test_the_plan_names_exact_versions(
     profile: str, machine: dict[str, object], wheels: list[str], proof: str, tmp_path: Path
 ) -> None:
@@ -52,18 +56,16 @@ def test_the_plan_names_exact_versions(
     assert not setup.folder.exists()
 
 
-@pytest.mark.parametrize("profile", ["pytorch-xla", "torchtpu"])
-def test_what_set_up_and_the_engine_know_of_a_framework_is_the_same(profile: str) -> None:
-    """The profile of a framework, and what it installs, stand in two tables."""
-    known = profiles.PROFILES[profile]
-    row = frameworks.FRAMEWORKS[str(known.framework)]
+@pytest.mark.parametrize("framework", [*frameworks.FRAMEWORKS][1:])
+def test_framework_has_a_profile_of_known_size(framework: str) -> None:
+    """It is found by the name of the framework too, and says what it downloads."""
+    known = profiles.named(framework)
 
-    assert (known.name, known.wheel, known.tpu_wheel) == (row.profile, row.wheel, row.tpu_wheel)
-    assert known == profiles.named(str(known.framework))
+    assert (framework, frameworks.FRAMEWORKS[framework].profile) == (known.framework, known.name)
     assert {known.wheel, known.tpu_wheel} <= profiles.SIZES.keys()
 
 
-def test_a_python_without_a_wheel_is_named_before_anything_is_downloaded(tmp_path: Path) -> None:
+def test_python_without_wheel_is_named_before_download(tmp_path: Path) -> None:
     """Blocked where nothing can fetch another one; with uv it is said, and one is fetched."""
     make(tmp_path, "pytorch-xla", tools={})
     tools = tmp_path / "tools"
@@ -81,17 +83,23 @@ def test_a_python_without_a_wheel_is_named_before_anything_is_downloaded(tmp_pat
         "the Python 3.9 and 3.14 here does not fit\n"
     )
     assert ("todo", ("uv", "python", "install", "3.12")) == (
-        fetched.state, (Path(fetched.command[0]).name, *fetched.command[1:])
-    )  # fmt: skip
+        fetched.state,
+        (Path(fetched.command[0]).name, *fetched.command[1:]),
+    )
     assert "the Python 3.9 and 3.14 here does not fit" in fetched.note
 
 
 @pytest.mark.parametrize(
     ("profile", "version", "fits"),
-    [("pytorch-xla", "3.10", True), ("pytorch-xla", "3.14", False),
-     ("torchtpu", "3.10", False), ("torchtpu", "3.14", True), ("jax", "3.11", False)],
-)  # fmt: skip
-def test_each_library_takes_the_pythons_its_wheels_are_for(
+    [
+        ("pytorch-xla", "3.10", True),
+        ("pytorch-xla", "3.14", False),
+        ("torchtpu", "3.10", False),
+        ("torchtpu", "3.14", True),
+        ("jax", "3.11", False),
+    ],
+)
+def test_each_library_accepts_pythons_of_its_wheels(
     profile: str,
     version: str,
     fits: bool,
@@ -105,7 +113,7 @@ def test_each_library_takes_the_pythons_its_wheels_are_for(
     assert ("done" if fits else "blocked") == first.state
 
 
-def test_where_there_is_no_wheel_for_this_system_nothing_is_begun(tmp_path: Path) -> None:
+def test_system_without_wheel_starts_nothing(tmp_path: Path) -> None:
     """A Mac is told so by the plan, and not by pip."""
     profile = profiles.PROFILES["torchtpu"]
     make(tmp_path, "torchtpu", tools={"uv": True, "python": True})
@@ -122,22 +130,22 @@ def test_each_environment_is_remembered_beside_the_others(tmp_path: Path) -> Non
     for key, folder in folders.items():
         make_python(folder)
         environments.remember(folder, key)
-    environments.forget(folders[environments.TORCH_XLA])
+    environments.forget(folders["torch_xla"])
 
     assert folders[environments.TESTED] == environments.proved()
-    assert environments.proved(environments.TORCH_XLA) is None
-    assert folders[environments.TORCH_TPU] == environments.proved(environments.TORCH_TPU)
+    assert environments.proved("torch_xla") is None
+    assert folders["torch_tpu"] == environments.proved("torch_tpu")
     assert folders[environments.COMPILES] == environments.proved(environments.COMPILES)
 
 
-def test_the_framework_asked_for_finds_its_environment(tmp_path: Path) -> None:
+def test_requested_framework_selects_its_environment(tmp_path: Path) -> None:
     """The first candidate that has it goes first; `--python` and no wish change nothing."""
     active, jax, xla = (tmp_path / name for name in ("active", "jax", "xla"))
     make_python(active)
     make_python(jax, jax="0.12.0.1")
     make_python(xla, torch_xla="2.9.0")
     environments.remember(jax)
-    environments.remember(xla, environments.TORCH_XLA)
+    environments.remember(xla, "torch_xla")
     env = {"VIRTUAL_ENV": str(active), "PATH": ""}
 
     def chosen(wanted: str | None, explicit: str | None = None) -> Path:
@@ -152,14 +160,18 @@ def test_the_framework_asked_for_finds_its_environment(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "request_", [Request(framework="torch_xla"), Request(ids=("host.python", "torch_xla.runtime"))]
+    "request_",
+    [
+        CheckRequest(framework="torch_xla"),
+        CheckRequest(ids=("host.python", "torch_xla.runtime")),
+    ],
 )
-def test_a_check_that_names_a_framework_runs_where_it_is(request_: Request, tmp_path: Path) -> None:
+def test_check_of_framework_runs_in_its_environment(request_: CheckRequest, tmp_path: Path) -> None:
     """With `--framework` or by an id, the environment that set-up remembers is the one tested."""
     here, xla = tmp_path / "here", tmp_path / "xla"
     make_python(here / ".venv", jax="0.12.0.1")
     make_python(xla, torch_xla="2.9.0")
-    environments.remember(xla, environments.TORCH_XLA)
+    environments.remember(xla, "torch_xla")
     (tmp_path / "machine").mkdir()
     machine = lay_out(tmp_path / "machine", env={"PATH": "", "HOME": str(tmp_path)})
     check = SelfCheck(request_, machine=machine, folder=here)

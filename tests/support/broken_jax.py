@@ -11,7 +11,7 @@ import sys
 import venv
 from pathlib import Path
 
-from tpustarter.checking.interpreters import Interpreter, installed
+from tpustarter.checking.plan.interpreters import Interpreter, installed
 
 _PACKAGES = ("jax", "jaxlib", "ml_dtypes", "numpy", "opt_einsum", "scipy")
 _HOOK = '''"""Breaks JAX once it is imported."""

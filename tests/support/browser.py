@@ -27,10 +27,17 @@ MISSING = (
     "No headless Chromium is here to show the tutor in: `apt-get install chromium-headless-shell`."
 )
 _FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--disable-quic",
-    "--hide-scrollbars", "--remote-debugging-port=0",
-)  # fmt: skip
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-quic",
+    "--hide-scrollbars",
+    "--remote-debugging-port=0",
+)
 
 
 def program() -> str | None:
@@ -105,10 +112,15 @@ async def browser(width: int = 1000, height: int = 640) -> AsyncIterator[Page]:
     assert path, MISSING
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         process = await asyncio.create_subprocess_exec(
-            path, *_FLAGS, f"--user-data-dir={folder}", f"--window-size={width},{height}",
-            "about:blank", stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
+            path,
+            *_FLAGS,
+            f"--user-data-dir={folder}",
+            f"--window-size={width},{height}",
+            "about:blank",
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
             start_new_session=True,
-        )  # fmt: skip
+        )
         try:
             port = await _port(Path(folder) / "DevToolsActivePort")
             async with aiohttp.ClientSession() as session:

@@ -12,21 +12,17 @@ import jsonschema
 import pytest
 
 from tests.support.places import TESTS
-from tpustarter.problem import Problem
-from tpustarter.report import (
-    bundle,
-    comparing,
-    comparing_text,
-    opening,
-    trackers,
-)
+from tpustarter.core.problem import Problem
+from tpustarter.report.compare import comparison, comparison_text
+from tpustarter.report.forms import bundle, trackers
+from tpustarter.report.open import opened_report
 
 SCHEMA = json.loads(resources.files("tpustarter.report").joinpath("schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 SAMPLES = TESTS / "samples/reports"
 HANGS = SAMPLES / "hangs"
 DOCUMENT: dict[str, Any] = json.loads((HANGS / "report.json").read_text())
-GOOD_HOST = opening.read(SAMPLES / "good")
+GOOD_HOST = opened_report.read(SAMPLES / "good")
 FILES = {one.name: one.read_bytes() for one in sorted(HANGS.iterdir())}
 GIB = 1 << 30
 EVIL = "\x1b]0;x\x07\x1b[31m<script>`*\u202etxt.exe\u2066"
@@ -49,7 +45,7 @@ def packed(folder: Path, files: dict[str, bytes]) -> Path:
 def refused(path: Path) -> Problem:
     """Open what is no report; return the one error."""
     with pytest.raises(Problem) as caught:
-        opening.read(path)
+        opened_report.read(path)
     assert str(caught.value).isprintable() or "\n" in str(caught.value)
     assert all(line.isprintable() for line in str(caught.value).split("\n"))
     return caught.value
@@ -62,10 +58,10 @@ def sound(document: dict[str, Any]) -> str:
     for tracker in trackers.TRACKERS:
         one = copy.deepcopy(document)
         one["first"]["tracker"] = tracker.id
-        shown = opening.text(one, 1 << 30)
+        shown = opened_report.text(one, 1 << 30)
         assert all(line.isprintable() for line in shown.split("\n"))
     json.dumps(document, allow_nan=False)
     for pair in ((document, document), (GOOD_HOST, document), (document, GOOD_HOST)):
-        told = comparing_text.render(comparing.compare(*pair))
+        told = comparison_text.render(comparison.compare(*pair))
         assert all(line.isprintable() for line in told.split("\n"))
     return shown

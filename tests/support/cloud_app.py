@@ -14,10 +14,10 @@ from textual.pilot import Pilot
 from tests.support.fake_cloud import FakeCloud, Made, channel
 from tests.support.fake_remote import node
 from tests.support.tutor import driven, settle, write_checks, write_lessons
-from tpustarter.cloud import client as tpu_client
-from tpustarter.cloud.client import Client
-from tpustarter.learning import course
-from tpustarter.tui.app import Starter
+from tpustarter.cloud.api import client as tpu_client
+from tpustarter.cloud.api.client import Client
+from tpustarter.learning.progress import course
+from tpustarter.tui.app.app import TpustarterApp
 
 PLACE = "projects/my-project/locations/us-central1-b"
 
@@ -47,7 +47,9 @@ async def app_of(
     """Start the app with clients of this cloud."""
     lessons, checks = write_lessons(folder / "lessons"), write_checks(folder / "checks")
     course.follow("laptop")
-    app = Starter(lessons=lessons, checks=checks, connect=connecting(cloud), clock=cloud.clock)
+    app = TpustarterApp(
+        lessons=lessons, checks=checks, connect=connecting(cloud), clock=cloud.clock
+    )
     try:
         async with driven(app, size, notifications=True) as pilot:
             await settle(pilot)

@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tests.support.fake_cloud import FakeCloud, Made, Refusal, Step, channel, serving
-from tpustarter.cloud import ledger, proto, request
-from tpustarter.cloud.client import Client
-from tpustarter.cloud.create import Creation
-from tpustarter.cloud.events import Event
-from tpustarter.cloud.places import Project
-from tpustarter.cloud.request import Request
-from tpustarter.cloud.resources import QueuedResource
-from tpustarter.problem import Problem
+from tpustarter.cloud.api import messages as api_messages
+from tpustarter.cloud.api.client import Client
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.api.resources import QueuedResource
+from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.create import request
+from tpustarter.cloud.create.creation import Creation
+from tpustarter.cloud.create.events import Event
+from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.core.problem import Problem
 
 PROJECT = Project("my-project", "--project")
 ZONES = ["us-central1-b", "us-east5-a"]
@@ -37,13 +39,13 @@ MOST_EVENTS = 10_000
 _Result = TypeVar("_Result")
 
 
-def asked(zone: str = ZONES[0], name: str = "bert", **more: Any) -> Request:
+def asked(zone: str = ZONES[0], name: str = "bert", **more: Any) -> TpuRequest:
     """Return a request for a spot v6e-8."""
     more = {"tier": "spot", **more}
-    return Request(name, request.parse_type("v6e-8"), zone, "v2-alpha-tpuv6e", **more)
+    return TpuRequest(name, request.parse_type("v6e-8"), zone, "v2-alpha-tpuv6e", **more)
 
 
-def everywhere(zones: Sequence[str] = ZONES, **more: Any) -> list[Request]:
+def everywhere(zones: Sequence[str] = ZONES, **more: Any) -> list[TpuRequest]:
     """Return the same request for each zone."""
     return [asked(zone, **more) for zone in zones]
 
@@ -76,7 +78,7 @@ class ZonesCloud(FakeCloud):
         self, zone: str, name: str, steps: tuple[Step, ...] = ((0, "ACTIVE"),), **more: Any
     ) -> str:
         """Let somebody else have a queued resource; returns its full name."""
-        message = proto.queued_resource_of(asked(zone, name, **more), PROJECT.name)
+        message = api_messages.queued_resource_of(asked(zone, name, **more), PROJECT.name)
         full = f"projects/{PROJECT.name}/locations/{zone}/queuedResources/{name}"
         message.name = full
         self.made[full] = Made(message, self.clock.now(), steps)
@@ -172,7 +174,7 @@ def exhaust(happening: Generator[Event, None, _Result]) -> tuple[list[Event], _R
 
 
 def walk(
-    cloud: ZonesCloud, requests: Sequence[Request], client: Client | None = None, **how: Any
+    cloud: ZonesCloud, requests: Sequence[TpuRequest], client: Client | None = None, **how: Any
 ) -> tuple[list[Event], QueuedResource | Problem | None]:
     """Return what happens on a walk over zones, and its result, or the Problem it ended with."""
     seen: list[Event] = []

@@ -14,8 +14,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tpustarter import __main__, content, locations
+from tpustarter import __main__
 from tpustarter.checking import selfcheck
+from tpustarter.core import content, locations
 from tpustarter.machine import host
 
 if __name__ == "__main__":

@@ -19,12 +19,13 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.support import telling
 from tpustarter import __main__
-from tpustarter.terminal import Lossy
-from tpustarter.tui import facts, keyboard
-from tpustarter.tui.app import Starter
-from tpustarter.tui.driver import TerminalDriver
-from tpustarter.tui.live import Live
-from tpustarter.tui.screens.home import Home
+from tpustarter.text.terminal import LossyStream
+from tpustarter.tui.app.app import TpustarterApp
+from tpustarter.tui.app.device_use import DeviceUse
+from tpustarter.tui.home import machine_facts
+from tpustarter.tui.home.screen import Home
+from tpustarter.tui.terminal import keyboard
+from tpustarter.tui.terminal.driver import TerminalDriver
 
 
 def broken(*_: Any, **__: Any) -> Any:
@@ -74,22 +75,22 @@ BREAKS: dict[str, Callable[[], object]] = {
     "driver-made": lambda: setattr(TerminalDriver, "_get_terminal_size", broken),
     "driver-starts": lambda: setattr(TerminalDriver, "_disable_line_wrap", broken),
     "driver-ends": lambda: setattr(TerminalDriver, "_enable_line_wrap", broken),
-    "driver-writes": lambda: setattr(Lossy, "draw", broken_at(8, Lossy.draw)),
-    "worker": lambda: setattr(facts, "look", broken),
+    "driver-writes": lambda: setattr(LossyStream, "draw", broken_at(8, LossyStream.draw)),
+    "worker": lambda: setattr(machine_facts, "look", broken),
     "worker-of-the-app": lambda: (
         when_shown(lambda home: home.app.release_lesson()),
-        setattr(Live, "release", broken_at(1, Live.release)),
+        setattr(DeviceUse, "release", broken_at(1, DeviceUse.release)),
     ),
     "thread": lambda: when_shown(lambda _: threading.Thread(target=broken).start()),
     "task": lambda: when_shown(
         lambda _: asyncio.get_running_loop().create_task(broken_later()) and None
     ),
     "callback": lambda: when_shown(lambda _: asyncio.get_running_loop().call_soon(broken)),
-    "action": lambda: setattr(Starter, "action_help", broken),
+    "action": lambda: setattr(TpustarterApp, "action_help", broken),
     "compose": lambda: setattr(Home, "body", broken),
     "mount": lambda: setattr(Home, "on_mount", broken),
-    "default-screen": lambda: setattr(Starter, "get_default_screen", broken),
-    "style": lambda: setattr(Starter, "CSS_PATH", "nothing.tcss"),
+    "default-screen": lambda: setattr(TpustarterApp, "get_default_screen", broken),
+    "style": lambda: setattr(TpustarterApp, "CSS_PATH", "nothing.tcss"),
 }
 
 LIMITS: dict[str, Callable[[], object]] = {

@@ -13,7 +13,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tpustarter import __main__, content
+from tpustarter import __main__
+from tpustarter.core import content
 from tpustarter.machine import host
 from tpustarter.rehearsal import run as rehearsal
 

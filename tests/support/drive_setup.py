@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.support.places import TESTS
 from tpustarter import __main__
 from tpustarter.machine import host
-from tpustarter.setup.machine_setup import MachineSetup
-from tpustarter.setup.run import Setup
+from tpustarter.setup.environment.run import Setup
+from tpustarter.setup.machine.machine_setup import MachineSetup
 
 CHECKS = TESTS / "samples" / "machine_checks"
 

@@ -17,28 +17,26 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 def reach_limits(count: int) -> None:
     """Set the clock of a run forward once only so many workers run."""
-    from tpustarter.cloud import remote
+    from tpustarter.cloud.jobs import remote_command
 
-    events, late_s = remote.Remote.events, 0.0
+    events, late_s = remote_command.RemoteCommand.events, 0.0
 
-    def counted(run: remote.Remote) -> Iterator[remote.Event]:
+    def counted(run: remote_command.RemoteCommand) -> Iterator[remote_command.Event]:
         nonlocal late_s
         running = len(run._jobs)
         for event in events(run):
-            running -= isinstance(event, remote.Ended)
+            running -= isinstance(event, remote_command.WorkerEnded)
             late_s = 10_000.0 if running <= count else 0.0
             yield event
 
-    remote.Remote.events = counted  # type: ignore[assignment,method-assign]
-    remote.time = SimpleNamespace(monotonic=lambda: time.monotonic() + late_s)  # type: ignore[assignment]
+    remote_command.RemoteCommand.events = counted  # type: ignore[assignment,method-assign]
+    remote_command.time = SimpleNamespace(monotonic=lambda: time.monotonic() + late_s)  # type: ignore[assignment]
 
 
 if __name__ == "__main__":
     from tpustarter import __main__
-    from tpustarter.cli import tpu
 
     if count := os.environ.get("TPUSTARTER_TEST_LATE"):
         reach_limits(int(count))
 
-    tpu.VERBS.update({"run": "tpu_run", "ssh-config": "tpu_ssh_config"})
     __main__.main()

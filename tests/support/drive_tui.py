@@ -22,7 +22,7 @@ if __name__ == "__main__":
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
     from tests.support import telling
     from tpustarter import __main__
-    from tpustarter.tui import launch
+    from tpustarter.tui.app import launch
 
     telling.install()
     if os.environ.get("TPUSTARTER_TEST") == "start-without-terminal":

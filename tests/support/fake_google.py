@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tpustarter.cloud import rest
+from tpustarter.cloud.api import rest
 
 PROJECT = "acme-llm-42"
 NUMBER = "123456789012"
@@ -34,19 +34,24 @@ def refusal(status: int, text: str, reason: str = "", service: str = "") -> tupl
     """Return an error as Google's services send it."""
     error: dict[str, Any] = {"code": status, "message": text}
     if reason:
-        error["details"] = [{
-            "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason,
-            "domain": "googleapis.com",
-            "metadata": {"service": service, "consumer": f"projects/{NUMBER}"},
-        }]  # fmt: skip
+        error["details"] = [
+            {
+                "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                "reason": reason,
+                "domain": "googleapis.com",
+                "metadata": {"service": service, "consumer": f"projects/{NUMBER}"},
+            }
+        ]
     return status, {"error": error}
 
 
 def disabled(service: str) -> tuple[int, Any]:
     """Return the error of an API that is not enabled."""
     place = f"https://console.developers.google.com/apis/api/x?project={NUMBER}"
-    text = (f"{service} has not been used in project {NUMBER} before or it is disabled. Enable it "
-            f"by visiting {place} then retry.")  # fmt: skip
+    text = (
+        f"{service} has not been used in project {NUMBER} before or it is disabled. Enable it "
+        f"by visiting {place} then retry."
+    )
     return refusal(403, text, "SERVICE_DISABLED", service)
 
 
@@ -58,8 +63,15 @@ def rule(name: str, *allowed: str, source: str = "0.0.0.0/0", **more: Any) -> di
         for one in allowed
     ]
     network = f"https://www.googleapis.com/compute/v1/projects/{PROJECT}/global/networks/default"
-    return {"name": name, "network": network, "direction": "INGRESS", "sourceRanges": [source],
-            "allowed": protocols, "disabled": False, **more}  # fmt: skip
+    return {
+        "name": name,
+        "network": network,
+        "direction": "INGRESS",
+        "sourceRanges": [source],
+        "allowed": protocols,
+        "disabled": False,
+        **more,
+    }
 
 
 def metric(name: str, zone: int | None, region: int = -1, **zones: int | None) -> dict[str, Any]:
@@ -76,12 +88,18 @@ def metric(name: str, zone: int | None, region: int = -1, **zones: int | None) -
     return {
         "metric": f"tpu.googleapis.com/{name}",
         "consumerQuotaLimits": [
-            {"unit": "1/{project}/{zone}", "quotaBuckets": buckets,
-             "supportedLocations": [ZONE, "us-east5-a"]},
-            {"unit": "1/{project}/{region}", "quotaBuckets": [_bucket(region, {})],
-             "supportedLocations": ["us-east1", "us-east5"]},
+            {
+                "unit": "1/{project}/{zone}",
+                "quotaBuckets": buckets,
+                "supportedLocations": [ZONE, "us-east5-a"],
+            },
+            {
+                "unit": "1/{project}/{region}",
+                "quotaBuckets": [_bucket(region, {})],
+                "supportedLocations": ["us-east1", "us-east5"],
+            },
         ],
-    }  # fmt: skip
+    }
 
 
 def _bucket(value: int | None, dimensions: dict[str, str]) -> dict[str, Any]:
@@ -92,39 +110,72 @@ def _bucket(value: int | None, dimensions: dict[str, str]) -> dict[str, Any]:
 def _good() -> dict[str, Answer]:
     project = f"projects/{PROJECT}"
     compute = f"{rest.COMPUTE}/compute/v1/{project}"
-    rules = [rule("default-allow-internal", "all", source="10.128.0.0/9"),
-             rule("default-allow-ssh", "tcp:22", source="35.235.240.0/20")]  # fmt: skip
-    services = [{"name": f"projects/{NUMBER}/services/{name}", "state": "ENABLED"}
-                for name in rest.TITLES]  # fmt: skip
+    rules = [
+        rule("default-allow-internal", "all", source="10.128.0.0/9"),
+        rule("default-allow-ssh", "tcp:22", source="35.235.240.0/20"),
+    ]
+    services = [
+        {"name": f"projects/{NUMBER}/services/{name}", "state": "ENABLED"} for name in rest.TITLES
+    ]
     return {
         f"{rest.RESOURCES}/v3/{project}": {
-            "name": f"projects/{NUMBER}", "projectId": PROJECT, "state": "ACTIVE"},
+            "name": f"projects/{NUMBER}",
+            "projectId": PROJECT,
+            "state": "ACTIVE",
+        },
         f"{rest.RESOURCES}/v3/{project}:testIamPermissions": lambda asked: asked,
-        f"{rest.RESOURCES}/v3/{project}:getIamPolicy": {"bindings": [
-            {"role": "roles/owner", "members": ["user:alice@example.com"]},
-            {"role": "roles/tpu.serviceAgent", "members": [f"serviceAccount:{EMAIL}"]}]},
+        f"{rest.RESOURCES}/v3/{project}:getIamPolicy": {
+            "bindings": [
+                {"role": "roles/owner", "members": ["user:alice@example.com"]},
+                {"role": "roles/tpu.serviceAgent", "members": [f"serviceAccount:{EMAIL}"]},
+            ]
+        },
         f"{rest.BILLING}/v1/{project}/billingInfo": {
-            "name": f"{project}/billingInfo", "projectId": PROJECT, "billingEnabled": True,
-            "billingAccountName": ACCOUNT},
+            "name": f"{project}/billingInfo",
+            "projectId": PROJECT,
+            "billingEnabled": True,
+            "billingAccountName": ACCOUNT,
+        },
         f"{rest.SERVICES}/v1/{project}/services:batchGet": {"services": services},
-        f"{rest.SERVICES}/v1beta1/{project}/services/{rest.TPU}/consumerQuotaMetrics": {"metrics": [
-            metric("tpu-v6e", None, us_east1_d=16), metric("tpu-v6e-preemptible", 64),
-            metric("tpu-v5s-litepod", 8), metric("tpu-v5s-litepod-serving", None)]},
-        f"{rest.TPU}/v2/{project}/locations": {"locations": [
-            {"locationId": ZONE}, {"locationId": "us-east5-a"}, {"locationId": "us-west4-a"}]},
+        f"{rest.SERVICES}/v1beta1/{project}/services/{rest.TPU}/consumerQuotaMetrics": {
+            "metrics": [
+                metric("tpu-v6e", None, us_east1_d=16),
+                metric("tpu-v6e-preemptible", 64),
+                metric("tpu-v5s-litepod", 8),
+                metric("tpu-v5s-litepod-serving", None),
+            ]
+        },
+        f"{rest.TPU}/v2/{project}/locations": {
+            "locations": [
+                {"locationId": ZONE},
+                {"locationId": "us-east5-a"},
+                {"locationId": "us-west4-a"},
+            ]
+        },
         f"{rest.TPU}/v2/{project}/locations/{ZONE}/acceleratorTypes": {
-            "acceleratorTypes": [{"type": "v6e-1"}, {"type": "v6e-8"}]},
+            "acceleratorTypes": [{"type": "v6e-1"}, {"type": "v6e-8"}]
+        },
         f"{rest.TPU}/v2/{project}/locations/us-east5-a/acceleratorTypes": {
-            "acceleratorTypes": [{"type": "v6e-8"}, {"type": "v5p-8"}]},
+            "acceleratorTypes": [{"type": "v6e-8"}, {"type": "v5p-8"}]
+        },
         f"{rest.TPU}/v2/{project}/locations/us-west4-a/acceleratorTypes": {
-            "acceleratorTypes": [{"type": "v5litepod-8"}]},
-        f"{compute}/regions/us-east1": {"name": "us-east1", "quotas": [
-            {"metric": "IN_USE_ADDRESSES", "limit": 8.0, "usage": 1.0},
-            {"metric": "INSTANCES", "limit": 24.0, "usage": 2.0}]},
-        f"{compute}/global/networks/default": {"name": "default", "subnetworks": [
-            "https://www.googleapis.com/compute/v1/projects/p/regions/us-east1/subnetworks/default"]},
+            "acceleratorTypes": [{"type": "v5litepod-8"}]
+        },
+        f"{compute}/regions/us-east1": {
+            "name": "us-east1",
+            "quotas": [
+                {"metric": "IN_USE_ADDRESSES", "limit": 8.0, "usage": 1.0},
+                {"metric": "INSTANCES", "limit": 24.0, "usage": 2.0},
+            ],
+        },
+        f"{compute}/global/networks/default": {
+            "name": "default",
+            "subnetworks": [
+                "https://www.googleapis.com/compute/v1/projects/p/regions/us-east1/subnetworks/default"
+            ],
+        },
         f"{compute}/global/firewalls": {"kind": "compute#firewallList", "items": rules},
-    }  # fmt: skip
+    }
 
 
 @dataclass

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
 
-Mode = Literal["ok", "hang", "slow", "garbage", "stranger"]
+Mode = Literal["ok", "hang", "slow", "garbage", "stranger", "broken", "nothing", "partly broken"]
 """`hang` accepts and never answers, `slow` drips one byte at a time, `garbage` answers no HTTP,
-`stranger` answers everything with 200 and is no metadata server."""
+`stranger` answers everything with 200 and is no metadata server, `broken` is one and answers with
+500, `nothing` closes the connection, `partly broken` knows the zone alone."""
 
 
 def values(kind: str, *, worker: int = 0, hosts: int = 1, bounds: str = "2,2,1") -> dict[str, str]:
@@ -49,6 +50,12 @@ def serve(
                 self.wfile.write(b"\x00\xff\x1b[31m not http \r\n\r\n")
             elif mode == "slow":
                 self._drip()
+            elif mode == "nothing":
+                pass
+            elif mode == "broken" or (mode == "partly broken" and key != "zone"):
+                self.send_response(500)
+                self.send_header("Metadata-Flavor", "Google")
+                self.end_headers()
             elif mode == "stranger":
                 self.send_response(200)
                 self.end_headers()

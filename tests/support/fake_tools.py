@@ -93,8 +93,11 @@ def prefix_of(verb: str, words: list[str]) -> Path:
     """Return the environment a program works on."""
     if verb == "venv":
         return Path(words[-1])
-    return Path(words[words.index("--python") + 1]).parents[1] if words[0] == "pip" else (
-        Path(sys.prefix))  # fmt: skip
+    return (
+        Path(words[words.index("--python") + 1]).parents[1]
+        if words[0] == "pip"
+        else (Path(sys.prefix))
+    )
 
 
 def work(verb: str, words: list[str], tools: Path) -> None:

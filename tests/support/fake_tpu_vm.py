@@ -24,9 +24,15 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 INSIDE = "TPUSTARTER_FAKE_VM"
 NOBODY = 65534
 AS_NOBODY = [
-    "setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all",
-    "--ambient-caps=-all", "--bounding-set=-all", "--",
-]  # fmt: skip
+    "setpriv",
+    f"--reuid={NOBODY}",
+    f"--regid={NOBODY}",
+    "--clear-groups",
+    "--inh-caps=-all",
+    "--ambient-caps=-all",
+    "--bounding-set=-all",
+    "--",
+]
 WORK = Path("/run/tpustarter-fake")
 LOCK = Path("/tmp/libtpu_lockfile")
 ADDRESS = "169.254.169.254"

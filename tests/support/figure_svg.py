@@ -55,15 +55,17 @@ def draw(text: str, caption: str) -> str:
     width = max(map(len, rows)) * COLUMN + 2 * MARGIN
     height = len(rows) * ROW + 2 * MARGIN
     size = f'width="{width}" height="{height}"'
-    return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {width} {height}">',
-        f"<title>{escape(caption, quote=False)}</title>",
-        f"<style>\n{STYLE}</style>",
-        f'<rect class="card" {size} rx="6"/>',
-        *_draw_shapes(rows),
-        *_draw_words(rows),
-        "</svg>\n",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {width} {height}">',
+            f"<title>{escape(caption, quote=False)}</title>",
+            f"<style>\n{STYLE}</style>",
+            f'<rect class="card" {size} rx="6"/>',
+            *_draw_shapes(rows),
+            *_draw_words(rows),
+            "</svg>\n",
+        ]
+    )
 
 
 def _draw_words(rows: list[str]) -> list[str]:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from typing import Any
 
-from tpustarter.learning.paths import read_paths
+from tpustarter.learning.content.paths import read_paths
 
 
 def run(lesson: str, python: str) -> dict[str, Any]:

@@ -65,9 +65,12 @@ class Guest:
 @contextmanager
 def started(words: Sequence[str], jobs: Path) -> Iterator[Guest]:
     """Yield the machine that a command starts, once it takes commands; it is killed at the end."""
-    with (jobs / "console").open("wb") as console, subprocess.Popen(
-        words, stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True
-    ) as process:  # fmt: skip
+    with (
+        (jobs / "console").open("wb") as console,
+        subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True
+        ) as process,
+    ):
         try:
             running = Guest(jobs, process)
             running.wait_until_up()

@@ -78,8 +78,9 @@ def network(name: str, guests: int) -> Iterator[list[list[str]]]:
 
 
 @contextmanager
-def guest(folder: Path, before: Sequence[str], addresses: Sequence[str],
-          variables: dict[str, str]) -> Iterator[Guest]:  # fmt: skip
+def guest(
+    folder: Path, before: Sequence[str], addresses: Sequence[str], variables: dict[str, str]
+) -> Iterator[Guest]:
     """Yield a guest that runs; it keeps what it needs in `folder` and is killed at the end."""
     (modules,) = _MODULES.iterdir()
     folder.mkdir()

@@ -87,8 +87,12 @@ def run(options: argparse.Namespace, commit: str) -> dict[str, str]:
     with busy_processes(options.busy):
         done = subprocess.run(
             command_of(options.lane, seed, shuffle=options.shuffle),
-            cwd=REPOSITORY, capture_output=True, text=True, errors="replace", check=False,
-        )  # fmt: skip
+            cwd=REPOSITORY,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
     failed = FAILED.findall(done.stdout)
     if done.returncode:
         log = options.table.with_suffix(f".{began:%Y%m%d-%H%M%S}.log")
@@ -120,13 +124,17 @@ def main() -> int:
     options = parser.parse_args()
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],
-        cwd=REPOSITORY, capture_output=True, text=True, check=True,
-    ).stdout.strip()  # fmt: skip
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
     kind = (commit, options.lane, str(options.busy), str(int(options.shuffle)))
     there = [
-        row for row in rows(options.table)
+        row
+        for row in rows(options.table)
         if kind == (row["commit"], row["lane"], row["busy"], row["shuffle"])
-    ]  # fmt: skip
+    ]
     bad = sum(row["ended"] != "0" for row in there)
     for number in range(len(there) + 1, options.runs + 1):
         row = run(options, commit)

@@ -27,6 +27,17 @@ def failures(name: str) -> list[tuple[str, str | None]]:
     ]
 
 
+def failed(name: str) -> list[tuple[str, str | None, Any]]:
+    """Run a check and return code, entity and value of each part that failed."""
+    results = [finding for finding in findings(name) if finding.verdict == "fail"]
+    return [(finding.code, finding.entity, finding.found) for finding in results if finding.entity]
+
+
+def verdicts(name: str) -> set[str]:
+    """Run a check and return its verdicts."""
+    return {finding.verdict for finding in findings(name)}
+
+
 def faults(name: str) -> list[tuple[str, str | None, Any]]:
     """Run a check and return code, entity and text of what failed."""
     return [

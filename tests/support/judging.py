@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tpustarter import checks, content
+from tpustarter import checks
+from tpustarter.core import content
 from tpustarter.probe.finding import Finding
 
 Break = Callable[[pytest.MonkeyPatch, ModuleType], None]

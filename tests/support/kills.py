@@ -25,10 +25,10 @@ from pathlib import Path
 from tests.support.processes import HANG_S, until_gone
 from tests.support.terminal import Terminal
 from tests.support.tutor import write_checks, write_lessons
-from tpustarter import locations
-from tpustarter.learning import course, drafts, progress
-from tpustarter.learning.drafts import Draft
-from tpustarter.tui.screens.lesson_screen import OPENING
+from tpustarter.core import locations
+from tpustarter.learning.progress import course, drafts, lesson_progress
+from tpustarter.learning.progress.drafts import BlockDraft
+from tpustarter.tui.lesson.resumed_screen import OPENING
 
 KINDS = ("edit", "run", "answer")
 TEXT = """# Round
@@ -144,7 +144,7 @@ class Kills:
 
     def losses(self) -> list[str]:
         """Return what was lost that should not be: also what earlier rounds had left."""
-        known = progress.read().lessons
+        known = lesson_progress.read().lessons
         wrong = [f"{one.number} {one.kind}: {text}" for one in self.outcomes for text in one.wrong]
         for one in self.outcomes:
             if one.kind != "edit" and one.kept and f"start/round{one.number}" not in known:
@@ -152,8 +152,9 @@ class Kills:
             if one.kind == "edit" and one.kept and not drafts.read(f"start/round{one.number}"):
                 wrong.append(f"{one.number} {one.kind}: gone after a later kill")
         met = {one.kind for one in self.outcomes if one.did}
-        all_early = sorted(kind for kind, rounds in self._rounds.items() if rounds >= PARTS
-                           and kind not in met)  # fmt: skip
+        all_early = sorted(
+            kind for kind, rounds in self._rounds.items() if rounds >= PARTS and kind not in met
+        )
         return wrong + [f"{kind}: every kill came before anything" for kind in all_early]
 
     def _use_and_kill(self, lessons: Path, outcome: Outcome) -> tuple[list[float], str]:
@@ -162,8 +163,13 @@ class Kills:
         A half-painted frame, which a page that scrolls may show one verdict twice in, counts for
         nothing.
         """
-        tty = Terminal(str(lessons), str(self._checks), whole_frames=True, lines=LINES,
-                       TPUSTARTER_HOME=str(self._home))  # fmt: skip
+        tty = Terminal(
+            str(lessons),
+            str(self._checks),
+            whole_frames=True,
+            lines=LINES,
+            TPUSTARTER_HOME=str(self._home),
+        )
         try:
             open_lesson(tty)
             keys = self._keys(outcome.kind)
@@ -214,7 +220,7 @@ class Kills:
         lesson = f"start/round{outcome.number}"
         if outcome.kind == "edit":
             return len(added(drafts.read(lesson).get("first")))
-        known = progress.read().lessons.get(lesson, progress.LessonProgress())
+        known = lesson_progress.read().lessons.get(lesson, lesson_progress.LessonProgress())
         if outcome.kind == "run":
             return sum(entry["status"] == "pass" for entry in known.blocks.values())
         # One that was right once stays right, whatever was answered after it.
@@ -260,7 +266,7 @@ class Kills:
         until_gone(self._home)
 
 
-def added(draft: Draft | None) -> str:
+def added(draft: BlockDraft | None) -> str:
     """Return what was typed below the first line of a block."""
     return draft.code.removeprefix(FIRST).lstrip("\n") if draft else ""
 
@@ -311,8 +317,10 @@ def main() -> int:
             did, kept = sum(one.did for one in rows), sum(one.kept for one in rows)
             oldest = max((one.lost_s for one in rows), default=0.0)
             within = sum(one.within for one in rows)
-            print(f"{kind:<6} {len(rows):>3} kills, {within} of them while a block ran, did {did}, "
-                  f"kept {kept}, oldest that was lost {1000 * oldest:.0f} ms")  # fmt: skip
+            print(
+                f"{kind:<6} {len(rows):>3} kills, {within} of them while a block ran, did {did}, "
+                f"kept {kept}, oldest that was lost {1000 * oldest:.0f} ms"
+            )
         print("\n".join(losses) or "nothing that was promised to be kept was lost")
         print(f"unfinished files left: {len(list(home.glob('**/.*-*')))}")
     return 1 if losses else 0

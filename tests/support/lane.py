@@ -58,9 +58,19 @@ def main() -> int:
     parser.add_argument("--may-verify-nothing", action="store_true")
     options = parser.parse_args()
     command = [
-        sys.executable, "-m", "tpustarter", "check", f"{options.framework}.*", "--json",
-        "--python", options.python, "--devices", options.devices, "--level", options.level,
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "tpustarter",
+        "check",
+        f"{options.framework}.*",
+        "--json",
+        "--python",
+        options.python,
+        "--devices",
+        options.devices,
+        "--level",
+        options.level,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if not done.stdout:
         print(done.stderr)

@@ -11,9 +11,9 @@ import yaml
 
 from tests.support.machines import lay_out
 from tpustarter.machine import host
-from tpustarter.setup.machine_setup import MachineSetup
-from tpustarter.setup.run import StepEnded
-from tpustarter.setup.settings import HUGE_PAGES
+from tpustarter.setup.environment.run import StepEnded
+from tpustarter.setup.machine.machine_setup import MachineSetup
+from tpustarter.setup.machine.settings import HUGE_PAGES
 
 STATUS = "/var/lib/dpkg/status"
 """Where dpkg lists the packages."""
@@ -81,9 +81,14 @@ def declare(tmp_path: Path, *steps: dict[str, Any], **header: Any) -> Path:
         for step in steps
     ]
     fields = {
-        "title": "A test", "minutes": 1, "needs": {}, "checks": [], "sources": [],
-        "setups": {"tuning": whole}, **header,
-    }  # fmt: skip
+        "title": "A test",
+        "minutes": 1,
+        "needs": {},
+        "checks": [],
+        "sources": [],
+        "setups": {"tuning": whole},
+        **header,
+    }
     path = tmp_path / "lessons" / "setup" / "01-test.md"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"---\n{yaml.safe_dump(fields)}---\n\n# A test\n")
@@ -111,7 +116,7 @@ exec "$@"
 
 def as_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> host.Machine:
     """Return a machine on which one is not root, and has a sudo."""
-    monkeypatch.setattr("tpustarter.setup.as_root.os.geteuid", lambda: 1000)
+    monkeypatch.setattr("tpustarter.setup.machine.as_root.os.geteuid", lambda: 1000)
     here = machine(tmp_path)
     path = tmp_path / "tools" / "sudo"
     path.write_text(SUDO.replace("{root}", str(here.root)))

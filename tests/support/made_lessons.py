@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tpustarter import content
-from tpustarter.content import Lesson
-from tpustarter.learning.block_results import BlockResult
-from tpustarter.learning.blocks import Block, blocks_of
-from tpustarter.learning.lesson_process import LessonSession
+from tpustarter.core import content
+from tpustarter.core.content import Lesson
+from tpustarter.learning.content.blocks import Block, blocks_of
+from tpustarter.learning.run.block_results import BlockResult
+from tpustarter.learning.run.lesson_process import LessonSession
 from tpustarter.machine import host
 
 HEADER = """---

@@ -6,6 +6,7 @@ A wait ends on a fact. Its limit is for what hangs: a machine that does other wo
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -61,6 +62,14 @@ def _tries(awaited: str | Callable[[], object], seconds: float) -> Iterator[None
         yield
     text = awaited if isinstance(awaited, str) else awaited()
     raise AssertionError(f"not within {seconds:g} s: {text}")
+
+
+@contextlib.contextmanager
+def in_bounded_time() -> Iterator[None]:
+    """Fail where a search takes the processor for a minute, as it does if it is not linear."""
+    began = time.process_time()  # not the time that a busy machine keeps it waiting
+    yield
+    assert time.process_time() - began < HANG_S / 2
 
 
 def processes(home: Path) -> dict[int, str]:

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import tpustarter
 from tests.support.real_compiler import python_with_libtpu
-from tpustarter import content
-from tpustarter.learning import code_files
+from tpustarter.core import content
+from tpustarter.learning.content import code_files
 
 ROOT = Path(tpustarter.__file__).parents[1]
 UNITS = {"MiB": 2**20, "GiB": 2**30}
@@ -96,11 +96,24 @@ def rehearse(source: str, cells: Sequence[Cell]) -> dict[tuple[str, str], dict[s
     tpus = ",".join(sorted({cell.tpu for cell in cells}))
     with tempfile.TemporaryDirectory() as folder:
         code_files.place(lesson, Path(folder))
-        command = [sys.executable, "-m", "tpustarter", "rehearse", source, "--tpu", tpus, "--json",
-                   "--compiler", compiler, "--python", compiler]  # fmt: skip
+        command = [
+            sys.executable,
+            "-m",
+            "tpustarter",
+            "rehearse",
+            source,
+            "--tpu",
+            tpus,
+            "--json",
+            "--compiler",
+            compiler,
+            "--python",
+            compiler,
+        ]
         env = os.environ | {"PYTHONPATH": str(ROOT)}
-        done = subprocess.run(command, cwd=folder, env=env, stdout=subprocess.PIPE, text=True,
-                              check=False)  # fmt: skip
+        done = subprocess.run(
+            command, cwd=folder, env=env, stdout=subprocess.PIPE, text=True, check=False
+        )
     results = json.loads(done.stdout)["results"]
     return {(one["program"], one["tpu"]): one for one in results}
 
@@ -123,8 +136,10 @@ def main(sources: Sequence[str]) -> int:
         for cell, text, found in compared(source):
             differs = differs or text != found
             mark = "ok" if text == found else "DIFFERS"
-            print(f"{mark:8}{cell.lesson}: {cell.program}, {cell.tpu}: {text}, found {found}",
-                  flush=True)  # fmt: skip
+            print(
+                f"{mark:8}{cell.lesson}: {cell.program}, {cell.tpu}: {text}, found {found}",
+                flush=True,
+            )
     return int(differs)
 
 

@@ -16,12 +16,18 @@ from typing import Any
 from tests.support.fake_metadata import values
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
-from tpustarter.checking.interpreters import Interpreter, installed
+from tpustarter.checking.plan.interpreters import Interpreter, installed
 from tpustarter.machine import host
 
 NEEDLE = b"zq7"
-NEEDLES = (NEEDLE, b"10.77.66.55", b"2001:db8:77::66", b"42:01:0a:77:66:55", b"777666555444",
-           base64.b64encode(b"zq7secret-of-a-variable").rstrip(b"=")[:-2])  # fmt: skip
+NEEDLES = (
+    NEEDLE,
+    b"10.77.66.55",
+    b"2001:db8:77::66",
+    b"42:01:0a:77:66:55",
+    b"777666555444",
+    base64.b64encode(b"zq7secret-of-a-variable").rstrip(b"=")[:-2],
+)
 """In small letters, as the outputs are searched."""
 USER, HOST, PROJECT, BUCKET = "zq7ada", "t1v-n-zq700aa-w-0", "zq7-lab-314", "zq7-bucket"
 TOKENS = (
@@ -49,6 +55,19 @@ TEXTS = (
     "[/zq7/a.py](https://localhost:8080/#) gcloud storage cp gs://zq7-other/zq7 .; x=zq7.json",
     "Running on machine: zq7otherhost, project number 777666555444 or zq7-meta-1, zq7-gcloud-1",
     "zq7ADA".lower().upper() + f" {HOST.upper()} {PROJECT.upper()}",
+    '"refresh_token": "1//0zq7AbCdEfGhIjKlMnOpQrSt" dckr_pat_zq7AbCdEfGhIjKlMnOpQ',
+    "r8_zq7AbCdEfGhIjKlMnOpQ, ngrok authtoken 2zq7AbCdEfGhIjKlMnOpQr",
+    "Set-Cookie: sid=zq7abc; a=zq7b",
+    "curl -b sid=zq7abc https://h.example; curl -u ada:zq7pw https://h.example",
+    "mysql -u root -pzq7pw; sshpass -p zq7pw ssh h; Uid=ada;Pwd=zq7pw; the password is zq7pw1",
+    "https://storage.googleapis.com/b/o?X-Goog-Signature=zq7abcdef",
+    "project zq7stranger failed, bucket 'zq7stranger', gke_zq7-strange_us-central1-a_zq7cluster",
+    "zq7stranger@zq7strange:~$ id; uid=1001(zq7stranger) groups=1001(zq7stranger),4(adm)",
+    "-rw-r--r-- 1 zq7stranger zq7group 4096 Nov 22 10:00 zq7file",
+    "zq7stranger 4242 0.0 0.1 123456 7890 ? Sl 10:00 0:01 python",
+    "git@github.com:zq7org/zq7repo.git file:///home/zq7stranger connect zq7strange:8470",
+    "project number 777666555444, wandb: zq7entity/zq7project",
+    "wandb: Currently logged in as: zq7stranger (zq7entity)",
 )
 """What programs print, logs hold and results say."""
 
@@ -95,9 +114,14 @@ def hostile_python(folder: Path, devices: str = "answers") -> Interpreter:
     claim = next(packages.glob("jax-*.dist-info"))
     (claim / "INSTALLER").write_text("zq7pip\n")
     (claim / "direct_url.json").write_text(
-        json.dumps({"url": f"https://{USER}@zq7corp.example.com/zq7/jax.git", "zq7": TOKENS[0],
-                    "vcs_info": {"vcs": "zq7", "requested_revision": "zq7-branch"}})
-    )  # fmt: skip
+        json.dumps(
+            {
+                "url": f"https://{USER}@zq7corp.example.com/zq7/jax.git",
+                "zq7": TOKENS[0],
+                "vcs_info": {"vcs": "zq7", "requested_revision": "zq7-branch"},
+            }
+        )
+    )
     for hidden in ("libtpu-0.0.17+zq7corp", "libtpu-zq7"):
         (packages / f"{hidden}.dist-info").mkdir()
     source = _HOSTILE_JAX.format(devices=DEVICES[devices])
@@ -131,8 +155,11 @@ def telling_machine(root: Path, home: Path, address: str, generation: str | None
     logs = root / "tmp/tpu_logs"
     logs.mkdir()
     log = "\n".join(TEXTS)
-    for name in (f"tpu_driver.{HOST}.{USER}.log.INFO.20261122-101112.4242", "zq7own.log",
-                 "tpu_driver.zq7other.host.zq7bob.log.ERROR.20261122-101112.1"):  # fmt: skip
+    for name in (
+        f"tpu_driver.{HOST}.{USER}.log.INFO.20261122-101112.4242",
+        "zq7own.log",
+        "tpu_driver.zq7other.host.zq7bob.log.ERROR.20261122-101112.1",
+    ):
         (logs / name).write_text(log)
     gcloud = home / ".config/gcloud/configurations"
     gcloud.mkdir(parents=True)
@@ -141,17 +168,31 @@ def telling_machine(root: Path, home: Path, address: str, generation: str | None
     )
     env = {
         **machine.env,
-        "HOME": str(home), "USER": USER, "LOGNAME": USER, "HOSTNAME": HOST,
-        "GCE_METADATA_HOST": address, "PATH": "/usr/bin:/bin", "ZQ7_TEXTS": json.dumps(TEXTS),
-        "HF_TOKEN": TOKENS[0], "NEUTRAL": TOKENS[1], "MY_SECRET": TOKENS[5],
-        "GOOGLE_CLOUD_PROJECT": PROJECT, "TPU_NAME": "zq7-tpu", "BUCKET_URI": f"gs://{BUCKET}/x",
-        "TPU_WORKER_HOSTNAMES": "10.77.66.55", "JAX_COORDINATOR_ADDRESS": "zq7peer:1234",
+        "HOME": str(home),
+        "USER": USER,
+        "LOGNAME": USER,
+        "HOSTNAME": HOST,
+        "GCE_METADATA_HOST": address,
+        "PATH": "/usr/bin:/bin",
+        "ZQ7_TEXTS": json.dumps(TEXTS),
+        "HF_TOKEN": TOKENS[0],
+        "NEUTRAL": TOKENS[1],
+        "MY_SECRET": TOKENS[5],
+        "GOOGLE_CLOUD_PROJECT": PROJECT,
+        "TPU_NAME": "zq7-tpu",
+        "BUCKET_URI": f"gs://{BUCKET}/x",
+        "TPU_WORKER_HOSTNAMES": "10.77.66.55",
+        "JAX_COORDINATOR_ADDRESS": "zq7peer:1234",
         "XLA_FLAGS": "--xla_dump_to=/zq7/dump --zq7_flag=1 --xla_cpu_enable=zq7",
-        "LIBTPU_INIT_ARGS": "--xla_tpu_enable_x=zq7 zq7", "JAX_ZQ7_OPTION": "zq7",
-        "JAX_COMPILATION_CACHE_DIR": "/zq7/cache", "TPU_ACCELERATOR_TYPE": "zq7-8",
-        "JAX_ENABLE_X64": "zq7", "TPU_LIBRARY_PATH": "/zq7/libtpu.so", "LD_PRELOAD": "/zq7/x.so",
+        "LIBTPU_INIT_ARGS": "--xla_tpu_enable_x=zq7 zq7",
+        "JAX_ZQ7_OPTION": "zq7",
+        "JAX_COMPILATION_CACHE_DIR": "/zq7/cache",
+        "TPU_ACCELERATOR_TYPE": "zq7-8",
+        "JAX_ENABLE_X64": "zq7",
+        "TPU_LIBRARY_PATH": "/zq7/libtpu.so",
+        "LD_PRELOAD": "/zq7/x.so",
         "VIRTUAL_ENV": "/zq7/venv",
-    }  # fmt: skip
+    }
     return host.Machine(machine.root, env)
 
 
@@ -174,30 +215,53 @@ def telling_metadata() -> dict[str, str]:
 
 def telling_report(started: str = "2026-11-20T10:00:00+00:00") -> dict[str, Any]:
     """Return a kept report of the self-check that tells everything, and that was good."""
-    finding = {"code": "HOST-ZQ7", "name": TEXTS[6], "verdict": "warn", "found": TEXTS[7],
-               "expected": TEXTS[8], "unit": "zq7", "entity": "zq7", "hint": TEXTS[9],
-               "lesson": None}  # fmt: skip
+    finding = {
+        "code": "HOST-ZQ7",
+        "name": TEXTS[6],
+        "verdict": "warn",
+        "found": TEXTS[7],
+        "expected": TEXTS[8],
+        "unit": "zq7",
+        "entity": "zq7",
+        "hint": TEXTS[9],
+        "lesson": None,
+    }
     return {
         "schema": "tpustarter.report/1",
         "tool": {"version": "zq7"},
         "started": started,
-        "target": {"python": "/zq7/bin/python", "python_version": "3.9.zq7",
-                   "frameworks": {"jax": "zq7", "zq7pkg": "1.0"}, "env": {"ZQ7": "zq7"},
-                   "settings": ["JAX_ZQ7"], "platform": "zq7", "kind": "zq7"},
+        "target": {
+            "python": "/zq7/bin/python",
+            "python_version": "3.9.zq7",
+            "frameworks": {"jax": "zq7", "zq7pkg": "1.0"},
+            "env": {"ZQ7": "zq7"},
+            "settings": ["JAX_ZQ7"],
+            "platform": "zq7",
+            "kind": "zq7",
+        },
         "host": {"chips": 3, "generation": "zq7"},
         "selection": {"level": "quick", "ids": ["zq7"]},
-        "results": [{"id": "host.chips", "status": "zq7", "findings": [finding]},
-                    {"id": "host.zq7", "status": "fail", "findings": []}],
+        "results": [
+            {"id": "host.chips", "status": "zq7", "findings": [finding]},
+            {"id": "host.zq7", "status": "fail", "findings": []},
+        ],
         "verdict": "healthy",
         "verified_on": "tpu",
-    }  # fmt: skip
+    }
 
 
 def telling_summary() -> dict[str, Any]:
     """Return what is remembered of the last check, telling everything."""
-    return {"when": "2026-11-20T10:00:00+00:00", "level": "quick", "ids": ["zq7"],
-            "counts": {"pass": 1, "zq7": 2}, "headline": " ".join(TEXTS), "verdict": "zq7",
-            "verified_on": "tpu", "exit_code": 0}  # fmt: skip
+    return {
+        "when": "2026-11-20T10:00:00+00:00",
+        "level": "quick",
+        "ids": ["zq7"],
+        "counts": {"pass": 1, "zq7": 2},
+        "headline": " ".join(TEXTS),
+        "verdict": "zq7",
+        "verified_on": "tpu",
+        "exit_code": 0,
+    }
 
 
 def found_in(data: bytes) -> list[bytes]:

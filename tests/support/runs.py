@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from tpustarter.checking.results import STATUSES, Blocked, Result, Run
-from tpustarter.problem import ExitCode
+from tpustarter.checking.results.results import STATUSES, Blocked, Result, Run
+from tpustarter.core.problem import ExitCode
 
 REASONS = {"error": "crashed", "skip": "not-applicable", "notrun": "interrupted"}
 
@@ -19,9 +19,16 @@ TPU = {"platform": "tpu", "kind": "TPU v6 lite", "count": 8, "virtual": False}
 
 
 FINDING = {
-    "code": "SAMPLE-SUM", "name": "sum", "verdict": "ok", "found": 2, "expected": 2, "unit": None,
-    "entity": None, "hint": None, "lesson": None,
-}  # fmt: skip
+    "code": "SAMPLE-SUM",
+    "name": "sum",
+    "verdict": "ok",
+    "found": 2,
+    "expected": 2,
+    "unit": None,
+    "entity": None,
+    "hint": None,
+    "lesson": None,
+}
 
 
 def result(status: str, name: str = "jax.sample", **more: object) -> Result:
@@ -29,18 +36,35 @@ def result(status: str, name: str = "jax.sample", **more: object) -> Result:
     ran_on = VIRTUAL if status in ("pass", "warn", "fail") and name.startswith("jax") else None
     verdicts = {"pass": "ok", "warn": "warn", "fail": "fail"}
     findings = ({**FINDING, "verdict": verdicts[status]},) if status in verdicts else ()
-    made = Result(name, "a claim", status, REASONS.get(status), ran_on=ran_on, findings=findings,
-                  lesson="jax/precision", framework=name.split(".", maxsplit=1)[0])  # fmt: skip
+    made = Result(
+        name,
+        "a claim",
+        status,
+        REASONS.get(status),
+        ran_on=ran_on,
+        findings=findings,
+        lesson="jax/precision",
+        framework=name.split(".", maxsplit=1)[0],
+    )
     return replace(made, **more)
 
 
 def run_of(*results: Result, **more: object) -> Run:
     """Return a run with these results."""
     target = {
-        "python": "/env/bin/python", "shown": "env/bin/python", "why": "--python", "devices": 8,
-        "python_version": "3.12.1", "frameworks": {"jax": "0.12.0.1"}, "platform": "cpu",
-        "kind": "cpu", "where": "8 virtual CPU devices", "virtual": True, "env": {}, "others": [],
-    }  # fmt: skip
+        "python": "/env/bin/python",
+        "shown": "env/bin/python",
+        "why": "--python",
+        "devices": 8,
+        "python_version": "3.12.1",
+        "frameworks": {"jax": "0.12.0.1"},
+        "platform": "cpu",
+        "kind": "cpu",
+        "where": "8 virtual CPU devices",
+        "virtual": True,
+        "env": {},
+        "others": [],
+    }
     host = {"chips": 0, "generation": None}
     made = Run("0.1.0", "2026-11-21T00:00:00+00:00", "quick", target=target, host=host)
     made.results = list(results)

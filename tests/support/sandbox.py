@@ -82,7 +82,20 @@ def sandbox(folder: Path) -> Iterator[Guest]:
     jobs, layer = folder / "jobs", folder / "layer"
     jobs.mkdir(parents=True)
     layer.mkdir()
-    words = ["unshare", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child",
-             "sh", "-c", _INIT + TAKE_JOBS, "sh", str(layer), str(jobs)]  # fmt: skip
+    words = [
+        "unshare",
+        "--mount",
+        "--pid",
+        "--ipc",
+        "--uts",
+        "--fork",
+        "--kill-child",
+        "sh",
+        "-c",
+        _INIT + TAKE_JOBS,
+        "sh",
+        str(layer),
+        str(jobs),
+    ]
     with started(words, jobs) as running:
         yield running

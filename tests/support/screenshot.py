@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from tpustarter.tui.app import Starter
+from tpustarter.tui.app.app import TpustarterApp
 
 _FONT = re.compile(r"\s*@font-face \{[^}]*\}")
 _NAME = re.compile(r"terminal-\d+-")
 _SPACE = re.compile(r">\s+<")
 
 
-def screenshot(app: Starter, prefix: str = "t-") -> str:
+def screenshot(app: TpustarterApp, prefix: str = "t-") -> str:
     """Return the screen as an SVG; the prefix keeps its names apart from those of another."""
     svg = app.export_screenshot(title="tpustarter")
     svg = _FONT.sub("", svg).replace("Fira Code, monospace", "ui-monospace, Menlo, monospace")

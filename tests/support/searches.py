@@ -26,6 +26,7 @@ SEARCHES: list[tuple[str, list[str]]] = [
             "start/what-you-get",
             "start/when-it-pays-off",
             "pytorch/which-library",
+            "pytorch/port-a-cuda-script",
         ],
     ),
     ("bf16", ["jax/precision", "pytorch/precision"]),
@@ -98,7 +99,7 @@ SEARCHES: list[tuple[str, list[str]]] = [
     ("tpu in use by another process", ["trouble/who-has-my-tpu"]),
     ("why is my first step slow", ["jax/jit-and-recompilation", "pytorch/lazy-tensors"]),
     ("huggingface", ["project/hugging-face-formats", "pytorch/hugging-face"]),
-    ("lr schedule", ["project/train-it"]),
+    ("lr schedule", ["project/train-it", "pytorch/port-a-cuda-script"]),
     ("if statement in jit", ["jax/control-flow-and-batching"]),
     ("utilization", ["project/profile-it", "jax/measure-and-profile"]),
 ]

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 from tests.support.places import TESTS
-from tpustarter import content
-from tpustarter.checking.results import Result
-from tpustarter.checking.runner import Ended, Runner
-from tpustarter.checking.session import Session
-from tpustarter.redact import Redactor
+from tpustarter.checking.results.results import Result
+from tpustarter.checking.run.probe_session import Session
+from tpustarter.checking.run.runner import CheckEnded, Runner
+from tpustarter.core import content
+from tpustarter.core.redact import Redactor
 from tpustarter.running import archive
 
 SAMPLES = TESTS / "samples" / "checks"
@@ -34,5 +34,5 @@ def run_samples(folder: Path, *names: str, **more: object) -> dict[str, Result]:
     """Run sample checks and return their results by name."""
     runner = Runner(make_session(folder, **more))
     checks = [sample(name) for name in names]
-    ended = [event for event in runner.run(checks) if isinstance(event, Ended)]
+    ended = [event for event in runner.run(checks) if isinstance(event, CheckEnded)]
     return {event.result.id.removeprefix("host."): event.result for event in ended}

@@ -19,74 +19,131 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 OPTIONS = {
-    "JAX2TF_ASSOCIATIVE_SCAN_REDUCTIONS": "1", "JAX_ACCURATE_ERF_INV": "1",
-    "JAX_ALLOW_F16_REDUCTIONS": "0", "JAX_ARRAY_GARBAGE_COLLECTION_GUARD": "log",
-    "JAX_AUTO_PCAST": "0", "JAX_BCOO_CUSPARSE_LOWERING": "1", "JAX_CHECK_STATIC_INDICES": "1",
-    "JAX_CHECK_TRACER_LEAKS": "1", "JAX_DEBUG_INFS": "1", "JAX_DEBUG_KEY_REUSE": "1",
-    "JAX_DEBUG_NANS": "1", "JAX_DEFAULT_DEVICE": "cpu", "JAX_DEFAULT_DTYPE_BITS": "32",
-    "JAX_DEFAULT_MATMUL_PRECISION": "highest", "JAX_DEFAULT_PRNG_IMPL": "rbg",
-    "JAX_DISABLE_BWD_CHECKS": "1", "JAX_DISABLE_JIT": "1", "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
-    "JAX_DISABLE_VMAP_SHMAP_ERROR": "1", "JAX_DISALLOW_MESH_CONTEXT_MANAGER": "1",
-    "JAX_DYNAMIC_SHAPES": "1", "JAX_ENABLE_CHECKS": "1", "JAX_ENABLE_CUSTOM_PRNG": "1",
-    "JAX_ENABLE_X64": "1", "JAX_ERROR_CHECKING_BEHAVIOR_DIVIDE": "raise",
-    "JAX_ERROR_CHECKING_BEHAVIOR_NAN": "raise", "JAX_ERROR_CHECKING_BEHAVIOR_OOB": "raise",
+    "JAX2TF_ASSOCIATIVE_SCAN_REDUCTIONS": "1",
+    "JAX_ACCURATE_ERF_INV": "1",
+    "JAX_ALLOW_F16_REDUCTIONS": "0",
+    "JAX_ARRAY_GARBAGE_COLLECTION_GUARD": "log",
+    "JAX_AUTO_PCAST": "0",
+    "JAX_BCOO_CUSPARSE_LOWERING": "1",
+    "JAX_CHECK_STATIC_INDICES": "1",
+    "JAX_CHECK_TRACER_LEAKS": "1",
+    "JAX_DEBUG_INFS": "1",
+    "JAX_DEBUG_KEY_REUSE": "1",
+    "JAX_DEBUG_NANS": "1",
+    "JAX_DEFAULT_DEVICE": "cpu",
+    "JAX_DEFAULT_DTYPE_BITS": "32",
+    "JAX_DEFAULT_MATMUL_PRECISION": "highest",
+    "JAX_DEFAULT_PRNG_IMPL": "rbg",
+    "JAX_DISABLE_BWD_CHECKS": "1",
+    "JAX_DISABLE_JIT": "1",
+    "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
+    "JAX_DISABLE_VMAP_SHMAP_ERROR": "1",
+    "JAX_DISALLOW_MESH_CONTEXT_MANAGER": "1",
+    "JAX_DYNAMIC_SHAPES": "1",
+    "JAX_ENABLE_CHECKS": "1",
+    "JAX_ENABLE_CUSTOM_PRNG": "1",
+    "JAX_ENABLE_X64": "1",
+    "JAX_ERROR_CHECKING_BEHAVIOR_DIVIDE": "raise",
+    "JAX_ERROR_CHECKING_BEHAVIOR_NAN": "raise",
+    "JAX_ERROR_CHECKING_BEHAVIOR_OOB": "raise",
     "JAX_EXEC_TIME_OPTIMIZATION_EFFORT": "-1.0",
-    "JAX_EXPERIMENTAL_UNSAFE_XLA_RUNTIME_ERRORS": "1", "JAX_EXPLICIT_X64_DTYPES": "error",
-    "JAX_HIGH_DYNAMIC_RANGE_GUMBEL": "1", "JAX_LEGACY_PRNG_KEY": "error",
-    "JAX_MUTABLE_ARRAY_CHECKS": "0", "JAX_NO_EXECUTION": "1", "JAX_NO_TRACING": "1",
-    "JAX_NUMPY_DTYPE_PROMOTION": "strict", "JAX_NUMPY_RANK_PROMOTION": "raise",
-    "JAX_OPTIMIZATION_LEVEL": "O0", "JAX_PALLAS_ENABLE_DEBUG_CHECKS": "1",
-    "JAX_PALLAS_POISON_BUFFERS": "1", "JAX_RAISE_ON_PPERMUTE_SORT_DIFF": "0",
-    "JAX_RAISE_PERSISTENT_CACHE_ERRORS": "1", "JAX_RANDOM_SEED_OFFSET": "7",
-    "JAX_REMOVE_SIZE_ONE_MESH_AXIS_FROM_TYPE": "1", "JAX_SOFTMAX_CUSTOM_JVP": "1",
-    "JAX_SORT_DEVICES_BY_PROCESS_INDEX": "0", "JAX_THREAD_GUARD": "1",
-    "JAX_THREEFRY_GPU_KERNEL_LOWERING": "1", "JAX_THREEFRY_PARTITIONABLE": "0",
-    "JAX_TRANSFER_GUARD": "disallow", "JAX_TRANSFER_GUARD_DEVICE_TO_DEVICE": "disallow",
+    "JAX_EXPERIMENTAL_UNSAFE_XLA_RUNTIME_ERRORS": "1",
+    "JAX_EXPLICIT_X64_DTYPES": "error",
+    "JAX_HIGH_DYNAMIC_RANGE_GUMBEL": "1",
+    "JAX_LEGACY_PRNG_KEY": "error",
+    "JAX_MUTABLE_ARRAY_CHECKS": "0",
+    "JAX_NO_EXECUTION": "1",
+    "JAX_NO_TRACING": "1",
+    "JAX_NUMPY_DTYPE_PROMOTION": "strict",
+    "JAX_NUMPY_RANK_PROMOTION": "raise",
+    "JAX_OPTIMIZATION_LEVEL": "O0",
+    "JAX_PALLAS_ENABLE_DEBUG_CHECKS": "1",
+    "JAX_PALLAS_POISON_BUFFERS": "1",
+    "JAX_RAISE_ON_PPERMUTE_SORT_DIFF": "0",
+    "JAX_RAISE_PERSISTENT_CACHE_ERRORS": "1",
+    "JAX_RANDOM_SEED_OFFSET": "7",
+    "JAX_REMOVE_SIZE_ONE_MESH_AXIS_FROM_TYPE": "1",
+    "JAX_SOFTMAX_CUSTOM_JVP": "1",
+    "JAX_SORT_DEVICES_BY_PROCESS_INDEX": "0",
+    "JAX_THREAD_GUARD": "1",
+    "JAX_THREEFRY_GPU_KERNEL_LOWERING": "1",
+    "JAX_THREEFRY_PARTITIONABLE": "0",
+    "JAX_TRANSFER_GUARD": "disallow",
+    "JAX_TRANSFER_GUARD_DEVICE_TO_DEVICE": "disallow",
     "JAX_TRANSFER_GUARD_DEVICE_TO_HOST": "disallow",
-    "JAX_TRANSFER_GUARD_HOST_TO_DEVICE": "disallow", "JAX_USE_HLO_LOGISTIC_LOWERING": "1",
-    "JAX_USE_MAGMA": "off", "JAX_USE_SHARDY_PARTITIONER": "0", "JAX_XLA_PROFILE_VERSION": "1",
-}  # fmt: skip
+    "JAX_TRANSFER_GUARD_HOST_TO_DEVICE": "disallow",
+    "JAX_USE_HLO_LOGISTIC_LOWERING": "1",
+    "JAX_USE_MAGMA": "off",
+    "JAX_USE_SHARDY_PARTITIONER": "0",
+    "JAX_XLA_PROFILE_VERSION": "1",
+}
 """Those that change results, or what is refused."""
 
 FLAGS = {
-    "xla_allow_excess_precision": "false", "xla_backend_optimization_level": "0",
-    "xla_cpu_enable_fast_math": "true", "xla_cpu_enable_fast_min_max": "false",
-    "xla_cpu_enable_platform_dependent_math": "false", "xla_cpu_ftz": "false",
-    "xla_cpu_strict_dot_conv_math": "true", "xla_detect_unstable_reductions": "fail",
-    "xla_disable_all_hlo_passes": "true", "xla_disable_hlo_passes": "algsimp",
-    "xla_enable_fast_math": "true", "xla_enable_hlo_passes_only": "algsimp",
-    "xla_gpu_autotune_level": "0", "xla_gpu_deterministic_ops": "true",
-    "xla_gpu_enable_fast_min_max": "true", "xla_gpu_exclude_nondeterministic_ops": "true",
-    "xla_gpu_ftz": "true", "xla_reduce_window_rewrite_base_length": "0",
-    "xla_tpu_detect_nan": "true", "xla_tpu_detect_inf": "true",
-}  # fmt: skip
+    "xla_allow_excess_precision": "false",
+    "xla_backend_optimization_level": "0",
+    "xla_cpu_enable_fast_math": "true",
+    "xla_cpu_enable_fast_min_max": "false",
+    "xla_cpu_enable_platform_dependent_math": "false",
+    "xla_cpu_ftz": "false",
+    "xla_cpu_strict_dot_conv_math": "true",
+    "xla_detect_unstable_reductions": "fail",
+    "xla_disable_all_hlo_passes": "true",
+    "xla_disable_hlo_passes": "algsimp",
+    "xla_enable_fast_math": "true",
+    "xla_enable_hlo_passes_only": "algsimp",
+    "xla_gpu_autotune_level": "0",
+    "xla_gpu_deterministic_ops": "true",
+    "xla_gpu_enable_fast_min_max": "true",
+    "xla_gpu_exclude_nondeterministic_ops": "true",
+    "xla_gpu_ftz": "true",
+    "xla_reduce_window_rewrite_base_length": "0",
+    "xla_tpu_detect_nan": "true",
+    "xla_tpu_detect_inf": "true",
+}
 """Those of XLA_FLAGS. One that a jaxlib does not know ends its processes."""
 
 FAST_MATH = "--xla_cpu_enable_fast_math=true " + " ".join(
     f"--xla_cpu_fast_math_honor_{name}=false" for name in ("nans", "infs", "division", "functions")
 )
 LIBTPU = {
-    "xla_jf_conv_full_precision": "true", "xla_tpu_bf16_emission_mode": "NATIVE_EMISSION",
+    "xla_jf_conv_full_precision": "true",
+    "xla_tpu_bf16_emission_mode": "NATIVE_EMISSION",
     "xla_tpu_spmd_rng_bit_generator_unsafe": "true",
-}  # fmt: skip
+}
 """Those of LIBTPU_INIT_ARGS, which nothing reads on a machine without a TPU."""
 
 QUIET = {
-    "JAX_CAPTURED_CONSTANTS_WARN_BYTES": "1", "JAX_COMPILER_ENABLE_REMAT_PASS": "0",
-    "JAX_CPU_ENABLE_ASYNC_DISPATCH": "0", "JAX_EMBEDDED_CONSTANTS_MAX_BYTES": "1000000",
-    "JAX_ENABLE_COMPILATION_CACHE": "0", "JAX_ENABLE_PGLE": "1", "JAX_EXPLAIN_CACHE_MISSES": "1",
-    "JAX_INCLUDE_FULL_TRACEBACKS_IN_LOCATIONS": "0", "JAX_LOGGING_LEVEL": "DEBUG",
-    "JAX_LOG_CHECKPOINT_RESIDUALS": "1", "JAX_LOG_COMPILES": "1",
-    "JAX_MEMORY_FITTING_LEVEL": "O0", "JAX_PMAP_NO_RANK_REDUCTION": "0",
-    "JAX_PMAP_SHMAP_MERGE": "1", "JAX_TRACEBACK_FILTERING": "off",
-    "JAX_USE_DIRECT_LINEARIZE": "0", "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS": "1",
-}  # fmt: skip
+    "JAX_CAPTURED_CONSTANTS_WARN_BYTES": "1",
+    "JAX_COMPILER_ENABLE_REMAT_PASS": "0",
+    "JAX_CPU_ENABLE_ASYNC_DISPATCH": "0",
+    "JAX_EMBEDDED_CONSTANTS_MAX_BYTES": "1000000",
+    "JAX_ENABLE_COMPILATION_CACHE": "0",
+    "JAX_ENABLE_PGLE": "1",
+    "JAX_EXPLAIN_CACHE_MISSES": "1",
+    "JAX_INCLUDE_FULL_TRACEBACKS_IN_LOCATIONS": "0",
+    "JAX_LOGGING_LEVEL": "DEBUG",
+    "JAX_LOG_CHECKPOINT_RESIDUALS": "1",
+    "JAX_LOG_COMPILES": "1",
+    "JAX_MEMORY_FITTING_LEVEL": "O0",
+    "JAX_PMAP_NO_RANK_REDUCTION": "0",
+    "JAX_PMAP_SHMAP_MERGE": "1",
+    "JAX_TRACEBACK_FILTERING": "off",
+    "JAX_USE_DIRECT_LINEARIZE": "0",
+    "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS": "1",
+}
 """Some of those that change no documented result."""
 
 SENSITIVE = (
-    "jax.special_values", "jax.narrowing", "jax.sorting", "jax.every_device",
-    "jax.same_everywhere", "jax.out_of_bounds", "jax.pytrees_and_keys", "jax.all_reduce",
-)  # fmt: skip
+    "jax.special_values",
+    "jax.narrowing",
+    "jax.sorting",
+    "jax.every_device",
+    "jax.same_everywhere",
+    "jax.out_of_bounds",
+    "jax.pytrees_and_keys",
+    "jax.all_reduce",
+)
 """Of all quick checks, those that the most settings change, each alone or with few others."""
 
 
@@ -121,12 +178,23 @@ TOGETHER = Setting(
 )
 
 CHANGING = (
-    "JAX_AUTO_PCAST", "JAX_CHECK_STATIC_INDICES", "JAX_DISABLE_JIT", "JAX_ENABLE_CUSTOM_PRNG",
-    "JAX_ERROR_CHECKING_BEHAVIOR_DIVIDE", "JAX_ERROR_CHECKING_BEHAVIOR_NAN",
-    "JAX_ERROR_CHECKING_BEHAVIOR_OOB", "JAX_EXPLICIT_X64_DTYPES", "JAX_NO_EXECUTION",
-    "JAX_NO_TRACING", "JAX_TRANSFER_GUARD", "xla_cpu_enable_fast_math", "all of fast math",
-    "xla_disable_all_hlo_passes", "xla_disable_hlo_passes", "xla_enable_hlo_passes_only",
-)  # fmt: skip
+    "JAX_AUTO_PCAST",
+    "JAX_CHECK_STATIC_INDICES",
+    "JAX_DISABLE_JIT",
+    "JAX_ENABLE_CUSTOM_PRNG",
+    "JAX_ERROR_CHECKING_BEHAVIOR_DIVIDE",
+    "JAX_ERROR_CHECKING_BEHAVIOR_NAN",
+    "JAX_ERROR_CHECKING_BEHAVIOR_OOB",
+    "JAX_EXPLICIT_X64_DTYPES",
+    "JAX_NO_EXECUTION",
+    "JAX_NO_TRACING",
+    "JAX_TRANSFER_GUARD",
+    "xla_cpu_enable_fast_math",
+    "all of fast math",
+    "xla_disable_all_hlo_passes",
+    "xla_disable_hlo_passes",
+    "xla_enable_hlo_passes_only",
+)
 """Those that change a claim on a CPU, as `main` shows (jax 0.10.2)."""
 
 
@@ -137,10 +205,12 @@ def in_groups(settings: Sequence[Setting], size: int) -> list[Setting]:
     flags = [setting.name for setting in settings if setting.name in FLAGS.keys() - {*CHANGING}]
     groups = [options[start : start + size] for start in range(0, len(options), size)]
     together = [
-        Setting(" ".join(setting.name for setting in group),
-                {name: value for setting in group for name, value in setting.env.items()})
+        Setting(
+            " ".join(setting.name for setting in group),
+            {name: value for setting in group for name, value in setting.env.items()},
+        )
         for group in groups
-    ]  # fmt: skip
+    ]
     return [*alone, *together, Setting(" ".join(flags), _flags(flags))]
 
 

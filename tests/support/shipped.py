@@ -11,17 +11,22 @@ from importlib import resources
 import jsonschema
 
 from tests.support.made_lessons import run_block
-from tpustarter import content
-from tpustarter.content import Lesson
-from tpustarter.learning import exercises, lesson_run, progress
-from tpustarter.learning.blocks import Block
-from tpustarter.learning.exercises import Exercise, Judged
-from tpustarter.learning.lesson_process import LessonSession
-from tpustarter.learning.practice import Began, Opened, Practice
+from tpustarter.core import content
+from tpustarter.core.content import Lesson
+from tpustarter.learning.content import exercises
+from tpustarter.learning.content.blocks import Block
+from tpustarter.learning.content.exercises import AnswerVerdict, Exercise
+from tpustarter.learning.progress import lesson_progress
+from tpustarter.learning.run import lesson_run
+from tpustarter.learning.run.batch_run import BatchRun, BlockStarted, LessonOpened
+from tpustarter.learning.run.lesson_process import LessonSession
 from tpustarter.machine import host
 
 SCHEMA = json.loads(resources.files("tpustarter.learning").joinpath("schema.json").read_text())
 
+MOST_ID, MOST_TITLE = 32, 60
+"""Characters of a check's id and of its title at most: 80 columns show id and seconds, and a title
+where it fits."""
 DEFAULT = (None, "jax")
 """Frameworks of the lessons that the default suite runs; the others have lanes of their own."""
 
@@ -43,12 +48,12 @@ def every_block_holds(lesson: Lesson, env: Mapping[str, str], *, devices: int = 
     has changed must not pass.
     """
     machine = host.Machine(env=dict(env))
-    practice = Practice([lesson], python=sys.executable, machine=machine, devices=devices)
+    practice = BatchRun([lesson], python=sys.executable, machine=machine, devices=devices)
     unchanged = {}
     for event in practice.events():
-        if isinstance(event, Opened):
+        if isinstance(event, LessonOpened):
             session = event.session
-        elif isinstance(event, Began) and event.block.is_try and not session.blocked:
+        elif isinstance(event, BlockStarted) and event.block.is_try and not session.blocked:
             unchanged[event.block.id] = run_block(session, event.block).status
     document = lesson_run.document(practice)
     jsonschema.Draft202012Validator(SCHEMA).validate(document)
@@ -60,16 +65,23 @@ def every_block_holds(lesson: Lesson, env: Mapping[str, str], *, devices: int = 
     assert 0 == document["exit_code"] or not told["blocks"]
     assert all((devices, True) == (one["count"], one["virtual"]) for one in places)
     assert ("virtual-cpu" if places else "none") == document["verified_on"]
-    assert lesson.id in progress.done() | progress.read_only() or not told["blocks"]
+    assert lesson.id in lesson_progress.done() | lesson_progress.read_only() or not told["blocks"]
     assert places or lesson.framework is None or not lesson.id.startswith(("jax/", "pytorch/"))
 
 
-STATE = Block("state", """
+STATE = Block(
+    "state",
+    """
 import os, sys
 jax = sys.modules.get("jax")
 settings = jax and (sorted(map(str, jax.config.values.items())), jax.sharding.get_abstract_mesh())
 print(hash(str((sorted(os.environ.items()), settings))))
-""", 1, 60.0, (), alone=True)  # fmt: skip
+""",
+    1,
+    60.0,
+    (),
+    alone=True,
+)
 """Prints a number for what an exercise could leave changed for the next one in its process."""
 
 
@@ -87,10 +99,10 @@ def exercise_is_judged(one: Exercise, session: LessonSession) -> None:
     if run_block(session, STATE).output != before:
         session.close()  # the next exercise gets a fresh process
 
-    assert isinstance(wrong, Judged)
+    assert isinstance(wrong, AnswerVerdict)
     assert wrong.result.status == "fail", wrong.result.output
     assert wrong.why
     for sides in NUMBERS.findall(wrong.why):
         assert 1 == len({"." in side for side in sides}), wrong.why  # both read alike
-    assert isinstance(right, Judged)
+    assert isinstance(right, AnswerVerdict)
     assert right.is_right, right.result.output

@@ -13,7 +13,8 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from tpustarter.tui import keyboard, launch
+from tpustarter.tui.app import launch
+from tpustarter.tui.terminal import keyboard
 
 VARIABLE = "TPUSTARTER_TEST_PIPE"
 

@@ -21,7 +21,7 @@ import pyte
 from tests.support import telling
 from tests.support.places import SUPPORT
 from tests.support.processes import until
-from tpustarter.learning import course
+from tpustarter.learning.progress import course
 
 _SYNC_START, _SYNC_END = b"\x1b[?2026h", b"\x1b[?2026l"
 _LAST = b"\0the end\0"
@@ -64,10 +64,13 @@ class Terminal:
                 variables.pop(name, None)
         self.process = subprocess.Popen(
             [sys.executable, str(SUPPORT / drive), *arguments],
-            stdin=self._slave, stdout=self._slave, stderr=self._slave, start_new_session=True,
+            stdin=self._slave,
+            stdout=self._slave,
+            stderr=self._slave,
+            start_new_session=True,
             env={name: value for name, value in variables.items() if value is not None},
             pass_fds=[tells],
-        )  # fmt: skip
+        )
         os.close(tells)
 
     def resize(self, columns: int, lines: int) -> None:
@@ -89,10 +92,26 @@ class Terminal:
 
         And it has the mouse again.
         """
-        off = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?2004l", b"\x1b[?7h", b"\x1b[?1004l",
-               b"\x1b[?1000l", b"\x1b[?1002l", b"\x1b[?1006l")  # fmt: skip
-        on = (b"\x1b[?1049h", b"\x1b[?25l", b"\x1b[?2004h", b"\x1b[?7l", b"\x1b[?1004h",
-              b"\x1b[?1000h", b"\x1b[?1002h", b"\x1b[?1006h")  # fmt: skip
+        off = (
+            b"\x1b[?1049l",
+            b"\x1b[?25h",
+            b"\x1b[?2004l",
+            b"\x1b[?7h",
+            b"\x1b[?1004l",
+            b"\x1b[?1000l",
+            b"\x1b[?1002l",
+            b"\x1b[?1006l",
+        )
+        on = (
+            b"\x1b[?1049h",
+            b"\x1b[?25l",
+            b"\x1b[?2004h",
+            b"\x1b[?7l",
+            b"\x1b[?1004h",
+            b"\x1b[?1000h",
+            b"\x1b[?1002h",
+            b"\x1b[?1006h",
+        )
         last = self.written.rfind
         undone = all(last(one) >= last(other) for one, other in zip(off, on, strict=True))
         return undone and self.takes_lines

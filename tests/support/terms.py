@@ -9,19 +9,71 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from tpustarter import content
-from tpustarter.learning import glossary
-from tpustarter.learning.paths import read_paths
+from tpustarter.core import content
+from tpustarter.learning.content import glossary
+from tpustarter.learning.content.paths import read_paths
 
 ORDINARY = {
-    "alias", "atomic", "axis", "backend", "bandwidth", "batch", "benchmark", "bucket", "capacity",
-    "carry", "chip", "committed", "compile", "container", "core", "decode", "device", "dispatch",
-    "dtype", "epoch", "fallback", "framework", "gather", "gcloud", "generation", "gradient", "host",
-    "image", "jax", "jit", "key", "latency", "layout", "loss", "padding", "parameters", "pass",
-    "peak", "project", "pytorchxla", "rank", "region", "role", "slice", "spot", "step", "strategy",
-    "sync", "temporary", "throughput", "tile", "token", "topology", "tpu", "trace", "tunnel",
-    "validation", "worker", "zone",
-}  # fmt: skip
+    "alias",
+    "atomic",
+    "axis",
+    "backend",
+    "bandwidth",
+    "batch",
+    "benchmark",
+    "bucket",
+    "capacity",
+    "carry",
+    "chip",
+    "committed",
+    "compile",
+    "container",
+    "core",
+    "decode",
+    "device",
+    "dispatch",
+    "dtype",
+    "epoch",
+    "fallback",
+    "framework",
+    "gather",
+    "gcloud",
+    "generation",
+    "gradient",
+    "host",
+    "image",
+    "jax",
+    "jit",
+    "key",
+    "latency",
+    "layout",
+    "loss",
+    "padding",
+    "parameters",
+    "pass",
+    "peak",
+    "project",
+    "pytorchxla",
+    "rank",
+    "region",
+    "role",
+    "slice",
+    "spot",
+    "step",
+    "strategy",
+    "sync",
+    "temporary",
+    "throughput",
+    "tile",
+    "token",
+    "topology",
+    "tpu",
+    "trace",
+    "tunnel",
+    "validation",
+    "worker",
+    "zone",
+}
 """Terms that are words of everyday English or of every programmer too, or that the course is about:
 where they stand alone, a reader needs no definition to go on."""
 NOT_PROSE = re.compile(
@@ -38,11 +90,13 @@ def paragraphs(text: str) -> list[str]:
 
 def linked(paragraph: str, *, bold: bool = False) -> list[str]:
     """Return the terms that a paragraph links to the glossary, or introduces in bold."""
-    return [link[2].partition("#")[2] for link in LINK.finditer(paragraph)
-            if "glossary.md#" in link[2] and (link[1] or not bold)]  # fmt: skip
+    return [
+        link[2].partition("#")[2]
+        for link in LINK.finditer(paragraph)
+        if "glossary.md#" in link[2] and (link[1] or not bold)
+    ]
 
 
-@cache
 def pattern(name: str) -> re.Pattern[str]:
     """Return what finds a term: also in the plural, and across a line break."""
     words = re.escape(name).replace(r"\ ", r"\s+")
@@ -50,12 +104,18 @@ def pattern(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w/-]){words}(?:s|es)?(?![\w/-])", ignored)
 
 
+@cache
+def patterns() -> list[tuple[str, re.Pattern[str]]]:
+    """Return each term of the glossary with what finds it."""
+    return [
+        (term, pattern(name)) for term, (name, _) in glossary.read().items() if term not in ORDINARY
+    ]
+
+
 def used(paragraph: str) -> Iterator[str]:
     """Yield the terms that a paragraph uses, but in the names of other lessons."""
     plain = LINK.sub(lambda link: link[0] if "glossary.md" in link[2] else " ", paragraph)
-    for term, (name, _) in glossary.read().items():
-        if term not in ORDINARY and pattern(name).search(plain):
-            yield term
+    return (term for term, finds in patterns() if finds.search(plain))
 
 
 def lessons() -> dict[str, list[tuple[str, list[str], list[str]]]]:

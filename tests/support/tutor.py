@@ -24,10 +24,10 @@ from textual.timer import Timer
 from textual.worker import Worker, WorkerCancelled, WorkerFailed
 
 from tests.support.places import TESTS
-from tpustarter.learning import course
+from tpustarter.learning.progress import course
 from tpustarter.machine import host
-from tpustarter.tui.app import Starter
-from tpustarter.tui.key_line import Keys
+from tpustarter.tui.app.app import TpustarterApp
+from tpustarter.tui.kit.key_line import KeyBar
 
 SOON_S = 0.1
 """What waits no longer than this before it acts is waited for, in seconds."""
@@ -35,9 +35,11 @@ SAMPLES = TESTS / "samples" / "checks" / "host"
 QUIET = 3
 """How many looks in a row find nothing left to do before a test goes on."""
 ALWAYS_THERE = {
-    "MessagePump._process_messages", "Timer._run_timer", "App.run_test.<locals>.run_app",
+    "MessagePump._process_messages",
+    "Timer._run_timer",
+    "App.run_test.<locals>.run_app",
     "Worker._run",
-}  # fmt: skip
+}
 """Tasks of an app that has nothing to do."""
 TICK_S = 0.005
 """How often something is looked for that comes by itself, in seconds."""
@@ -121,7 +123,7 @@ def write_checks(folder: Path, *names: str) -> Path:
     return folder
 
 
-def on_screen(app: Starter) -> str:
+def on_screen(app: TpustarterApp) -> str:
     """Return what is painted, one line per row."""
     # As Textual (8.2.8) does where it paints: else a page is not seen behind what is in front.
     visible_screen_stack.set(app._background_screens)
@@ -169,7 +171,7 @@ def is_due(timer: Timer, soon_s: float) -> bool:
     return is_set and timer._repeat == 0 and timer._interval <= soon_s
 
 
-def has_messages(app: Starter) -> bool:
+def has_messages(app: TpustarterApp) -> bool:
     """Return whether a message waits anywhere, or is being handled."""
     for node in {app, *app._registry}:
         waits = node._message_queue.ready_event._waiters  # type: ignore[attr-defined]
@@ -178,16 +180,19 @@ def has_messages(app: Starter) -> bool:
     return False
 
 
-def has_to_paint(app: Starter) -> bool:
+def has_to_paint(app: TpustarterApp) -> bool:
     """Return whether something is yet to be painted, or waits for that."""
     screen = app.screen
     return bool(
-        screen._layout_required or screen._scroll_required or screen._repaint_required
-        or screen._dirty_widgets or screen._callbacks
-    )  # fmt: skip
+        screen._layout_required
+        or screen._scroll_required
+        or screen._repaint_required
+        or screen._dirty_widgets
+        or screen._callbacks
+    )
 
 
-def has_more_to_come(app: Starter, soon_s: float, beside: str | None) -> bool:
+def has_more_to_come(app: TpustarterApp, soon_s: float, beside: str | None) -> bool:
     """Return whether something is awaited that sends no message yet, or a timer acts soon.
 
     Textual parses Markdown in a thread that is no worker of the app.
@@ -241,7 +246,7 @@ paint_on_demand()
 share_parsed_rules()
 
 
-def unfinished(app: Starter, beside: str | None) -> list[Worker[Any]]:
+def unfinished(app: TpustarterApp, beside: str | None) -> list[Worker[Any]]:
     """Return the workers that run, but those of a group."""
     return [one for one in app.workers if not one.is_finished and one.group != beside]
 
@@ -258,7 +263,7 @@ async def settle(pilot: Pilot[None], *, soon_s: float = SOON_S, beside: str | No
     Textual's own `pause` asks whether this process uses the processor. On a busy machine it is
     given none, which looks the same as having nothing to do.
     """
-    app: Starter = pilot.app  # type: ignore[assignment]
+    app: TpustarterApp = pilot.app  # type: ignore[assignment]
     quiet, deadline = 0, time.monotonic() + HANGS_S
     while quiet < QUIET and not app._exit and not app._exception_event.is_set():
         assert time.monotonic() < deadline, f"The app is never done with:\n{on_screen(app)}"
@@ -293,7 +298,7 @@ async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
 
 @contextlib.asynccontextmanager
 async def driven(
-    app: Starter, size: tuple[int, int] = (80, 24), *, notifications: bool = False
+    app: TpustarterApp, size: tuple[int, int] = (80, 24), *, notifications: bool = False
 ) -> AsyncGenerator[TutorPilot]:
     """Start an app without a terminal; what it says and what it starts with is left to the test."""
     UNSEEN.add(app)
@@ -317,7 +322,7 @@ async def tutor(
     """
     if path:
         course.follow(path)
-    app = Starter(
+    app = TpustarterApp(
         machine=machine,
         lessons=write_lessons(folder / "lessons", **(lessons or {})),
         checks=write_checks(folder / "checks", *checks),
@@ -330,9 +335,9 @@ async def tutor(
         app.live.release()
 
 
-def named_keys(app: Starter, width: int = 76) -> list[str]:
+def named_keys(app: TpustarterApp, width: int = 76) -> list[str]:
     """Return what the first key line says, without how far down a list one is."""
-    line = app.screen.query_one(Keys).render().lines(width)[0].plain  # type: ignore[union-attr]
+    line = app.screen.query_one(KeyBar).render().lines(width)[0].plain  # type: ignore[union-attr]
     return re.sub(r"  +\d+ of \d+$", "", line).split("  ")
 
 

@@ -16,8 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tpustarter import content
-from tpustarter.learning import code_files
+from tpustarter.core import content
+from tpustarter.learning.content import code_files
 
 LESSON = "tensorflow/a-whole-program"
 LOSSES = "losses_2019.txt"

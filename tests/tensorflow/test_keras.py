@@ -67,7 +67,7 @@ def test_a_check_fails_under_its_sabotage(
     assert codes == judging.failed_codes(results)
 
 
-def test_the_probe_says_that_it_ran_on_virtual_devices() -> None:
+def test_probe_reports_virtual_devices() -> None:
     """Those of JAX, which computes for Keras."""
     told = adapters.ran_on("keras")
 

@@ -11,13 +11,13 @@ pytest.importorskip("keras", reason="This Python has no Keras; the lane's has.")
 
 from tests.support import shipped
 from tests.support.places import REPOSITORY
-from tpustarter.content import Lesson
+from tpustarter.core.content import Lesson
 
 LESSONS = shipped.lessons("keras")
 ENV = {**os.environ, "PYTHONPATH": str(REPOSITORY), "KERAS_BACKEND": "jax"}
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda one: one.id)
-def test_every_block_of_a_lesson_does_what_it_says(lesson: Lesson) -> None:
+def test_every_lesson_block_prints_its_output(lesson: Lesson) -> None:
     """As the lesson stands, in one process with 8 devices."""
     shipped.every_block_holds(lesson, ENV, devices=8)

@@ -12,10 +12,10 @@ pytest.importorskip("tensorflow", reason="This Python has no TensorFlow; the lan
 from tests.support import shipped
 from tests.support.made_lessons import laptop, make_session, run_block
 from tests.support.places import REPOSITORY
-from tpustarter.content import Lesson
-from tpustarter.learning.blocks import Block
-from tpustarter.learning.exercises import Exercise
-from tpustarter.learning.lesson_process import LessonSession
+from tpustarter.core.content import Lesson
+from tpustarter.learning.content.blocks import Block
+from tpustarter.learning.content.exercises import Exercise
+from tpustarter.learning.run.lesson_process import LessonSession
 
 LESSONS = [one for one in shipped.lessons("tensorflow") if one.id.startswith("tensorflow/")]
 EXERCISES = shipped.shipped_exercises("tensorflow")
@@ -25,7 +25,7 @@ ENV = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda one: one.id)
-def test_every_block_of_a_lesson_does_what_it_says(lesson: Lesson) -> None:
+def test_every_lesson_block_prints_its_output(lesson: Lesson) -> None:
     """As the lesson stands, in one process."""
     shipped.every_block_holds(lesson, ENV, devices=DEVICES)
 
@@ -39,25 +39,30 @@ def session() -> Iterator[LessonSession]:
 
 
 @pytest.mark.parametrize("one", EXERCISES, ids=lambda one: one.id)
-def test_every_exercise_fails_as_shipped_and_passes_with_its_solution(
+def test_exercise_fails_as_shipped_and_passes_when_solved(
     one: Exercise, session: LessonSession
 ) -> None:
     """By an assertion that says what is missing, not by an accident."""
     shipped.exercise_is_judged(one, session)
 
 
-LOUD = Block("loud", """
+LOUD = Block(
+    "loud",
+    """
 import os
 import tensorflow as tf
 [*tf.data.Dataset.range(2)]  # its end is a line of the log
 print(os.environ["TF_CPP_MIN_LOG_LEVEL"])
-""", 1, 60.0, (), alone=True)  # fmt: skip
+""",
+    1,
+    60.0,
+    (),
+    alone=True,
+)
 
 
 @pytest.mark.parametrize(("own", "level"), [({}, "2"), ({"TF_CPP_MIN_LOG_LEVEL": "0"}, "0")])
-def test_the_log_of_tensorflow_stays_out_of_a_lesson_unless_the_user_wants_it(
-    own: dict[str, str], level: str
-) -> None:
+def test_tensorflow_log_is_hidden_unless_user_enables(own: dict[str, str], level: str) -> None:
     """A dozen lines of information stand between the outputs otherwise."""
     opened = make_session(LESSONS[0], devices=DEVICES, machine=laptop({**ENV, **own}))
     try:

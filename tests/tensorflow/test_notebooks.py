@@ -20,10 +20,10 @@ if not importlib.util.find_spec("keras"):
     pytest.skip("This Python has no Keras; the lane's has.", allow_module_level=True)
 
 from tests.support import shipped  # noqa: E402  nothing of it without Keras
-from tpustarter.content import Lesson  # noqa: E402
-from tpustarter.learning import exercises  # noqa: E402
-from tpustarter.learning.blocks import blocks_of  # noqa: E402
-from tpustarter.learning.expected import mismatch  # noqa: E402
+from tpustarter.core.content import Lesson  # noqa: E402
+from tpustarter.learning.content import exercises  # noqa: E402
+from tpustarter.learning.content.blocks import blocks_of  # noqa: E402
+from tpustarter.learning.run.expected_output import mismatch  # noqa: E402
 
 HERE = "tensorflow" if importlib.util.find_spec("tensorflow") else "keras"
 """Keras with JAX is in an environment without TensorFlow."""
@@ -35,7 +35,7 @@ THE_THREE = {"measure-flops", "classify-clothing", "predict-shakespeare"}
 
 
 @pytest.mark.skipif(HERE == "keras", reason="They are of TensorFlow, which has no lessons here.")
-def test_the_three_notebooks_of_colab_are_among_the_exercises() -> None:
+def test_colab_notebooks_are_among_exercises() -> None:
     """So the test below runs each as a notebook, as shipped and with its solution."""
     names = {one.name for lesson in LESSONS for one in exercises.read(lesson)}
 
@@ -55,9 +55,7 @@ def errors(cell: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda one: one.id)
-def test_a_notebook_prints_what_the_lesson_says_and_judges_its_exercises(
-    lesson: Lesson, tmp_path: Path
-) -> None:
+def test_notebook_prints_lesson_output_and_judges_exercises(lesson: Lesson, tmp_path: Path) -> None:
     """Written by the command line, and run from its first cell to its last."""
     file = tmp_path / "lesson.ipynb"
     command = [sys.executable, "-m", "tpustarter", "learn", lesson.id, "--notebook", str(file)]

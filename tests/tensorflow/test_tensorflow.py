@@ -77,7 +77,7 @@ def test_a_check_takes_any_strategy(name: str) -> None:
     assert "fail" not in found
 
 
-def test_on_a_tpu_the_strategy_is_made_of_this_machines_chips(
+def test_strategy_on_tpu_has_chips_of_this_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The resolver gets `local`, and the TPU is initialised once, before the strategy."""
@@ -99,11 +99,15 @@ def test_on_a_tpu_the_strategy_is_made_of_this_machines_chips(
     strategy.on_all_devices()
 
     assert ("TPUClusterResolver", (), {"tpu": "local"}) == calls[0]
-    assert ["TPUClusterResolver", "experimental_connect_to_cluster", "initialize_tpu_system",
-            "TPUStrategy"] == [name for name, _, _ in calls]  # fmt: skip
+    assert [
+        "TPUClusterResolver",
+        "experimental_connect_to_cluster",
+        "initialize_tpu_system",
+        "TPUStrategy",
+    ] == [name for name, _, _ in calls]
 
 
-def test_the_probe_says_that_it_ran_on_logical_devices() -> None:
+def test_probe_reports_logical_devices() -> None:
     """As many as were asked for, and never called a TPU."""
     assert {"platform": "cpu", "kind": "cpu", "count": 8, "virtual": True} == adapters.ran_on(
         "tensorflow"
@@ -111,7 +115,7 @@ def test_the_probe_says_that_it_ran_on_logical_devices() -> None:
 
 
 @pytest.mark.parametrize(("generation", "profile"), [("v5e", "tensorflow"), ("tpu7x", "keras")])
-def test_on_a_tpu_a_build_without_tpu_support_fails(
+def test_build_without_tpu_support_fails_on_tpu(
     generation: str, profile: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The commonest mistake: `pip install tensorflow` on a TPU VM. No build runs on TPU7x."""
@@ -131,7 +135,7 @@ def test_on_a_tpu_a_build_without_tpu_support_fails(
     ("name", "verdicts"),
     [("grpc://10.0.0.2:8470", ["warn"]), ("my-tpu", ["warn"]), ("", ["warn"]), ("local", [])],
 )
-def test_a_variable_that_names_another_tpu_is_told(
+def test_variable_naming_another_tpu_is_reported(
     name: str, verdicts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Google's tutorials set it to `local`, which is right on a TPU VM."""
@@ -145,8 +149,10 @@ def test_a_variable_that_names_another_tpu_is_told(
 
 def test_without_weights_the_padded_metric_is_another() -> None:
     """What the padding would do to the figure that people report."""
-    found = {one["code"]: one for one in judging.findings(
-        judging.module_of("tensorflow", "exact_evaluation"))}  # fmt: skip
+    found = {
+        one["code"]: one
+        for one in judging.findings(judging.module_of("tensorflow", "exact_evaluation"))
+    }
 
     assert found["TF-EXACT-METRIC"]["found"] == found["TF-EXACT-METRIC"]["expected"]
     assert abs(found["TF-EXACT-UNWEIGHTED"]["found"] - found["TF-EXACT-METRIC"]["found"]) > 0.05

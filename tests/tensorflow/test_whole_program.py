@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("tensorflow", reason="This Python has no TensorFlow; the lane's has.")
 
-from tpustarter import content
-from tpustarter.learning import code_files
+from tpustarter.core import content
+from tpustarter.learning.content import code_files
 
 [LESSON] = [one for one in content.read_lessons() if one.id == "tensorflow/a-whole-program"]
 ENV = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", "PYTHONUNBUFFERED": "1"}
@@ -21,12 +21,16 @@ ENV = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", "PYTHONUNBUFFERED": "1"}
 def started(folder: Path, *words: str) -> subprocess.Popen[str]:
     """Start a program of the lesson in a folder that has its files."""
     return subprocess.Popen(
-        [sys.executable, *words], cwd=folder, env=ENV, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
+        [sys.executable, *words],
+        cwd=folder,
+        env=ENV,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
 
 
-def test_a_run_that_was_killed_goes_on_from_its_newest_checkpoint(tmp_path: Path) -> None:
+def test_killed_run_continues_from_newest_checkpoint(tmp_path: Path) -> None:
     """What it evaluates first is what it evaluated last, at the same step."""
     code_files.place(LESSON, tmp_path)
     subprocess.run([sys.executable, "make_images.py", "data"], cwd=tmp_path, env=ENV, check=True)

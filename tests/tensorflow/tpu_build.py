@@ -18,10 +18,14 @@ from typing import Any
 
 CODE = "HOST-FRAMEWORKS-TENSORFLOW-LIBTPU"
 OFFLINE = {
-    "TPU_SKIP_MDS_QUERY": "1", "TPU_LOG_DIR": "disabled", "TPU_ACCELERATOR_TYPE": "v5litepod-4",
-    "TPU_WORKER_HOSTNAMES": "localhost", "TPU_WORKER_ID": "0", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
+    "TPU_SKIP_MDS_QUERY": "1",
+    "TPU_LOG_DIR": "disabled",
+    "TPU_ACCELERATOR_TYPE": "v5litepod-4",
+    "TPU_WORKER_HOSTNAMES": "localhost",
+    "TPU_WORKER_ID": "0",
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
     "TF_CPP_MIN_LOG_LEVEL": "2",
-}  # fmt: skip
+}
 """Without the first, its import asks a metadata server for minutes where there is none."""
 PROGRAM = """import tensorflow as tf
 print("imported", tf.__version__, [device.device_type for device in
@@ -40,17 +44,29 @@ def imported(python: str) -> tuple[int, list[str], float]:
     """Return how the import ends, what it prints, and how many seconds it takes."""
     began = time.monotonic()
     done = subprocess.run(
-        [python, "-c", PROGRAM], env={**os.environ, **OFFLINE}, capture_output=True, text=True,
-        timeout=200, check=False,
-    )  # fmt: skip
+        [python, "-c", PROGRAM],
+        env={**os.environ, **OFFLINE},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
     said = done.stdout.splitlines() or done.stderr.splitlines()[-1:]
     return done.returncode, said, time.monotonic() - began
 
 
 def finding(python: str) -> dict[str, Any]:
     """Return what `host.frameworks` says of the pair."""
-    command = [sys.executable, "-m", "tpustarter", "check", "host.frameworks", "--python", python,
-               "--json"]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "tpustarter",
+        "check",
+        "host.frameworks",
+        "--python",
+        python,
+        "--json",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     findings = json.loads(done.stdout)["results"][0]["findings"]
     return next(one for one in findings if one["code"] == CODE)
@@ -73,8 +89,11 @@ def main(python: str) -> int:
     subprocess.run(words, check=True, capture_output=True)
     code, said, seconds = imported(python)
     mended = finding(python)
-    print(f"tensorflow-tpu with libtpu {mended['found']}: exit {code} in {seconds:.0f} s", *said,
-          sep="\n  ")  # fmt: skip
+    print(
+        f"tensorflow-tpu with libtpu {mended['found']}: exit {code} in {seconds:.0f} s",
+        *said,
+        sep="\n  ",
+    )
     refused = any(line.startswith("refused") for line in said)
     return 0 if code == 0 and refused and mended["verdict"] == "ok" else 1
 

@@ -10,9 +10,9 @@ import pytest
 from tests.support import shipped
 from tests.support.made_lessons import make_session
 from tests.support.places import REPOSITORY
-from tpustarter.content import Lesson
-from tpustarter.learning.exercises import Exercise
-from tpustarter.learning.lesson_process import LessonSession
+from tpustarter.core.content import Lesson
+from tpustarter.learning.content.exercises import Exercise
+from tpustarter.learning.run.lesson_process import LessonSession
 
 EXERCISES = shipped.shipped_exercises("torch_xla")
 DEVICES = 8
@@ -21,7 +21,7 @@ ENV = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
 
 
 @pytest.mark.parametrize("lesson", shipped.lessons("torch_xla"), ids=lambda one: one.id)
-def test_every_block_of_a_lesson_does_what_it_says(lesson: Lesson) -> None:
+def test_every_lesson_block_prints_its_output(lesson: Lesson) -> None:
     """As the lesson stands, in one process."""
     shipped.every_block_holds(lesson, ENV, devices=DEVICES)
 
@@ -35,7 +35,7 @@ def session() -> Iterator[LessonSession]:
 
 
 @pytest.mark.parametrize("one", EXERCISES, ids=lambda one: one.id)
-def test_every_exercise_fails_as_shipped_and_passes_with_its_solution(
+def test_exercise_fails_as_shipped_and_passes_when_solved(
     one: Exercise, session: LessonSession
 ) -> None:
     """By an assertion that says what is missing, not by an accident."""

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from tests.support.stub_compiler import SAMPLES, make_compiler
-from tpustarter import content
-from tpustarter.problem import Problem
-from tpustarter.rehearsal.request import Request
+from tpustarter.core import content
+from tpustarter.core.problem import Problem
+from tpustarter.rehearsal.programs.request import RehearsalRequest
 from tpustarter.rehearsal.run import Rehearsal
 
 MODULES = SAMPLES / "rehearsal_torch" / "modules.py"
@@ -31,8 +31,15 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
 def rehearse(compiler: str, function: str, *names: str) -> dict[str, dict[str, Any]]:
     """Return the answers about what a function makes, by program and TPU."""
     tpus = names or ("v5e-8",)
-    rehearsal = Rehearsal(Request(ids=(f"{MODULES}:{function}",), compiler=compiler, tpus=tpus,
-                                  jobs=1, python=sys.executable))  # fmt: skip
+    rehearsal = Rehearsal(
+        RehearsalRequest(
+            ids=(f"{MODULES}:{function}",),
+            compiler=compiler,
+            tpus=tpus,
+            jobs=1,
+            python=sys.executable,
+        )
+    )
     for _ in rehearsal.events():
         pass
     return {f"{one['program']} {one['tpu']}": one for one in rehearsal.results}
@@ -48,7 +55,7 @@ LISTED = {
 
 
 @pytest.mark.parametrize("name", LISTED)
-def test_a_module_is_lowered_with_what_is_installed(name: str, stub: str) -> None:
+def test_module_is_lowered_with_installed_library(name: str, stub: str) -> None:
     """With weights on the CPU or on `meta`, tied, frozen, or none; the answer names the route."""
     found = rehearse(stub, name)
 
@@ -67,7 +74,7 @@ FAILED = {
 
 
 @pytest.mark.parametrize("name", FAILED)
-def test_what_cannot_be_traced_has_its_line_and_its_reason(name: str, stub: str) -> None:
+def test_untraceable_code_has_line_and_reason(name: str, stub: str) -> None:
     """Values that are asked for end the user's program, and not this one."""
     status, words = FAILED[name]
     result = rehearse(stub, name)["forward v5e-8"]
@@ -90,7 +97,7 @@ MISTAKEN = {
 
 
 @pytest.mark.parametrize("name", MISTAKEN)
-def test_a_function_that_makes_no_module_is_one_error(name: str, stub: str) -> None:
+def test_function_without_module_is_one_error(name: str, stub: str) -> None:
     """What was found and what is expected, in one line."""
     with pytest.raises(Problem) as problem:
         rehearse(stub, name)
@@ -98,7 +105,7 @@ def test_a_function_that_makes_no_module_is_one_error(name: str, stub: str) -> N
     assert MISTAKEN[name] in problem.value.what
 
 
-def test_the_tpu_compiler_says_what_a_training_step_takes() -> None:
+def test_compiler_reports_memory_of_training_step() -> None:
     """Weights, buffers and the optimizer's state are replaced in place; AdamW keeps two of each."""
     compiler = os.environ.get("TPUSTARTER_LIBTPU_PYTHON")
     if not compiler:
@@ -113,15 +120,25 @@ def test_the_tpu_compiler_says_what_a_training_step_takes() -> None:
     assert step["outputs"] - step["aliased"] < 4096
 
 
-def test_what_checks_run_on_a_device_compiles(stub: str) -> None:
+def test_programs_of_checks_compile(stub: str) -> None:
     """Every program that a check of torch_xla lists, with the real compiler where it is named."""
-    listed = {check.id for check in content.read_checks()
-              if check.framework == "torch_xla" and check.has_programs}  # fmt: skip
+    listed = {
+        check.id
+        for check in content.read_checks()
+        if check.framework == "torch_xla" and check.has_programs
+    }
     if not listed:
         pytest.skip("No check of torch_xla lists programs, so there is nothing to compile.")
     compiler = os.environ.get("TPUSTARTER_LIBTPU_PYTHON") or stub
-    rehearsal = Rehearsal(Request(ids=tuple(sorted(listed)), compiler=compiler, jobs=1,
-                                  tpus=("v5e-8", "v6e-8"), python=sys.executable))  # fmt: skip
+    rehearsal = Rehearsal(
+        RehearsalRequest(
+            ids=tuple(sorted(listed)),
+            compiler=compiler,
+            jobs=1,
+            tpus=("v5e-8", "v6e-8"),
+            python=sys.executable,
+        )
+    )
     for _ in rehearsal.events():
         pass
 

@@ -72,9 +72,14 @@ def ranks(folder: Path, *sabotage: str) -> list[dict[str, Any]]:
     """Run the check of every device in two processes on the CPU."""
     path = os.pathsep.join([str(archive.build(folder / "probe.pyz")), str(REPOSITORY)])
     done = subprocess.run(
-        [sys.executable, "-c", RANKS, *sabotage], env={**os.environ, "PYTHONPATH": path},
-        capture_output=True, text=True, timeout=120, check=False, cwd=folder,
-    )  # fmt: skip
+        [sys.executable, "-c", RANKS, *sabotage],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=folder,
+    )
     assert 0 == done.returncode, done.stderr
     return json.loads(done.stdout.splitlines()[-1])  # above it, Gloo says whom it knows
 
@@ -87,15 +92,21 @@ def test_the_body_holds_on_the_cpu(name: str, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(
             module(name), "installed", lambda one: versions(one) if one == "torch" else None
         )
-    before = (torch.get_float32_matmul_precision(), torch.get_default_dtype(),
-              torch.random.get_rng_state().tolist())  # fmt: skip
+    before = (
+        torch.get_float32_matmul_precision(),
+        torch.get_default_dtype(),
+        torch.random.get_rng_state().tolist(),
+    )
     found = findings(name)
 
     assert found
     assert [] == [one for one in found if one.verdict not in ("ok", "info")]
     assert any(one.verdict == "ok" for one in found)
-    assert before == (torch.get_float32_matmul_precision(), torch.get_default_dtype(),
-                      torch.random.get_rng_state().tolist())  # fmt: skip
+    assert before == (
+        torch.get_float32_matmul_precision(),
+        torch.get_default_dtype(),
+        torch.random.get_rng_state().tolist(),
+    )
 
 
 @pytest.mark.parametrize(
@@ -142,7 +153,7 @@ def test_every_check_has_its_sabotage() -> None:
     assert len(NAMES) >= 8
 
 
-def test_what_needs_a_device_says_so() -> None:
+def test_checks_without_device_are_skipped_with_reason() -> None:
     """Without a TPU those checks are skipped with their reason, and the others run."""
     needing = {name for name in NAMES if module(name).NEEDS.items() >= FOR_A_TPU.items()}
 

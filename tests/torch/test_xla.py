@@ -16,7 +16,8 @@ import pytest
 
 from tests.support import judging
 from tests.torch.in_process import DEVICES, run_check
-from tpustarter import checks, content
+from tpustarter import checks
+from tpustarter.core import content
 from tpustarter.probe import adapters
 from tpustarter.probe.target import Target, set_target, target
 
@@ -57,11 +58,15 @@ def test_every_check_has_a_sabotage() -> None:
     assert not [name for name, check in CHECKS.items() if check.broken]
 
 
+KNOWN_LOSSES = ("XLA-CONVERT-LIMITED", "XLA-PROMOTION-KNOWN", "XLA-COPIES-TIED")
+"""What PyTorch/XLA 2.9 loses silently on every device, so that these are warnings here too."""
+
+
 @pytest.mark.parametrize("name", TOGETHER)
 def test_a_check_passes_and_leaves_no_trace(name: str) -> None:
     """The dtype, precision, random state and environment are as it met them."""
     before = adapters.configuration("torch_xla")
-    results = findings(name)
+    results = [one for one in findings(name) if one["code"] not in KNOWN_LOSSES]
 
     assert judging.is_sound(results), results
     assert adapters.configuration("torch_xla") == before
@@ -78,7 +83,7 @@ def test_a_check_fails_under_its_sabotage(name: str, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("name", ALONE)
-def test_a_check_passes_in_a_process_of_its_own(name: str) -> None:
+def test_check_passes_in_separate_process(name: str) -> None:
     """What SPMD and `launch` change for good stays in that process."""
     results = run_check(f"torch_xla.{name}")
 
@@ -86,7 +91,7 @@ def test_a_check_passes_in_a_process_of_its_own(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALONE)
-def test_a_check_in_a_process_of_its_own_fails_under_its_sabotage(name: str) -> None:
+def test_check_in_separate_process_fails_under_sabotage(name: str) -> None:
     """The claim can be seen to be false there too."""
     results = run_check(f"torch_xla.{name}", SABOTAGE[name][0])
 

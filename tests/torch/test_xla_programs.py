@@ -31,7 +31,7 @@ def failed(name: str) -> dict[tuple[str, str | None], Any]:
 # counters
 
 
-def test_an_execution_is_counted_when_the_sync_returned_before_it_ended() -> None:
+def test_execution_running_after_sync_is_counted() -> None:
     """Counting waits for the device, which `torch_xla.sync()` does not."""
     counters = module("_counters")
     x = torch.ones(300, 300).to(torch_xla.device())
@@ -60,7 +60,7 @@ def test_reading_one_number_is_no_fallback() -> None:
 # the checks that share a process
 
 
-def test_a_chain_that_syncs_is_seen_before_and_after_its_end(
+def test_early_sync_in_chain_is_detected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """One execution comes too early; the values are still right."""
@@ -86,7 +86,7 @@ def test_each_new_shape_is_one_compilation(monkeypatch: pytest.MonkeyPatch) -> N
     assert failed("recompilation")["XLA-COMPILE-SAME", None] == 5
 
 
-def test_a_loss_read_in_each_step_is_a_transfer_in_each(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loss_read_in_each_step_is_transfer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twelve where two were to be logged."""
     SABOTAGE["item_in_loop"](monkeypatch, module("item_in_loop"))
 
@@ -109,7 +109,7 @@ def test_batches_in_another_order_are_named(monkeypatch: pytest.MonkeyPatch) -> 
     assert failed("input_pipeline")["XLA-INPUT-BATCHES", "batch:0"] == "[36, 37]"
 
 
-def test_a_checkpoint_without_momentum_goes_on_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checkpoint_without_momentum_changes_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """The parameters are the same, and the next step is not."""
     check = module("checkpoint")
     honest = check.saved_and_loaded
@@ -134,7 +134,7 @@ def rounded(x: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("devices", [1, 4, 8])
-def test_one_step_is_exact_however_a_tpu_rounds_its_products(devices: int) -> None:
+def test_step_is_exact_for_any_product_rounding(devices: int) -> None:
     """Every factor of every product is a bfloat16 number, so that one pass of the MXU is exact."""
     training = module("_training")
     x, y = (part.numpy() for part in training.batch(4 * devices))
@@ -173,7 +173,7 @@ def test_a_shard_of_another_size_is_named() -> None:
 # debug variables
 
 
-def test_the_debug_program_leaves_out_what_the_user_has_set(
+def test_debug_program_leaves_out_user_variables(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     """A variable of the user's would be taken for one of the check's."""

@@ -37,8 +37,11 @@ class Package:
         for name, value in (GOOGLES if fields is None else fields).items():
             self.metadata[name] = value
         self.requires = REQUIRES if requires is None else requires
-        point = type("Point", (), {"group": "torch.backends", "name": "torch_tpu",
-                                   "value": "torch_tpu._loader:load"})  # fmt: skip
+        point = type(
+            "Point",
+            (),
+            {"group": "torch.backends", "name": "torch_tpu", "value": "torch_tpu._loader:load"},
+        )
         self.entry_points = [point] if points else []
 
 
@@ -146,19 +149,32 @@ SABOTAGE: dict[str, list[tuple[str, Break]]] = {
         ("TTPU-EAGER-DEVICE", result_of("product", lambda x, *_: Elsewhere(x))),
     ],
     "compiled_function": [
-        ("TTPU-COMPILE-EQUAL", instead_of("compiled", lambda function, _: torch.compile(
-            lambda x, w: function(x, w) + 1, backend="aot_eager", dynamic=False))),
+        (
+            "TTPU-COMPILE-EQUAL",
+            instead_of(
+                "compiled",
+                lambda function, _: torch.compile(
+                    lambda x, w: function(x, w) + 1, backend="aot_eager", dynamic=False
+                ),
+            ),
+        ),
         ("TTPU-COMPILE-AGAIN", instead_of("rows", changing_rows)),
         ("TTPU-COMPILE-FIRST", instead_of("compiled", lambda function, _: function)),
     ],
     "array_conversion": [
-        ("TTPU-CONVERSION-BITS", result_of("to_host", lambda x, *_: (
-            x.astype(np.int32) if x.dtype == np.int64 else x))),
-        ("TTPU-CONVERSION-BITS", result_of("to_host", lambda x, *_: (
-            x + 0.0 if x.dtype == np.float32 else x))),
+        (
+            "TTPU-CONVERSION-BITS",
+            result_of("to_host", lambda x, *_: x.astype(np.int32) if x.dtype == np.int64 else x),
+        ),
+        (
+            "TTPU-CONVERSION-BITS",
+            result_of("to_host", lambda x, *_: x + 0.0 if x.dtype == np.float32 else x),
+        ),
         ("TTPU-CONVERSION-BFLOAT16", instead_of("brain_floats", lambda _: False)),
-        ("TTPU-CONVERSION-VIEW", result_of("to_host", lambda x, *_: (
-            x[::-1] if x.shape == (2, 3) else x))),
+        (
+            "TTPU-CONVERSION-VIEW",
+            result_of("to_host", lambda x, *_: x[::-1] if x.shape == (2, 3) else x),
+        ),
         ("TTPU-CONVERSION-COPY", instead_of("to_device", lambda x, _: torch.from_numpy(x))),
     ],
     "matmul_precision": [("TTPU-PRECISION-HIGHEST", instead_of("multiply", one_pass))],
@@ -171,10 +187,12 @@ SABOTAGE: dict[str, list[tuple[str, Break]]] = {
     ],
     "training_step": [
         ("TTPU-TRAINING-LOSS", result_of("loss_of", lambda loss, *_: 2 * loss)),
-        ("TTPU-TRAINING-WEIGHTS", lambda patch, module: patch.setattr(
-            module, "step", module.loss_of)),
+        (
+            "TTPU-TRAINING-WEIGHTS",
+            lambda patch, module: patch.setattr(module, "step", module.loss_of),
+        ),
     ],
-}  # fmt: skip
+}
 """The code of the finding that fails, and what is broken, by check."""
 
 RANKS_SABOTAGE = [

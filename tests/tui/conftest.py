@@ -10,8 +10,9 @@ import pytest
 from tests.support.cloud_app import configure
 from tests.support.fake_cloud import FakeCloud, serving
 from tests.support.stub_compiler import make_compiler
-from tpustarter import invocation
-from tpustarter.tui import commands_in_text, lines
+from tpustarter.text import invocation
+from tpustarter.tui.kit import text_layout
+from tpustarter.tui.lesson.page import commands_in_text
 
 
 @pytest.fixture(scope="module")
@@ -38,5 +39,5 @@ def cloud(project: None) -> Iterator[FakeCloud]:
 @pytest.fixture
 def long_command(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start the program with more than its name."""
-    for module in (invocation, commands_in_text, lines):
+    for module in (invocation, commands_in_text, text_layout):
         monkeypatch.setattr(module, "command", lambda: "python3 -m uv run tpustarter")

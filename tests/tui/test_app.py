@@ -21,20 +21,20 @@ from tests.support.tutor import (
     until,
     write_lessons,
 )
-from tpustarter.checking import runner
-from tpustarter.checking.runner import ENDING
-from tpustarter.checking.selfcheck import Request
-from tpustarter.learning import progress
-from tpustarter.tui.launch import TerminalApp
-from tpustarter.tui.screens.checks import Checks
-from tpustarter.tui.screens.home import Home
-from tpustarter.tui.screens.reader import Reader
+from tpustarter.checking.run import runner
+from tpustarter.checking.run.runner import ENDING
+from tpustarter.checking.selfcheck import CheckRequest
+from tpustarter.learning.progress import lesson_progress
+from tpustarter.tui.app.launch import TerminalApp
+from tpustarter.tui.checks.screen import Checks
+from tpustarter.tui.home.screen import Home
+from tpustarter.tui.lesson.screen import Reader
 
 SIZES = [(80, 24), (120, 40), (40, 15)]
 HOSTILE = "[red]x[/red] [@click=app.bell]y[/] \x1b[31mz\x1b[0m \x1b]0;title\x07 \u202e"
 
 
-def test_a_first_session_goes_from_home_to_the_next_lesson(tmp_path: Path) -> None:
+def test_first_session_leads_from_home_to_next_lesson(tmp_path: Path) -> None:
     """First run, lesson, run, break it, bring it back, pass, done, next: all by the keys shown."""
 
     async def journey() -> None:
@@ -65,7 +65,7 @@ def test_a_first_session_goes_from_home_to_the_next_lesson(tmp_path: Path) -> No
             assert "again you" in seen or "pass" in seen
             await press(pilot, "tab", "r")
             await press(pilot, "r")
-            assert progress.is_done("start/hello")
+            assert lesson_progress.is_done("start/hello")
 
             seen = await press(pilot, "n")
             assert "Hangs" in seen.splitlines()[0]
@@ -77,7 +77,7 @@ def test_a_first_session_goes_from_home_to_the_next_lesson(tmp_path: Path) -> No
     run(journey)
 
 
-def test_a_block_that_prints_something_else_fails_and_says_what_was_expected(
+def test_unexpected_output_fails_and_shows_expected(
     tmp_path: Path,
 ) -> None:
     """FAIL, the first line that differs, and both outputs stand below the code."""
@@ -91,12 +91,12 @@ def test_a_block_that_prints_something_else_fails_and_says_what_was_expected(
             assert "hello you" in seen
             assert "expected  hello" in seen
             assert "hello nobody" in seen
-            assert not progress.is_done("start/hello")
+            assert not lesson_progress.is_done("start/hello")
 
     run(journey)
 
 
-def test_a_running_block_is_stopped_and_its_process_ends_when_the_lesson_is_left(
+def test_running_block_stops_and_process_ends_with_lesson(
     tmp_path: Path,
 ) -> None:
     """Esc stops the block at once; the heading names the holder, and `t` ends it."""
@@ -119,17 +119,17 @@ def test_a_running_block_is_stopped_and_its_process_ends_when_the_lesson_is_left
 
             await press(pilot, "n", "r")
             seen = on_screen(pilot.app)
-            assert re.search(r"process \d+", seen)
+            assert re.search(r"pid \d+", seen)
             assert "t end process" in seen
             seen = await press(pilot, "t", "y")
-            assert not re.search(r"process \d+", seen.splitlines()[0])
+            assert not re.search(r"pid \d+", seen.splitlines()[0])
             assert "t end process" not in seen
 
             await press(pilot, "r")
             held = pilot.app.live.holder
             assert held is not None
             await press(pilot, "escape")
-            assert not is_alive(int(held.rpartition(" ")[2]))
+            assert not is_alive(held.pid)
 
     run(journey)
 
@@ -139,7 +139,7 @@ def _printed(app: object) -> str:
     return "".join(view.printed for view in views)
 
 
-def test_quitting_while_a_block_runs_leaves_no_process(tmp_path: Path) -> None:
+def test_quit_during_block_leaves_no_process(tmp_path: Path) -> None:
     """The app is gone, and so is the block's process."""
 
     async def journey() -> int:
@@ -161,7 +161,7 @@ def test_quitting_while_a_block_runs_leaves_no_process(tmp_path: Path) -> None:
     assert not is_alive(found[0])
 
 
-def test_checks_are_shown_live_and_then_worst_first(tmp_path: Path) -> None:
+def test_checks_run_live_then_worst_comes_first(tmp_path: Path) -> None:
     """The worst is marked, its details and log are one key away, and so is its lesson."""
 
     async def journey() -> None:
@@ -171,7 +171,7 @@ def test_checks_are_shown_live_and_then_worst_first(tmp_path: Path) -> None:
             assert words == ["FAIL", "ERROR", "WARN", "PASS"]
             told = " ".join(seen.split())
             assert "No TPU was tested" in told or "No device was tested" in told
-            assert progress.last_check() is not None
+            assert lesson_progress.last_check() is not None
             rows = pilot.app.screen.query_one("#rows")
             assert rows.chosen == "host.fails"
 
@@ -193,7 +193,7 @@ def test_checks_are_shown_live_and_then_worst_first(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_check_opens_the_lesson_that_explains_it(tmp_path: Path) -> None:
+def test_check_opens_its_lesson(tmp_path: Path) -> None:
     """`o` leads from the marked check to its lesson, and Esc back to it."""
 
     async def journey() -> None:
@@ -206,7 +206,7 @@ def test_a_check_opens_the_lesson_that_explains_it(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_run_of_checks_is_stopped_at_once(tmp_path: Path) -> None:
+def test_run_of_checks_stops_at_once(tmp_path: Path) -> None:
     """`x` ends the check that hangs; what did not run is told as such."""
 
     async def journey() -> None:
@@ -225,7 +225,7 @@ def test_a_run_of_checks_is_stopped_at_once(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_soaking_check_that_is_left_ends_at_once(
+def test_soaking_check_ends_when_screen_closes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`x` lets it end by itself; nobody waits for it once its screen is left."""
@@ -234,7 +234,7 @@ def test_a_soaking_check_that_is_left_ends_at_once(
     async def journey() -> None:
         async with tutor(tmp_path, checks=("soaks_deaf",)) as pilot:
             app = pilot.app
-            screen = Checks(Request(ids=("host.soaks_deaf",), minutes=60))
+            screen = Checks(CheckRequest(ids=("host.soaks_deaf",), minutes=60))
             app.push_screen(screen)
             await until(pilot, lambda: "still here" in on_screen(app))
             selfcheck = screen._selfcheck
@@ -249,17 +249,33 @@ def test_a_soaking_check_that_is_left_ends_at_once(
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_every_screen_fits_and_always_shows_keys_that_work(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
+def test_every_screen_fits_and_shows_working_keys(tmp_path: Path, size: tuple[int, int]) -> None:
     """At every size each screen has a way on, none is wider than the terminal, none breaks."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=size) as pilot:
-            for keys in (("l",), ("enter",), ("r",), ("w",), ("escape",), ("escape",), ("escape",),
-                         ("c",), ("enter",), ("escape",), ("escape",), ("s",), ("escape",),
-                         ("comma",), ("question_mark",), ("escape",), ("escape",), ("slash",),
-                         ("escape",), ("escape",)):  # fmt: skip
+            for keys in (
+                ("l",),
+                ("enter",),
+                ("r",),
+                ("w",),
+                ("escape",),
+                ("escape",),
+                ("escape",),
+                ("c",),
+                ("enter",),
+                ("escape",),
+                ("escape",),
+                ("s",),
+                ("escape",),
+                ("comma",),
+                ("question_mark",),
+                ("escape",),
+                ("escape",),
+                ("slash",),
+                ("escape",),
+                ("escape",),
+            ):
                 seen = await press(pilot, *keys)
                 last = " ".join(seen.splitlines()[-4:])
                 assert "quit" in last or "close" in last or "Esc" in last, (keys, seen)
@@ -269,7 +285,7 @@ def test_every_screen_fits_and_always_shows_keys_that_work(
     run(journey)
 
 
-def test_help_lists_the_keys_of_the_screen_with_their_plain_commands(tmp_path: Path) -> None:
+def test_help_lists_keys_with_commands(tmp_path: Path) -> None:
     """`?` on each screen shows that screen's own text."""
 
     async def journey() -> None:
@@ -284,7 +300,7 @@ def test_help_lists_the_keys_of_the_screen_with_their_plain_commands(tmp_path: P
     run(journey)
 
 
-def test_search_finds_text_in_lessons_and_opens_them(tmp_path: Path) -> None:
+def test_search_finds_lesson_text_and_opens_lesson(tmp_path: Path) -> None:
     """`/` anywhere, type, Down, Enter: the lesson whose text holds it."""
 
     async def journey() -> None:
@@ -300,11 +316,11 @@ def test_search_finds_text_in_lessons_and_opens_them(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_the_setup_plan_shows_commands_and_runs_nothing(tmp_path: Path) -> None:
+def test_setup_plan_shows_commands_and_runs_nothing(tmp_path: Path) -> None:
     """Reasons, exact commands and what changes are there before anything can be run."""
 
     async def journey() -> None:
-        from tpustarter.content import read_lessons
+        from tpustarter.core.content import read_lessons
 
         async with tutor(tmp_path, size=(120, 40)) as pilot:
             pilot.app.lessons = None  # the steps are in the lessons that ship
@@ -319,7 +335,7 @@ def test_the_setup_plan_shows_commands_and_runs_nothing(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_hostile_text_is_only_text_on_every_screen(tmp_path: Path) -> None:
+def test_hostile_text_is_plain_on_every_screen(tmp_path: Path) -> None:
     """Markup is shown as written, and no control character reaches the terminal."""
     lesson = f"""# {HOSTILE}
 
@@ -344,7 +360,7 @@ raise ValueError({HOSTILE!r})
     run(journey)
 
 
-def test_a_thousand_lessons_are_listed_and_searched(tmp_path: Path) -> None:
+def test_thousand_lessons_are_listed_and_searched(tmp_path: Path) -> None:
     """The list opens, moves and is searched with the screen answering all the while."""
     lessons = {f"lesson-{n:04}": f"# {n}\n\nword{n} in it\n" for n in range(1000)}
 
@@ -359,7 +375,7 @@ def test_a_thousand_lessons_are_listed_and_searched(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_huge_output_is_cut_and_the_screen_survives_a_resize(tmp_path: Path) -> None:
+def test_huge_output_is_cut_and_survives_resize(tmp_path: Path) -> None:
     """The last lines stay, with a note on what is above, at any width."""
     lesson = "# Much\n\n```python run id=much\nfor n in range(5000):\n    print('line', n)\n```\n"
 
@@ -379,7 +395,7 @@ def test_huge_output_is_cut_and_the_screen_survives_a_resize(tmp_path: Path) -> 
     run(journey)
 
 
-def test_focus_and_place_survive_a_run(tmp_path: Path) -> None:
+def test_focus_and_place_survive_run(tmp_path: Path) -> None:
     """What was marked in the list of checks stays marked, wherever it moves."""
 
     async def journey() -> None:
@@ -399,7 +415,7 @@ def test_focus_and_place_survive_a_run(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_what_is_marked_is_seen_without_colours(tmp_path: Path) -> None:
+def test_marked_row_is_visible_without_colours(tmp_path: Path) -> None:
     """The marked row is painted reversed, and only while the list has the focus."""
 
     async def journey() -> None:
@@ -412,7 +428,7 @@ def test_what_is_marked_is_seen_without_colours(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_garbage_is_collected_again_once_the_first_screen_is_there(tmp_path: Path) -> None:
+def test_garbage_collection_resumes_after_first_screen(tmp_path: Path) -> None:
     """Until then nothing is looked through, for all that is imported stays."""
     thresholds = gc.get_threshold()
 

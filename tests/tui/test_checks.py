@@ -11,9 +11,15 @@ import pytest
 from tests.support.gates import wait_for
 from tests.support.runs import result
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
-from tpustarter.tui import check_details, check_line, check_mark, check_rows
-from tpustarter.tui.messages import CHECKS
-from tpustarter.tui.widgets import Rows
+from tpustarter.checking.run.runner import CheckEnded
+from tpustarter.checking.run_progress import RunProgress
+from tpustarter.core.content import Check
+from tpustarter.tui.app.messages import CHECKS
+from tpustarter.tui.checks import details as check_details
+from tpustarter.tui.checks import end_line as check_end_line
+from tpustarter.tui.checks import mark as check_mark
+from tpustarter.tui.checks import rows as check_rows
+from tpustarter.tui.kit.row_list import RowList
 
 MANY = tuple(f"passes_{letter}" for letter in "abcd")
 """Claims that hold, as many as are folded."""
@@ -34,7 +40,7 @@ def rows_of(seen: str) -> list[str]:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 35), (200, 50), (60, 20)])
-def test_after_a_run_what_needs_attention_is_first_and_what_holds_is_one_row(
+def test_finished_run_lists_problems_first_and_folds_passes(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
     """The worst one is marked, and `p` lists what is folded, and folds it again."""
@@ -49,13 +55,13 @@ def test_after_a_run_what_needs_attention_is_first_and_what_holds_is_one_row(
             assert "5 claims hold" in seen
             has_names = size[1] > 34 and size[0] > 100  # where there is room for them
             assert has_names == all(f"host.{name}" in seen for name in ("passes", *MANY))
-            assert "host.fails" == pilot.app.screen.query_one(Rows).chosen
+            assert "host.fails" == pilot.app.screen.query_one(RowList).chosen
 
             seen = await press(pilot, "p")
             names = ["passes", *MANY]
             listed = [*folded[:2], *(f"PASS host.{name}" for name in names)]
             assert listed[: 7 if size[1] < 24 else None] == rows_of(seen)
-            assert "host.fails" == pilot.app.screen.query_one(Rows).chosen
+            assert "host.fails" == pilot.app.screen.query_one(RowList).chosen
 
             assert folded == rows_of(await press(pilot, "p"))
 
@@ -63,9 +69,7 @@ def test_after_a_run_what_needs_attention_is_first_and_what_holds_is_one_row(
 
 
 @pytest.mark.parametrize("size", [(80, 60), (120, 60), (200, 60)], ids=str)
-def test_a_list_of_all_claims_shows_each_of_them_whole(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
+def test_list_shows_each_claim_whole(tmp_path: Path, size: tuple[int, int]) -> None:
     """On one line where the list can have the width for that; else it goes on below itself."""
     claim = "A claim of many words is read to its end wherever it stands"
 
@@ -92,7 +96,7 @@ def test_a_list_of_all_claims_shows_each_of_them_whole(
 
 
 @pytest.mark.parametrize("size", [(100, 70), (200, 50)], ids=str)
-def test_a_check_on_the_whole_screen_is_told_with_how_it_measures_its_lesson_and_its_code(
+def test_full_screen_check_shows_method_lesson_and_code(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
     """The code stands beside that where there is room, before the check has run as well."""
@@ -123,9 +127,7 @@ def test_a_check_on_the_whole_screen_is_told_with_how_it_measures_its_lesson_and
 
 
 @pytest.mark.parametrize("size", [(120, 35), (80, 24)], ids=str)
-def test_a_wide_window_tells_how_the_marked_check_measures_and_why_it_matters(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
+def test_wide_window_shows_method_of_marked_check(tmp_path: Path, size: tuple[int, int]) -> None:
     """Before it has run and after, in place of an empty area; a small window has Enter for it."""
     told = ("Count all of them.", "From its lesson, “Hello”", "A first lesson about a word.")
 
@@ -145,7 +147,7 @@ def test_a_wide_window_tells_how_the_marked_check_measures_and_why_it_matters(
             for key, row in (("end", "host.zz_waits"), ("x", "host.passes")):
                 await pilot.press(key)
                 await settle(pilot, beside=CHECKS if key == "end" else None)
-                rows = pilot.app.screen.query_one(Rows)
+                rows = pilot.app.screen.query_one(RowList)
                 rows.highlighted = rows.get_option_index(row)
                 await settle(pilot, beside=CHECKS)
                 assert f"─ {row}" in on_screen(pilot.app)
@@ -162,14 +164,14 @@ def test_a_wide_window_tells_how_the_marked_check_measures_and_why_it_matters(
         (40, ["page  https://docs.jax.dev/en/latest/", "      precision.html"]),
     ],
 )
-def test_an_address_is_not_broken_within_a_word(width: int, lines: list[str]) -> None:
+def test_address_breaks_only_at_slash(width: int, lines: list[str]) -> None:
     """It stands behind its label, on a line of its own, or it is broken at a slash."""
     address = check_details.Address("page  ", "https://docs.jax.dev/en/latest/precision.html")
 
     assert lines == [line.plain for line in address.lines(width)]
 
 
-def test_a_check_that_was_opened_while_it_ran_stays_in_sight(tmp_path: Path) -> None:
+def test_check_opened_during_run_stays_in_sight(tmp_path: Path) -> None:
     """The run goes on to others behind it, and folds its row; Esc leads back to the list."""
 
     async def journey() -> None:
@@ -193,7 +195,7 @@ def test_a_check_that_was_opened_while_it_ran_stays_in_sight(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("seen_s", "opened"), [(60.0, "host.hangs"), (0.0, "host.passes")])
-def test_a_key_is_for_the_check_that_was_marked_until_a_moment_ago(
+def test_key_acts_on_check_marked_before_move(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seen_s: float, opened: str
 ) -> None:
     """The mark goes on with the run, and nobody presses a key for what they have not seen yet."""
@@ -204,10 +206,10 @@ def test_a_key_is_for_the_check_that_was_marked_until_a_moment_ago(
             await pilot.press("c")
             await until(pilot, lambda: "RUN " in on_screen(pilot.app))
             screen = pilot.app.screen
-            assert "host.hangs" == screen.query_one(Rows).chosen
+            assert "host.hangs" == screen.query_one(RowList).chosen
             screen._list.running = "host.passes"
             screen._show()
-            assert "host.passes" == screen.query_one(Rows).chosen
+            assert "host.passes" == screen.query_one(RowList).chosen
             await pilot.press("enter")
             assert opened == screen._opened
             await press(pilot, "x")
@@ -215,7 +217,7 @@ def test_a_key_is_for_the_check_that_was_marked_until_a_moment_ago(
     run(journey)
 
 
-def test_the_worst_is_marked_at_the_end_where_only_the_key_for_all_was_pressed(
+def test_unfolding_passes_still_marks_worst_check_at_end(
     tmp_path: Path,
 ) -> None:
     """Between two checks that key puts the mark from a row of many to the first of them."""
@@ -230,15 +232,15 @@ def test_the_worst_is_marked_at_the_end_where_only_the_key_for_all_was_pressed(
                 screen._list.results[f"host.{name}"] = result("pass", f"host.{name}")
             screen._list.running = None
             screen._show()
-            assert check_rows.PASSED == screen.query_one(Rows).chosen
+            assert check_rows.PASSED == screen.query_one(RowList).chosen
             await pilot.press("p")
             await press(pilot, "x")
-            assert screen._list.ids()[0] == screen.query_one(Rows).chosen
+            assert screen._list.ids()[0] == screen.query_one(RowList).chosen
 
     run(journey)
 
 
-def test_the_mark_is_in_sight_when_the_rows_get_another_order(tmp_path: Path) -> None:
+def test_marked_row_is_in_sight_after_reorder(tmp_path: Path) -> None:
     """What was moved to the last line while checks ran may be the first one after them."""
 
     async def journey() -> None:
@@ -248,7 +250,7 @@ def test_the_mark_is_in_sight_when_the_rows_get_another_order(tmp_path: Path) ->
                 (host / f"n{number:02}.py").write_text((host / "passes.py").read_text())
             await press(pilot, "c", "p", "end")
             screen = pilot.app.screen
-            rows = screen.query_one(Rows)
+            rows = screen.query_one(RowList)
             marked = rows.chosen
             screen._list.results[marked] = result("warn", marked)
             screen._show()
@@ -258,7 +260,7 @@ def test_the_mark_is_in_sight_when_the_rows_get_another_order(tmp_path: Path) ->
     run(journey)
 
 
-def test_esc_leads_from_a_log_to_the_findings_and_then_back(tmp_path: Path) -> None:
+def test_esc_leads_from_log_to_findings_then_list(tmp_path: Path) -> None:
     """One step at a time, from a log on the whole screen too."""
 
     async def journey() -> None:
@@ -277,14 +279,14 @@ def test_esc_leads_from_a_log_to_the_findings_and_then_back(tmp_path: Path) -> N
     run(journey)
 
 
-def test_the_row_of_what_holds_is_opened_by_enter(tmp_path: Path) -> None:
+def test_enter_unfolds_row_of_passing_checks(tmp_path: Path) -> None:
     """Its details name each with its claim; unfolded, its first one is marked, and back."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
             more_passes(tmp_path)
             await press(pilot, "c")
-            rows = pilot.app.screen.query_one(Rows)
+            rows = pilot.app.screen.query_one(RowList)
 
             seen = await press(pilot, "down", "down")
             assert check_rows.PASSED == rows.chosen
@@ -302,7 +304,7 @@ def test_the_row_of_what_holds_is_opened_by_enter(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_few_claims_that_hold_are_named(tmp_path: Path) -> None:
+def test_few_passing_checks_are_not_folded(tmp_path: Path) -> None:
     """There is nothing to fold, and no key for it."""
 
     async def journey() -> None:
@@ -315,7 +317,7 @@ def test_a_few_claims_that_hold_are_named(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_the_last_line_says_what_was_shown_and_which_key_leads_on(tmp_path: Path) -> None:
+def test_last_line_shows_result_and_next_key(tmp_path: Path) -> None:
     """After a failure the one that explains it."""
 
     async def journey() -> None:
@@ -329,13 +331,14 @@ def test_the_last_line_says_what_was_shown_and_which_key_leads_on(tmp_path: Path
     run(journey)
 
 
-def test_the_last_line_names_the_setup_that_mends_a_warning(tmp_path: Path) -> None:
+def test_last_line_names_setup_that_fixes_warning(tmp_path: Path) -> None:
     """It is what the command line says to do; s shows the plan of that very set-up."""
 
     async def journey() -> None:
         async with tutor(tmp_path, checks=("passes", "warns")) as pilot:
             path = tmp_path / "checks" / "host" / "warns.py"
-            path.write_text(path.read_text().replace("make it two", "run `tpustarter setup keras`"))
+            named = path.read_text().replace('"make it two"', 'Hint("make it two", setup="keras")')
+            path.write_text(named.replace("import Finding,", "import Finding, Hint,"))
             seen = " ".join((await press(pilot, "c")).split())
             mends = "Press s for a set-up that mends what host.warns found, or o there for its"
             assert mends in seen
@@ -345,7 +348,7 @@ def test_the_last_line_names_the_setup_that_mends_a_warning(tmp_path: Path) -> N
     run(journey)
 
 
-def test_the_page_of_a_check_says_no_key_for_another_check(tmp_path: Path) -> None:
+def test_page_of_check_names_only_its_keys(tmp_path: Path) -> None:
     """There f and o act on the check of the page, and Esc leads to the list; so it is at a log."""
 
     async def journey() -> None:
@@ -367,7 +370,7 @@ def test_the_page_of_a_check_says_no_key_for_another_check(tmp_path: Path) -> No
     run(journey)
 
 
-def test_while_checks_run_a_bar_says_how_far_they_are_and_what_went_wrong(tmp_path: Path) -> None:
+def test_bar_shows_progress_and_failures_during_run(tmp_path: Path) -> None:
     """What went wrong comes first, then what runs; what has not run yet is one row."""
 
     async def journey() -> None:
@@ -391,7 +394,7 @@ def test_while_checks_run_a_bar_says_how_far_they_are_and_what_went_wrong(tmp_pa
     run(journey)
 
 
-def test_what_a_stop_has_kept_from_running_is_one_row_that_a_key_runs(tmp_path: Path) -> None:
+def test_stopped_run_folds_checks_left(tmp_path: Path) -> None:
     """Many checks were stopped before their turn; none of them says anything of its own."""
 
     async def journey() -> None:
@@ -418,14 +421,16 @@ def test_what_a_stop_has_kept_from_running_is_one_row_that_a_key_runs(tmp_path: 
         (("pass", "warn", "fail", "fail"), "━━━━━━━━━━──────────  4 of 8 done, 2 fail, 1 warn"),
     ],
 )
-def test_the_bar_counts_what_went_wrong(statuses: Sequence[str], said: str) -> None:
+def test_bar_counts_failures(statuses: Sequence[str], said: str) -> None:
     """All of them count as done, skipped ones too."""
-    results = [result(status, f"jax.n{n}") for n, status in enumerate(statuses)]
+    known = RunProgress(Check(f"jax.n{n}", Path()) for n in range(8))
+    for n, status in enumerate(statuses):
+        known.follow(CheckEnded(result(status, f"jax.n{n}")))
 
-    assert said == check_line.progress(results, 8)
+    assert said == check_end_line.progress(known)
 
 
-def test_a_skip_that_should_have_told_something_is_not_folded() -> None:
+def test_skip_for_missing_resource_is_not_folded() -> None:
     """What was asked for and is missing is named, above those that hold nothing against anybody."""
     plain = [result("skip", f"host.n{n}", reason="not-applicable") for n in range(5)]
     missing = result("skip", "jax.n", reason="missing-resource")
@@ -437,7 +442,7 @@ def test_a_skip_that_should_have_told_something_is_not_folded() -> None:
     assert ["jax.n", check_rows.SKIPPED] == check_rows.with_folds(ids, folds)
 
 
-def test_frameworks_that_are_left_out_have_no_rows(tmp_path: Path) -> None:
+def test_missing_frameworks_have_no_rows(tmp_path: Path) -> None:
     """The line above says that they are not installed, and they are not counted as open."""
 
     async def journey() -> None:
@@ -456,7 +461,7 @@ def test_frameworks_that_are_left_out_have_no_rows(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_log_is_shown_for_the_marked_check_alone(tmp_path: Path) -> None:
+def test_log_belongs_to_marked_check_alone(tmp_path: Path) -> None:
     """It is named by its check, and moving on shows the findings of the next one, and of it too."""
 
     async def journey() -> None:
@@ -472,7 +477,7 @@ def test_a_log_is_shown_for_the_marked_check_alone(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_the_whole_screen_shows_the_log_below_what_was_found(tmp_path: Path) -> None:
+def test_full_screen_shows_log_below_findings(tmp_path: Path) -> None:
     """What stands beside a list already is worth no screen of its own."""
 
     async def journey() -> None:
@@ -487,9 +492,9 @@ def test_the_whole_screen_shows_the_log_below_what_was_found(tmp_path: Path) -> 
     run(journey)
 
 
-def test_the_bar_of_a_run_has_the_width_that_there_is() -> None:
+def test_bar_uses_available_width() -> None:
     """A third of the screen, and no less than on a narrow one."""
-    narrow, wide = (check_line.progress([], 8, width) for width in (40, 180))
+    narrow, wide = (check_end_line.progress(RunProgress(), width) for width in (40, 180))
     assert 20 == len(narrow.partition(" ")[0])
     assert 60 == len(wide.partition(" ")[0])
 
@@ -514,7 +519,7 @@ RAISES = WRONG.partition("    yield")[0].replace("A variable", "What reads it") 
 )
 
 
-def test_why_a_check_failed_is_not_guessed_where_its_cause_is_known(tmp_path: Path) -> None:
+def test_known_cause_replaces_guess(tmp_path: Path) -> None:
     """The cause stands first, and the log would only be searched for what is likely."""
 
     async def journey() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.tutor import press, run, tutor
-from tpustarter.tui import commands_in_text
-from tpustarter.tui.commands_in_text import says_how
+from tpustarter.tui.lesson.page import commands_in_text
+from tpustarter.tui.lesson.page.commands_in_text import says_how
 
 LESSON = """# Commands
 
@@ -28,7 +28,7 @@ tpustarter check host.space
 
 
 @pytest.mark.usefixtures("long_command")
-def test_a_sentence_names_the_program_and_it_is_said_once_how_it_is_started(tmp_path: Path) -> None:
+def test_sentence_has_short_command_and_launch_hint_once(tmp_path: Path) -> None:
     """A command that stands alone can be copied as it stands."""
 
     async def journey() -> None:
@@ -45,12 +45,12 @@ def test_a_sentence_names_the_program_and_it_is_said_once_how_it_is_started(tmp_
 
 @pytest.mark.usefixtures("long_command")
 @pytest.mark.parametrize("text", ["No command.", "```sh\ntpustarter check\n```", "`tpustarter`"])
-def test_nothing_is_said_where_no_sentence_has_a_command(text: str) -> None:
+def test_text_without_command_has_no_launch_hint(text: str) -> None:
     """A fence shows the whole command, and the name alone is not one to be typed."""
     assert says_how(text) is None
 
 
-def test_nothing_is_said_where_the_name_alone_starts_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installed_program_needs_no_launch_hint(monkeypatch: pytest.MonkeyPatch) -> None:
     """Most who installed it type its name."""
     monkeypatch.setattr(commands_in_text, "command", lambda: "tpustarter")
 

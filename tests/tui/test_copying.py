@@ -8,8 +8,8 @@ from textual.pilot import Pilot
 
 from tests.support.tutor import HANGS, on_screen, press, run, settle, tutor, until
 from tests.tui.test_exercise import LESSON, lessons_with_exercise
-from tpustarter.tui.editor import Editor
-from tpustarter.tui.screens.page import Quit
+from tpustarter.tui.kit.editor import Editor
+from tpustarter.tui.kit.page import Quit
 
 WORDS = "Ctrl+C again asks to quit."
 
@@ -20,7 +20,7 @@ def _text(pilot: Pilot[None]) -> str:
     return editor.text
 
 
-def test_ctrl_c_copies_what_was_selected_and_then_asks_to_quit(tmp_path: Path) -> None:
+def test_ctrl_c_copies_selection_then_asks_to_quit(tmp_path: Path) -> None:
     """The terminal's clipboard has it, and the text stays as it is."""
     sent: list[str] = []
 
@@ -49,7 +49,7 @@ def test_ctrl_c_copies_what_was_selected_and_then_asks_to_quit(tmp_path: Path) -
     run(journey)
 
 
-def test_what_the_app_selected_is_not_copied_and_ctrl_c_asks_to_quit(tmp_path: Path) -> None:
+def test_app_selection_is_not_copied_by_ctrl_c(tmp_path: Path) -> None:
     """Who wants to quit loses nothing that is on the clipboard; selected anew it is copied."""
 
     async def journey() -> None:
@@ -67,7 +67,7 @@ def test_what_the_app_selected_is_not_copied_and_ctrl_c_asks_to_quit(tmp_path: P
     run(journey)
 
 
-def test_ctrl_c_stops_what_runs_before_it_copies_anything(tmp_path: Path) -> None:
+def test_ctrl_c_stops_run_before_copying(tmp_path: Path) -> None:
     """Also with text selected."""
 
     async def journey() -> None:
@@ -78,7 +78,7 @@ def test_ctrl_c_stops_what_runs_before_it_copies_anything(tmp_path: Path) -> Non
             await until(pilot, lambda: view.has_output)
             await pilot.press("ctrl+c")
             await settle(pilot)
-            assert "notrun" == view.result.status
+            assert "notrun" == view.state.result.status
             assert "" == pilot.app.clipboard
             assert WORDS not in on_screen(pilot.app)
             assert WORDS in await press(pilot, "ctrl+c")

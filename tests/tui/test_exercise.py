@@ -10,9 +10,9 @@ import pytest
 from tests.learning.test_exercises import SHIPPED, SOLVED
 from tests.support.gates import wait_for
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until, write_lessons
-from tpustarter import locations
-from tpustarter.learning import merging, progress
-from tpustarter.tui.editor import Editor
+from tpustarter.core import locations
+from tpustarter.learning.progress import lesson_progress, merge
+from tpustarter.tui.kit.editor import Editor
 
 LESSON = """# Asks
 
@@ -52,7 +52,7 @@ def learner_file() -> Path:
     return locations.state() / "exercises" / "start" / "double.py"
 
 
-def test_a_digit_answers_the_question_in_sight_and_says_why(tmp_path: Path) -> None:
+def test_digit_answers_question_and_shows_reason(tmp_path: Path) -> None:
     """Every answer has its reason; what was answered is remembered."""
 
     async def journey() -> None:
@@ -67,12 +67,12 @@ def test_a_digit_answers_the_question_in_sight_and_says_why(tmp_path: Path) -> N
             assert "right  Two cores are one device." in seen
 
     run(journey)
-    quizzes = merging.export()["lessons"]["start/asks"]["quizzes"]
+    quizzes = merge.export()["lessons"]["start/asks"]["quizzes"]
 
     assert quizzes["v4"]["right"] is True
 
 
-def test_a_click_on_an_answer_gives_it(tmp_path: Path) -> None:
+def test_click_on_answer_selects_answer(tmp_path: Path) -> None:
     """On its text; the question itself is none."""
 
     async def journey() -> None:
@@ -90,7 +90,7 @@ def test_a_click_on_an_answer_gives_it(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_an_exercise_is_judged_when_its_file_is_saved(tmp_path: Path) -> None:
+def test_saved_exercise_is_judged(tmp_path: Path) -> None:
     """The task, the path, a wrong answer with what was found, then the right one."""
 
     async def journey() -> None:
@@ -113,7 +113,7 @@ def test_an_exercise_is_judged_when_its_file_is_saved(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_what_the_task_names_of_the_part_that_judges_is_shown(tmp_path: Path) -> None:
+def test_judging_code_named_by_task_is_shown(tmp_path: Path) -> None:
     """Below the learner's own code; the rest of that part may be the answer, and stays away."""
     text = SHIPPED.replace("`double` must", "`is_even` is asked, so `double` must")
     named = "@functools.cache\ndef is_even(number):\n    return number % 2 == 0\n"
@@ -134,7 +134,7 @@ def test_what_the_task_names_of_the_part_that_judges_is_shown(tmp_path: Path) ->
     run(journey)
 
 
-def test_the_file_is_shown_as_it_was_saved_last(tmp_path: Path) -> None:
+def test_file_is_shown_as_last_saved(tmp_path: Path) -> None:
     """Below the task, or beside it; without the task itself and without what judges it."""
 
     async def journey() -> None:
@@ -156,7 +156,7 @@ def test_the_file_is_shown_as_it_was_saved_last(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_right_answer_says_what_was_learned_and_leads_on(tmp_path: Path) -> None:
+def test_right_answer_shows_lesson_learned_and_next_key(tmp_path: Path) -> None:
     """One key goes to the next lesson of the path, and Esc from there back to where one began."""
     lessons = {"asks": LESSON, "then": "# Then\n\nOn we go.\n"}
     paths = "- {id: laptop, title: Mine, who: W., lessons: [start/asks, start/then]}\n"
@@ -165,7 +165,7 @@ def test_a_right_answer_says_what_was_learned_and_leads_on(tmp_path: Path) -> No
         async with tutor(tmp_path, lessons=lessons) as pilot:
             (tmp_path / "lessons" / "paths.yml").write_text(paths)
             lessons_with_exercise(tmp_path)
-            progress.lesson_done("start/asks")
+            lesson_progress.lesson_done("start/asks")
             await press(pilot, "enter", "p")
             learner_file().write_text(SOLVED)
             await until(pilot, lambda: 'Next on your path "Mine": Then' in on_screen(pilot.app))
@@ -182,7 +182,7 @@ def test_a_right_answer_says_what_was_learned_and_leads_on(tmp_path: Path) -> No
     run(journey)
 
 
-def test_a_right_answer_leads_back_to_where_one_was(tmp_path: Path) -> None:
+def test_right_answer_leads_back_to_previous_screen(tmp_path: Path) -> None:
     """From another lesson it was opened by the palette, say; Esc leads there, and says so."""
     lessons = {"asks": LESSON, "then": "# Then\n\nOn we go.\n"}
 
@@ -204,7 +204,7 @@ def test_a_right_answer_leads_back_to_where_one_was(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_hints_the_solution_and_beginning_anew_are_a_key_each(tmp_path: Path) -> None:
+def test_hint_solution_and_reset_have_keys(tmp_path: Path) -> None:
     """The solution asks first while no answer has passed."""
 
     async def journey() -> None:
@@ -219,15 +219,78 @@ def test_hints_the_solution_and_beginning_anew_are_a_key_each(tmp_path: Path) ->
             seen = await press(pilot, "v", "y")
             assert "return 2 * number" in seen
             assert "You have seen the solution" in seen
-            learner_file().write_text("typed")
-            await until(pilot, lambda: "BROKEN" in on_screen(pilot.app))
+            for typed, kept in (("typed", "double.py.old"), ("anew", "double.py-2.old")):
+                # At once, for an empty file would be judged, too, and `u` works after that.
+                (tmp_path / "saved").write_text(typed)
+                (tmp_path / "saved").replace(learner_file())
+                await until(pilot, lambda: "BROKEN" in on_screen(pilot.app))
+                seen = await press(pilot, "u", "y")
+                assert learner_file().read_text() == SHIPPED
+                assert learner_file().with_name(kept).read_text() == typed
+                assert kept in seen
             await press(pilot, "u", "y")
-            assert learner_file().read_text() == SHIPPED
+            assert 3 == len([*learner_file().parent.iterdir()])
 
     run(journey)
 
 
-def test_an_answer_that_does_not_end_is_stopped_with_a_key(tmp_path: Path) -> None:
+def test_broken_answer_leaves_keys_of_help(tmp_path: Path) -> None:
+    """On 80 columns hints come before judging again, and after the last one the solution does."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 24)) as pilot:
+            lessons_with_exercise(tmp_path)
+            await press(pilot, "enter", "p")
+            learner_file().write_text("typed")
+            await until(pilot, lambda: "BROKEN" in on_screen(pilot.app))
+            assert "h hint" in on_screen(pilot.app).splitlines()[-1]
+            seen = await press(pilot, "h", "h")
+            assert "s solution" in seen.splitlines()[-1]
+
+    run(journey)
+
+
+def test_line_to_fix_is_seen_with_verdict(tmp_path: Path) -> None:
+    """Both are in sight where they have room, though the task is long."""
+    long = SHIPPED.replace('"""', '"""A title.\n\n' + "Do this, then that.\n\n" * 12, 1)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 24)) as pilot:
+            lessons_with_exercise(tmp_path, long)
+            await press(pilot, "enter", "p", "r")
+            await until(pilot, lambda: "NOT YET" in on_screen(pilot.app))
+            await settle(pilot)
+            seen = on_screen(pilot.app)
+            assert "Your answer" in seen
+            assert "Your file" in seen
+            assert "# your code here" in seen.rpartition("Your file")[2]
+
+    run(journey)
+
+
+def test_file_saved_elsewhere_during_typing_is_kept(tmp_path: Path) -> None:
+    """The file has what was typed last, here; the other one lies beside it, and that is said."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
+            lessons_with_exercise(tmp_path)
+            await press(pilot, "enter", "p", "e")
+            other = SHIPPED.replace("number  # your code here", "an hour of work")
+            learner_file().write_text(other)
+            await press(pilot, "x")
+            kept = learner_file().with_name("double.py.old")
+            await until(pilot, kept.exists)
+            await until(pilot, lambda: "another" in on_screen(pilot.app))  # a path may be broken
+            await press(pilot, "y")
+            await press(pilot, "escape")
+            assert "xy" in learner_file().read_text()
+            assert [learner_file(), kept] == sorted(learner_file().parent.iterdir())
+            assert other == kept.read_text()
+
+    run(journey)
+
+
+def test_endless_answer_is_stopped_by_key(tmp_path: Path) -> None:
     """Esc stops it first, and leaves the exercise the second time."""
     endless = SHIPPED.replace("def double", "while True:\n    pass\n\ndef double")
 
@@ -246,11 +309,11 @@ def test_an_answer_that_does_not_end_is_stopped_with_a_key(tmp_path: Path) -> No
     run(journey)
 
 
-def test_o_names_the_editor_and_how_to_leave_it_before_it_opens(
+def test_o_explains_external_editor_before_opening(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where a terminal cannot be lent, the app says so; the command is VISUAL's, then EDITOR's."""
-    from tpustarter.tui.external_editor import editor
+    from tpustarter.tui.kit.external_editor import editor
 
     monkeypatch.setenv("VISUAL", "my-editor --wait")
     monkeypatch.setenv("EDITOR", "'no words")
@@ -278,7 +341,7 @@ def test_o_names_the_editor_and_how_to_leave_it_before_it_opens(
     run(journey)
 
 
-def test_e_edits_the_file_here_and_every_letter_is_in_it(tmp_path: Path) -> None:
+def test_e_edits_file_and_keeps_every_letter(tmp_path: Path) -> None:
     """Ctrl+R judges; the task and what judges it stay as they are, and Esc ends typing."""
 
     async def journey() -> None:
@@ -309,7 +372,7 @@ def test_e_edits_the_file_here_and_every_letter_is_in_it(tmp_path: Path) -> None
     run(journey)
 
 
-def test_who_types_on_while_an_answer_is_judged_goes_on_typing(tmp_path: Path) -> None:
+def test_typing_continues_during_judging(tmp_path: Path) -> None:
     """Its verdict comes seconds later: letters would become keys in the middle of a word."""
     judges = tmp_path / "judges"
     text = SHIPPED.replace("assert double(4)", f"{wait_for(judges)}assert double(4)")
@@ -327,7 +390,7 @@ def test_who_types_on_while_an_answer_is_judged_goes_on_typing(tmp_path: Path) -
     run(journey)
 
 
-def test_shift_tab_takes_indent_back_and_stays_in_the_editor(tmp_path: Path) -> None:
+def test_shift_tab_dedents_and_stays_in_editor(tmp_path: Path) -> None:
     """Screens take it for another field, and what is typed on would be keys."""
 
     async def journey() -> None:
@@ -344,7 +407,7 @@ def test_shift_tab_takes_indent_back_and_stays_in_the_editor(tmp_path: Path) -> 
     run(journey)
 
 
-def test_while_an_answer_is_judged_one_can_begin_to_type(tmp_path: Path) -> None:
+def test_typing_can_begin_during_judging(tmp_path: Path) -> None:
     """The first answer takes seconds: what is typed meanwhile must not become keys."""
 
     async def journey() -> None:
@@ -359,7 +422,7 @@ def test_while_an_answer_is_judged_one_can_begin_to_type(tmp_path: Path) -> None
     run(journey)
 
 
-def test_p_opens_the_exercise_that_is_asked_for_in_sight(tmp_path: Path) -> None:
+def test_p_opens_exercise_in_sight(tmp_path: Path) -> None:
     """Not the lesson's first one, whose text is elsewhere."""
     link = "\n\n[Exercise: Return the triple](exercises/triple.py)\n"
 
@@ -374,7 +437,7 @@ def test_p_opens_the_exercise_that_is_asked_for_in_sight(tmp_path: Path) -> None
     run(journey)
 
 
-def test_a_look_at_an_exercise_costs_the_lesson_no_variable(tmp_path: Path) -> None:
+def test_visit_to_exercise_keeps_lesson_variables(tmp_path: Path) -> None:
     """The lesson's process ends for an answer that is judged, and not for a task that is read."""
 
     async def journey() -> None:
@@ -394,13 +457,13 @@ def test_a_look_at_an_exercise_costs_the_lesson_no_variable(tmp_path: Path) -> N
     run(journey)
 
 
-def test_what_was_right_once_stays_solved_and_says_so(tmp_path: Path) -> None:
+def test_solved_exercise_stays_solved_after_wrong_answer(tmp_path: Path) -> None:
     """A later answer that is wrong takes nothing away."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
             lessons_with_exercise(tmp_path)
-            progress.exercise_judged("start/asks", "double", is_right=True)
+            lesson_progress.exercise_judged("start/asks", "double", is_right=True)
             seen = await press(pilot, "enter", "p", "r")
             assert "NOT YET" in seen
             assert "An earlier answer was right, so it stays solved." in " ".join(
@@ -410,7 +473,7 @@ def test_what_was_right_once_stays_solved_and_says_so(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_typing_begins_at_the_gap_keeps_the_indentation_and_ends_when_it_is_right(
+def test_typing_keeps_indentation_and_ends_with_right_answer(
     tmp_path: Path,
 ) -> None:
     """Each line has its number in the file, because errors and verdicts name it."""
@@ -434,7 +497,7 @@ def test_typing_begins_at_the_gap_keeps_the_indentation_and_ends_when_it_is_righ
     run(journey)
 
 
-def test_a_long_answer_is_seen_as_far_as_the_screen_reaches(tmp_path: Path) -> None:
+def test_editor_of_long_answer_fills_screen(tmp_path: Path) -> None:
     """The editor has no second scroll bar in which its last lines are hidden."""
     text = SHIPPED.replace(
         "def double", "\n".join(f"a{n} = {n}" for n in range(26)) + "\n\n\ndef double"
@@ -450,7 +513,7 @@ def test_a_long_answer_is_seen_as_far_as_the_screen_reaches(tmp_path: Path) -> N
     run(journey)
 
 
-def test_what_is_typed_stays_when_the_window_becomes_wider(tmp_path: Path) -> None:
+def test_typed_text_survives_wider_window(tmp_path: Path) -> None:
     """The file moves beside the task, where it shows what was typed, and can be typed into."""
 
     async def journey() -> None:
@@ -465,7 +528,7 @@ def test_what_is_typed_stays_when_the_window_becomes_wider(tmp_path: Path) -> No
     run(journey)
 
 
-def test_an_exercise_that_is_broken_is_told_in_its_lesson(tmp_path: Path) -> None:
+def test_broken_exercise_is_reported_in_lesson(tmp_path: Path) -> None:
     """One clear error in the place of the lesson, and Esc leads back."""
     write_lessons(tmp_path / "lessons", asks=LESSON)
 
@@ -479,7 +542,7 @@ def test_an_exercise_that_is_broken_is_told_in_its_lesson(tmp_path: Path) -> Non
     run(journey)
 
 
-def test_the_line_that_is_typed_is_in_sight_whatever_the_answer_printed(tmp_path: Path) -> None:
+def test_typed_line_is_in_sight_below_long_verdict(tmp_path: Path) -> None:
     """At 80x24 a verdict with its output takes all lines; the next letter leads back."""
     loud = SHIPPED.replace("return", "print(*range(40), sep=chr(10)); return")
     assert loud != SHIPPED

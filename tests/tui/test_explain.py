@@ -10,10 +10,10 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
-from tpustarter.tui.failed import PASTED, names_a_log, of_text
-from tpustarter.tui.screens.explain import Explain
-from tpustarter.tui.screens.explained import Explained
-from tpustarter.tui.screens.home import Home
+from tpustarter.tui.explain.failure import PASTED, names_a_log, of_text
+from tpustarter.tui.explain.input_screen import ExplainInput
+from tpustarter.tui.explain.screen import ExplanationScreen
+from tpustarter.tui.home.screen import Home
 
 HELD = (
     "Traceback (most recent call last):\n"
@@ -37,12 +37,12 @@ async def _paste(pilot: Pilot[None], text: str) -> None:
 
 async def _explained(pilot: Pilot[None]) -> str:
     """Return the screen once it says what is known."""
-    await until(pilot, lambda: isinstance(pilot.app.screen, Explained))
+    await until(pilot, lambda: isinstance(pilot.app.screen, ExplanationScreen))
     await until(pilot, lambda: "searching what" not in on_screen(pilot.app))
     return on_screen(pilot.app)
 
 
-def test_what_is_pasted_is_explained_at_once(tmp_path: Path) -> None:
+def test_pasted_error_is_explained_at_once(tmp_path: Path) -> None:
     """`f` asks for it; Esc leads back to the text, which can be changed and explained again."""
 
     async def journey() -> None:
@@ -56,7 +56,7 @@ def test_what_is_pasted_is_explained_at_once(tmp_path: Path) -> None:
             assert "4242" in seen
             assert CAUSE in seen
             await press(pilot, "escape")
-            assert isinstance(pilot.app.screen, Explain)
+            assert isinstance(pilot.app.screen, ExplainInput)
             assert HELD == pilot.app.screen.query_one(TextArea).text
             await press(pilot, "ctrl+r")
             assert CAUSE in await _explained(pilot)
@@ -64,7 +64,7 @@ def test_what_is_pasted_is_explained_at_once(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_another_error_takes_the_place_of_the_one_that_was_explained(tmp_path: Path) -> None:
+def test_second_error_replaces_first(tmp_path: Path) -> None:
     """Two errors in one text would be answered with what the first one was."""
 
     async def journey() -> None:
@@ -87,7 +87,7 @@ def test_another_error_takes_the_place_of_the_one_that_was_explained(tmp_path: P
 
 
 @pytest.mark.parametrize("keys", [[], ["slash"], ["l"], ["c"]], ids=["home", "search", "l", "c"])
-def test_an_error_can_be_pasted_on_any_screen(keys: list[str], tmp_path: Path) -> None:
+def test_error_can_be_pasted_on_any_screen(keys: list[str], tmp_path: Path) -> None:
     """A search takes a line, and would lose all of an error but the first."""
 
     async def journey() -> None:
@@ -99,7 +99,7 @@ def test_an_error_can_be_pasted_on_any_screen(keys: list[str], tmp_path: Path) -
     run(journey)
 
 
-def test_what_is_pasted_into_code_is_code(tmp_path: Path) -> None:
+def test_text_pasted_into_code_is_code(tmp_path: Path) -> None:
     """An editor takes many lines, and nothing else happens."""
 
     async def journey() -> None:
@@ -107,12 +107,12 @@ def test_what_is_pasted_into_code_is_code(tmp_path: Path) -> None:
             await press(pilot, "enter", "e", "ctrl+end")
             await _paste(pilot, "first = 1\nsecond = 2\n")
             assert "second = 2" in pilot.app.screen.query_one(TextArea).text
-            assert not isinstance(pilot.app.screen, Explained)
+            assert not isinstance(pilot.app.screen, ExplanationScreen)
 
     run(journey)
 
 
-def test_an_error_of_one_line_is_explained_where_nothing_is_typed(tmp_path: Path) -> None:
+def test_single_line_error_is_explained_outside_input(tmp_path: Path) -> None:
     """Many are copied without the traceback above them."""
 
     async def journey() -> None:
@@ -125,7 +125,7 @@ def test_an_error_of_one_line_is_explained_where_nothing_is_typed(tmp_path: Path
     run(journey)
 
 
-def test_a_word_that_is_pasted_stays_a_word(tmp_path: Path) -> None:
+def test_pasted_word_is_not_explained(tmp_path: Path) -> None:
     """On Home it does nothing, and a search looks for it."""
 
     async def journey() -> None:
@@ -139,7 +139,7 @@ def test_a_word_that_is_pasted_stays_a_word(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_log_is_explained_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_is_explained_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Enter takes it, also from the line of a search."""
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "train.log").write_text(HELD)
@@ -160,17 +160,19 @@ def test_a_log_is_explained_by_its_path(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize(
     ("typed", "said"),
-    [("", "Paste an error first"),
-     ("~/trian.log", "cannot be read: No such file or directory. Did you mean"),
-     ("../trian.log", "Did you mean ../train.log?"),
-     ("../train.logg", "Did you mean ../train.log?"),
-     ("train.lgo", "cannot be read: No such file or directory"),
-     ("logs/run-3", "cannot be read: No such file or directory"),
-     ("/nowhere/train.log", "cannot be read: No such file or directory"),
-     ("/dev/zero", "is no file"),
-     ("~/folder.log", "cannot be read: Is a directory")],
-)  # fmt: skip
-def test_what_cannot_be_explained_is_said(
+    [
+        ("", "Paste an error first"),
+        ("~/trian.log", "cannot be read: No such file or directory. Did you mean"),
+        ("../trian.log", "Did you mean ../train.log?"),
+        ("../train.logg", "Did you mean ../train.log?"),
+        ("train.lgo", "cannot be read: No such file or directory"),
+        ("logs/run-3", "cannot be read: No such file or directory"),
+        ("/nowhere/train.log", "cannot be read: No such file or directory"),
+        ("/dev/zero", "is no file"),
+        ("~/folder.log", "cannot be read: Is a directory"),
+    ],
+)
+def test_unexplainable_input_is_reported_below_text(
     typed: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a line below the text, which stays."""
@@ -184,7 +186,7 @@ def test_what_cannot_be_explained_is_said(
             key = "enter" if typed else "ctrl+r"  # a line of it cannot go on below
             seen = await press(pilot, "f", *typed, key)
             assert said in " ".join(seen.split())
-            assert isinstance(pilot.app.screen, Explain)
+            assert isinstance(pilot.app.screen, ExplainInput)
 
     run(journey)
 
@@ -192,13 +194,13 @@ def test_what_cannot_be_explained_is_said(
 @pytest.mark.parametrize(
     "word", ["jax.errors.UnexpectedTracerError", "logging.error", "np.log10", "sys.exit", "Killed"]
 )
-def test_a_word_that_is_no_path_is_an_error(word: str) -> None:
+def test_word_that_is_no_path_is_error_text(word: str) -> None:
     """A name with a dot in it may be what somebody wants to know about."""
     assert not names_a_log(word)
     assert PASTED == of_text(word).kind
 
 
-def test_a_text_that_nothing_explains_says_what_to_try(tmp_path: Path) -> None:
+def test_unknown_error_gets_suggestions(tmp_path: Path) -> None:
     """It is no error of the app."""
 
     async def journey() -> None:
@@ -209,20 +211,23 @@ def test_a_text_that_nothing_explains_says_what_to_try(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_mistake_in_ones_own_program_is_explained_too(tmp_path: Path) -> None:
+def test_mistake_in_own_program_is_explained(tmp_path: Path) -> None:
     """As on the command line: not every error is one of the TPU."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:
             await press(pilot, "f")
-            await _paste(pilot, "a\nTracerBoolConversionError: Attempted boolean conversion of "
-                                "traced array with shape bool[].")  # fmt: skip
+            await _paste(
+                pilot,
+                "a\nTracerBoolConversionError: Attempted boolean conversion of "
+                "traced array with shape bool[].",
+            )
             assert "No known failure" not in await _explained(pilot)
 
     run(journey)
 
 
-def test_a_line_that_shows_a_cause_in_two_ways_is_quoted_once(tmp_path: Path) -> None:
+def test_line_with_two_signs_is_quoted_once(tmp_path: Path) -> None:
     """One sign names the exception from its module on, another from its class."""
 
     async def journey() -> None:

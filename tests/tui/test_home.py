@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import shutil
 import threading
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.machines import lay_out
+from tests.support.places import SAMPLES
 from tests.support.tutor import (
     HELLO,
     driven,
@@ -21,21 +25,23 @@ from tests.support.tutor import (
     write_checks,
     write_lessons,
 )
-from tpustarter import content, state
-from tpustarter.learning import course, progress
-from tpustarter.learning.block_results import BlockResult
-from tpustarter.learning.blocks import blocks_of
-from tpustarter.learning.paths import read_paths
+from tpustarter.checking.results.headline import RunSummary, sentence
+from tpustarter.core import content, locations, state
+from tpustarter.learning.content.blocks import blocks_of
+from tpustarter.learning.content.paths import read_paths
+from tpustarter.learning.progress import course, lesson_progress
+from tpustarter.learning.run.block_results import BlockResult
 from tpustarter.machine.machine import Machine
-from tpustarter.tui import home_rows, known
-from tpustarter.tui.app import Starter
-from tpustarter.tui.screens.checks import Checks
-from tpustarter.tui.screens.exercise import ExercisePage
-from tpustarter.tui.screens.home import Home
-from tpustarter.tui.screens.lessons import Lessons
-from tpustarter.tui.screens.paths import Paths
-from tpustarter.tui.screens.reader import Reader
-from tpustarter.tui.widgets import Rows
+from tpustarter.tui.app.app import TpustarterApp
+from tpustarter.tui.checks.screen import Checks
+from tpustarter.tui.exercise.screen import ExercisePage
+from tpustarter.tui.home import course_facts
+from tpustarter.tui.home import rows as home_rows
+from tpustarter.tui.home.paths_screen import Paths
+from tpustarter.tui.home.screen import Home
+from tpustarter.tui.kit.row_list import RowList
+from tpustarter.tui.lesson.screen import Reader
+from tpustarter.tui.library.screen import Lessons
 
 NAMES = ("one", "two", "three", "four")
 STAGES = """\
@@ -49,21 +55,42 @@ STAGES = """\
 """
 
 
-def staged(folder: Path) -> Starter:
+def staged(folder: Path) -> TpustarterApp:
     """Return the app on four lessons, in a path of two stages and one without."""
     lessons = write_lessons(folder / "lessons", **dict.fromkeys(NAMES, HELLO))
     (lessons / "paths.yml").write_text(STAGES)
-    return Starter(lessons=lessons, checks=write_checks(folder / "checks"))
+    return TpustarterApp(lessons=lessons, checks=write_checks(folder / "checks"))
+
+
+def test_quarantine_notice_hides_home_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the command line tells it."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    broken = tmp_path / "hf_Qq7zQq7zQq7zQq7zQq7z.json"
+    broken.write_text("{")
+    notes: list[str] = []
+    monkeypatch.setattr(Home, "notify", lambda _, text, **__: notes.append(str(text)))
+
+    async def journey() -> None:
+        async with tutor(tmp_path / "content") as pilot:
+            notes.clear()
+            locations.put_aside(broken, "kept.json", why="cannot be read")
+            pilot.app.screen.tell_what_was_put_aside()
+
+    run(journey)
+    [note] = notes
+    assert "~/" in note
+    assert str(tmp_path) not in note
+    assert "Qq7z" not in note
 
 
 def begin(folder: Path, name: str) -> None:
     """Let the first block of a lesson have passed."""
     lesson = next(one for one in content.read_lessons(folder) if one.id == f"start/{name}")
     block = blocks_of(lesson)[0]
-    progress.block_ended(lesson, block, BlockResult(block.id, "pass"))
+    lesson_progress.block_ended(lesson, block, BlockResult(block.id, "pass"))
 
 
-def test_a_first_start_asks_who_one_is_and_remembers_it(tmp_path: Path) -> None:
+def test_first_start_asks_for_path_and_remembers_choice(tmp_path: Path) -> None:
     """Each path with lessons and time; a digit chooses; the next start does not ask."""
 
     async def journey() -> None:
@@ -86,11 +113,11 @@ def test_a_first_start_asks_who_one_is_and_remembers_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [(80, 34), (120, 35), (200, 50)])
-def test_all_paths_of_the_course_are_in_sight(size: tuple[int, int], tmp_path: Path) -> None:
+def test_all_paths_are_in_sight(size: tuple[int, int], tmp_path: Path) -> None:
     """Beside them stands who the marked one is for: nine sentences more would hide the last."""
 
     async def journey() -> None:
-        app = Starter(checks=write_checks(tmp_path / "checks"))
+        app = TpustarterApp(checks=write_checks(tmp_path / "checks"))
         app.machine = Machine(root=tmp_path, env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
         async with driven(app, size) as pilot:
             await settle(pilot)
@@ -104,10 +131,12 @@ def test_all_paths_of_the_course_are_in_sight(size: tuple[int, int], tmp_path: P
 
 @pytest.mark.parametrize(
     ("generation", "reason", "title"),
-    [(None, "it has no TPU", "I only have a laptop"),
-     ("v6e", "it has a TPU", "I have a fresh TPU VM")],
-)  # fmt: skip
-def test_esc_takes_what_suits_this_machine(
+    [
+        (None, "it has no TPU", "I only have a laptop"),
+        ("v6e", "it has a TPU", "I have a fresh TPU VM"),
+    ],
+)
+def test_esc_takes_path_that_suits_machine(
     generation: str | None, reason: str, title: str, tmp_path: Path
 ) -> None:
     """It is marked, with the reason, and Home says which path it is."""
@@ -132,7 +161,7 @@ def test_esc_takes_what_suits_this_machine(
     ("keys", "chosen"),
     [(["2"], "other"), (["enter"], "laptop"), (["down", "enter"], "other"), (["escape"], None)],
 )
-def test_keys_pressed_before_the_paths_are_read_act(
+def test_keys_before_paths_load_still_act(
     keys: list[str], chosen: str | None, tmp_path: Path
 ) -> None:
     """As soon as there is something to act on; what suits a machine is left to Home."""
@@ -144,7 +173,7 @@ def test_keys_pressed_before_the_paths_are_read_act(
             pilot.app.push_screen(chooser)
             await settle(pilot)
             await press(pilot, *keys)
-            chooser.show(known.read(tmp_path / "lessons"), None)
+            chooser.show(course_facts.read(tmp_path / "lessons"), None)
             await settle(pilot)
             assert [chosen] == followed
             assert isinstance(pilot.app.screen, Home)
@@ -165,12 +194,14 @@ class Unknown(Machine):
 
 @pytest.mark.parametrize(
     ("keys", "path"),
-    [(["2"], "Another path"), (["escape"], "I only have a laptop"),
-     (["escape", "p", "2"], "Another path"), (["down", "up", "down", "enter"], "Another path")],
-)  # fmt: skip
-def test_what_was_pressed_before_the_machine_was_known_stands(
-    keys: list[str], path: str, tmp_path: Path
-) -> None:
+    [
+        (["2"], "Another path"),
+        (["escape"], "I only have a laptop"),
+        (["escape", "p", "2"], "Another path"),
+        (["down", "up", "down", "enter"], "Another path"),
+    ],
+)
+def test_choice_before_machine_is_known_stays(keys: list[str], path: str, tmp_path: Path) -> None:
     """A path that was chosen is not changed by what suits the machine; that comes after Esc."""
     Unknown.told.clear()
 
@@ -193,25 +224,25 @@ def test_what_was_pressed_before_the_machine_was_known_stands(
     run(journey)
 
 
-def test_a_key_opens_the_next_lesson_from_anywhere_in_the_list(tmp_path: Path) -> None:
+def test_key_opens_next_lesson_from_any_row(tmp_path: Path) -> None:
     """The first of the path that is not done; with none left there is no such key."""
 
     async def journey() -> None:
         async with driven(staged(tmp_path), (80, 24)) as pilot:
             await settle(pilot)
-            progress.lesson_done("start/one")
+            lesson_progress.lesson_done("start/one")
             await press(pilot, "1", "end", "n")
             assert isinstance(pilot.app.screen, Reader)
             assert "start/two" == pilot.app.screen.lesson
             for name in NAMES[1:]:
-                progress.lesson_done(f"start/{name}")
+                lesson_progress.lesson_done(f"start/{name}")
             seen = await press(pilot, "escape")
             assert "next lesson" not in seen
 
     run(journey)
 
 
-def test_a_title_goes_on_below_where_it_does_not_fit(tmp_path: Path) -> None:
+def test_long_title_wraps_below(tmp_path: Path) -> None:
     """Of a path, a stage and a lesson; nothing is cut, and the figures stay on their line."""
     long = "the end of a title that is long"
 
@@ -235,9 +266,9 @@ def test_a_title_goes_on_below_where_it_does_not_fit(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_whoever_has_begun_is_not_asked(tmp_path: Path) -> None:
+def test_existing_progress_skips_path_question(tmp_path: Path) -> None:
     """Progress without a chosen path, as from an earlier version, leads to Home."""
-    progress.lesson_done("start/hello")
+    lesson_progress.lesson_done("start/hello")
 
     async def journey() -> None:
         async with tutor(tmp_path, path=None) as pilot:
@@ -247,7 +278,7 @@ def test_whoever_has_begun_is_not_asked(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_the_paths_are_shown_again_and_left_without_a_choice(tmp_path: Path) -> None:
+def test_path_screen_can_be_left_without_choice(tmp_path: Path) -> None:
     """`p` marks the path that is followed with a star; Esc goes back, Enter takes another."""
 
     async def journey() -> None:
@@ -266,9 +297,7 @@ def test_the_paths_are_shown_again_and_left_without_a_choice(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("keys", [("end",), ("pagedown", "pagedown"), ("down",) * 3, "jjj"])
-def test_what_stands_below_the_last_row_is_reached_with_keys(
-    keys: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_text_below_last_row_is_reachable_by_key(keys: tuple[str, ...], tmp_path: Path) -> None:
     """It cannot be chosen, so the row above it leads there."""
 
     async def journey() -> None:
@@ -279,7 +308,7 @@ def test_what_stands_below_the_last_row_is_reached_with_keys(
     run(journey)
 
 
-def test_home_says_how_far_one_is_and_folds_what_is_done(tmp_path: Path) -> None:
+def test_home_shows_progress_and_folds_completed_stages(tmp_path: Path) -> None:
     """A bar with words, the current stage open, others one line each; Enter opens a stage."""
 
     async def journey() -> None:
@@ -296,7 +325,7 @@ def test_home_says_how_far_one_is_and_folds_what_is_done(tmp_path: Path) -> None
             assert "You have begun it: 1 of 2 blocks and questions are done." in seen
             assert "begun 1 of 2" in seen
             for name in ("one", "two"):
-                progress.lesson_done(f"start/{name}")
+                lesson_progress.lesson_done(f"start/{name}")
             await press(pilot, "l")
             seen = await press(pilot, "escape")
             assert "━━━" in seen
@@ -312,7 +341,7 @@ def test_home_says_how_far_one_is_and_folds_what_is_done(tmp_path: Path) -> None
     run(journey)
 
 
-def test_stages_that_come_next_are_open_where_there_is_room(tmp_path: Path) -> None:
+def test_next_stages_are_open_on_high_screen(tmp_path: Path) -> None:
     """On a high screen; a smaller one shows the stage one is in; what was folded stays so."""
 
     async def journey() -> None:
@@ -331,7 +360,7 @@ def test_stages_that_come_next_are_open_where_there_is_room(tmp_path: Path) -> N
     run(journey)
 
 
-def test_the_room_beside_the_path_is_used(tmp_path: Path) -> None:
+def test_machine_and_checks_are_beside_path_when_wide(tmp_path: Path) -> None:
     """Machine and last check stand on the right of it from 120 columns, and below it on fewer."""
 
     async def journey() -> None:
@@ -349,7 +378,7 @@ def test_the_room_beside_the_path_is_used(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_space_reads_on_where_what_stands_beside_does_not_fit(tmp_path: Path) -> None:
+def test_space_scrolls_details_that_do_not_fit(tmp_path: Path) -> None:
     """The frame says so, and what fits is not moved; the path stays where it is."""
     lesson = "# Long\n\nFirst.\n\n" + "\n\n".join(f"## Section {n}" for n in range(30))
 
@@ -374,10 +403,10 @@ def test_space_reads_on_where_what_stands_beside_does_not_fit(tmp_path: Path) ->
     run(journey)
 
 
-def test_a_finished_path_leads_to_the_others(tmp_path: Path) -> None:
+def test_completed_path_offers_other_paths(tmp_path: Path) -> None:
     """There is no next lesson; the check is offered, and the key for another path is named."""
     for name in ("hello", "hangs"):
-        progress.lesson_done(f"start/{name}")
+        lesson_progress.lesson_done(f"start/{name}")
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -390,13 +419,13 @@ def test_a_finished_path_leads_to_the_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [(60, 15), (80, 24), (120, 35), (200, 50)])
-def test_how_far_one_is_takes_one_line(tmp_path: Path, size: tuple[int, int]) -> None:
+def test_progress_takes_single_line(tmp_path: Path, size: tuple[int, int]) -> None:
     """The bar gives way to the words; the longest ones of the shipped paths stand on one line."""
 
     async def journey() -> None:
         for lesson in ("start/on-a-laptop", "jax/how-fast", "jax/jit-and-recompilation"):
-            progress.lesson_done(lesson)
-        async with driven(Starter(checks=write_checks(tmp_path / "checks")), size) as pilot:
+            lesson_progress.lesson_done(lesson)
+        async with driven(TpustarterApp(checks=write_checks(tmp_path / "checks")), size) as pilot:
             await settle(pilot)
             seen = on_screen(pilot.app)
             assert re.search(r"3 of \d+ (lessons )?done, [\dhmin ]+ of [\dhmin ]+ left", seen)
@@ -405,9 +434,7 @@ def test_how_far_one_is_takes_one_line(tmp_path: Path, size: tuple[int, int]) ->
 
 
 @pytest.mark.parametrize(("generation", "chip"), [(None, "⠯⠽"), ("v5e", "⠿⠿")])
-def test_the_chips_of_a_machine_are_drawn(
-    tmp_path: Path, generation: str | None, chip: str
-) -> None:
+def test_chips_of_machine_are_drawn(tmp_path: Path, generation: str | None, chip: str) -> None:
     """Full where they are there, and hollow where virtual devices stand in for them."""
 
     async def journey() -> None:
@@ -425,16 +452,18 @@ def test_the_chips_of_a_machine_are_drawn(
     run(journey)
 
 
-def test_at_the_end_of_a_path_the_exercises_that_are_open_are_in_sight(tmp_path: Path) -> None:
+def test_completed_path_shows_open_exercises(tmp_path: Path) -> None:
     """Their stage is open, and beside it stands what the lesson of the first one is about."""
 
     async def journey() -> None:
-        async with driven(Starter(checks=write_checks(tmp_path / "checks")), (160, 44)) as pilot:
+        async with driven(
+            TpustarterApp(checks=write_checks(tmp_path / "checks")), (160, 44)
+        ) as pilot:
             await settle(pilot)
             await press(pilot, "3")
             path = next(one for one in read_paths() if one.id == "laptop")
             for lesson in path.lessons:
-                progress.lesson_done(lesson)
+                lesson_progress.lesson_done(lesson)
             seen = await press(pilot, "l", "escape")
             assert "▼ Your first day: one device" in seen
             assert "The lesson of this exercise: Arrays and devices" in seen
@@ -444,19 +473,19 @@ def test_at_the_end_of_a_path_the_exercises_that_are_open_are_in_sight(tmp_path:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (160, 44)])
-def test_what_is_left_open_stands_below_what_is_next(size: tuple[int, int], tmp_path: Path) -> None:
+def test_open_items_are_below_next_lesson(size: tuple[int, int], tmp_path: Path) -> None:
     """A lesson that was begun, and the next exercise of one that was done, which `e` marks."""
 
     async def journey() -> None:
-        async with driven(Starter(checks=write_checks(tmp_path / "checks")), size) as pilot:
+        async with driven(TpustarterApp(checks=write_checks(tmp_path / "checks")), size) as pilot:
             await settle(pilot)
             seen = await press(pilot, "3")
             assert "Left open" not in seen
             for lesson in ("start/on-a-laptop", "jax/how-fast", "jax/first-arrays"):
-                progress.lesson_done(lesson)
+                lesson_progress.lesson_done(lesson)
             gradients = next(one for one in content.read_lessons() if one.id == "jax/gradients")
             block = blocks_of(gradients)[0]
-            progress.block_ended(gradients, block, BlockResult(block.id, "pass"))
+            lesson_progress.block_ended(gradients, block, BlockResult(block.id, "pass"))
             seen = await press(pilot, "l", "escape", "home")
             left = seen.partition("Left open")[2].partition(" lessons done")[0]
             assert re.search("Gradients +begun 1 of", left)
@@ -465,7 +494,7 @@ def test_what_is_left_open_stands_below_what_is_next(size: tuple[int, int], tmp_
             begun = ("jax/random-keys", "jax/sharding", "jax/collectives")
             for lesson in (one for one in content.read_lessons() if one.id in begun):
                 block = blocks_of(lesson)[0]
-                progress.block_ended(lesson, block, BlockResult(block.id, "pass"))
+                lesson_progress.block_ended(lesson, block, BlockResult(block.id, "pass"))
             assert "and 2 more lessons, which l lists" in await press(pilot, "l", "escape", "home")
             await press(pilot, "e", "enter")
             assert isinstance(pilot.app.screen, ExercisePage)
@@ -475,7 +504,7 @@ def test_what_is_left_open_stands_below_what_is_next(size: tuple[int, int], tmp_
     run(journey)
 
 
-def test_what_was_typed_and_never_run_is_left_open(tmp_path: Path) -> None:
+def test_typed_but_unrun_code_is_open_item(tmp_path: Path) -> None:
     """A lesson of which nothing else is known: its list names it as begun, too."""
 
     async def journey() -> None:
@@ -486,24 +515,24 @@ def test_what_was_typed_and_never_run_is_left_open(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_after_a_lesson_the_next_one_is_marked(tmp_path: Path) -> None:
+def test_next_lesson_is_marked_after_lesson(tmp_path: Path) -> None:
     """Wherever the mark was; where nothing was finished it stays there."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
-            rows = pilot.app.screen.query_one(Rows)
+            rows = pilot.app.screen.query_one(RowList)
             await press(pilot, "end")
             assert "next" != (left := rows.chosen)
             await press(pilot, "c", "escape", "escape")
             assert left == rows.chosen
-            progress.lesson_done("start/hello")
+            lesson_progress.lesson_done("start/hello")
             await press(pilot, "l", "escape")
             assert "next" == rows.chosen
 
     run(journey)
 
 
-def test_beside_the_path_stands_what_the_marked_lesson_is_about(tmp_path: Path) -> None:
+def test_details_describe_marked_lesson(tmp_path: Path) -> None:
     """It is the one that Enter opens, also below what is left open; else the next one."""
 
     async def journey() -> None:
@@ -521,14 +550,14 @@ def test_beside_the_path_stands_what_the_marked_lesson_is_about(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("columns", "lines", "shown"), [(160, 44, True), (120, 40, True), (160, 24, False)]
 )
-def test_what_else_there_is_stands_below_the_path_where_it_has_room(
+def test_other_actions_are_below_path(
     columns: int, lines: int, shown: bool, tmp_path: Path
 ) -> None:
     """Each with its key and what it is for; Enter does it."""
 
     async def journey() -> None:
         async with driven(
-            Starter(checks=write_checks(tmp_path / "checks")), (columns, lines)
+            TpustarterApp(checks=write_checks(tmp_path / "checks")), (columns, lines)
         ) as pilot:
             await settle(pilot)
             seen = await press(pilot, "3")
@@ -536,7 +565,7 @@ def test_what_else_there_is_stands_below_the_path_where_it_has_room(
             assert "0 of 55 lessons" in seen
             if shown:
                 assert re.search(r"r +Compile for a TPU that you don't have +see if it fits", seen)
-                assert pilot.app.screen.query_one(Rows).max_scroll_y == 0
+                assert pilot.app.screen.query_one(RowList).max_scroll_y == 0
                 await press(pilot, "end", "enter")
                 assert isinstance(pilot.app.screen, Lessons)
                 await press(pilot, "escape", "escape", *["up"] * 4, "enter")
@@ -546,23 +575,23 @@ def test_what_else_there_is_stands_below_the_path_where_it_has_room(
 
 
 @pytest.mark.parametrize("done", [0, 3, 20])
-def test_what_else_there_is_stays_in_sight_where_lessons_are_done(
-    tmp_path: Path, done: int
-) -> None:
+def test_other_actions_stay_visible_below_completed_lessons(tmp_path: Path, done: int) -> None:
     """A stage that is open shows those around the next one; Enter on their number shows all."""
 
     async def journey() -> None:
         path = next(one for one in read_paths() if one.id == "laptop")
         course.follow("laptop")
         for lesson in path.lessons[:done]:
-            progress.lesson_done(lesson)
-        async with driven(Starter(checks=write_checks(tmp_path / "checks")), (120, 35)) as pilot:
+            lesson_progress.lesson_done(lesson)
+        async with driven(
+            TpustarterApp(checks=write_checks(tmp_path / "checks")), (120, 35)
+        ) as pilot:
             await settle(pilot)
             seen = on_screen(pilot.app)
             assert "Beside the path" in seen
             assert "look up a word" in seen.lower()
             assert re.search("   next  ", seen)
-            rows = pilot.app.screen.query_one(Rows)
+            rows = pilot.app.screen.query_one(RowList)
             assert rows.max_scroll_y <= (2 if done == 20 else 0)
             if more := re.search(r"and (\d) more", seen):
                 shown = rows.option_count
@@ -575,14 +604,47 @@ def test_what_else_there_is_stays_in_sight_where_lessons_are_done(
     run(journey)
 
 
-def test_the_last_check_names_what_has_a_warning_and_the_one_in_another_python() -> None:
-    """Three at most are named; the text of both is what the run had said."""
-    said = "3 of 5 claims hold, 1 does not, 1 has a warning. No device was tested."
-    last = {"headline": said, "wrong": {"fail": ["host.a"], "warn": ["host.b"]}}
-    many = "1 of 5 claims hold, 4 have warnings."
-    before = {"headline": many, "python": "b", "wrong": {"warn": [*"abcd"]}}
-    lines = [line.plain for each in home_rows.check_lines({**last, "before": before})
-             for line in each.lines(200)]  # fmt: skip
+def shown_check(check: dict[str, Any]) -> list[str]:
+    """Return what Home shows of a check that is remembered, line by line."""
+    return [line.plain for each in home_rows.check_lines(check) for line in each.lines(200)]
 
-    assert "3 of 5 claims hold, 1 does not (host.a), 1 has a warning (host.b). No" in lines[0]
-    assert many == lines[-1]
+
+def test_home_names_failures_of_last_checks() -> None:
+    """Three at most are named, of the last run and of the one in another Python."""
+    last = RunSummary(passed=3, failed=1, warned=1)
+    before = RunSummary(passed=1, warned=4)
+    wrong = {"fail": ["host.a"], "warn": ["host.b"]}
+    lines = shown_check(
+        {
+            "summary": asdict(last),
+            "wrong": wrong,
+            "before": {"summary": asdict(before), "python": "b", "wrong": {"warn": [*"abcd"]}},
+        }
+    )
+
+    assert [sentence(last, wrong), "", sentence(before)] == lines
+    assert sentence(last) not in lines
+
+
+@pytest.mark.parametrize("summary", [None, {"passed": 1}, {**asdict(RunSummary()), "failed": "1"}])
+def test_old_state_folder_shows_its_last_check(summary: dict[str, Any] | None) -> None:
+    """A file without the numbers, or with damaged ones, is shown as it was written."""
+    shutil.copy(SAMPLES / "old_state/last-check.json", state.path("last-check"))
+    check = lesson_progress.last_check()
+    assert check
+
+    said, before = check["headline"], check["before"]["headline"]
+    lines = shown_check({**check, "summary": summary})
+    assert (said, before) == (lines[1], lines[-1])
+
+
+def test_first_screen_names_the_lessons_key(tmp_path: Path) -> None:
+    """On 80 columns, beside the check, the search and the palette."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 24)) as pilot:
+            await settle(pilot)
+            line = on_screen(pilot.app).splitlines()[-1]
+            assert {"check", "lessons", "search", "more", "help"} <= set(line.split()), line
+
+    run(journey)

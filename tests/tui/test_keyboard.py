@@ -13,21 +13,51 @@ from textual._xterm_parser import XTermParser
 from textual.message import Message
 from textual.messages import TerminalSupportsSynchronizedOutput
 
-from tpustarter.tui import keyboard
-from tpustarter.tui.keyboard import Keyboard
+from tpustarter.tui.terminal import keyboard
+from tpustarter.tui.terminal.keyboard import Keyboard
 
-KITTY = ["\x1b[97;1;97u", "\x1b[97;5u", "\x1b[13u", "\x1b[27u", "\x1b[57441;1u", "\x1b[1;5A",
-         "\x1b[97;;128512u", "\x1b[3;5~", "\x1b[I", "\x1b[O", "\x1b[?2026;1$y"]  # fmt: skip
+KITTY = [
+    "\x1b[97;1;97u",
+    "\x1b[97;5u",
+    "\x1b[13u",
+    "\x1b[27u",
+    "\x1b[57441;1u",
+    "\x1b[1;5A",
+    "\x1b[97;;128512u",
+    "\x1b[3;5~",
+    "\x1b[I",
+    "\x1b[O",
+    "\x1b[?2026;1$y",
+]
 PIECES = st.one_of(
     st.binary(max_size=20),
-    st.sampled_from([b"\x1b", b"\x1b[", b"\x1b[200~", b"\x1b[201~", b"\x1b]", b"\x1b[M", b"\x9b",
-                     "é".encode(), "😀".encode(), b"\x1b[A", b"\x1bOP", b"\x07"]),
+    st.sampled_from(
+        [
+            b"\x1b",
+            b"\x1b[",
+            b"\x1b[200~",
+            b"\x1b[201~",
+            b"\x1b]",
+            b"\x1b[M",
+            b"\x9b",
+            "é".encode(),
+            "😀".encode(),
+            b"\x1b[A",
+            b"\x1bOP",
+            b"\x07",
+        ]
+    ),
     st.text(max_size=5).map(lambda text: text.encode("utf-8", "surrogatepass")),
     st.from_regex(rb"\x1b\[[0-?]{0,40}[ -/]{0,2}[@-~]", fullmatch=True),
-)  # fmt: skip
+)
 STREAMS = st.lists(PIECES, max_size=12).map(b"".join)
-WANTED = (events.Key, events.Paste, events.AppFocus, events.AppBlur,
-          TerminalSupportsSynchronizedOutput)  # fmt: skip
+WANTED = (
+    events.Key,
+    events.Paste,
+    events.AppFocus,
+    events.AppBlur,
+    TerminalSupportsSynchronizedOutput,
+)
 
 
 def shown(messages: list[Message]) -> list[str]:
@@ -53,7 +83,7 @@ def read_by_textual(text: str) -> list[Message]:
 
 
 @pytest.mark.parametrize("sequence", [*ANSI_SEQUENCES_KEYS, *KITTY, "a", "é", "\x1ba", "\x1bA"])
-def test_every_key_that_textual_knows_is_that_key(sequence: str) -> None:
+def test_every_key_of_textual_is_decoded(sequence: str) -> None:
     """Whole, byte by byte, and between letters."""
     expected = shown(read_by_textual(sequence))
     data = sequence.encode()
@@ -63,9 +93,7 @@ def test_every_key_that_textual_knows_is_that_key(sequence: str) -> None:
 
 
 @given(STREAMS, st.data())
-def test_any_bytes_are_read_and_where_they_are_divided_changes_nothing(
-    stream: bytes, data: st.DataObject
-) -> None:
+def test_decoding_is_independent_of_byte_chunks(stream: bytes, data: st.DataObject) -> None:
     """Nothing raises, and only what the app acts on comes out."""
     whole = read(stream)
     place = data.draw(st.integers(0, len(stream)))
@@ -86,7 +114,7 @@ def test_any_bytes_are_read_and_where_they_are_divided_changes_nothing(
         st.binary(max_size=40).filter(lambda some: not _is_text(some)),
     )
 )
-def test_what_terminals_send_on_their_own_presses_nothing(sequence: bytes) -> None:
+def test_terminal_replies_press_no_key(sequence: bytes) -> None:
     """Answers, mouse reports and stray bytes are ignored, and the next key is a key."""
     assert ["q"] == [message.key for message in read(sequence + b"q")]  # type: ignore[attr-defined]
 
@@ -95,7 +123,7 @@ def _is_text(some: bytes) -> bool:
     return bool(re.search(rb"[\x00-\x7f]", some) or some.decode(errors="ignore"))
 
 
-def test_pasted_text_is_one_message_and_may_hold_anything() -> None:
+def test_pasted_text_is_single_message() -> None:
     """Sequences in it are text."""
     (paste,) = read(b"\x1b[200~" + bytes(range(256)) + b"\x1b[A\x1b]q\x1b[201~")
 
@@ -104,7 +132,7 @@ def test_pasted_text_is_one_message_and_may_hold_anything() -> None:
     assert "\0" not in paste.text
 
 
-def test_pasted_text_that_nobody_ends_is_over_after_a_while() -> None:
+def test_unterminated_paste_ends_after_timeout() -> None:
     """Until then nothing of it is a key; after that keys work."""
     reader = Keyboard()
 
@@ -114,7 +142,7 @@ def test_pasted_text_that_nobody_ends_is_over_after_a_while() -> None:
     assert ["q"] == [message.key for message in reader.feed(b"q")]  # type: ignore[attr-defined]
 
 
-def test_a_sequence_that_never_ends_takes_no_memory() -> None:
+def test_endless_sequence_uses_bounded_memory() -> None:
     """What is too long for a key is not kept."""
     reader = Keyboard()
     for _ in range(1000):

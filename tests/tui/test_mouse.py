@@ -11,13 +11,13 @@ from textual.pilot import Pilot
 
 from tests.support.terminal import terminal
 from tests.support.tutor import on_screen, press, run, settle, tutor
-from tpustarter.tui import settings
-from tpustarter.tui.key_line import Keys
-from tpustarter.tui.keyboard import Keyboard
-from tpustarter.tui.screens.home import Home
-from tpustarter.tui.screens.lessons import Lessons
-from tpustarter.tui.screens.reader import Reader
-from tpustarter.tui.widgets import Rows
+from tpustarter.tui.app import settings
+from tpustarter.tui.home.screen import Home
+from tpustarter.tui.kit.key_line import KeyBar
+from tpustarter.tui.kit.row_list import RowList
+from tpustarter.tui.lesson.screen import Reader
+from tpustarter.tui.library.screen import Lessons
+from tpustarter.tui.terminal.keyboard import Keyboard
 
 CLICK = b"\x1b[<0;5;3M\x1b[<0;5;3m"
 
@@ -32,21 +32,21 @@ async def click(pilot: Pilot[None], text: str, area: type[Any]) -> str:
     return on_screen(pilot.app)  # type: ignore[arg-type]
 
 
-def test_a_click_on_a_key_of_the_key_line_presses_it(tmp_path: Path) -> None:
+def test_click_on_key_line_presses_key(tmp_path: Path) -> None:
     """On the key, and on what it does."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:
-            await click(pilot, "l lessons", Keys)
+            await click(pilot, "l lessons", KeyBar)
             assert isinstance(pilot.app.screen, Lessons)
-            await click(pilot, "back", Keys)
+            await click(pilot, "back", KeyBar)
             assert isinstance(pilot.app.screen, Home)
-            assert "Esc close" in await click(pilot, "help", Keys)
+            assert "Esc close" in await click(pilot, "help", KeyBar)
 
     run(journey)
 
 
-def test_a_click_beside_the_keys_presses_none(tmp_path: Path) -> None:
+def test_click_beside_keys_presses_none(tmp_path: Path) -> None:
     """Nor does one on the status at the right of them."""
 
     async def journey() -> None:
@@ -59,19 +59,19 @@ def test_a_click_beside_the_keys_presses_none(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_click_on_a_row_opens_it(tmp_path: Path) -> None:
+def test_click_on_row_opens_its_item(tmp_path: Path) -> None:
     """A lesson from the list, and a lesson of the path at home."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:
             await press(pilot, "l")
-            await click(pilot, "Hello", Rows)
+            await click(pilot, "Hello", RowList)
             assert isinstance(pilot.app.screen, Reader)
 
     run(journey)
 
 
-def test_a_click_beside_a_window_puts_it_away(tmp_path: Path) -> None:
+def test_click_beside_window_closes_window(tmp_path: Path) -> None:
     """One on it does not."""
 
     async def journey() -> None:
@@ -86,7 +86,7 @@ def test_a_click_beside_a_window_puts_it_away(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_what_was_selected_is_sent_to_the_clipboard(
+def test_selected_text_is_sent_to_clipboard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A click that selects nothing copies nothing."""
@@ -106,11 +106,18 @@ def test_what_was_selected_is_sent_to_the_clipboard(
 
 @pytest.mark.parametrize(
     ("data", "expected"),
-    [(CLICK, ["MouseDown", "MouseUp"]), (b"\x1b[<64;5;3M", ["MouseScrollUp"]),
-     (b"\x1b[<32;6;3M", ["MouseMove"]), (b"\x1b[<0;0;0M", []), (b"\x1b[<0;99999;5M", []),
-     (b"\x1b[<99999999999;9999999999;9M", []), (b"\x1b[<0;5M", []), (b"\x1b[M !!", [])],
-)  # fmt: skip
-def test_what_the_mouse_did_is_read(data: bytes, expected: list[str]) -> None:
+    [
+        (CLICK, ["MouseDown", "MouseUp"]),
+        (b"\x1b[<64;5;3M", ["MouseScrollUp"]),
+        (b"\x1b[<32;6;3M", ["MouseMove"]),
+        (b"\x1b[<0;0;0M", []),
+        (b"\x1b[<0;99999;5M", []),
+        (b"\x1b[<99999999999;9999999999;9M", []),
+        (b"\x1b[<0;5M", []),
+        (b"\x1b[M !!", []),
+    ],
+)
+def test_mouse_sequences_are_decoded(data: bytes, expected: list[str]) -> None:
     """Whole and byte by byte, and only where the terminal was asked for it."""
     for pieces in ([data], [data[n : n + 1] for n in range(len(data))]):
         keyboard, without = Keyboard(), Keyboard()
@@ -121,7 +128,7 @@ def test_what_the_mouse_did_is_read(data: bytes, expected: list[str]) -> None:
         assert ["q"] == [message.key for message in keyboard.feed(b"q")]  # type: ignore[attr-defined]
 
 
-def test_the_terminal_keeps_the_mouse_where_that_is_chosen(tmp_path: Path) -> None:
+def test_terminal_keeps_mouse_when_chosen(tmp_path: Path) -> None:
     """From the moment it is chosen, and at the next start."""
 
     async def journey() -> None:
@@ -136,7 +143,7 @@ def test_the_terminal_keeps_the_mouse_where_that_is_chosen(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-def test_a_click_reaches_the_app_on_a_terminal_where_the_mouse_is_on(wanted: bool) -> None:
+def test_click_reaches_app_when_mouse_is_on(wanted: bool) -> None:
     """Elsewhere the terminal is never asked for it, and what it says of the mouse is ignored."""
     settings.save(settings.Settings(mouse=wanted))
     with terminal() as tty:

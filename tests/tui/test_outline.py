@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.screens.test_open_items import TASK
 from tests.support.made_lessons import fence
 from tests.support.tutor import on_screen, press, run, settle, tutor
-from tests.tui.test_open_items import TASK
-from tpustarter import content
-from tpustarter.learning import progress
+from tpustarter.core import content
+from tpustarter.learning.progress import lesson_progress
 
 QUIZ = """```quiz id=q
 ? How many?
@@ -18,11 +18,20 @@ QUIZ = """```quiz id=q
   Yes.
 ```"""
 LESSON = "\n\n".join(
-    ["# Parts", fence("print('first')", name="one"), *(f"Paragraph {n}." for n in range(30)),
-     "## The second part", fence("print('second')", name="two"),
-     fence("print('third')", name="three"), *(f"Paragraph {n}." for n in range(30)),
-     "## Only words", "Words.", "## A question", QUIZ]
-)  # fmt: skip
+    [
+        "# Parts",
+        fence("print('first')", name="one"),
+        *(f"Paragraph {n}." for n in range(30)),
+        "## The second part",
+        fence("print('second')", name="two"),
+        fence("print('third')", name="three"),
+        *(f"Paragraph {n}." for n in range(30)),
+        "## Only words",
+        "Words.",
+        "## A question",
+        QUIZ,
+    ]
+)
 
 
 def _outline(seen: str) -> list[str]:
@@ -32,13 +41,13 @@ def _outline(seen: str) -> list[str]:
     return [row for row in rows if row]
 
 
-def test_it_says_which_section_is_read_and_what_is_left_of_each(tmp_path: Path) -> None:
+def test_outline_shows_current_section_and_open_items(tmp_path: Path) -> None:
     """What was answered in an earlier session counts, as at the end of the lesson."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"parts": LESSON}, size=(160, 40)) as pilot:
             [lesson] = content.read_lessons(pilot.app.lessons)
-            progress.quiz_answered(lesson, "q", is_right=True)
+            lesson_progress.quiz_answered(lesson, "q", is_right=True)
             rows = _outline(await press(pilot, "enter"))
             assert rows[:2] == ["> Parts 0 of 1 done", "The second part 0 of 2 done"]
             assert rows[2:4] == ["Only words", "A question done"]
@@ -49,7 +58,7 @@ def test_it_says_which_section_is_read_and_what_is_left_of_each(tmp_path: Path) 
     run(journey)
 
 
-def test_code_in_a_heading_is_shown_without_backticks(tmp_path: Path) -> None:
+def test_heading_code_has_no_backticks(tmp_path: Path) -> None:
     """As it is in the lesson beside it."""
     text = f"# Parts\n\n{fence('1')}\n\n## What `[tpu]` adds\n\nWords."
 
@@ -60,7 +69,7 @@ def test_code_in_a_heading_is_shown_without_backticks(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_the_words_of_the_lesson_stand_below_it_with_what_they_mean(tmp_path: Path) -> None:
+def test_glossary_words_of_lesson_are_below_outline(tmp_path: Path) -> None:
     """Those that it links to the glossary; without any, the sections have all the room."""
 
     async def journey() -> None:
@@ -74,7 +83,7 @@ def test_the_words_of_the_lesson_stand_below_it_with_what_they_mean(tmp_path: Pa
     run(journey)
 
 
-def test_it_gives_way_where_the_lesson_needs_the_room(tmp_path: Path) -> None:
+def test_outline_hides_below_150_columns(tmp_path: Path) -> None:
     """Below 150 columns, also when the terminal is made smaller."""
 
     async def journey() -> None:
@@ -87,7 +96,7 @@ def test_it_gives_way_where_the_lesson_needs_the_room(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_task_of_the_reader_counts_as_well(tmp_path: Path) -> None:
+def test_task_counts_as_open_item(tmp_path: Path) -> None:
     """A section whose one task it is is not done before it; its answer is no task."""
     block = fence("print('first')", name="one")
     text = f"# Parts\n\n{block}\n\n## Your turn\n{TASK}"

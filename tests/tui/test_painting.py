@@ -20,9 +20,9 @@ from textual.widgets import Static
 
 from tests.support.processes import HANG_S
 from tests.support.tutor import on_screen, run, settle, tutor, until
-from tpustarter.tui import opened
-from tpustarter.tui.compositor import WholeCompositor
-from tpustarter.tui.screens.page import Page
+from tpustarter.tui.kit.page import Page
+from tpustarter.tui.lesson import opened_lesson
+from tpustarter.tui.terminal.compositor import WholeCompositor
 
 
 class Row(Static):
@@ -134,30 +134,30 @@ async def grown(compositor: Compositor) -> tuple[list[str], int]:
         return app.rows, row.sizes - sizes
 
 
-def test_what_was_hidden_is_gone() -> None:
+def test_hidden_widget_is_erased() -> None:
     """And what it hid is there: so a lesson opens where it was left."""
     assert [f"row {number}" for number in range(24)] == asyncio.run(hidden(WholeCompositor()))
 
 
-def test_what_moved_is_painted() -> None:
+def test_moved_widget_is_painted() -> None:
     """Also where Textual takes the layout for the one that is on the screen."""
     assert [f"row {number}" for number in range(24)] == asyncio.run(moved(WholeCompositor()))
 
 
-def test_what_grew_is_painted_and_hears_of_its_size() -> None:
+def test_grown_widget_is_painted_and_resized() -> None:
     """And what is below it stands lower."""
     rows, sizes = asyncio.run(grown(WholeCompositor()))
     assert (["row 0", "row 1", "", "", "row 2"], 1) == (rows[:5], sizes)
 
 
-def test_textual_leaves_it_unpainted_and_untold() -> None:
+def test_textual_compositor_misses_hidden_moved_and_grown_widgets() -> None:
     """Or `WholeCompositor` is no longer needed."""
     assert asyncio.run(hidden(Compositor()))[0] == "curtain"
     assert asyncio.run(moved(Compositor()))[0] == "row 10"
     assert asyncio.run(grown(Compositor()))[1] == 0
 
 
-def test_no_more_is_painted_than_has_changed() -> None:
+def test_only_changed_regions_are_painted() -> None:
     """The whole screen is painted only where something would be missed."""
 
     async def journey() -> None:
@@ -174,23 +174,21 @@ def test_no_more_is_painted_than_has_changed() -> None:
     asyncio.run(journey())
 
 
-def test_every_page_is_painted_so() -> None:
+def test_every_page_uses_whole_compositor() -> None:
     """A lesson, and each list."""
     assert isinstance(Page("a page")._compositor, WholeCompositor)
 
 
-def test_a_lesson_that_takes_a_moment_says_that_it_opens(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slow_lesson_shows_opening_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty page looks broken; once the lesson is there, nothing is left of the words."""
     is_read = threading.Event()
-    read = opened.read
+    read = opened_lesson.read
 
     def read_late(*given: Any) -> Any:
         is_read.wait(HANG_S)
         return read(*given)
 
-    monkeypatch.setattr(opened, "read", read_late)
+    monkeypatch.setattr(opened_lesson, "read", read_late)
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:

@@ -11,15 +11,15 @@ from textual.command import CommandList
 
 from tests.support.processes import HANG_S
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until
-from tpustarter import state
-from tpustarter.setup.profiles import MACHINE, PROFILES
-from tpustarter.tui import commands
-from tpustarter.tui.app import Starter
-from tpustarter.tui.screens.lessons import Lessons
-from tpustarter.tui.screens.reader import Reader
+from tpustarter.core import state
+from tpustarter.setup.environment.profiles import MACHINE, PROFILES
+from tpustarter.tui.app import palette_commands
+from tpustarter.tui.app.app import TpustarterApp
+from tpustarter.tui.lesson.screen import Reader
+from tpustarter.tui.library.screen import Lessons
 
 
-def test_the_palette_runs_an_action_of_the_screen(tmp_path: Path) -> None:
+def test_palette_runs_action_of_screen(tmp_path: Path) -> None:
     """`:` offers what works here and the plain command; typing and Enter does it."""
 
     async def journey() -> None:
@@ -34,7 +34,7 @@ def test_the_palette_runs_an_action_of_the_screen(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_the_palette_has_everything_with_its_key_from_any_screen(tmp_path: Path) -> None:
+def test_palette_lists_every_action_with_its_key(tmp_path: Path) -> None:
     """What has a key on the first screen says so, and colours are chosen and kept."""
 
     async def journey() -> None:
@@ -63,9 +63,7 @@ def test_the_palette_has_everything_with_its_key_from_any_screen(tmp_path: Path)
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-def test_the_palette_names_a_command_where_it_fits_beside_its_action(
-    width: int, tmp_path: Path
-) -> None:
+def test_palette_shows_command_only_where_there_is_room(width: int, tmp_path: Path) -> None:
     """Elsewhere the action has the line for itself, and none goes on below for its command."""
 
     async def journey() -> None:
@@ -80,7 +78,7 @@ def test_the_palette_names_a_command_where_it_fits_beside_its_action(
     run(journey)
 
 
-def test_the_palette_finds_words_and_not_letters_in_between(tmp_path: Path) -> None:
+def test_palette_matches_words_not_scattered_letters(tmp_path: Path) -> None:
     """`theme` is chosen for colours; its letters are in the check that takes minutes, too."""
 
     async def journey() -> None:
@@ -97,7 +95,7 @@ def test_the_palette_finds_words_and_not_letters_in_between(tmp_path: Path) -> N
     run(journey)
 
 
-def test_the_palette_finds_lessons_and_is_as_high_as_what_it_lists(tmp_path: Path) -> None:
+def test_palette_finds_lessons_and_fits_its_list(tmp_path: Path) -> None:
     """By their titles, from three letters on, below the actions."""
 
     async def journey() -> None:
@@ -115,7 +113,7 @@ def test_the_palette_finds_lessons_and_is_as_high_as_what_it_lists(tmp_path: Pat
     run(journey)
 
 
-def test_the_palette_finds_lessons_by_their_ids_too(tmp_path: Path) -> None:
+def test_palette_finds_lessons_by_id(tmp_path: Path) -> None:
     """What a title says in other words; those with it in the title come first."""
     lessons = {"sharding": HELLO, "other": HELLO}
 
@@ -129,17 +127,15 @@ def test_the_palette_finds_lessons_by_their_ids_too(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_enter_in_the_palette_does_what_was_typed_however_long_that_is_looked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_palette_enter_waits_for_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The list may still be of the first letters, and another action stand there."""
-    read, typed = commands._titled, threading.Event()
+    read, typed = palette_commands._titled, threading.Event()
 
-    def slow(app: Starter) -> object:
+    def slow(app: TpustarterApp) -> object:
         typed.wait(HANG_S)
         return read(app)
 
-    monkeypatch.setattr(commands, "_titled", slow)
+    monkeypatch.setattr(palette_commands, "_titled", slow)
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 40)) as pilot:
@@ -154,7 +150,7 @@ def test_enter_in_the_palette_does_what_was_typed_however_long_that_is_looked_fo
     run(journey)
 
 
-def test_the_palette_searches_the_lessons_for_what_no_action_is(tmp_path: Path) -> None:
+def test_palette_searches_lessons_without_matching_action(tmp_path: Path) -> None:
     """Who types a word that is no action is led to what there is to read."""
 
     async def journey() -> None:
@@ -170,7 +166,7 @@ def test_the_palette_searches_the_lessons_for_what_no_action_is(tmp_path: Path) 
     run(journey)
 
 
-def test_the_palette_says_how_many_titles_it_leaves_out(tmp_path: Path) -> None:
+def test_palette_counts_titles_left_out(tmp_path: Path) -> None:
     """Five of them stand there, and one could think that there are no more."""
 
     async def journey() -> None:
@@ -188,7 +184,7 @@ LEAD = "In a shell, type python3 -m uv run tpustarter in place of tpustarter."
 
 
 @pytest.mark.usefixtures("long_command")
-def test_help_and_palette_name_commands_short_and_say_once_how_one_is_typed(tmp_path: Path) -> None:
+def test_help_and_palette_shorten_commands_and_explain_once(tmp_path: Path) -> None:
     """What differs is not hidden by what all of them begin with."""
 
     async def journey() -> None:
@@ -207,7 +203,32 @@ def test_help_and_palette_name_commands_short_and_say_once_how_one_is_typed(tmp_
     run(journey)
 
 
-def test_nothing_is_said_of_commands_that_the_name_alone_starts(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("long_command")
+def test_later_help_omits_launch_hint(tmp_path: Path) -> None:
+    """The first screen has said how a command is typed."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            assert "In a shell" not in await press(pilot, "l", "question_mark")
+
+    run(journey)
+
+
+def test_which_finds_library_first(tmp_path: Path) -> None:
+    """As the option of the command line is called."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "colon", *"which")
+            await until(pilot, lambda: "Search for “which”" in on_screen(pilot.app))
+            lines = on_screen(pilot.app).splitlines()
+            found = [line for line in lines if "tpustarter" in line and "hich" in line]
+            assert "Which library" in found[0]
+
+    run(journey)
+
+
+def test_installed_program_needs_no_launch_hint(tmp_path: Path) -> None:
     """The list of actions has that line for itself."""
 
     async def journey() -> None:
@@ -221,7 +242,7 @@ def test_nothing_is_said_of_commands_that_the_name_alone_starts(tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("long_command")
-def test_the_palette_has_a_command_beside_each_action_that_has_one(tmp_path: Path) -> None:
+def test_palette_shows_command_of_each_action(tmp_path: Path) -> None:
     """At 80 columns, each in one line; settings have none, for no command keeps them."""
 
     async def journey() -> None:
@@ -232,8 +253,13 @@ def test_the_palette_has_a_command_beside_each_action_that_has_one(tmp_path: Pat
                 seen = on_screen(pilot.app)
                 for name in (*MACHINE, *PROFILES):
                     assert re.search(rf"Set up .+  tpustarter setup {name} ", seen), name
-                for rest in ("learn --exercise --all", "rehearse", "tpu list", "check --level soak",
-                             "setup --help"):  # fmt: skip
+                for rest in (
+                    "learn --exercise --all",
+                    "rehearse",
+                    "tpu list",
+                    "check --level soak",
+                    "setup --help",
+                ):
                     assert f"  tpustarter {rest} " in seen, (keys, rest)
                 assert "--python" not in seen
                 actions = pilot.app.screen.query_one(CommandList)

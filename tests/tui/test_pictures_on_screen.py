@@ -9,11 +9,12 @@ import pytest
 from rich.color import ColorSystem
 
 from tests.support.tutor import press, run, tutor
-from tpustarter.checking import bars
-from tpustarter.learning.curves import Lines
-from tpustarter.rehearsal import memory_bar
-from tpustarter.tui import memory_picture, painted
-from tpustarter.tui.memory_picture import Memory
+from tpustarter.learning.drawings.curves import LinePlot
+from tpustarter.rehearsal.text import memory_bar
+from tpustarter.text import bars
+from tpustarter.tui.kit import painted_drawings
+from tpustarter.tui.rehearse import memory_picture
+from tpustarter.tui.rehearse.memory_picture import MemoryPicture
 
 GIB = 2**30
 
@@ -25,18 +26,21 @@ def result(needed_gib: float, limit_gib: float = 16) -> dict[str, object]:
         {"kind": "temporary", "laid_out_bytes": int(2 * GIB), "shape": "f32[1]", "source": ""},
     ]
     memory = {"arguments": 4 * GIB, "temporaries": int((needed_gib - 4) * GIB)}
-    return {"tpu": "v5e-8", "hbm_bytes": int(needed_gib * GIB), "memory": memory,
-            "hbm_limit_bytes": int(limit_gib * GIB), "buffers": buffers}  # fmt: skip
+    return {
+        "tpu": "v5e-8",
+        "hbm_bytes": int(needed_gib * GIB),
+        "memory": memory,
+        "hbm_limit_bytes": int(limit_gib * GIB),
+        "buffers": buffers,
+    }
 
 
 @pytest.mark.parametrize("needed", [8, 15.9, 16, 17, 40])
 @pytest.mark.parametrize("width", [30, 60, 100])
-def test_a_memory_fits_its_room_and_is_what_the_command_line_draws(
-    needed: float, width: int
-) -> None:
+def test_memory_drawing_fits_and_matches_command_line(needed: float, width: int) -> None:
     """The letters are all there, so it says the same without colours."""
     one = result(needed)
-    (line,) = Memory(one).lines(width)
+    (line,) = MemoryPicture(one).lines(width)
 
     assert line.cell_length <= width
     drawn = line.plain.removeprefix("v5e-8    ").rpartition("]")[0] + "]"
@@ -46,7 +50,7 @@ def test_a_memory_fits_its_room_and_is_what_the_command_line_draws(
     assert f"{100 * needed / 16:.0f} %" in line.plain
 
 
-def test_each_part_of_a_memory_has_a_ground_of_its_own() -> None:
+def test_memory_parts_have_own_background() -> None:
     """With its letter at the beginning in the colour of the screen."""
     picture = memory_picture.picture(result(8), 40)
     grounds = {picture.plain[span.start]: str(span.style) for span in picture.spans}
@@ -58,10 +62,10 @@ def test_each_part_of_a_memory_has_a_ground_of_its_own() -> None:
     assert all(style.startswith("$background on ") for style in styles)
 
 
-def test_a_drawing_keeps_its_text_and_its_frames_step_back() -> None:
+def test_drawing_keeps_text_and_mutes_frames() -> None:
     """The curve has the colour of what is measured."""
     text = "┌──┐\n│⠉⠒│ 3\n└──┘\n a █▍ 12"
-    painting = painted.drawing(text)
+    painting = painted_drawings.drawing(text)
 
     assert text == painting.plain
     styles = {text[span.start]: span.style for span in painting.spans}
@@ -69,37 +73,50 @@ def test_a_drawing_keeps_its_text_and_its_frames_step_back() -> None:
 
 
 STEPS = tuple(map(float, range(10)))
-CURVES = Lines("step", STEPS, {
-    "changing_shape_ms": (80.0,) * 9 + (90.0,), "padded_ms": (75.0,) + (2.0,) * 9,
-    "third_ms": (50.0,) * 10,
-}, 10)  # fmt: skip
+CURVES = LinePlot(
+    "step",
+    STEPS,
+    {
+        "changing_shape_ms": (80.0,) * 9 + (90.0,),
+        "padded_ms": (75.0,) + (2.0,) * 9,
+        "third_ms": (50.0,) * 10,
+    },
+    10,
+)
 
 
-def test_each_curve_has_a_colour_and_its_name_at_its_end() -> None:
+def test_each_curve_has_colour_and_name() -> None:
     """All are drawn finely, and who sees no colours finds each by its name."""
-    painting = painted.drawings([CURVES], 74, has_colours=True)
+    painting = painted_drawings.drawings([CURVES], 74, has_colours=True)
     lines = painting.plain.split("\n")
-    end = {name: row for row, line in enumerate(lines) for name in ("changing shape", "third",
-           "padded") if line.endswith(f" {name}")}  # fmt: skip
+    end = {
+        name: row
+        for row, line in enumerate(lines)
+        for name in ("changing shape", "third", "padded")
+        if line.endswith(f" {name}")
+    }
 
     assert "milliseconds" == lines[0]
     assert sorted(end, key=lambda name: end[name]) == ["changing shape", "third", "padded"]
     assert max(map(len, lines)) <= 74
     for curve, name in enumerate(("changing shape", "padded", "third")):
-        painted_so = {painting.plain[span.start : span.end] for span in painting.spans
-                      if span.style == painted.CURVES[curve]}  # fmt: skip
+        painted_so = {
+            painting.plain[span.start : span.end]
+            for span in painting.spans
+            if span.style == painted_drawings.CURVES[curve]
+        }
         assert name in painted_so
         assert all("\u2800" <= sign <= "\u28ff" for run in painted_so - {name} for sign in run)
 
 
-def test_without_colours_each_curve_has_a_sign_that_stands_before_its_name() -> None:
+def test_curves_without_colours_have_named_signs() -> None:
     """The rows of signs are for terminals that cannot tell two curves apart otherwise."""
-    text = painted.drawings([CURVES], 74, has_colours=False).plain
+    text = painted_drawings.drawings([CURVES], 74, has_colours=False).plain
 
     assert "x padded" in text
     assert "o third" in text
     assert "xxxxxxxx" in text
-    assert "xxxxxxxx" not in painted.drawings([CURVES], 74, has_colours=True).plain
+    assert "xxxxxxxx" not in painted_drawings.drawings([CURVES], 74, has_colours=True).plain
 
 
 PLOTTED = """# Two
@@ -111,7 +128,7 @@ first, second = [1.0, 2.0, 3.0], [3.0, 2.0, 1.0]
 
 
 @pytest.mark.parametrize("plain", [False, True])
-def test_a_block_draws_for_the_colours_of_the_terminal(tmp_path: Path, *, plain: bool) -> None:
+def test_block_plots_signs_only_in_plain_mode(tmp_path: Path, *, plain: bool) -> None:
     """With signs in the plain mode, and only there."""
 
     async def journey() -> None:
@@ -126,30 +143,32 @@ def test_a_block_draws_for_the_colours_of_the_terminal(tmp_path: Path, *, plain:
     run(journey)
 
 
-def test_the_first_and_the_last_step_are_labelled() -> None:
+def test_first_and_last_step_are_labelled() -> None:
     """Also where they are no round numbers; and an axis that comes near zero begins with it."""
-    lines = painted.drawings([CURVES], 74, has_colours=True).plain.split("\n")
+    lines = painted_drawings.drawings([CURVES], 74, has_colours=True).plain.split("\n")
 
     assert ["0", "2", "4", "6", "8", "9"] == lines[-2].split()
     assert "step" == lines[-1].strip()
     assert "0┤" in lines[-4]
 
 
-def test_where_two_curves_lie_on_each_other_both_are_seen() -> None:
+def test_overlapping_curves_are_both_visible() -> None:
     """In turns: the later one would cover the other."""
-    same = Lines("step", STEPS, {"one": STEPS, "two": STEPS}, 10)
-    painting = painted.drawings([same], 74, has_colours=True)
-    cells = [sum(span.end - span.start for span in painting.spans if span.style == colour)
-             for colour in painted.CURVES[:2]]  # fmt: skip
+    same = LinePlot("step", STEPS, {"one": STEPS, "two": STEPS}, 10)
+    painting = painted_drawings.drawings([same], 74, has_colours=True)
+    cells = [
+        sum(span.end - span.start for span in painting.spans if span.style == colour)
+        for colour in painted_drawings.CURVES[:2]
+    ]
 
     assert min(cells) > 20
 
 
 @pytest.mark.parametrize("width", [50, 98, 160])
-def test_curves_take_the_room_up_to_their_names(width: int) -> None:
+def test_curves_fill_width_up_to_names(width: int) -> None:
     """Whatever size the terminal says that it has, such as 80 columns where there is none."""
-    two = Lines("step", STEPS, {"up": STEPS, "down": STEPS[::-1]}, 10)
-    lines = painted.drawings([two], width, has_colours=True).plain.split("\n")
+    two = LinePlot("step", STEPS, {"up": STEPS, "down": STEPS[::-1]}, 10)
+    lines = painted_drawings.drawings([two], width, has_colours=True).plain.split("\n")
 
     assert max(map(len, lines)) == width
     assert max(line.find("down") for line in lines) == width - len("down")
@@ -158,28 +177,27 @@ def test_curves_take_the_room_up_to_their_names(width: int) -> None:
 
 @pytest.mark.parametrize("names", [1, 2, 5, 40])
 @pytest.mark.parametrize("width", [40, 74, 98])
-def test_names_of_curves_never_break_a_plot(names: int, width: int) -> None:
+def test_names_of_curves_never_break_plot(names: int, width: int) -> None:
     """However many they are, and however long."""
     series = {f"a_long_name_of_{n}_{'z' * n}": (1.0, None, n / 2) for n in range(names)}
     for has_colours in (True, False):
-        drawing = Lines("x", (0.0, 1.0, 2.0), series, 3)
-        painting = painted.drawings([drawing], width, has_colours=has_colours)
+        drawing = LinePlot("x", (0.0, 1.0, 2.0), series, 3)
+        painting = painted_drawings.drawings([drawing], width, has_colours=has_colours)
 
         assert max(map(len, painting.plain.split("\n"))) <= width
         assert all(0 <= span.start < span.end <= len(painting.plain) for span in painting.spans)
 
 
-def test_a_rate_beside_its_peak_is_a_bar_with_its_words() -> None:
+def test_rate_beside_peak_is_labelled_bar() -> None:
     """The part that was reached has the shape of its own, and a colour."""
-    finding = {"code": "MATMUL-PEAK", "found": "83 %", "expected": "197 TFLOP/s"}
-    text = bars.of_peak(finding)
-    painting = painted.bar(text)
+    text = bars.of_peak(0.83)
+    painting = painted_drawings.bar(text)
 
     assert text == painting.plain
     assert text.endswith("83 % of the peak")
     assert [33, 40] == [span.end for span in painting.spans]
 
 
-def test_what_comes_from_elsewhere_stays_text() -> None:
+def test_drawing_from_block_stays_plain_text() -> None:
     """A drawing of a block may hold anything."""
-    assert "a\\x07b [red]" == painted.drawing("a\x07b [red]").plain
+    assert "a\\x07b [red]" == painted_drawings.drawing("a\x07b [red]").plain

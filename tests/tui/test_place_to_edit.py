@@ -9,10 +9,10 @@ from textual.document._document import Document
 
 from tests.support.made_lessons import fence
 from tests.support.tutor import press, run, tutor
-from tpustarter import content
-from tpustarter.learning import blocks, exercises
-from tpustarter.learning.own_lines import to_change
-from tpustarter.tui.editor import Editor, has_gap, place_to_edit
+from tpustarter.core import content
+from tpustarter.learning.content import blocks, exercises
+from tpustarter.learning.run.own_lines import to_change
+from tpustarter.tui.kit.editor import Editor, has_gap, place_to_edit
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from tpustarter.tui.editor import Editor, has_gap, place_to_edit
         ("    size = 256  # change to 512", ""),
     ],
 )
-def test_typing_replaces_what_stands_for_the_learners_own(line: str, replaced: str) -> None:
+def test_typing_replaces_gap_or_marked_statement(line: str, replaced: str) -> None:
     """A gap or a statement is marked; what is changed in parts stays."""
     code = f"def clean(x):\n{line}\n"
     place = place_to_edit(code)
@@ -38,7 +38,7 @@ def test_typing_replaces_what_stands_for_the_learners_own(line: str, replaced: s
     assert replaced or 4 == place.start[1]
 
 
-def test_typing_replaces_all_the_lines_that_are_said_to_be_replaced() -> None:
+def test_typing_replaces_whole_announced_range() -> None:
     """With the comment that says so, to the end of the function."""
     below = "# your code here: replace the lines below\n\n    if x:\n        a()\n    b()"
     code = f"def f(x):\n    {below}\n\n\nc = 1\n"
@@ -62,7 +62,7 @@ def test_typing_replaces_all_the_lines_that_are_said_to_be_replaced() -> None:
         ("x = 1\ny = 2  # change this", "x = 3\ny = 4", 1, 0, "y = 2"),
     ],
 )
-def test_where_nothing_marks_the_line_the_answer_tells_which_one_it_is(
+def test_answer_locates_line_without_mark(
     code: str, answer: str, row: int, column: int, replaced: str
 ) -> None:
     """Typing replaces the first line that the answer changes, or begins above one that it adds."""
@@ -74,7 +74,7 @@ def test_where_nothing_marks_the_line_the_answer_tells_which_one_it_is(
     assert has_gap(code, answer) is (replaced == "...")
 
 
-def test_each_task_and_each_exercise_opens_where_something_is_to_be_typed() -> None:
+def test_every_task_and_exercise_opens_at_edit() -> None:
     """Nobody has to look for the line: the cursor stands there."""
     lessons = content.read_lessons()
     tasks = [block for lesson in lessons for block in blocks.blocks_of(lesson) if block.is_try]
@@ -86,7 +86,7 @@ def test_each_task_and_each_exercise_opens_where_something_is_to_be_typed() -> N
     assert not lost
 
 
-def test_each_task_opens_with_the_statement_marked_that_is_to_be_changed() -> None:
+def test_every_task_opens_with_statement_selected() -> None:
     """What is typed takes its place; only where the answer adds lines, none is marked."""
     lessons = content.read_lessons()
     tasks = [block for lesson in lessons for block in blocks.blocks_of(lesson) if block.is_try]
@@ -100,7 +100,7 @@ def test_each_task_opens_with_the_statement_marked_that_is_to_be_changed() -> No
     assert ['"""  # add lines here'] == unmarked
 
 
-def test_enter_and_tab_leave_a_statement_that_is_marked(tmp_path: Path) -> None:
+def test_enter_and_tab_keep_selected_statement(tmp_path: Path) -> None:
     """They would only take it away; what is typed replaces it, and the comment behind it stays."""
     lesson = (
         "# T\n\n```python try id=one\nx = 1  # change this line\nprint(x)\n```\n\n"
@@ -118,7 +118,7 @@ def test_enter_and_tab_leave_a_statement_that_is_marked(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_line_that_is_missing_is_begun_with_enter(tmp_path: Path) -> None:
+def test_missing_line_begins_with_enter(tmp_path: Path) -> None:
     """The cursor stands at the end of the line above it."""
     lesson = (
         "# T\n\n```python try id=one\nx = 1\nprint(x)\n```\n\n"
@@ -134,7 +134,7 @@ def test_a_line_that_is_missing_is_begun_with_enter(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_wrapped_line_of_code_is_one_line(tmp_path: Path) -> None:
+def test_keys_treat_wrapped_code_as_single_line(tmp_path: Path) -> None:
     """Home, End and what deletes to an end go by lines of the file, not by rows of the screen."""
     long = "total = " + " + ".join(map(str, range(30)))
     lesson = "# T\n\n" + fence(f"if True:\n    {long}")

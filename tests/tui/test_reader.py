@@ -13,14 +13,16 @@ from tests.support.machines import lay_out
 from tests.support.made_lessons import fence, make_lesson
 from tests.support.stubs import make_python
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until, write_checks
-from tpustarter.learning.lesson_process import LessonSession
-from tpustarter.tui.lines import Hanging
-from tpustarter.tui.live import IDLE_S, OPEN_S, Live
-from tpustarter.tui.screens.checks import Checks
-from tpustarter.tui.screens.page import Sheet
-from tpustarter.tui.screens.reader import Reader
-from tpustarter.tui.screens.setup import SetupPlan
-from tpustarter.tui.widgets import Row, Rows
+from tpustarter.learning.run.lesson_process import LessonSession
+from tpustarter.tui.app.device_use import IDLE_S, OPEN_S, DeviceUse
+from tpustarter.tui.checks.screen import Checks
+from tpustarter.tui.kit.page import Sheet
+from tpustarter.tui.kit.row_list import Row, RowList
+from tpustarter.tui.kit.text_layout import HangingText
+from tpustarter.tui.lesson import keys as lesson_keys
+from tpustarter.tui.lesson.actions import EnterAction
+from tpustarter.tui.lesson.screen import Reader
+from tpustarter.tui.setup.environment_screen import SetupPlan
 
 TEXT = "\n\n".join(f"Paragraph {number} of this lesson." for number in range(40))
 FAR = f"""# Far
@@ -41,7 +43,7 @@ def _heading(pilot: Pilot[None]) -> str:
     return on_screen(pilot.app).splitlines()[0]  # type: ignore[arg-type]
 
 
-def test_how_far_one_has_read_is_told_once_the_page_is_whole(
+def test_reading_progress_counts_after_page_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A page that is being filled ends in sight, as if all of it had been read."""
@@ -65,11 +67,11 @@ def test_how_far_one_has_read_is_told_once_the_page_is_whole(
     assert told
 
 
-def test_a_process_that_may_hold_a_tpu_is_ended_by_one_key(
+def test_possible_tpu_holder_ends_by_single_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody may wait for the TPU: there is no question in between."""
-    monkeypatch.setattr(Live, "owns_accelerator", property(lambda _: True))
+    monkeypatch.setattr(DeviceUse, "owns_accelerator", property(lambda _: True))
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 40)) as pilot:
@@ -81,7 +83,12 @@ def test_a_process_that_may_hold_a_tpu_is_ended_by_one_key(
     run(journey)
 
 
-def test_after_a_process_has_ended_the_blocks_above_run_first(tmp_path: Path) -> None:
+def test_every_enter_action_has_label() -> None:
+    """One without would leave the key dead."""
+    assert {*EnterAction} == lesson_keys.ENTER.keys()
+
+
+def test_blocks_above_rerun_after_process_end(tmp_path: Path) -> None:
     """`t` ends it and says so at the block; the next block has the names it needs."""
 
     async def journey() -> None:
@@ -105,7 +112,7 @@ def test_after_a_process_has_ended_the_blocks_above_run_first(tmp_path: Path) ->
     run(journey)
 
 
-def test_a_block_that_runs_before_those_above_it_runs_them_first_and_says_so(
+def test_earlier_blocks_run_first_and_are_announced(
     tmp_path: Path,
 ) -> None:
     """Edited ones run as edited; the block that was asked for says what it waits for."""
@@ -126,7 +133,7 @@ def test_a_block_that_runs_before_those_above_it_runs_them_first_and_says_so(
     run(journey)
 
 
-def test_a_block_above_that_breaks_is_the_last_that_runs(tmp_path: Path) -> None:
+def test_failing_earlier_block_stops_run(tmp_path: Path) -> None:
     """The one asked for says which has to work first."""
     lesson = HELLO.replace('name = "you"', "name = 1 / 0")
 
@@ -141,10 +148,14 @@ def test_a_block_above_that_breaks_is_the_last_that_runs(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("generation", "needs", "expected"),
-    [(None, "{framework: jax}", OPEN_S), (None, "{}", OPEN_S), ("v5e", "{}", IDLE_S),
-     ("v5e", "{framework: jax}", IDLE_S)],
-)  # fmt: skip
-def test_only_a_process_that_locks_nobody_out_is_kept(
+    [
+        (None, "{framework: jax}", OPEN_S),
+        (None, "{}", OPEN_S),
+        ("v5e", "{}", IDLE_S),
+        ("v5e", "{framework: jax}", IDLE_S),
+    ],
+)
+def test_idle_limit_is_short_for_process_on_tpu(
     generation: str | None, needs: str, expected: float, tmp_path: Path
 ) -> None:
     """On virtual devices while the lesson is open, beside a TPU for a minute."""
@@ -153,13 +164,13 @@ def test_only_a_process_that_locks_nobody_out_is_kept(
     variables = {"VIRTUAL_ENV": str(tmp_path / "venv")}
     chips = 8 if generation else 0
     machine = lay_out(tmp_path / "root", generation, chips=chips, env=variables)
-    live = Live(lambda _: None)
+    live = DeviceUse(lambda _: None)
     live._session = LessonSession(make_lesson(tmp_path, "text", needs=needs), machine=machine)
 
     assert expected == live.idle_s
 
 
-def test_the_next_lesson_is_the_one_home_shows(tmp_path: Path) -> None:
+def test_next_lesson_matches_home(tmp_path: Path) -> None:
     """Nothing was chosen yet: both follow the path for this kind of machine."""
     lessons = {"hello": HELLO, "second": "# Second\n", "third": "# Third\n"}
     order = "- id: laptop\n  title: T\n  who: W.\n  lessons: [start/hello, start/third]\n"
@@ -174,7 +185,7 @@ def test_the_next_lesson_is_the_one_home_shows(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_without_a_block_in_sight_keys_act_on_the_last_one_or_on_none(tmp_path: Path) -> None:
+def test_keys_without_visible_block_use_last_block(tmp_path: Path) -> None:
     """`r` far from any block leads to the next one, and later runs the one that was used."""
 
     async def journey() -> None:
@@ -186,13 +197,13 @@ def test_without_a_block_in_sight_keys_act_on_the_last_one_or_on_none(tmp_path: 
             assert _current(pilot) == ["two"]
             await press(pilot, "space", "space", "r")
             one, two = pilot.app.screen._page.views
-            assert one.result is not None  # it stands above, and runs first
-            assert two.result is not None
+            assert one.state.result is not None  # it stands above, and runs first
+            assert two.state.result is not None
 
     run(journey)
 
 
-def test_tab_goes_to_the_block_after_the_marked_one_and_marks_it(tmp_path: Path) -> None:
+def test_tab_marks_next_block(tmp_path: Path) -> None:
     """The first Tab moves, and wherever it leads the mark is on the block in sight."""
 
     async def journey() -> None:
@@ -200,8 +211,12 @@ def test_tab_goes_to_the_block_after_the_marked_one_and_marks_it(tmp_path: Path)
             await press(pilot, "enter")
             assert _current(pilot) == ["one"]
             for key, expected in (
-                ("tab", "two"), ("shift+tab", "one"), ("tab", "two"), ("k", "one"), ("tab", "two"),
-            ):  # fmt: skip
+                ("tab", "two"),
+                ("shift+tab", "one"),
+                ("tab", "two"),
+                ("k", "one"),
+                ("tab", "two"),
+            ):
                 await press(pilot, key)
                 assert _current(pilot) == [expected]
                 focused = pilot.app.screen.focused
@@ -214,7 +229,7 @@ def test_tab_goes_to_the_block_after_the_marked_one_and_marks_it(tmp_path: Path)
     run(journey)
 
 
-def test_how_a_block_ended_is_brought_into_sight(tmp_path: Path) -> None:
+def test_result_of_block_scrolls_into_sight(tmp_path: Path) -> None:
     """A block at the lower edge: the end of what it printed is seen without a key."""
     code = fence("for n in range(8):\n    print('line', n)")
     text = "\n\n".join(["# T", *(f"Paragraph {n}." for n in range(7)), code, TEXT])
@@ -228,7 +243,7 @@ def test_how_a_block_ended_is_brought_into_sight(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_what_is_expected_looks_like_no_output(tmp_path: Path) -> None:
+def test_expected_output_is_distinguishable_from_real_output(tmp_path: Path) -> None:
     """Before the run a line stands beside it; after it only what differs elsewhere is told."""
     text = fence("print('devices')\nprint('cpu')", "devices\ncpu")
     text += "\n\n```output of=one on=tpu\ndevices\ntpu\n```\n"
@@ -249,7 +264,7 @@ def test_what_is_expected_looks_like_no_output(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_block_that_breaks_says_nothing_of_other_devices(tmp_path: Path) -> None:
+def test_failed_block_omits_output_of_other_devices(tmp_path: Path) -> None:
     """What it would print on a TPU is no help then."""
     text = fence("1 / 0", "never").replace("output of=one", "output of=one on=tpu")
 
@@ -270,24 +285,43 @@ def test_a_block_that_breaks_says_nothing_of_other_devices(tmp_path: Path) -> No
         (
             ["one", "two"],
             ["one", "three"],
-            ["Only line 2 of the output differs:", "printed   two", "expected  three",
-             "printed", "one", "two"],
+            [
+                "Only line 2 of the output differs:",
+                "printed   two",
+                "expected  three",
+                "printed",
+                "one",
+                "two",
+            ],
         ),
         (
             ["one", "two"],
             ["one"],
-            ["Only line 2 of the output differs:", "printed   two", "expected  no such line",
-             "printed", "one", "two"],
+            [
+                "Only line 2 of the output differs:",
+                "printed   two",
+                "expected  no further line",
+                "printed",
+                "one",
+                "two",
+            ],
         ),
         (
             ["one", "two"],
             ["three", "four"],
-            ["Line 1 of the output is the first that differs.", "printed", "one", "two",
-             "┊ expected:", "┊ three", "┊ four"],
+            [
+                "Line 1 of the output is the first that differs.",
+                "printed",
+                "one",
+                "two",
+                "┊ expected:",
+                "┊ three",
+                "┊ four",
+            ],
         ),
     ],
-)  # fmt: skip
-def test_a_block_that_prints_something_else_says_once_what_was_expected(
+)
+def test_wrong_output_is_compared_once(
     printed: list[str], wanted: list[str], shown: list[str], tmp_path: Path
 ) -> None:
     """The line that differs is compared; where several do, both texts stand there in full."""
@@ -305,7 +339,7 @@ def test_a_block_that_prints_something_else_says_once_what_was_expected(
     run(journey)
 
 
-def test_a_block_that_cannot_run_here_still_says_what_it_prints_and_what_would_help(
+def test_unrunnable_block_shows_output_and_remedy(
     tmp_path: Path,
 ) -> None:
     """Without the library one can read on, and see what the text speaks of."""
@@ -323,7 +357,7 @@ def test_a_block_that_cannot_run_here_still_says_what_it_prints_and_what_would_h
     run(journey)
 
 
-def test_home_says_when_jax_cannot_reach_the_tpu(tmp_path: Path) -> None:
+def test_home_reports_jax_without_tpu(tmp_path: Path) -> None:
     """A JAX without libtpu beside chips is told before anything is started."""
     (tmp_path / "root").mkdir()
     make_python(tmp_path / "venv", jax="0.10.2")
@@ -339,7 +373,7 @@ def test_home_says_when_jax_cannot_reach_the_tpu(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_edits_are_kept_while_the_app_runs(tmp_path: Path) -> None:
+def test_edits_are_kept_while_app_runs(tmp_path: Path) -> None:
     """Leaving the lesson keeps them, shown as edited; `u` brings the lesson's code back."""
 
     async def journey() -> None:
@@ -356,7 +390,7 @@ def test_edits_are_kept_while_the_app_runs(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_undo_is_offered_only_for_what_was_changed(tmp_path: Path) -> None:
+def test_undo_needs_changed_code(tmp_path: Path) -> None:
     """`e` and Esc change nothing; the old result is not that of changed code."""
 
     async def journey() -> None:
@@ -376,7 +410,7 @@ def test_undo_is_offered_only_for_what_was_changed(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_what_undo_took_away_comes_back(tmp_path: Path) -> None:
+def test_undone_code_can_be_restored(tmp_path: Path) -> None:
     """Nothing that was typed is lost by one key; what is typed anew is not overwritten."""
 
     async def journey() -> None:
@@ -393,7 +427,7 @@ def test_what_undo_took_away_comes_back(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_the_editor_begins_at_the_end_and_knows_both_ends(tmp_path: Path) -> None:
+def test_editor_cursor_starts_at_end(tmp_path: Path) -> None:
     """Code is added where it is usually added."""
 
     async def journey() -> None:
@@ -408,7 +442,7 @@ def test_the_editor_begins_at_the_end_and_knows_both_ends(tmp_path: Path) -> Non
     run(journey)
 
 
-def test_below_try_it_stands_what_to_press(tmp_path: Path) -> None:
+def test_key_hint_is_below_try_heading(tmp_path: Path) -> None:
     """The keys it names are those that work; a lesson without blocks has no such line."""
     text = HELLO + "\n## Try it\n\nSay bye.\n"
     lessons = {"hello": text, "other": "# Other\n\n## Try it\n\nThink.\n"}
@@ -429,19 +463,19 @@ def test_below_try_it_stands_what_to_press(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_the_heading_names_machine_and_process_in_one_line(tmp_path: Path) -> None:
+def test_heading_fits_machine_and_process_in_line(tmp_path: Path) -> None:
     """At 80 columns neither hides the other."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
             await press(pilot, "enter", "r")
-            found = r"Hello  2 min +no TPU: 8 virtual CPU devices, process \d+$"
+            found = r"Hello  2 min +no TPU: 8 virtual CPU devices, code: pid \d+$"
             assert re.search(found, _heading(pilot))
 
     run(journey)
 
 
-def test_a_short_command_is_not_broken(tmp_path: Path) -> None:
+def test_short_command_is_not_broken(tmp_path: Path) -> None:
     """It moves to the next line as a whole, and what is painted are spaces."""
     words = "word " * 13
     text = f"# T\n\n{words}then `ps -fp PID` tells.\n\n* {words}now `ls -la DIR` tells.\n"
@@ -455,7 +489,7 @@ def test_a_short_command_is_not_broken(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_hit_opens_the_lesson_there_and_is_shown_as_it_is_read(tmp_path: Path) -> None:
+def test_search_hit_opens_lesson_at_its_line(tmp_path: Path) -> None:
     """Markdown marks are left out, titles come first, and Enter leads to the line."""
     marked = f"# Far\n\n{TEXT}\n\n* a **quick** `brown` [fox](https://example.com/fox)\n\n{TEXT}\n"
     lessons = {"far": marked, "fox": "# T\n\nNothing.\n"}
@@ -475,7 +509,7 @@ def test_a_hit_opens_the_lesson_there_and_is_shown_as_it_is_read(tmp_path: Path)
     run(journey)
 
 
-def test_a_word_of_the_glossary_comes_before_lines_of_lessons(tmp_path: Path) -> None:
+def test_glossary_word_comes_before_lesson_lines(tmp_path: Path) -> None:
     """What the word means is wanted more than where it is used."""
 
     async def journey() -> None:
@@ -487,15 +521,17 @@ def test_a_word_of_the_glossary_comes_before_lines_of_lessons(tmp_path: Path) ->
     run(journey)
 
 
-def test_no_row_of_a_long_list_loses_its_last_line(tmp_path: Path) -> None:
+def test_long_list_shows_last_line_of_rows(tmp_path: Path) -> None:
     """Where the list is scrolled, the bar takes no column that rows were laid out with."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
-            rows = pilot.app.screen.query_one(Rows)
+            rows = pilot.app.screen.query_one(RowList)
             widths = range(69, 76)
             texts = [f"{'x' * width} e{width}" for width in widths]
-            rows.show([Row(str(n), Hanging("", one)) for n, one in enumerate(texts + texts * 5)])
+            rows.show(
+                [Row(str(n), HangingText("", one)) for n, one in enumerate(texts + texts * 5)]
+            )
             await settle(pilot)
             seen = on_screen(pilot.app)
             assert [width for width in widths if f"e{width}" not in seen] == []
@@ -503,7 +539,7 @@ def test_no_row_of_a_long_list_loses_its_last_line(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_search_finds_words_of_the_glossary(tmp_path: Path) -> None:
+def test_search_finds_words_of_glossary(tmp_path: Path) -> None:
     """Enter shows the entry."""
 
     async def journey() -> None:
@@ -519,7 +555,7 @@ def test_search_finds_words_of_the_glossary(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_check_leads_back_to_the_lesson_one_came_from(tmp_path: Path) -> None:
+def test_check_returns_to_lesson_left_open(tmp_path: Path) -> None:
     """`o` opens no second copy of it; the block that ran there is as it was."""
     write_checks(tmp_path / "checks", "passes")
     check = tmp_path / "checks/host/passes.py"
@@ -540,7 +576,7 @@ def test_a_check_leads_back_to_the_lesson_one_came_from(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_where_a_check_asks_for_setup_a_key_leads_there(tmp_path: Path) -> None:
+def test_check_that_needs_setup_offers_key(tmp_path: Path) -> None:
     """`s` is offered when set-up is what helps, and only then."""
     text = '''"""A claim."""
 
@@ -551,11 +587,11 @@ TIMEOUT_S = 60
 LESSON = "start/hello"
 SOURCE = "https://example.com/"
 
-from tpustarter.probe.finding import compare
+from tpustarter.probe.finding import Hint, compare
 
 
 def run():
-    yield compare("SAMPLE-SUM", "sum", 2, 3, hint="run `tpustarter setup jax`")
+    yield compare("SAMPLE-SUM", "sum", 2, 3, hint=Hint.set_up("keras"))
 '''
 
     async def journey() -> None:
@@ -567,13 +603,14 @@ def run():
             seen = await press(pilot, "c")
             assert isinstance(pilot.app.screen, Checks)
             assert "s set up" in seen
-            await press(pilot, "s")
+            plan = await press(pilot, "s")
             assert isinstance(pilot.app.screen, SetupPlan)
+            assert "Keras" in plan
 
     run(journey)
 
 
-def test_a_screen_that_is_not_composed_yet_says_what_works() -> None:
+def test_uncomposed_screen_answers_available_actions() -> None:
     """The footer of the screen below may ask for it between its making and its composing."""
     reader = Reader("hello")
 

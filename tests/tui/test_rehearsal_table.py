@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from tpustarter.tui.rehearsal_details import Compared
-from tpustarter.tui.rehearsal_table import LEAST_LABEL, Answers, cut, label, lay_out
+from tpustarter.tui.rehearse.details import ProgramComparison
+from tpustarter.tui.rehearse.table import LEAST_LABEL, RehearsalAnswers, cut, label, lay_out
 
 
-def test_the_marked_column_always_fits() -> None:
+def test_marked_column_always_fits() -> None:
     """Whatever the width, the marked TPU is shown, and nothing is wider than there is room."""
     labels, widths = ["a_long_name_of_a_check: a_program", "short"], [5, 7, 5, 5, 9, 5, 7, 5, 7]
     for width in range(LEAST_LABEL + 10, 140):
@@ -26,14 +26,14 @@ def test_the_marked_column_always_fits() -> None:
     ("width", "expected"),
     [(30, "matmul_precision: highest"), (20, "matmul_pre…: highest"), (8, "matmul_…")],
 )
-def test_a_label_that_is_cut_keeps_the_name_of_the_program(width: int, expected: str) -> None:
+def test_cut_label_keeps_program_name(width: int, expected: str) -> None:
     """Programs of one check differ in their end."""
     assert expected == cut("matmul_precision: highest", width)
 
 
-def test_the_worst_answer_of_one_name_counts() -> None:
+def test_worst_result_of_same_name_counts() -> None:
     """A script may give two functions of one name and shape to `jax.jit`."""
-    known = Answers([(None, "")], ["v5e-8"])
+    known = RehearsalAnswers([(None, "")], ["v5e-8"])
     for status in ("compiles", "refused", "compiles"):
         known.answer({"check": None, "program": "f", "tpu": "v5e-8", "status": status})
 
@@ -41,9 +41,9 @@ def test_the_worst_answer_of_one_name_counts() -> None:
     assert ("refused", "fail") == known.cell((None, "f"), "v5e-8")
 
 
-def test_seconds_stand_in_the_cell_that_is_compiled() -> None:
+def test_elapsed_seconds_show_in_compiling_cell() -> None:
     """They go with the answer, and once it is stopped; a program gets its row when it begins."""
-    known = Answers([("jax.a", ""), ("jax.b", "")], ["v5e-8"])
+    known = RehearsalAnswers([("jax.a", ""), ("jax.b", "")], ["v5e-8"])
     known.working("jax.b", "jax.b", "v5e-8", 2.0)
 
     assert ("...2s", "run") == known.cell(("jax.b", ""), "v5e-8")
@@ -61,18 +61,18 @@ def test_seconds_stand_in_the_cell_that_is_compiled() -> None:
     assert ("-", "wait") == known.cell(("jax.a", "two"), "v5e-8")
 
 
-def test_what_is_not_of_the_table_gets_no_row() -> None:
+def test_unrelated_event_gets_no_row() -> None:
     """The user's Python at work is no program, and neither is one whose check is not told."""
-    known = Answers([("jax.a", "")], ["v5e-8"])
+    known = RehearsalAnswers([("jax.a", "")], ["v5e-8"])
     known.working(None, "default", "v5e-8", 1.0)
     known.working(None, "your code", "a TPU", 1.0)
 
     assert [("jax.a", "")] == known.programs
 
 
-def test_a_check_that_cannot_list_its_programs_is_one_row() -> None:
+def test_check_that_cannot_list_programs_has_row() -> None:
     """The answer about it stands behind its name, and no seconds go on."""
-    known = Answers([("jax.a", "")], ["v5e-8"])
+    known = RehearsalAnswers([("jax.a", "")], ["v5e-8"])
     known.working("jax.a", "one", "v5e-8", 1.0)
     known.answer({"check": "jax.a", "program": "jax.a", "tpu": "v5e-8", "status": "error"})
 
@@ -81,9 +81,11 @@ def test_a_check_that_cannot_list_its_programs_is_one_row() -> None:
     assert ("ERROR", "error") == known.cell(("jax.a", "jax.a"), "v5e-8")
 
 
-def test_checks_of_torch_xla_that_nothing_can_lower_are_left_out() -> None:
+def test_torch_xla_checks_without_lowering_are_skipped() -> None:
     """They are left out together, for all TPUs, and each of their cells says so."""
-    known = Answers([("jax.a", ""), ("torch_xla.b", ""), ("torch_xla.c", "")], ["v5e-8", "v6e-8"])
+    known = RehearsalAnswers(
+        [("jax.a", ""), ("torch_xla.b", ""), ("torch_xla.c", "")], ["v5e-8", "v6e-8"]
+    )
     known.working("jax.a", "fine", "v5e-8", 1.0)
     left_out = {"name": "torch_xla.* (2 checks)", "tpu": "v5e-8, v6e-8", "reason": "no torch here"}
 
@@ -98,23 +100,30 @@ def test_checks_of_torch_xla_that_nothing_can_lower_are_left_out() -> None:
 
 GIB = 2**30
 FITS = {
-    "check": None, "program": "step", "status": "compiles", "reason": None, "cached": False,
-    "seconds": 1.0, "hbm_bytes": 9 * GIB, "hbm_limit_bytes": 16 * GIB, "buffers": [],
+    "check": None,
+    "program": "step",
+    "status": "compiles",
+    "reason": None,
+    "cached": False,
+    "seconds": 1.0,
+    "hbm_bytes": 9 * GIB,
+    "hbm_limit_bytes": 16 * GIB,
+    "buffers": [],
     "memory": {"arguments": 5 * GIB, "outputs": 4 * GIB, "temporaries": 0, "code": 2**20},
     "compiler_model_seconds": None,
-}  # fmt: skip
+}
 
 
 def compared(width: int, *results: dict[str, object]) -> list[str]:
     """Return the lines of a comparison of these results."""
-    answers = Answers([(None, "step")], [str(result["tpu"]) for result in results])
+    answers = RehearsalAnswers([(None, "step")], [str(result["tpu"]) for result in results])
     for result in results:
         answers.answer(result)
-    lines = Compared(answers, (None, "step"), "v5e-8").lines(width)
+    lines = ProgramComparison(answers, (None, "step"), "v5e-8").lines(width)
     return [line.plain for line in lines]
 
 
-def test_a_long_reason_leaves_the_heads_above_their_figures() -> None:
+def test_long_reason_keeps_heads_above_figures() -> None:
     """It has a line of its own, and no column."""
     fits = FITS | {"tpu": "v5e-8"}
     broken = FITS | {"tpu": "v6e-8", "status": "error", "reason": "no answer, " * 20}
@@ -125,7 +134,7 @@ def test_a_long_reason_leaves_the_heads_above_their_figures() -> None:
     assert "no answer" in second
 
 
-def test_the_bars_take_the_width_that_is_left() -> None:
+def test_bars_fill_remaining_width() -> None:
     """On a wide screen a bar is worth more than the last columns; a small program has none."""
     fits = FITS | {"tpu": "v5e-8"}
 

@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 import shutil
-import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -17,13 +16,13 @@ from tests.checking.test_runner import until_ended
 from tests.support.machines import lay_out
 from tests.support.stub_compiler import CHECKS, SAMPLES
 from tests.support.tutor import driven, on_screen, press, run, settle, until, write_lessons
-from tpustarter import locations
-from tpustarter.learning import course
-from tpustarter.tui.app import Starter
-from tpustarter.tui.key_line import valid_keys
-from tpustarter.tui.screens.home import Home
-from tpustarter.tui.screens.rehearse import Rehearse
-from tpustarter.tui.screens.rehearsing import Rehearsing
+from tpustarter.core import locations
+from tpustarter.learning.progress import course
+from tpustarter.tui.app.app import TpustarterApp
+from tpustarter.tui.home.screen import Home
+from tpustarter.tui.kit.key_line import valid_keys
+from tpustarter.tui.rehearse.choice_screen import Rehearse
+from tpustarter.tui.rehearse.run_screen import RehearsalScreen
 
 BAD = SAMPLES / "rehearsal_bad"
 FINE = "def fine(x):\n    return x + 1\n\n\ndef too_big(x):\n    return x + 1\n"
@@ -36,18 +35,21 @@ async def rehearsing(
     *names: str,
     size: tuple[int, int] = (80, 24),
     generation: str | None = None,
+    samples: Path = CHECKS,
 ) -> AsyncGenerator[Pilot[None]]:
     """Start the app on sample checks and a laid-out machine, and open the rehearsal."""
     root, checks = folder / "root", folder / "checks" / "jax"
     root.mkdir(parents=True)
     checks.mkdir(parents=True)
     for name in ("_array", *names):
-        shutil.copy(CHECKS / "jax" / f"{name}.py", checks)
+        shutil.copy(samples / "jax" / f"{name}.py", checks)
     env = {"HOME": os.environ["HOME"], "PATH": "/usr/bin:/bin"}
     env |= {"VIRTUAL_ENV": str(stub)} if stub else {}
     machine = lay_out(root, generation, env=env)
     course.follow("laptop")
-    app = Starter(machine=machine, lessons=write_lessons(folder / "lessons"), checks=checks.parent)
+    app = TpustarterApp(
+        machine=machine, lessons=write_lessons(folder / "lessons"), checks=checks.parent
+    )
     async with driven(app, size, notifications=True) as pilot:
         await settle(pilot)
         await press(pilot, "r", "a", "down", "down")
@@ -78,9 +80,7 @@ async def mark(pilot: Pilot[None], row: str) -> None:
         await pilot.press("down")
 
 
-def test_it_is_said_why_these_tpus_are_chosen_at_the_start_and_of_what_one_is_made(
-    tmp_path: Path, stub: Path
-) -> None:
+def test_default_tpus_are_explained_with_marked_size(tmp_path: Path, stub: Path) -> None:
     """Beside the marked one where there is room, and only as long as it is these."""
 
     async def journey() -> None:
@@ -93,9 +93,7 @@ def test_it_is_said_why_these_tpus_are_chosen_at_the_start_and_of_what_one_is_ma
     run(journey)
 
 
-def test_programs_and_tpus_are_chosen_and_answers_stand_in_a_table(
-    tmp_path: Path, stub: Path
-) -> None:
+def test_selected_programs_and_tpus_fill_table(tmp_path: Path, stub: Path) -> None:
     """Space takes out what is not wanted; every cell is a word; the marked one is told below."""
 
     async def journey() -> None:
@@ -159,32 +157,7 @@ def test_generations_are_compared_side_by_side(tmp_path: Path, stub: Path) -> No
     run(journey)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
-def test_of_many_programs_the_marked_one_is_in_sight(
-    size: tuple[int, int], tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The table takes half of the room at most, and scrolls."""
-    many = tmp_path / "many" / "jax"
-    many.mkdir(parents=True)
-    names = [f"copy_{number:02}" for number in range(24)]
-    shutil.copy(CHECKS / "jax" / "_array.py", many)
-    for name in names:
-        shutil.copy(CHECKS / "jax" / "compiles.py", many / f"{name}.py")
-    monkeypatch.setattr(sys.modules[__name__], "CHECKS", many.parent)
-
-    async def journey() -> None:
-        async with rehearsing(tmp_path / "app", stub, *names, size=size) as pilot:
-            await press(pilot, "r", "x")
-            seen = await press(pilot, *["down"] * 20)
-            table, _, below = seen.partition("─ for v2-8 ")
-            marked = re.search(r"(copy_\d\d: \w+) for v2-8", below)
-            assert marked
-            assert marked[1] in table
-
-    run(journey)
-
-
-def test_with_room_the_other_generations_stand_below_the_answer(tmp_path: Path, stub: Path) -> None:
+def test_high_terminal_shows_generations_below_answer(tmp_path: Path, stub: Path) -> None:
     """No key is needed for them; on a lower terminal there is one."""
 
     async def journey() -> None:
@@ -200,9 +173,7 @@ def test_with_room_the_other_generations_stand_below_the_answer(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("width", [149, 150])
-def test_on_a_wide_terminal_the_answer_stands_beside_the_table(
-    tmp_path: Path, stub: Path, width: int
-) -> None:
+def test_wide_terminal_shows_answer_beside_table(tmp_path: Path, stub: Path, width: int) -> None:
     """Below that it stands under the table."""
 
     async def journey() -> None:
@@ -216,7 +187,7 @@ def test_on_a_wide_terminal_the_answer_stands_beside_the_table(
     run(journey)
 
 
-def test_what_the_compiler_says_is_text(tmp_path: Path, stub: Path) -> None:
+def test_compiler_message_is_plain_text(tmp_path: Path, stub: Path) -> None:
     """Markup and escape codes in a reason are shown as they are, in the answer and in full."""
 
     async def journey() -> None:
@@ -233,12 +204,12 @@ def test_what_the_compiler_says_is_text(tmp_path: Path, stub: Path) -> None:
             assert "is_refused: breaks for" not in seen
             assert "UNIMPLEMENTED" in await press(pilot, "escape")
             assert "UNIMPLEMENTED" not in await press(pilot, "escape")
-            assert isinstance(pilot.app.screen, Rehearsing)
+            assert isinstance(pilot.app.screen, RehearsalScreen)
 
     run(journey)
 
 
-def test_a_rehearsal_is_stopped_at_once_and_leaves_no_process(tmp_path: Path, stub: Path) -> None:
+def test_rehearsal_stops_at_once_without_leftover_process(tmp_path: Path, stub: Path) -> None:
     """While it compiles Esc asks whether to stop; then a cell without an answer says so."""
 
     async def journey() -> None:
@@ -266,9 +237,7 @@ def test_a_rehearsal_is_stopped_at_once_and_leaves_no_process(tmp_path: Path, st
     run(journey)
 
 
-def test_what_has_no_answer_yet_waits_and_then_says_that_it_was_not_compiled(
-    tmp_path: Path, stub: Path
-) -> None:
+def test_unreached_program_waits_then_is_not_compiled(tmp_path: Path, stub: Path) -> None:
     """A check whose turn did not come: `wait`, then `-`."""
 
     async def journey() -> None:
@@ -285,9 +254,7 @@ def test_what_has_no_answer_yet_waits_and_then_says_that_it_was_not_compiled(
     run(journey)
 
 
-def test_a_program_for_tpus_of_another_size_says_why_it_has_no_answer(
-    tmp_path: Path, stub: Path
-) -> None:
+def test_program_for_other_size_gives_skip_reason(tmp_path: Path, stub: Path) -> None:
     """`skip` in the table, and the reason below it, in the comparison too."""
 
     async def journey() -> None:
@@ -310,7 +277,7 @@ def test_a_program_for_tpus_of_another_size_says_why_it_has_no_answer(
     run(journey)
 
 
-def test_quitting_while_it_compiles_leaves_no_process(tmp_path: Path, stub: Path) -> None:
+def test_quit_during_compilation_leaves_no_process(tmp_path: Path, stub: Path) -> None:
     """`q` ends the compiler with the app."""
 
     async def journey() -> None:
@@ -324,7 +291,7 @@ def test_quitting_while_it_compiles_leaves_no_process(tmp_path: Path, stub: Path
     run(journey)
 
 
-def test_the_second_time_answers_are_stored_ones(tmp_path: Path, stub: Path) -> None:
+def test_second_run_uses_stored_answers(tmp_path: Path, stub: Path) -> None:
     """`r` goes through it again, and says that nothing was compiled for it."""
 
     async def journey() -> None:
@@ -340,7 +307,7 @@ def test_the_second_time_answers_are_stored_ones(tmp_path: Path, stub: Path) -> 
     run(journey)
 
 
-def test_what_was_chosen_is_kept_while_the_app_runs(tmp_path: Path, stub: Path) -> None:
+def test_selection_is_kept_while_app_runs(tmp_path: Path, stub: Path) -> None:
     """Back to Home and in again: the same TPUs, the same program."""
 
     async def journey() -> None:
@@ -356,7 +323,7 @@ def test_what_was_chosen_is_kept_while_the_app_runs(tmp_path: Path, stub: Path) 
     run(journey)
 
 
-def test_nothing_starts_without_a_program_or_without_a_tpu(tmp_path: Path, stub: Path) -> None:
+def test_nothing_starts_without_program_or_tpu(tmp_path: Path, stub: Path) -> None:
     """The line below says what is missing, and neither Enter nor `r` does anything."""
 
     async def journey() -> None:
@@ -371,7 +338,7 @@ def test_nothing_starts_without_a_program_or_without_a_tpu(tmp_path: Path, stub:
     run(journey)
 
 
-def test_without_a_compiler_the_command_that_makes_one_is_told(tmp_path: Path) -> None:
+def test_missing_compiler_shows_install_command(tmp_path: Path) -> None:
     """Before anything is started, and no sheet is to be put away."""
 
     async def journey() -> None:
@@ -385,7 +352,7 @@ def test_without_a_compiler_the_command_that_makes_one_is_told(tmp_path: Path) -
     run(journey)
 
 
-def test_a_compiler_that_is_gone_since_is_told_once_it_is_asked(tmp_path: Path) -> None:
+def test_deleted_compiler_is_reported_once_used(tmp_path: Path) -> None:
     """The environment may be deleted while the choice is on the screen."""
 
     async def journey() -> None:
@@ -395,14 +362,14 @@ def test_a_compiler_that_is_gone_since_is_told_once_it_is_asked(tmp_path: Path) 
             assert "no Python found here has the TPU compiler" in seen
             assert "tpustarter setup rehearse" in seen
             assert "s set up" in seen
-            assert isinstance(pilot.app.screen, Rehearsing)
+            assert isinstance(pilot.app.screen, RehearsalScreen)
             assert "again" in {one.binding.description for one in valid_keys(pilot.app.screen)}
             assert "Set up the TPU compiler" in await press(pilot, "s")
 
     run(journey)
 
 
-def test_beside_a_tpu_it_asks_first(tmp_path: Path, stub: Path) -> None:
+def test_machine_with_tpu_asks_first(tmp_path: Path, stub: Path) -> None:
     """`n` compiles nothing and goes back, `y` goes on."""
 
     async def journey() -> None:
@@ -417,7 +384,7 @@ def test_beside_a_tpu_it_asks_first(tmp_path: Path, stub: Path) -> None:
     run(journey)
 
 
-def test_a_tpu_with_too_few_devices_is_left_out_with_the_reason(tmp_path: Path, stub: Path) -> None:
+def test_tpu_with_too_few_devices_is_skipped(tmp_path: Path, stub: Path) -> None:
     """`skip` in the table, and why below it."""
 
     async def journey() -> None:
@@ -426,30 +393,6 @@ def test_a_tpu_with_too_few_devices_is_left_out_with_the_reason(tmp_path: Path, 
             seen = await press(pilot, "r", "end")
             assert re.search(r"compiles: after +ok\n needs_many +skip", seen)
             assert "Left out: it needs 9 devices, and v5e-8 has 8." in seen
-
-    run(journey)
-
-
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (40, 15)])
-def test_every_size_shows_the_marked_cell_and_the_truth(
-    tmp_path: Path, stub: Path, size: tuple[int, int]
-) -> None:
-    """The last TPU is reached by key, also where only some columns fit."""
-
-    async def journey() -> None:
-        async with rehearsing(tmp_path, stub, "does_not_fit", size=size) as pilot:
-            assert "Nothing is run" in " ".join(on_screen(pilot.app).split())
-            seen = await press(pilot, "r", "down", *["right"] * 9)
-            assert re.search(r"tpu7x-8[\s│]*\n", seen)
-            assert re.search(r"breaks .*too big", seen)
-            assert "Nothing was run" in " ".join(seen.split())
-            assert "Enter details" in seen
-            seen = await press(pilot, "enter")
-            assert "does_not_fit: breaks for tpu7x-8" in " ".join(seen.split())
-            await pilot.resize_terminal(60, 20)
-            await settle(pilot)
-            seen = await press(pilot, "enter")
-            assert "tpu7x-8" in seen
 
     run(journey)
 

@@ -9,15 +9,20 @@ from textual.pilot import Pilot
 from tests.support.gates import wait_for
 from tests.support.made_lessons import fence
 from tests.support.tutor import HANGS, HELLO, on_screen, press, run, settle, tutor, until
-from tpustarter.tui.block import BlockView
-from tpustarter.tui.lesson_page import LessonPage
-from tpustarter.tui.screens.page import Quit
+from tpustarter.tui.kit.page import Quit
+from tpustarter.tui.lesson.block.block import BlockView
+from tpustarter.tui.lesson.page.page import LessonPage
 
 FAR = "\n\n".join(
-    ["# Far", fence("print('first')", name="one"), *(f"Paragraph {n}." for n in range(60)),
-     fence("print('second')", name="two"), fence("1 / 0", name="three"),
-     fence("print('last')", name="four")]
-)  # fmt: skip
+    [
+        "# Far",
+        fence("print('first')", name="one"),
+        *(f"Paragraph {n}." for n in range(60)),
+        fence("print('second')", name="two"),
+        fence("1 / 0", name="three"),
+        fence("print('last')", name="four"),
+    ]
+)
 
 BROKEN = "\n\n".join(["# B", fence("1 / 0", name="one"), fence("print('second')", name="two")])
 
@@ -32,10 +37,10 @@ def _view(pilot: Pilot[None], name: str) -> BlockView:
 
 def _results(pilot: Pilot[None]) -> dict[str, str]:
     views = pilot.app.screen._page.views
-    return {one.block.id: one.result.status for one in views if one.result}
+    return {one.block.id: one.state.result.status for one in views if one.state.result}
 
 
-def test_enter_runs_a_block_and_the_next_one_is_marked_once_it_has_passed(tmp_path: Path) -> None:
+def test_enter_runs_block_and_pass_marks_next(tmp_path: Path) -> None:
     """What was printed stays in sight, to be read before the next Enter."""
 
     async def journey() -> None:
@@ -49,7 +54,7 @@ def test_enter_runs_a_block_and_the_next_one_is_marked_once_it_has_passed(tmp_pa
     run(journey)
 
 
-def test_enter_reads_on_to_the_next_block_and_leaves_no_line_out(tmp_path: Path) -> None:
+def test_enter_shows_every_line_up_to_next_block(tmp_path: Path) -> None:
     """With this key alone one sees the whole lesson, and runs all of it."""
 
     async def journey() -> None:
@@ -65,25 +70,25 @@ def test_enter_reads_on_to_the_next_block_and_leaves_no_line_out(tmp_path: Path)
     run(journey)
 
 
-def test_enter_reads_on_from_a_block_that_broke_and_r_runs_it_again(tmp_path: Path) -> None:
+def test_enter_skips_failed_block_and_r_reruns_block(tmp_path: Path) -> None:
     """The same code would break again: it runs again where one asks for that, or changed it."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"broken": BROKEN}, size=(80, 50)) as pilot:
             await press(pilot, "enter", "enter")
-            first = _view(pilot, "one").result
+            first = _view(pilot, "one").state.result
             assert first.status == "error"
             assert _current(pilot) == ["one"]
             await press(pilot, "enter")
-            assert _view(pilot, "one").result is first
+            assert _view(pilot, "one").state.result is first
             assert _current(pilot) == ["two"]
             await press(pilot, "shift+tab", "r")
-            assert _view(pilot, "one").result is not first
+            assert _view(pilot, "one").state.result is not first
 
     run(journey)
 
 
-def test_the_keys_are_those_of_the_block_that_is_marked(tmp_path: Path) -> None:
+def test_keys_belong_to_marked_block(tmp_path: Path) -> None:
     """Also where Tab brings one into sight that was far away."""
     far = (f"Paragraph {n}." for n in range(60))
     text = "\n\n".join(["# K", fence("1", name="one"), *far, fence("1 / 0", name="two")])
@@ -97,7 +102,7 @@ def test_the_keys_are_those_of_the_block_that_is_marked(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_after_the_last_block_enter_reads_on_to_the_end(tmp_path: Path) -> None:
+def test_enter_after_last_block_reads_to_end(tmp_path: Path) -> None:
     """Where it says what is next."""
     text = f"{HELLO}\n" + "\n\n".join(f"Paragraph {n}." for n in range(40))
 
@@ -112,7 +117,7 @@ def test_after_the_last_block_enter_reads_on_to_the_end(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_key_runs_everything_down_to_a_block_anew(tmp_path: Path) -> None:
+def test_key_reruns_everything_down_to_block(tmp_path: Path) -> None:
     """Names that an earlier run left are gone, and what stands above runs again."""
     lesson = HELLO.replace(
         'print("again"', 'print("count", count := globals().get("count", 0) + 1, "again"'
@@ -136,13 +141,19 @@ def _task(name: str) -> str:
 
 
 GAPS = "\n\n".join(
-    ["# Gaps", fence("x = 1\nprint('first')", name="one"), _task("two"),
-     fence("print('second')", name="three"), *(f"Paragraph {n}." for n in range(20)), _task("four"),
-     fence("print('third')", name="five")]
-)  # fmt: skip
+    [
+        "# Gaps",
+        fence("x = 1\nprint('first')", name="one"),
+        _task("two"),
+        fence("print('second')", name="three"),
+        *(f"Paragraph {n}." for n in range(20)),
+        _task("four"),
+        fence("print('third')", name="five"),
+    ]
+)
 
 
-def test_on_a_gap_the_key_runs_what_stands_above_it_and_says_that_it_waits(tmp_path: Path) -> None:
+def test_run_above_gap_reports_gap(tmp_path: Path) -> None:
     """With nothing to run above it, it says so at once; the gap stays where it is seen."""
 
     async def journey() -> None:
@@ -162,7 +173,7 @@ def test_on_a_gap_the_key_runs_what_stands_above_it_and_says_that_it_waits(tmp_p
     run(journey)
 
 
-def test_the_key_that_runs_all_says_which_gap_it_has_passed_over(tmp_path: Path) -> None:
+def test_run_all_names_skipped_gap(tmp_path: Path) -> None:
     """Once it is filled, nothing is left out, and nothing is said of it."""
 
     async def journey() -> None:
@@ -178,7 +189,7 @@ def test_the_key_that_runs_all_says_which_gap_it_has_passed_over(tmp_path: Path)
     run(journey)
 
 
-def test_what_breaks_above_a_gap_is_what_is_said_of_it(tmp_path: Path) -> None:
+def test_failure_above_gap_is_reported_instead_of_gap(tmp_path: Path) -> None:
     """The gap is not the reason why the run has ended."""
 
     async def journey() -> None:
@@ -193,7 +204,7 @@ def test_what_breaks_above_a_gap_is_what_is_said_of_it(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_at_the_end_the_key_runs_the_whole_lesson(tmp_path: Path) -> None:
+def test_run_key_at_end_runs_whole_lesson(tmp_path: Path) -> None:
     """With no block in sight, down to here means down to the last one above."""
     text = f"{HELLO}\n" + "\n\n".join(f"Paragraph {n}." for n in range(40))
 
@@ -206,7 +217,7 @@ def test_at_the_end_the_key_runs_the_whole_lesson(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_ctrl_c_stops_what_runs_and_the_app_stays(tmp_path: Path) -> None:
+def test_ctrl_c_stops_run_and_app_stays(tmp_path: Path) -> None:
     """Also while one types into the block, and also from a screen above."""
 
     async def journey() -> None:
@@ -219,13 +230,13 @@ def test_ctrl_c_stops_what_runs_and_the_app_stays(tmp_path: Path) -> None:
                 await until(pilot, lambda: view.has_output)
                 await pilot.press("ctrl+c")
                 await settle(pilot)
-                assert "notrun" == view.result.status
+                assert "notrun" == view.state.result.status
                 assert not any(isinstance(screen, Quit) for screen in pilot.app.screen_stack)
 
     run(journey)
 
 
-def test_letters_typed_after_ctrl_c_are_typed_and_answer_nothing(tmp_path: Path) -> None:
+def test_letters_after_ctrl_c_answer_no_question(tmp_path: Path) -> None:
     """Who presses it by habit and types on: the y of a word quits nothing."""
 
     async def journey() -> None:
@@ -246,7 +257,7 @@ def test_letters_typed_after_ctrl_c_are_typed_and_answer_nothing(tmp_path: Path)
     run(journey)
 
 
-def test_with_nothing_running_ctrl_c_asks_once(tmp_path: Path) -> None:
+def test_idle_ctrl_c_asks_once(tmp_path: Path) -> None:
     """Esc stays, y or another Ctrl+C quits as interrupted."""
 
     async def journey(*keys: str) -> int | None:
@@ -266,7 +277,7 @@ def test_with_nothing_running_ctrl_c_asks_once(tmp_path: Path) -> None:
     run(journeys)
 
 
-def test_ctrl_c_where_one_types_asks_too(tmp_path: Path) -> None:
+def test_ctrl_c_in_editor_asks_too(tmp_path: Path) -> None:
     """Nothing of what was typed is lost by staying."""
 
     async def journey() -> None:
@@ -277,10 +288,12 @@ def test_ctrl_c_where_one_types_asks_too(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_block_that_shows_an_exception_says_that_it_should(tmp_path: Path) -> None:
+def test_block_with_expected_exception_says_so(tmp_path: Path) -> None:
     """A pass above the word Error would read like a mistake of ours."""
-    catches = fence("try:\n    1 / 0\nexcept ZeroDivisionError as error:\n"
-                   "    print(type(error).__name__)", "ZeroDivisionError")  # fmt: skip
+    catches = fence(
+        "try:\n    1 / 0\nexcept ZeroDivisionError as error:\n    print(type(error).__name__)",
+        "ZeroDivisionError",
+    )
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"t": f"# T\n\n{catches}"}) as pilot:
@@ -299,7 +312,7 @@ def long_until(path: Path) -> str:
     return "import os, time\nfor n in range(60):\n" + "\n".join(f"    {line}" for line in lines)
 
 
-def test_what_a_block_prints_is_followed_and_its_verdict_is_shown_at_the_end(
+def test_long_output_is_followed_then_verdict_shown(
     tmp_path: Path,
 ) -> None:
     """More lines than the screen has: the last one is in sight until the block has ended."""
@@ -318,7 +331,7 @@ def test_what_a_block_prints_is_followed_and_its_verdict_is_shown_at_the_end(
     run(journey)
 
 
-def test_a_long_output_is_shown_whole_once_its_block_has_ended(tmp_path: Path) -> None:
+def test_long_output_is_whole_after_block_ends(tmp_path: Path) -> None:
     """Until then its last lines, with how many are above, for each look lays the page out."""
     goes_on = tmp_path / "goes-on"
     text = "# T\n\n" + fence(long_until(goes_on))
@@ -358,7 +371,7 @@ async def lines_come(pilot: Pilot[None], view: BlockView) -> None:
     await until(pilot, lambda: int(view.printed.split()[-1]) > seen + 5)
 
 
-def test_what_is_typed_stays_in_sight_while_the_block_prints(tmp_path: Path) -> None:
+def test_typed_line_stays_in_sight_during_output(tmp_path: Path) -> None:
     """Its code runs and fills the screen; a letter brings the editor back, and it stays."""
     looked = tmp_path / "looked"
     text = "# T\n\n" + fence(until_there(looked))
@@ -375,12 +388,12 @@ def test_what_is_typed_stays_in_sight_while_the_block_prints(tmp_path: Path) -> 
             await lines_come(pilot, view)
             assert "#Q" in on_screen(pilot.app)
             looked.touch()
-            await until(pilot, lambda: not view.is_busy)
+            await until(pilot, lambda: not view.state.is_busy)
 
     run(journey)
 
 
-def test_a_reader_who_went_elsewhere_is_not_pulled_along(tmp_path: Path) -> None:
+def test_scrolled_page_stays_during_output(tmp_path: Path) -> None:
     """Scrolled back up while the block prints, the page stays where it is."""
     looked = tmp_path / "looked"  # a block that ends earlier shows its verdict, as it should
     text = "# T\n\n" + fence(until_there(looked))
@@ -401,7 +414,7 @@ def test_a_reader_who_went_elsewhere_is_not_pulled_along(tmp_path: Path) -> None
     run(journey)
 
 
-def test_enter_says_what_is_waited_for_while_a_block_runs(tmp_path: Path) -> None:
+def test_enter_during_run_says_to_wait(tmp_path: Path) -> None:
     """It can't go on, and a key that does nothing looks broken."""
     lesson = "# T\n\n" + fence("import time\nprint('begun')\ntime.sleep(600)  # hangs", name="slow")
     said = "Block 1 of 1 is running. Ctrl+C stops it."

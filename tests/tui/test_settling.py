@@ -48,7 +48,7 @@ class Slow(App[None]):
         self.query_one(Static).update("ended")
 
 
-def test_handlers_workers_and_short_timers_are_waited_for() -> None:
+def test_settle_waits_for_handlers_workers_and_timers() -> None:
     """A machine so busy that it gives a test no time looks the same to them."""
 
     async def journey(key: str) -> None:

@@ -24,22 +24,22 @@ from tests.support.tutor import (
     until,
     write_checks,
 )
-from tpustarter import locations, state
-from tpustarter.checking import interpreters
-from tpustarter.learning.paths import read_paths
+from tpustarter.checking.plan import interpreters
+from tpustarter.core import locations, state
+from tpustarter.learning.content.paths import read_paths
 from tpustarter.machine import host
-from tpustarter.setup.profiles import PROFILES, SIZES
-from tpustarter.tui.app import Starter
-from tpustarter.tui.editor import Editor
-from tpustarter.tui.screens.checks import Checks
-from tpustarter.tui.screens.home import Home
-from tpustarter.tui.screens.lessons import Lessons
-from tpustarter.tui.screens.page import Notice, Question
-from tpustarter.tui.screens.reader import Reader
-from tpustarter.tui.screens.settings import Choices
-from tpustarter.tui.screens.setup import SetupPlan
-from tpustarter.tui.screens.setups import Setups
-from tpustarter.tui.widgets import Rows
+from tpustarter.setup.environment.profiles import PROFILES, SIZES
+from tpustarter.tui.app.app import TpustarterApp
+from tpustarter.tui.app.settings_screen import Choices
+from tpustarter.tui.checks.screen import Checks
+from tpustarter.tui.home.screen import Home
+from tpustarter.tui.kit.editor import Editor
+from tpustarter.tui.kit.page import ConfirmWindow, Notice
+from tpustarter.tui.kit.row_list import RowList
+from tpustarter.tui.lesson.screen import Reader
+from tpustarter.tui.library.screen import Lessons
+from tpustarter.tui.setup.environment_screen import SetupPlan
+from tpustarter.tui.setup.list_screen import Setups
 
 CHECKS = TESTS / "samples" / "machine_checks"
 
@@ -53,7 +53,7 @@ def lay_machine(tmp_path: Path) -> tuple[host.Machine, Path]:
     return lay_out(tmp_path / "machine", env=env), tools
 
 
-def test_a_failed_step_shows_its_last_lines_and_the_next_run_goes_on(tmp_path: Path) -> None:
+def test_failed_step_shows_output_and_next_run_resumes(tmp_path: Path) -> None:
     """Plan, `y`, failure with its own words, `y` again, done, and a candidate for checks."""
     machine, tools = lay_machine(tmp_path)
     behave(tools, pip={"say": "no space left on device", "code": 1})
@@ -97,7 +97,7 @@ def test_a_failed_step_shows_its_last_lines_and_the_next_run_goes_on(tmp_path: P
     run(journey)
 
 
-def test_the_setups_that_exist_are_listed_those_of_the_path_first(tmp_path: Path) -> None:
+def test_setups_of_path_are_listed_first(tmp_path: Path) -> None:
     """All profiles, each with its state here; Enter shows the plan of the marked one."""
     machine, tools = lay_machine(tmp_path)
 
@@ -131,7 +131,7 @@ def test_the_setups_that_exist_are_listed_those_of_the_path_first(tmp_path: Path
 
 
 @pytest.mark.parametrize("size", [(80, 50), (200, 50)], ids=str)
-def test_whoever_says_yes_to_a_set_up_has_seen_what_runs_what_it_takes_and_the_way_back(
+def test_setup_shows_commands_cost_and_undo_before_yes(
     size: tuple[int, int], tmp_path: Path
 ) -> None:
     """In the list, and in the details of a step, which fill the screen: `y` works in both."""
@@ -161,9 +161,7 @@ def test_whoever_says_yes_to_a_set_up_has_seen_what_runs_what_it_takes_and_the_w
 @pytest.mark.parametrize(
     ("keys", "title"), [(["enter"], "the newest JAX"), (["down", "enter"], "the TPU compiler")]
 )
-def test_keys_pressed_before_the_setups_are_known_act(
-    keys: list[str], title: str, tmp_path: Path
-) -> None:
+def test_keys_before_setups_load_still_act(keys: list[str], title: str, tmp_path: Path) -> None:
     """Once there are rows: a list that is still read loses no key."""
     machine, _ = lay_machine(tmp_path)
     Slow.allowed.set()
@@ -176,7 +174,7 @@ def test_keys_pressed_before_the_setups_are_known_act(
             for key in ("s", *keys):
                 await pilot.press(key)
             assert isinstance(pilot.app.screen, Setups)
-            assert pilot.app.screen.query_one(Rows).chosen is None
+            assert pilot.app.screen.query_one(RowList).chosen is None
             Slow.allowed.set()
             await settle(pilot)
             assert isinstance(pilot.app.screen, SetupPlan)
@@ -185,7 +183,7 @@ def test_keys_pressed_before_the_setups_are_known_act(
     run(journey)
 
 
-def test_on_a_large_terminal_no_frame_is_higher_than_what_it_holds(tmp_path: Path) -> None:
+def test_frames_on_large_terminal_fit_their_content(tmp_path: Path) -> None:
     """There the details of a set-up have the commands of its steps, which the list has not."""
     machine, _ = lay_machine(tmp_path)
 
@@ -201,13 +199,14 @@ def test_on_a_large_terminal_no_frame_is_higher_than_what_it_holds(tmp_path: Pat
                 assert 12 <= rows.region.height < 40
                 assert 12 <= details.region.height < 40
                 assert (rows.region.y, rows.region.bottom) == (
-                    details.region.y, details.region.bottom,
-                )  # fmt: skip
+                    details.region.y,
+                    details.region.bottom,
+                )
 
     run(journey)
 
 
-def test_of_a_list_that_grows_to_fit_no_place_is_said(tmp_path: Path) -> None:
+def test_list_grown_to_fit_shows_no_position(tmp_path: Path) -> None:
     """The place was said while it did not fit, and its rows are not shown anew."""
     machine, _ = lay_machine(tmp_path)
 
@@ -223,7 +222,7 @@ def test_of_a_list_that_grows_to_fit_no_place_is_said(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_step_that_runs_is_stopped_by_its_key(tmp_path: Path) -> None:
+def test_running_step_is_stopped_by_key(tmp_path: Path) -> None:
     """`x` ends the command; what is left can be run later."""
     machine, tools = lay_machine(tmp_path)
     behave(tools, pip={"sleep": 60})
@@ -242,7 +241,7 @@ def test_a_step_that_runs_is_stopped_by_its_key(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_the_proof_on_a_tpu_is_named_in_the_heading_and_can_be_ended(tmp_path: Path) -> None:
+def test_proof_on_tpu_is_named_and_can_end(tmp_path: Path) -> None:
     """While it may hold the TPU every heading says so, and no way back is promised."""
     for name in ("machine", "home"):
         (tmp_path / name).mkdir()
@@ -269,7 +268,7 @@ def test_the_proof_on_a_tpu_is_named_in_the_heading_and_can_be_ended(tmp_path: P
     run(journey)
 
 
-def test_what_is_blocked_is_marked_and_tried_again(tmp_path: Path) -> None:
+def test_blocked_step_is_marked_and_retried(tmp_path: Path) -> None:
     """The reason is on the screen, and `y` looks whether it has been settled."""
     machine, _ = lay_machine(tmp_path)
 
@@ -288,7 +287,7 @@ def test_what_is_blocked_is_marked_and_tried_again(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_a_problem_is_shown_with_the_words_of_the_command_line(tmp_path: Path) -> None:
+def test_problem_has_words_of_command_line(tmp_path: Path) -> None:
     """A worker's Problem becomes a sheet; the screen behind it still works."""
 
     async def journey() -> None:
@@ -304,29 +303,27 @@ def test_a_problem_is_shown_with_the_words_of_the_command_line(tmp_path: Path) -
     run(journey)
 
 
-def test_a_process_without_a_running_block_is_ended_after_a_while(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_idle_process_ends_after_timeout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lease is not kept for nothing: after the idle time nobody holds the device."""
-    monkeypatch.setattr("tpustarter.tui.live.OPEN_S", 2.0)
+    monkeypatch.setattr("tpustarter.tui.app.device_use.OPEN_S", 2.0)
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
             await press(pilot, "enter")
             await pilot.press("r")
-            await until(pilot, lambda: ", process " in on_screen(pilot.app))
-            await until(pilot, lambda: ", process " not in on_screen(pilot.app))
+            await until(pilot, lambda: "code: pid " in on_screen(pilot.app))
+            await until(pilot, lambda: "code: pid " not in on_screen(pilot.app))
             assert pilot.app.live.holder is None
 
     run(journey)
 
 
-def test_no_key_collides_with_a_multiplexer_or_flow_control() -> None:
+def test_no_key_collides_with_multiplexer_or_flow_control() -> None:
     """Nothing of ours is bound to the prefixes of tmux and screen, or to what stops a terminal."""
-    screens = (Home, Lessons, Reader, Checks, SetupPlan, Choices, Notice, Question)
+    screens = (Home, Lessons, Reader, Checks, SetupPlan, Choices, Notice, ConfirmWindow)
     keys = {
         key
-        for owner in (Starter, Editor, Rows, *screens)
+        for owner in (TpustarterApp, Editor, RowList, *screens)
         for binding in owner.BINDINGS
         for key in binding.key.split(",")
     }
@@ -334,7 +331,7 @@ def test_no_key_collides_with_a_multiplexer_or_flow_control() -> None:
     assert not keys & {"ctrl+a", "ctrl+b", "ctrl+s", "ctrl+q", "ctrl+z", "ctrl+p"}
 
 
-def test_a_bug_is_told_with_the_path_of_its_report(tmp_path: Path) -> None:
+def test_bug_is_reported_with_report_path(tmp_path: Path) -> None:
     """What is no Problem becomes a notification, and a report that can be pasted."""
 
     async def journey() -> None:
@@ -348,7 +345,7 @@ def test_a_bug_is_told_with_the_path_of_its_report(tmp_path: Path) -> None:
     assert 1 == len(list(locations.state().glob("bug-*.md")))
 
 
-def test_lessons_that_cannot_be_read_are_told_at_home_and_nothing_loops(tmp_path: Path) -> None:
+def test_unreadable_lessons_are_reported_at_home(tmp_path: Path) -> None:
     """A broken header is one text on the first screen; checks still run."""
 
     async def journey() -> None:
@@ -385,7 +382,7 @@ def test_settings_are_remembered_and_followed(tmp_path: Path) -> None:
     assert (4, True) == (saved["devices"], saved["plain"])
 
 
-def test_the_python_chosen_in_the_app_comes_right_after_the_option(tmp_path: Path) -> None:
+def test_chosen_python_ranks_right_after_option(tmp_path: Path) -> None:
     """`interpreters.choose` follows the saved choice, unless `--python` is given or it is gone."""
     state.save("settings", {"python": sys.executable})
     env = {"PATH": "/usr/bin:/bin", "VIRTUAL_ENV": str(tmp_path)}

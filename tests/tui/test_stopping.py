@@ -12,9 +12,9 @@ from tests.support.gates import wait_for
 from tests.support.machines import lay_out
 from tests.support.places import TESTS
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
-from tpustarter.tui.screens.checks import Checks
-from tpustarter.tui.screens.home import Home
-from tpustarter.tui.screens.setup import SetupPlan
+from tpustarter.tui.checks.screen import Checks
+from tpustarter.tui.home.screen import Home
+from tpustarter.tui.setup.environment_screen import SetupPlan
 
 ASKED = "The checks still run. Press Esc again or x to stop them."
 
@@ -24,7 +24,7 @@ def asked(app: object) -> str:
     return " ".join(said.message for said in app._notifications)  # type: ignore[attr-defined]
 
 
-def test_two_quick_esc_on_the_page_of_a_check_lose_no_run(tmp_path: Path) -> None:
+def test_double_esc_on_check_page_keeps_run(tmp_path: Path) -> None:
     """The first leads back to the list, the second only asks; a third one stops the run."""
 
     async def journey() -> None:
@@ -46,7 +46,7 @@ def test_two_quick_esc_on_the_page_of_a_check_lose_no_run(tmp_path: Path) -> Non
     run(journey)
 
 
-def test_any_other_key_and_some_seconds_take_the_question_away(
+def test_other_key_or_timeout_dismisses_stop_question(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then Esc asks again: nobody is held to what is no longer on the screen."""
@@ -73,7 +73,7 @@ def test_any_other_key_and_some_seconds_take_the_question_away(
     run(journey)
 
 
-def test_esc_twice_at_once_stops_and_is_not_asked_about_afterwards(tmp_path: Path) -> None:
+def test_double_esc_stops_run_and_question_ends(tmp_path: Path) -> None:
     """Keys may come together, as over a slow line; what they ask is over with them."""
 
     async def journey() -> None:
@@ -90,7 +90,7 @@ def test_esc_twice_at_once_stops_and_is_not_asked_about_afterwards(tmp_path: Pat
     run(journey)
 
 
-def test_a_run_that_ends_by_itself_is_not_asked_about_any_longer(tmp_path: Path) -> None:
+def test_finished_run_dismisses_stop_question(tmp_path: Path) -> None:
     """It still runs, the question says, and so it goes with the run."""
 
     async def journey() -> None:
@@ -111,7 +111,7 @@ def test_a_run_that_ends_by_itself_is_not_asked_about_any_longer(tmp_path: Path)
     run(journey)
 
 
-def test_a_command_of_set_up_is_stopped_by_the_second_esc(tmp_path: Path) -> None:
+def test_second_esc_stops_setup_command(tmp_path: Path) -> None:
     """The first says that it still runs; x would have stopped it at once."""
     for name in ("machine", "home"):
         (tmp_path / name).mkdir()

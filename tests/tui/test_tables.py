@@ -8,7 +8,7 @@ import pytest
 from textual.content import Content
 
 from tests.support.tutor import on_screen, press, run, tutor
-from tpustarter.tui.tables import GAP, Rows, widths
+from tpustarter.tui.kit.tables import GAP, TableRows, widths
 
 ENDS = [
     ["the end of the message", "what it means"],
@@ -23,26 +23,26 @@ def contents(rows: list[list[str]]) -> list[list[Content]]:
 
 
 @pytest.mark.parametrize("width", [56, 76, 102])
-def test_a_column_of_short_texts_is_not_broken_beside_a_long_one(width: int) -> None:
+def test_short_column_is_not_broken_beside_long(width: int) -> None:
     """The long one has room to go on."""
     header, *rows = contents(ENDS)
-    lines = [line.plain for line in Rows(header, rows).lines(width)]
+    lines = [line.plain for line in TableRows(header, rows).lines(width)]
 
     assert [25, width - 25 - GAP] == widths([header, *rows], width)
     assert any(line.startswith("No jellyfish device found  libtpu") for line in lines)
     assert max(map(len, lines)) <= width
 
 
-def test_what_fits_is_as_wide_as_what_is_in_it() -> None:
+def test_fitting_column_has_width_of_content() -> None:
     """No column is pulled apart to fill the page."""
     assert [3, 2] == widths(contents([["a", "b"], ["abc", "de"]]), 100)
 
 
 @pytest.mark.parametrize("width", [1, 5, 12, 30])
-def test_a_word_is_broken_only_where_there_is_no_room_for_it(width: int) -> None:
+def test_word_breaks_only_without_room(width: int) -> None:
     """However narrow, no line is wider than the page that has room for a sign of each column."""
     header, *rows = contents([["one", "another"], ["unbreakable", "a b c"]])
-    lines = [line.plain for line in Rows(header, rows).lines(width)]
+    lines = [line.plain for line in TableRows(header, rows).lines(width)]
 
     assert max(map(len, lines)) <= max(width, 2 + GAP)
     assert ("unbreakable" in "\n".join(lines)) == (width == 30)
@@ -56,7 +56,7 @@ LINKED = """# Linked
 """
 
 
-def test_a_lesson_shows_its_table_so(tmp_path: Path) -> None:
+def test_lesson_shows_its_table(tmp_path: Path) -> None:
     """A click on a link in it breaks nothing; links are followed by key."""
 
     async def journey() -> None:

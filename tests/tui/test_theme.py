@@ -18,21 +18,41 @@ from textual.css.parse import parse
 from textual.theme import Theme
 
 from tests.support.tutor import PARSE_RULES, on_screen, press, run, settle, tutor
-from tpustarter.tui import settings, theme
-from tpustarter.tui.editor import Editor
-from tpustarter.tui.keyboard import Keyboard
-from tpustarter.tui.messages import Ground
-from tpustarter.tui.theme import DARK, LIGHT, TERMINAL
+from tpustarter import tui
+from tpustarter.tui.app import settings, theme
+from tpustarter.tui.app.app import TpustarterApp
+from tpustarter.tui.app.messages import BackgroundColour
+from tpustarter.tui.app.theme import DARK, LIGHT, TERMINAL
+from tpustarter.tui.kit.editor import Editor
+from tpustarter.tui.terminal.keyboard import Keyboard
 
+APP = Path(tui.__file__).parent
+SHEETS = sorted(APP.rglob("*.tcss"))
 PAIRS = [
-    *((text, ground) for text in ("foreground", "muted", "key", "code", "label", "keyword",
-                                  "string", "number", "pass", "warn", "fail", "broken")
-      for ground in ("background", "surface")),
+    *(
+        (text, ground)
+        for text in (
+            "foreground",
+            "muted",
+            "key",
+            "code",
+            "label",
+            "keyword",
+            "string",
+            "number",
+            "pass",
+            "warn",
+            "fail",
+            "broken",
+        )
+        for ground in ("background", "surface")
+    ),
     *((text, "panel") for text in ("foreground", "key", "muted")),
     *((status, f"{status}-ground") for status in ("pass", "warn", "fail", "broken")),
-    ("block-cursor-foreground", "block-cursor-background"), ("muted", "block-cursor-background"),
+    ("block-cursor-foreground", "block-cursor-background"),
+    ("muted", "block-cursor-background"),
     ("input-cursor-foreground", "input-cursor-background"),
-]  # fmt: skip
+]
 """Every colour of a text, and every ground on which it stands."""
 
 
@@ -57,12 +77,17 @@ def _contrast(first: Color, second: Color) -> float:
 @pytest.mark.parametrize("chosen", [DARK, LIGHT], ids=lambda chosen: chosen.name)
 @pytest.mark.parametrize(("text", "ground"), PAIRS)
 @pytest.mark.parametrize("depth", [ColorSystem.TRUECOLOR, ColorSystem.EIGHT_BIT])
-def test_every_text_is_legible_on_its_ground(
+def test_every_text_is_legible_on_its_background(
     chosen: Theme, text: str, ground: str, depth: ColorSystem
 ) -> None:
     """With the contrast that WCAG asks of text of this size; also of 256 colours, as in tmux."""
-    names = {"foreground": chosen.foreground, "background": chosen.background,
-             "surface": chosen.surface, "panel": chosen.panel, **chosen.variables}  # fmt: skip
+    names = {
+        "foreground": chosen.foreground,
+        "background": chosen.background,
+        "surface": chosen.surface,
+        "panel": chosen.panel,
+        **chosen.variables,
+    }
 
     painted, below = (
         RichColor.parse(names[name] or "").downgrade(depth).get_truecolor()
@@ -71,7 +96,7 @@ def test_every_text_is_legible_on_its_ground(
     assert 4.5 <= _contrast(Color(*painted), Color(*below))
 
 
-def test_of_256_colours_grounds_are_no_signal() -> None:
+def test_backgrounds_stay_distinct_in_256_colours() -> None:
     """What is marked is calm, and a warning does not stand on the red of what failed."""
 
     def painted(name: str) -> str:
@@ -85,15 +110,20 @@ def test_of_256_colours_grounds_are_no_signal() -> None:
 
 
 @pytest.mark.parametrize("chosen", [DARK, LIGHT], ids=lambda chosen: chosen.name)
-def test_what_is_marked_is_not_taken_for_a_result(chosen: Theme) -> None:
+def test_marked_row_differs_from_result_colours(chosen: Theme) -> None:
     """The accent has a hue of its own, and what has the focus stands out from its ground.
 
     Source: https://www.w3.org/TR/WCAG22/#non-text-contrast
     """
-    colours = {name: Color.parse(chosen.variables[name]) for name in
-               ("key", "border", "pass", "warn", "fail", "broken")}  # fmt: skip
-    near = [name for name in ("pass", "warn", "fail", "broken")
-            if _hues_apart(colours["key"], colours[name]) < 45]  # fmt: skip
+    colours = {
+        name: Color.parse(chosen.variables[name])
+        for name in ("key", "border", "pass", "warn", "fail", "broken")
+    }
+    near = [
+        name
+        for name in ("pass", "warn", "fail", "broken")
+        if _hues_apart(colours["key"], colours[name]) < 45
+    ]
 
     assert [] == near
     assert 3 <= _contrast(colours["border"], Color.parse(chosen.background or ""))
@@ -106,7 +136,7 @@ def _hues_apart(first: Color, second: Color) -> float:
     return min(apart, 360 - apart)
 
 
-def test_all_themes_have_the_same_names() -> None:
+def test_all_themes_have_same_names() -> None:
     """A style sheet that uses one is right under each."""
     ours = {"ansi-background", "ansi-foreground", "surface", "panel"}
 
@@ -115,12 +145,20 @@ def test_all_themes_have_the_same_names() -> None:
 
 @pytest.mark.parametrize(
     ("colors", "variable", "said", "expected"),
-    [("truecolor", "", None, DARK), ("256", "", None, DARK), ("standard", "", None, TERMINAL),
-     (None, "", None, TERMINAL), ("256", "0;15", None, LIGHT), ("256", "15;0", None, DARK),
-     ("256", "0;default;15", None, LIGHT), ("256", "15;0", True, LIGHT),
-     ("truecolor", "0;15", False, DARK), ("standard", "", True, TERMINAL)],
-)  # fmt: skip
-def test_the_theme_suits_the_terminal(
+    [
+        ("truecolor", "", None, DARK),
+        ("256", "", None, DARK),
+        ("standard", "", None, TERMINAL),
+        (None, "", None, TERMINAL),
+        ("256", "0;15", None, LIGHT),
+        ("256", "15;0", None, DARK),
+        ("256", "0;default;15", None, LIGHT),
+        ("256", "15;0", True, LIGHT),
+        ("truecolor", "0;15", False, DARK),
+        ("standard", "", True, TERMINAL),
+    ],
+)
+def test_theme_suits_terminal(
     colors: str | None, variable: str, said: bool | None, expected: Theme
 ) -> None:
     """What the terminal says outranks the variable; few colours mean its own."""
@@ -129,27 +167,33 @@ def test_the_theme_suits_the_terminal(
 
 @pytest.mark.parametrize(
     ("answer", "is_light"),
-    [("rgb:ffff/ffff/ffff", True), ("rgb:0000/0000/0000", False), ("rgb:1e/1e/2e", False),
-     ("rgb:fdf6/e3e3/d5d5", True), ("rgba:ffff/ffff/ffff/ffff", True), ("rgb:f/f/f", True)],
-)  # fmt: skip
+    [
+        ("rgb:ffff/ffff/ffff", True),
+        ("rgb:0000/0000/0000", False),
+        ("rgb:1e/1e/2e", False),
+        ("rgb:fdf6/e3e3/d5d5", True),
+        ("rgba:ffff/ffff/ffff/ffff", True),
+        ("rgb:f/f/f", True),
+    ],
+)
 @pytest.mark.parametrize("end", ["\x07", "\x1b\\"])
-def test_the_answer_of_a_terminal_is_read(answer: str, is_light: bool, end: str) -> None:
+def test_terminal_reply_is_read_in_any_chunks(answer: str, is_light: bool, end: str) -> None:
     """In one piece or in many, and nothing of it is typed."""
     text = f"\x1b]11;{answer}{end}".encode()
     for pieces in ([text], [text[n : n + 1] for n in range(len(text))]):
         keyboard = Keyboard()
         messages = [message for piece in pieces for message in keyboard.feed(piece)]
-        assert [is_light] == [one.is_light for one in messages if isinstance(one, Ground)]
+        assert [is_light] == [one.is_light for one in messages if isinstance(one, BackgroundColour)]
         assert 1 == len(messages)
 
 
 @pytest.mark.parametrize("answer", ["rgb:", "rgb:zz/0/0", "11;rgb:0/0/0", "rgb:00000/0/0", "?"])
-def test_what_is_no_colour_is_ignored(answer: str) -> None:
+def test_invalid_colour_is_ignored(answer: str) -> None:
     """It may come from anything that was printed."""
     assert [] == [*Keyboard().feed(f"\x1b]11;{answer}\x1b\\".encode())]
 
 
-def test_a_choice_is_followed_at_once_and_remembered(tmp_path: Path) -> None:
+def test_chosen_theme_applies_at_once_and_is_remembered(tmp_path: Path) -> None:
     """It outranks what the terminal says."""
 
     async def journey() -> None:
@@ -164,7 +208,7 @@ def test_a_choice_is_followed_at_once_and_remembered(tmp_path: Path) -> None:
             await press(pilot, "end", *["up"] * (automatic + 4 - light + below), "enter")
             assert LIGHT.name == pilot.app.theme
             assert "  * light" in on_screen(pilot.app)
-            pilot.app.post_message(Ground(is_light=False))
+            pilot.app.post_message(BackgroundColour(is_light=False))
             await settle(pilot)
             assert LIGHT.name == pilot.app.theme
 
@@ -172,9 +216,7 @@ def test_a_choice_is_followed_at_once_and_remembered(tmp_path: Path) -> None:
     assert "light" == settings.read().theme
 
 
-def test_the_app_follows_what_the_terminal_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_app_follows_terminal_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing was chosen and the terminal has enough colours."""
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -182,7 +224,7 @@ def test_the_app_follows_what_the_terminal_says(
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
             before = pilot.app.theme
-            pilot.app.post_message(Ground(is_light=True))
+            pilot.app.post_message(BackgroundColour(is_light=True))
             await settle(pilot)
             assert [DARK.name, LIGHT.name] == [before, pilot.app.theme]
 
@@ -190,7 +232,7 @@ def test_the_app_follows_what_the_terminal_says(
 
 
 @pytest.mark.parametrize("chosen", [TERMINAL, DARK, LIGHT], ids=lambda one: one.name)
-def test_the_cursor_of_an_editor_can_be_seen(chosen: Theme, tmp_path: Path) -> None:
+def test_editor_cursor_is_visible(chosen: Theme, tmp_path: Path) -> None:
     """Textual reverses it where an app may use the terminal's colours, in every theme of it."""
 
     def ground(style: Style) -> tuple[bool, str]:
@@ -217,7 +259,7 @@ def test_the_cursor_of_an_editor_can_be_seen(chosen: Theme, tmp_path: Path) -> N
     run(journey)
 
 
-def test_the_style_sheet_is_read_once_for_the_first_screen(
+def test_style_sheet_is_read_once_before_first_screen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To read it again because a theme was chosen takes a tenth of the first paint."""
@@ -235,16 +277,20 @@ def test_the_style_sheet_is_read_once_for_the_first_screen(
             assert "This machine" in await press(pilot)
 
     run(journey)
-    sheet = (Path(theme.__file__).parent / "app.tcss").read_text()
-    assert 1 == parsed.count(sheet)
+    sheets = [path.read_text() for path in SHEETS]
+    assert [1] * len(sheets) == [parsed.count(sheet) for sheet in sheets]
 
 
-def test_no_colour_is_written_anywhere_else() -> None:
+def test_the_app_reads_every_style_sheet() -> None:
+    """A sheet that is not in `CSS_PATH` would do nothing."""
+    assert SHEETS == sorted(path.resolve() for path in TpustarterApp().css_path)
+
+
+def test_colours_are_written_in_theme_alone() -> None:
     """Screens use the names of the theme."""
-    sources = Path(theme.__file__).parent.rglob("*.py")
     found = [
         (path.name, line)
-        for path in [*sources, Path(theme.__file__).parent / "app.tcss"]
+        for path in [*APP.rglob("*.py"), *SHEETS]
         if path.name != "theme.py"
         for line in path.read_text().splitlines()
         if re.search(r"ansi_[a-z]+\b(?!=|_)|#[0-9a-f]{6}\b", line) and "ansi_color" not in line

@@ -13,23 +13,23 @@ from tests.support.cloud_app import PLACE, app_of, made, text_of
 from tests.support.fake_cloud import NEVER, FakeCloud, Fault
 from tests.support.processes import HANG_S
 from tests.support.tutor import on_screen, press, run, settle, until
-from tpustarter.cloud import ledger
-from tpustarter.cloud.ledger import Entry
-from tpustarter.tui.screens.home import Home
-from tpustarter.tui.screens.page import Notice
-from tpustarter.tui.screens.tpu_create import CreateForm
-from tpustarter.tui.screens.tpu_following import Following
-from tpustarter.tui.screens.tpus import Tpus
+from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.billing.ledger import LedgerEntry
+from tpustarter.tui.home.screen import Home
+from tpustarter.tui.kit.page import Notice
+from tpustarter.tui.tpus.create_screen import CreateForm
+from tpustarter.tui.tpus.follow_screen import FollowScreen
+from tpustarter.tui.tpus.screen import Tpus
 
 NO_CAPACITY = 'There is no more capacity in the zone "us-central1-b"; you can try in another zone'
 HOSTILE = "[red]x[/red] \x1b]0;title\x07 \u202e"
 FILLED = (*"bert", "tab", *"v6e-8", "tab", "tab", "space")
-ENTRY = Entry(
+ENTRY = LedgerEntry(
     "my-project", "us-central1-b", "lost", "v6e-8", 8, "spot", "2026-11-22T07:00:00+00:00"
 )
 
 
-def test_nothing_is_sent_before_the_screen_is_opened(cloud: FakeCloud, tmp_path: Path) -> None:
+def test_nothing_is_sent_before_screen_opens(cloud: FakeCloud, tmp_path: Path) -> None:
     """Home reads the ledger alone; the screen asks once, and says what the next key is."""
 
     async def journey() -> None:
@@ -53,7 +53,7 @@ def test_nothing_is_sent_before_the_screen_is_opened(cloud: FakeCloud, tmp_path:
     run(journey)
 
 
-def test_home_counts_what_the_ledger_remembers(cloud: FakeCloud, tmp_path: Path) -> None:
+def test_home_counts_entries_of_ledger(cloud: FakeCloud, tmp_path: Path) -> None:
     """One line with the key, also chosen with Enter; none once nothing is remembered."""
     ledger.add(ENTRY)
     ledger.add(replace(ENTRY, project="other-project"))
@@ -71,7 +71,7 @@ def test_home_counts_what_the_ledger_remembers(cloud: FakeCloud, tmp_path: Path)
     run(journey)
 
 
-def test_until_google_answers_the_ledger_is_shown(cloud: FakeCloud, tmp_path: Path) -> None:
+def test_ledger_is_shown_until_google_answers(cloud: FakeCloud, tmp_path: Path) -> None:
     """Without a project nobody is asked: what is needed, what is remembered, and no traceback."""
     ledger.add(ENTRY)
 
@@ -91,7 +91,7 @@ def test_until_google_answers_the_ledger_is_shown(cloud: FakeCloud, tmp_path: Pa
     run(journey)
 
 
-def test_without_a_project_enter_opens_the_lessons_that_lead_to_one(
+def test_enter_without_project_opens_project_lessons(
     cloud: FakeCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first row is for those who want a TPU without a project, the next for the others."""
@@ -112,7 +112,7 @@ def test_without_a_project_enter_opens_the_lessons_that_lead_to_one(
     run(journey)
 
 
-def test_an_entry_that_google_does_not_list_is_shown(cloud: FakeCloud, tmp_path: Path) -> None:
+def test_entry_unlisted_by_google_is_shown(cloud: FakeCloud, tmp_path: Path) -> None:
     """It may be billed while nobody knows; later, the list says that it is gone."""
     ledger.add(replace(ENTRY, asked=ledger.stamp(cloud.clock.now())))
 
@@ -136,7 +136,7 @@ def test_an_entry_that_google_does_not_list_is_shown(cloud: FakeCloud, tmp_path:
     run(journey)
 
 
-def test_a_waiting_request_is_followed_and_left_alone(cloud: FakeCloud, tmp_path: Path) -> None:
+def test_waiting_request_survives_leaving_screen(cloud: FakeCloud, tmp_path: Path) -> None:
     """Esc ends the watching and says that the request stays; a second one leads back."""
     made(cloud, "bert", "WAITING_FOR_RESOURCES")
 
@@ -150,11 +150,11 @@ def test_a_waiting_request_is_followed_and_left_alone(cloud: FakeCloud, tmp_path
 
             await pilot.press("w")
             await until(pilot, lambda: "WAITING_FOR_RESOURCES" in on_screen(pilot.app))
-            assert isinstance(pilot.app.screen, Following)
+            assert isinstance(pilot.app.screen, FollowScreen)
             assert "x stop waiting" in on_screen(pilot.app)
             seen = await press(pilot, "escape")
             assert "You no longer follow `bert`. Its request stays as it is" in text_of(seen)
-            assert isinstance(pilot.app.screen, Following)
+            assert isinstance(pilot.app.screen, FollowScreen)
 
             await press(pilot, "escape")
             assert isinstance(pilot.app.screen, Tpus)
@@ -163,7 +163,7 @@ def test_a_waiting_request_is_followed_and_left_alone(cloud: FakeCloud, tmp_path
     run(journey)
 
 
-def test_a_failed_request_is_explained(cloud: FakeCloud, tmp_path: Path) -> None:
+def test_failed_request_is_explained(cloud: FakeCloud, tmp_path: Path) -> None:
     """Google's text, why that happens, what helps, and that it still holds its name."""
     made(cloud, "bert", "FAILED", (8, NO_CAPACITY))
 
@@ -182,7 +182,7 @@ def test_a_failed_request_is_explained(cloud: FakeCloud, tmp_path: Path) -> None
     run(journey)
 
 
-def test_a_tpu_is_created_followed_and_deleted(cloud: FakeCloud, tmp_path: Path) -> None:
+def test_tpu_is_created_followed_and_deleted(cloud: FakeCloud, tmp_path: Path) -> None:
     """The command changes with the form, names are typed, and nothing is left behind."""
 
     async def journey() -> None:
@@ -230,7 +230,7 @@ def hold_after_delete(cloud: FakeCloud, method: str, let_go: threading.Event) ->
         let_go.wait(HANG_S)
 
 
-def test_a_deletion_that_is_left_early_says_what_is_true(cloud: FakeCloud, tmp_path: Path) -> None:
+def test_abandoned_deletion_reports_its_true_state(cloud: FakeCloud, tmp_path: Path) -> None:
     """Sent, it goes on; where Google refuses it for now, nothing was deleted."""
     made(cloud, "bert", "PROVISIONING")
 
@@ -265,7 +265,7 @@ def test_a_deletion_that_is_left_early_says_what_is_true(cloud: FakeCloud, tmp_p
     run(journey)
 
 
-def test_a_creation_that_is_left_stays_in_the_queue(cloud: FakeCloud, tmp_path: Path) -> None:
+def test_abandoned_creation_stays_in_queue(cloud: FakeCloud, tmp_path: Path) -> None:
     """Home counts it, and no other zone is asked behind the user's back."""
     cloud.scripts["us-central1-b"] = [(NEVER, None)]
 
@@ -294,7 +294,7 @@ def test_a_creation_that_is_left_stays_in_the_queue(cloud: FakeCloud, tmp_path: 
         (16, "Request had invalid authentication credentials", "hint: "),
     ],
 )
-def test_an_answer_that_is_an_error_is_a_text_on_the_screen(
+def test_cloud_error_is_text_on_screen(
     cloud: FakeCloud, tmp_path: Path, code: int, text: str, expected: str
 ) -> None:
     """No network, no API, no credentials: the words of the command line, and r asks again."""
@@ -316,7 +316,7 @@ def test_an_answer_that_is_an_error_is_a_text_on_the_screen(
     run(journey)
 
 
-def test_zones_that_were_not_reached_are_named(cloud: FakeCloud, tmp_path: Path) -> None:
+def test_unreached_zones_are_named(cloud: FakeCloud, tmp_path: Path) -> None:
     """A listing that is short says so."""
     cloud.unreachable = ["us-east5-a"]
 
@@ -328,7 +328,7 @@ def test_zones_that_were_not_reached_are_named(cloud: FakeCloud, tmp_path: Path)
     run(journey)
 
 
-def test_two_thousand_nodes_are_a_list_like_any_other(cloud: FakeCloud, tmp_path: Path) -> None:
+def test_list_of_2000_nodes_works(cloud: FakeCloud, tmp_path: Path) -> None:
     """Every one is there, and the last one can be marked."""
     for number in range(2000):
         name = f"{PLACE}/nodes/node-{number:04}"
@@ -348,7 +348,7 @@ def test_two_thousand_nodes_are_a_list_like_any_other(cloud: FakeCloud, tmp_path
     run(journey)
 
 
-def test_hostile_names_and_texts_are_shown_as_text(cloud: FakeCloud, tmp_path: Path) -> None:
+def test_hostile_names_and_texts_are_plain_text(cloud: FakeCloud, tmp_path: Path) -> None:
     """Neither markup nor control characters of Google's, or of the ledger's, act here."""
     made(cloud, "bert", "FAILED", (8, HOSTILE))
     name = f"{PLACE}/nodes/{HOSTILE}"
@@ -366,9 +366,7 @@ def test_hostile_names_and_texts_are_shown_as_text(cloud: FakeCloud, tmp_path: P
     run(journey)
 
 
-def test_what_is_wrong_in_the_form_is_said_beside_the_field(
-    cloud: FakeCloud, tmp_path: Path
-) -> None:
+def test_form_error_is_beside_its_field(cloud: FakeCloud, tmp_path: Path) -> None:
     """In words, with the nearest name; Enter goes to the field, and nothing is sent."""
 
     async def journey() -> None:
@@ -387,7 +385,7 @@ def test_what_is_wrong_in_the_form_is_said_beside_the_field(
     run(journey)
 
 
-def test_a_tpu_that_this_api_cannot_make_is_not_asked_for(cloud: FakeCloud, tmp_path: Path) -> None:
+def test_tpu_outside_api_is_never_requested(cloud: FakeCloud, tmp_path: Path) -> None:
     """The command of Compute Engine is shown, and Enter sends nothing."""
 
     async def journey() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from textual.widgets.text_area import Selection
 
 from tests.support.tutor import press, run, settle, tutor
-from tpustarter.tui.editor import Editor
+from tpustarter.tui.kit.editor import Editor
 
 TEXT = "one two\nthree four"
 KEYS = {
@@ -23,6 +23,7 @@ KEYS = {
     "Ctrl+End": (["ctrl+end", "x"], "one two\nthree fourx"),
     "Ctrl+Left": (["ctrl+left", "x"], "one two\nxthree four"),
     "Ctrl+Right": (["ctrl+right", "x"], "one two\nthree fourx"),
+    "Backspace": (["home", "backspace"], "one twothree four"),
     "Ctrl+W": (["ctrl+w"], "one two\n four"),
     "Ctrl+U": (["ctrl+u"], "one two\n four"),
     "Ctrl+K": (["ctrl+k"], "one two\nthree"),
@@ -35,11 +36,11 @@ KEYS = {
 """Keys that the help names, pressed after `three`, and the text that they leave."""
 
 
-def test_help_while_one_types_is_about_typing(tmp_path: Path) -> None:
+def test_help_while_typing_lists_editor_keys_first(tmp_path: Path) -> None:
     """Its keys first: those of the editor, and none of the page's; then what running does."""
 
     async def journey() -> None:
-        async with tutor(tmp_path, size=(80, 40)) as pilot:
+        async with tutor(tmp_path, size=(80, 50)) as pilot:
             await press(pilot, "enter", "e")
             seen = await press(pilot, "f1")
             assert seen.index("Ctrl+R") < seen.index("Ctrl+Z") < seen.index("Running leaves")
@@ -50,7 +51,7 @@ def test_help_while_one_types_is_about_typing(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_every_key_that_the_help_names_is_tried() -> None:
+def test_every_key_in_help_is_tried() -> None:
     """In the test below."""
     rows = [
         line.split("|")[1] for line in (Editor.HELP or "").splitlines() if line.startswith("| `")
@@ -59,7 +60,7 @@ def test_every_key_that_the_help_names_is_tried() -> None:
     assert set(KEYS) - {"F7"} == set(re.findall(r"`([^`]+)`", "".join(rows)))
 
 
-def test_every_key_of_the_editor_does_what_its_help_says(tmp_path: Path) -> None:
+def test_every_editor_key_does_as_documented(tmp_path: Path) -> None:
     """Each on the same text."""
 
     async def journey() -> None:

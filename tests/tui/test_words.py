@@ -16,7 +16,7 @@ and a [page](https://example.com/a/very/long/address/of/a/page).
 """
 
 
-def test_what_is_said_of_lessons_begins_in_one_column_however_long_their_ids_are(
+def test_link_descriptions_align_beside_longest_id(
     tmp_path: Path,
 ) -> None:
     """The longest one makes the column; a word or an address has no part in it."""
@@ -33,7 +33,7 @@ def test_what_is_said_of_lessons_begins_in_one_column_however_long_their_ids_are
     run(journey)
 
 
-def test_an_address_that_the_list_cuts_stands_whole_beside_it(tmp_path: Path) -> None:
+def test_cut_address_is_whole_in_details(tmp_path: Path) -> None:
     """Neither its row nor the frame has room for all of it."""
     address = "https://example.com/" + "/".join(["part"] * 20)
     lesson = f"# Linked\n\nRead [the page]({address}).\n"

@@ -11,13 +11,13 @@ from tests.learning.test_exercises import SHIPPED, SOLVED
 from tests.support.made_lessons import fence
 from tests.support.tutor import press, run, tutor
 from tests.tui.test_exercise import LESSON, learner_file, lessons_with_exercise
-from tpustarter.tui.editor import Editor
-from tpustarter.tui.wrapped_code import CodeText
+from tpustarter.tui.kit.editor import Editor
+from tpustarter.tui.kit.wrapped_code import CodeText
 
 LONG = "total = [number ** 3 for number in range(100)] + [number for number in range(12345)]"
 
 
-def test_a_line_of_code_that_is_wrapped_has_a_mark_where_it_goes_on(tmp_path: Path) -> None:
+def test_wrapped_code_line_has_mark(tmp_path: Path) -> None:
     """In a block and in its editor; what is copied has no mark."""
     code = f"{LONG}\nprint(len(total))"
 
@@ -36,7 +36,7 @@ def test_a_line_of_code_that_is_wrapped_has_a_mark_where_it_goes_on(tmp_path: Pa
     run(journey)
 
 
-def test_the_lines_of_an_exercise_and_of_its_solution_have_the_same_mark(tmp_path: Path) -> None:
+def test_exercise_and_solution_mark_wrapped_lines(tmp_path: Path) -> None:
     """Before the code and behind the numbers, shown as well as typed."""
     text = SHIPPED.replace("    return number", f"    {LONG}\n    return number")
     solved = SOLVED.replace("    return 2", f"    {LONG}\n    return 2")
@@ -55,7 +55,7 @@ def test_the_lines_of_an_exercise_and_of_its_solution_have_the_same_mark(tmp_pat
     run(journey)
 
 
-def test_code_stays_where_it_is_when_the_first_letter_is_typed(tmp_path: Path) -> None:
+def test_first_typed_letter_does_not_move_code(tmp_path: Path) -> None:
     """Also where that letter makes it the code that an error was about."""
     gap = "```python {} {}=gap\nprint('sum', 1 + {})\n```\n\n"
     folded = f"<details><summary>Answer</summary>\n\n{gap.format('answer', 'of', 2)}</details>\n"
@@ -78,7 +78,7 @@ def _place(seen: str) -> int:
     return next(line.index("print(") for line in seen.split("\n") if "print(" in line)
 
 
-def test_code_wraps_the_same_with_a_bar_beside_it_and_without(tmp_path: Path) -> None:
+def test_scroll_bar_does_not_change_wrapping(tmp_path: Path) -> None:
     """Else height and bar follow each other on a slow machine, and the page is never done."""
 
     async def journey() -> None:

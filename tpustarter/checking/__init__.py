@@ -1,1 +1,1 @@
-"""The self-check: what to run here, running it, judging it, and every way to show it."""
+"""The self-check: plan, runs in probes, verdict, and every way to show them."""

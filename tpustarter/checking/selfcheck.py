@@ -1,8 +1,8 @@
 """The self-check: from a bare machine to a verdict, as one stream of events.
 
-Order of things: choose the Python under test, plan, host checks in it, then each framework's
-checks in a process of its own, under the lease where an accelerator may be owned. The process of
-the host checks starts while the plan is made, and while what makes it is imported.
+The order: choose the Python under test, plan, run host checks in it, then each framework's checks
+in a process of its own, under the lease where an accelerator may be owned. The process of the host
+checks starts while the plan is made and its modules are imported.
 """
 
 from __future__ import annotations
@@ -16,34 +16,42 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from tpustarter import content, locations
-from tpustarter.checking import causes, interpreters
-from tpustarter.checking.request import Request
-from tpustarter.checking.results import Blocked, Result, Run
-from tpustarter.checking.runner import Ended, Runner, Seen, Started, Waiting, skip_all
-from tpustarter.checking.session import Session
-from tpustarter.content import Check
+from tpustarter.checking.plan import interpreters
+from tpustarter.checking.plan.check_request import CheckRequest
+from tpustarter.checking.results.results import Blocked, Result, Run
+from tpustarter.checking.run import known_causes
+from tpustarter.checking.run.probe_session import Session
+from tpustarter.checking.run.runner import (
+    CheckEnded,
+    CheckStarted,
+    CheckWaiting,
+    FindingSeen,
+    Runner,
+    skip_all,
+)
+from tpustarter.core import content, locations
+from tpustarter.core.content import Check
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.core.redact import Redactor
 from tpustarter.machine import frameworks
 from tpustarter.machine.machine import Machine
-from tpustarter.problem import ExitCode, Problem
-from tpustarter.redact import Redactor
 from tpustarter.running import archive, run_folder
 from tpustarter.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tpustarter.checking import plan
+    from tpustarter.checking.plan import plan
 
 
 @dataclass(frozen=True)
-class Began:
-    """The plan is made: `run.target` says in which Python and on what it will run."""
+class PlanMade:
+    """The plan is made: `run.target` has the Python and the devices."""
 
     run: Run
-    plan: plan.Plan
+    plan: plan.FrameworkPlan
 
 
-Event = Began | Started | Waiting | Seen | Ended
+Event = PlanMade | CheckStarted | CheckWaiting | FindingSeen | CheckEnded
 
 
 class SelfCheck:
@@ -51,7 +59,7 @@ class SelfCheck:
 
     def __init__(
         self,
-        request: Request,
+        request: CheckRequest,
         *,
         machine: Machine | None = None,
         checks: Path | None = None,
@@ -69,14 +77,14 @@ class SelfCheck:
             request.ids,
             request.level,
             request.framework,
-            self._interpreter.names,
+            {*self._interpreter.frameworks},
         )
         self._redact = Redactor(self._machine.env)
         self._runner: Runner | None = None
         self._planned: int | None = None
-        """How many checks there will be results of; None until that is known."""
+        """Number of results there will be; None until that is known."""
         self.logs: list[Path] = []
-        """What was kept of a run that failed: all that its processes wrote."""
+        """Logs kept of a run that failed: the whole output of its processes."""
         self.run = Run(
             __version__,
             datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -89,7 +97,7 @@ class SelfCheck:
     def stop(self, number: int = signal.SIGINT) -> None:
         """End the run; what was not run is reported as interrupted.
 
-        Once every check has ended there is nothing to stop: the processes are let go already.
+        Once every check has ended this does nothing: the processes have ended already.
         """
         if self.is_over:
             return
@@ -107,10 +115,10 @@ class SelfCheck:
         began = time.monotonic()
         try:
             for event in self._events():
-                if isinstance(event, Ended):
-                    result = causes.with_cause(event.result, self.run.results)
+                if isinstance(event, CheckEnded):
+                    result = known_causes.with_cause(event.result, self.run.results)
                     self._add(result)
-                    yield Ended(result)
+                    yield CheckEnded(result)
                 else:
                     yield event
         finally:
@@ -135,7 +143,7 @@ class SelfCheck:
             if host_checks:
                 runner.warm()
             run_plan = self._plan()
-            # Without host checks a framework's process answers for the Python as well.
+            # Without host checks a framework's process reports the Python's versions as well.
             shared = (
                 not host_checks
                 and len(groups) == 1
@@ -151,19 +159,18 @@ class SelfCheck:
             self._describe(run_plan, versions, groups, left_out)
             if run_plan.blocked and run_plan.blocked.code == ExitCode.NO_DEVICE:
                 self.run.blocked = run_plan.blocked  # also when no framework's check was selected
-            yield Began(self.run, run_plan)
+            yield PlanMade(self.run, run_plan)
             if not shared:
                 yield from runner.run(host_checks)
             for framework, group in groups.items():
                 yield from self._framework(framework, group, run_plan, session)
             blocked, has_run = self.run.blocked, any(one.ran_on for one in self.run.results)
             if has_run and blocked and blocked.reason == "not-applicable":
-                self.run.blocked = None  # another framework ran: that one was skipped, no more
+                self.run.blocked = None  # another framework ran: only this one was skipped
         finally:
             runner.close()
 
     def _session(self, folder: Path) -> Session:
-        """Return how the Python under test is started, as far as it is known without a plan."""
         return Session(
             self._interpreter.path,
             archive.build(folder / "probe.pyz", self._checks_folder),
@@ -175,8 +182,8 @@ class SelfCheck:
             results={},
         )
 
-    def _plan(self) -> plan.Plan:
-        from tpustarter.checking import plan  # takes long: the process starts meanwhile
+    def _plan(self) -> plan.FrameworkPlan:
+        from tpustarter.checking.plan import plan  # takes long: the process starts meanwhile
 
         request = self._request
         return plan.make(
@@ -187,9 +194,8 @@ class SelfCheck:
             gpu_plugin=self._interpreter.has_gpu_plugin,
         )
 
-    def _tell(self, session: Session, run_plan: plan.Plan, framework: str | None) -> None:
-        """Have a session run by the plan; where a framework is named, in its environment."""
-        from tpustarter.checking import plan
+    def _tell(self, session: Session, run_plan: plan.FrameworkPlan, framework: str | None) -> None:
+        from tpustarter.checking.plan import plan
 
         target = plan.target_of(run_plan, self._machine)
         session.target = {**target, "minutes": self._request.minutes}
@@ -198,16 +204,15 @@ class SelfCheck:
             session.drop = locations.caller()
 
     def _start(self, session: Session) -> Runner:
-        """Make the runner of a session the one that `stop` reaches."""
         self._runner = Runner(session)
         if self.run.stopped_by is not None:  # stop() came while there was none to reach
             self._runner.stop(self.run.stopped_by)
         return self._runner
 
     def _framework(
-        self, framework: str, group: list[Check], run_plan: plan.Plan, session: Session
+        self, framework: str, group: list[Check], run_plan: plan.FrameworkPlan, session: Session
     ) -> Iterator[Event]:
-        from tpustarter.checking import plan
+        from tpustarter.checking.plan import plan
 
         blocked = (
             run_plan.blocked
@@ -240,9 +245,9 @@ class SelfCheck:
     def _left_out(
         self, groups: Mapping[str, list[Check]], installed: Mapping[str, str]
     ) -> list[str]:
-        """Return the frameworks whose checks make no results: nobody asked, and they are not here.
+        """Return the frameworks whose checks are left out: not selected, and not installed.
 
-        Where there is none at all, the first one stands for what could be checked.
+        Where no framework is installed, the first one is kept, to show what could be checked.
         """
         if self._request.ids or self._request.framework:
             return []
@@ -254,11 +259,10 @@ class SelfCheck:
         return [framework for framework in groups if framework not in (here or list(groups)[:1])]
 
     def _unusable(self, framework: str) -> Blocked | None:
-        """Return why a framework cannot be used in this Python: it is missing, too old, in part."""
-        from tpustarter.checking import plan
+        from tpustarter.checking.plan import plan
 
         installed = self.run.target["frameworks"]
-        others = self.run.target["others"]
+        others = [plan.OtherPython(self._display_path(one), one.frameworks) for one in self._others]
         python = self._display_path(self._interpreter)
         asked = self._request.framework == framework or any(
             not content.is_glob(pattern) for pattern in self._request.ids
@@ -274,12 +278,12 @@ class SelfCheck:
 
     def _describe(
         self,
-        run_plan: plan.Plan,
+        run_plan: plan.FrameworkPlan,
         versions: dict[str, Any],
         groups: Mapping[str, list[Check]],
         left_out: list[str],
     ) -> None:
-        from tpustarter.checking import plan
+        from tpustarter.checking.plan import plan
 
         env = {
             name: value
@@ -311,7 +315,7 @@ class SelfCheck:
                 for name in frameworks.settings_in(framework, self._machine.env)
             ],
             "others": [
-                f"{self._display_path(interpreter)}: {', '.join(interpreter.frameworks)}"
+                f"{self._display_path(interpreter)}: {interpreter.frameworks_text}"
                 for interpreter in self._others
             ],
         }
@@ -324,7 +328,6 @@ class SelfCheck:
             self.run.target["devices"] = result.ran_on["count"]
 
 
-def _wanted(request: Request) -> str | None:
-    """Return the framework that a run asks for: with `--framework`, or by an id of its checks."""
+def _wanted(request: CheckRequest) -> str | None:
     names = [request.framework, *(check_id.split(".", 1)[0] for check_id in request.ids)]
     return next((name for name in names if name in frameworks.FRAMEWORKS), None)

@@ -1,4 +1,4 @@
-"""The command line: one file per command; stdout is data, stderr is everything else."""
+"""The command line: one module per command; stdout is data, stderr is everything else."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from pathlib import Path
 
 import click
 
-from tpustarter.cli.endings import print_error_json
-from tpustarter.invocation import as_typed, command
-from tpustarter.problem import ExitCode, Problem, schema_of, wants_json
-from tpustarter.terminal import coded, continued, glue, unglue
+from tpustarter.cli.command_end import print_error_json
+from tpustarter.core.problem import ExitCode, Problem, schema_of, wants_json
+from tpustarter.text.invocation import as_typed, command
+from tpustarter.text.terminal import coded, continued, glue, unglue
 from tpustarter.version import __version__
 
-COMMANDS = (
-    "check",
-    "explain",
-    "learn",
-    "rehearse",
-    "report",
-    "run",
-    "serve",
-    "setup",
-    "tpu",
-    "trc",
-)
-"""Each is a function in the module of its name, which is loaded when it is asked for: all of them
-take longer than what most commands do."""
+COMMANDS = {
+    "check": "check.command",
+    "explain": "explain",
+    "learn": "learn.command",
+    "rehearse": "rehearse.command",
+    "report": "report",
+    "run": "run",
+    "serve": "serve",
+    "setup": "setup",
+    "tpu": "tpu.command",
+    "trc": "tpu.trc",
+}
+"""Module of each command, which has a function with the command's name. It is imported when the
+command is used, because importing all of them takes longer than most commands run."""
 
 
 class _CliProblem(Problem):
-    """A command line that is not followed, before any command was found."""
+    """A command line that is refused before a command was found."""
 
 
 def _refuse_missing_folder() -> None:
-    """Raise Problem where paths lead nowhere: every command looks for a Python beside itself."""
+    """Raise Problem for a current folder that is gone; every command searches it for a Python."""
     try:
         Path.cwd()
     except OSError as error:
@@ -47,19 +47,21 @@ def _refuse_missing_folder() -> None:
 
 
 _HYPHEN = "\ue001"
-"""Stands for a hyphen while click wraps a text, because click ends lines at hyphens."""
+"""Stand-in for a hyphen while click wraps a text, because click breaks lines at hyphens."""
 
 
 def _whole(text: str) -> str:
-    """Return a text with commands that work here, of which click parts no word."""
+    """Return a text with commands that work here, in which click breaks no word."""
     return glue(as_typed(text)).replace("-", _HYPHEN)
 
 
 class _Help(click.HelpFormatter):
-    """Writes help with commands that work here."""
-
     def write_text(self, text: str) -> None:
-        """Write paragraphs; an example too long for its line begins one, to be copied whole."""
+        """Write paragraphs.
+
+        An example that is too long for its line starts a line of its own, so that it can be copied
+        whole.
+        """
         for number, paragraph in enumerate(_whole(text).split("\n\n")):
             self.write("\n" * bool(number))
             label, _, example = paragraph.rpartition(": ")
@@ -74,37 +76,32 @@ class _Help(click.HelpFormatter):
                 self.write(f"{margin}{line}\n")
 
     def getvalue(self) -> str:
-        """Return the help; on a terminal its code is bold."""
         return coded(unglue(super().getvalue()).replace(_HYPHEN, "-"))
 
     def write_dl(
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
     ) -> None:
-        """Write names and what they mean."""
         super().write_dl([(name, _whole(text)) for name, text in rows], col_max, col_spacing)
 
 
-click.Context.formatter_class = _Help  # of every command; click has no other place for it
+click.Context.formatter_class = _Help  # for every command; click has no option for it
 
 
 class _Group(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
-        """Return the names of the commands."""
         return [*COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Return a command, loading its module; None where there is none of this name."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"tpustarter.cli.{cmd_name}")
+        module = importlib.import_module(f"tpustarter.cli.{COMMANDS[cmd_name]}")
         return getattr(module, cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; raises Problem for one that is not there."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            from tpustarter.short_ids import nearest
+            from tpustarter.core.short_ids import nearest
 
             matches = nearest(args[0], self.list_commands(ctx))
             hint = (
@@ -116,7 +113,7 @@ class _Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; what click refuses is JSON too where that was asked for."""
+        """Run a command; with `--json`, an error of click is printed as JSON too."""
         try:
             _refuse_missing_folder()
             return super().invoke(ctx)

@@ -1,10 +1,11 @@
-"""`tpustarter explain`: what a log, a traceback or piped output means, and what to do."""
+"""`tpustarter explain`: the meaning of a log, a traceback or piped output, and the fix."""
 
 from __future__ import annotations
 
 import io
 import os
 import shlex
+import stat
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,25 +13,27 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from tpustarter.cli.endings import json_even_if_it_breaks, print_result, typed
-from tpustarter.cli.saying import say
-from tpustarter.problem import ExitCode, Problem
-from tpustarter.redact import Redactor
-from tpustarter.short_ids import near_file
-from tpustarter.terminal import coded, cut, paint_for, visible, wrap
+from tpustarter.cli.command_end import json_even_if_it_breaks, print_result, typed
+from tpustarter.cli.echo import say, say_if_it_waits
+from tpustarter.cli.parameters import StrictCommand
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.core.redact import Redactor
+from tpustarter.core.short_ids import near_file
+from tpustarter.text.terminal import coded, cut, paint_for, visible, wrap
 
 if TYPE_CHECKING:
-    from tpustarter.explain.explaining import End
-    from tpustarter.explain.explanation import Explanation
-    from tpustarter.explain.scanning import Scan
+    from tpustarter.explain.explain_output import CommandEnd
+    from tpustarter.explain.explanation_text import Explanation
+    from tpustarter.explain.log_scanner import LogScan
 
 COLOURS = {"confirmed": "red", "likely": "yellow", "possible": "cyan"}
 MOST_PASTED = 16 << 20
-"""Bytes that are taken from a terminal."""
+"""Bytes that are read from a terminal at most."""
 _WORDS_OF_AN_ERROR = 3
-"""Words from which what was given as a file is rather an error."""
+"""Words from which on a file name is taken for an error message."""
 _SHOWN = 200
-"""Characters of such a text that its own error repeats."""
+"""Characters of such a text that are repeated in the error about it."""
 _PASTE = (
     "Paste the error here, press Enter, and then Ctrl-D. A pipe does the same: "
     "`python train.py 2>&1 | tpustarter explain`"
@@ -42,6 +45,7 @@ _PIPE = (
 
 
 @click.command(
+    cls=StrictCommand,
     short_help="Say what an error means, and what to do about it.",
     epilog="Example: tpustarter explain train.log",
 )
@@ -58,14 +62,14 @@ def explain(file: str | None, *, no_look: bool, fix: bool, as_json: bool) -> Non
     pipe, or what you paste into the terminal and end with Ctrl-D. If something on this machine can
     confirm the cause, explain looks there, without touching the TPU. It sends nothing anywhere.
     """
-    from tpustarter.explain import explanation, known, scanning
+    from tpustarter.explain import explanation_text, known_failures, log_scanner
 
     if fix and (as_json or no_look or not (sys.stdin.isatty() and sys.stderr.isatty())):
         raise click.UsageError(
             "--fix needs a terminal to ask on, and goes with neither --json nor --no-look"
         )
-    with json_even_if_it_breaks(explanation.SCHEMA, wanted=as_json):
-        scanner = scanning.Scanner(known.read())
+    with json_even_if_it_breaks(explanation_text.SCHEMA, wanted=as_json):
+        scanner = log_scanner.Scanner(known_failures.read())
         with _opened(file) as stream:
             try:
                 scan = scanner.scan(stream)
@@ -73,61 +77,60 @@ def explain(file: str | None, *, no_look: bool, fix: bool, as_json: bool) -> Non
                 raise _unreadable(file, error) from error
         found = make(scan, looks=not no_look)
         if as_json:
-            print_result(redacted(explanation.document(found)))
+            print_result(redacted(explanation_text.document(found)))
         else:
-            say(redacted(explanation.text(found, paint_for(COLOURS))))
+            say(redacted(explanation_text.text(found, paint_for(COLOURS))))
     if fix:
         _mend(found)
     sys.exit(found.code)
 
 
 def _mend(found: Explanation) -> None:
-    """Offer what can be done here: shown, asked, done, looked at again."""
-    from tpustarter.explain import mending
+    from tpustarter.explain import fixes
     from tpustarter.machine import host
 
-    offers = mending.offers(found.matches, host.Machine())
+    offers = fixes.offers(found.matches, host.Machine())
     if not offers:
         click.echo("\nNothing that was confirmed here has a small and safe fix.", err=True)
     for match, offer in offers:
         click.echo(f"\n{visible(shlex.join(offer.command))}\n  {visible(offer.does)}", err=True)
         if not click.confirm("Run it?", default=False, err=True):
             continue
-        code = mending.carry_out(offer)
-        gone = mending.is_mended(match)
+        code = fixes.carry_out(offer)
+        gone = fixes.is_mended(match)
         ended = "" if code == 0 else f"The command ended with {code}. "
         state = "It is no longer so." if gone else f"It is still so: {match.failure.what}."
         click.echo(f"{ended}{state}", err=True)
 
 
-def make(scan: Scan, *, looks: bool, end: End | None = None) -> Explanation:
-    """Return the explanation of what a log shows, after a look at this machine.
+def make(scan: LogScan, *, looks: bool, end: CommandEnd | None = None) -> Explanation:
+    """Return the explanation of a scanned log, confirmed on this machine where possible.
 
     Args:
-        scan: What was found in the log.
+        scan: The result of scanning the log.
         looks: Whether to look at this machine where something can be confirmed.
         end: How the command ended, where that is known.
     """
-    from tpustarter.explain import explaining
+    from tpustarter.explain import explain_output
 
-    found = explaining.from_log(scan, end=end)
-    return looked_at(found) if looks and explaining.can_look(found) else found
+    found = explain_output.from_log(scan, end=end)
+    return looked_at(found) if looks and explain_output.can_look(found) else found
 
 
 def looked_at(found: Explanation) -> Explanation:
-    """Return an explanation with what this machine shows of it."""
-    from tpustarter.explain import looking
+    """Return an explanation with the evidence that this machine gives for it."""
+    from tpustarter.explain import machine_evidence
 
     try:
-        machine = looking.look()
+        machine = machine_evidence.look()
     except Problem as problem:
         click.echo(f"this machine was not looked at: {problem.what}", err=True)
         return found
-    return replace(found, matches=tuple(looking.confirmed(found.matches, machine)))
+    return replace(found, matches=tuple(machine_evidence.confirmed(found.matches, machine)))
 
 
 def redacted(value: Any) -> Any:
-    """Return a text or a document without secrets."""
+    """Return a text or a JSON document without secrets."""
     redactor = Redactor(os.environ)
     if isinstance(value, str):
         return redactor.text(value)
@@ -135,35 +138,49 @@ def redacted(value: Any) -> Any:
 
 
 def _opened(file: str | None) -> IO[bytes]:
-    """Return the log; raises Problem where there is none."""
     if file in (None, "-"):
         if sys.stdin.isatty():
             lines = "\n".join(wrap(_PASTE))
             click.echo(f"{coded(lines)}\n", err=True)
             # One read: after the Ctrl-D that ends it, a terminal would wait for more.
             return io.BytesIO(sys.stdin.buffer.read(MOST_PASTED))
+        _refuse_endless("the pipe", sys.stdin.fileno())
         return sys.stdin.buffer
-    path = Path(str(file)).expanduser()
+    path = locations.expanded(str(file))
     try:
         if path.is_dir():
             hint = f"`cat {typed(path)}/* | tpustarter explain` explains all that is in it"
             raise Problem(f"`{file}` is a folder, expected a log", hint=hint, code=ExitCode.USAGE)
-        return path.open("rb")
+        say_if_it_waits(path)
+        stream = path.open("rb")
     except OSError as error:
         raise _unreadable(file, error) from error
+    try:
+        _refuse_endless(f"`{file}`", stream.fileno())
+    except Problem:
+        stream.close()
+        raise
+    return stream
+
+
+def _refuse_endless(name: str, descriptor: int) -> None:
+    """Raise Problem for a device such as `/dev/zero`, which never ends."""
+    status = os.fstat(descriptor)
+    is_null = status.st_rdev == Path(os.devnull).stat().st_rdev
+    if stat.S_ISCHR(status.st_mode) and not is_null and not os.isatty(descriptor):
+        raise Problem(f"{name} is a device, expected a log", hint=_PIPE, code=ExitCode.USAGE)
 
 
 def _unreadable(file: str | None, error: OSError) -> Problem:
-    name = "the pipe" if file in (None, "-") else f"`{visible(cut(str(file), _SHOWN))}`"
+    name = "the pipe" if file in (None, "-") else f"`{visible(cut(redacted(str(file)), _SHOWN))}`"
     what = f"{name} cannot be read: {error.strerror}"
     return Problem(what, hint=_hint(file, error), code=ExitCode.USAGE)
 
 
 def _hint(file: str | None, error: OSError) -> str | None:
-    """Return how to get at the log all the same."""
     if file in (None, "-"):
         return None
-    path = Path(str(file)).expanduser()
+    path = locations.expanded(str(file))
     if len(str(file).split()) >= _WORDS_OF_AN_ERROR:
         return "run `tpustarter explain` without a file, and paste the error"
     if isinstance(error, PermissionError):

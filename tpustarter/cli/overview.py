@@ -1,4 +1,4 @@
-"""`tpustarter` without a command: what this machine is, and what to do next, in plain text."""
+"""`tpustarter` without a command: this machine and the next commands, as plain text."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from pathlib import Path
 
 import click
 
-from tpustarter.checking import interpreters, plan, words
-from tpustarter.invocation import command
-from tpustarter.learning.paths import read_paths
+from tpustarter.checking.plan import interpreters, plan
+from tpustarter.checking.results import status_words
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content.paths import read_paths
 from tpustarter.machine import host
-from tpustarter.problem import Problem
-from tpustarter.terminal import line_width, visible, wrap
+from tpustarter.text.invocation import command
+from tpustarter.text.terminal import line_width, visible, wrap
 
 _NEXT = (
     ("check", "prove what works here"),
@@ -24,7 +25,7 @@ _NEXT = (
 )
 
 _LEAST_BESIDE = 20
-"""Columns from which what a command does stands beside it, and not below it."""
+"""Columns from which on the description of a command is beside it, and not below it."""
 _NO_TUTOR = (
     "The tutor does not open, because TERM says that this terminal cannot move its cursor. All of "
     "it works as commands too, and these are the first ones."
@@ -42,15 +43,15 @@ def overview() -> None:
     try:
         chosen, others = interpreters.choose(None, os.environ, Path.cwd())
         run_plan = plan.make(machine, gpu_plugin=chosen.has_gpu_plugin)
-        frameworks = ", ".join(chosen.frameworks) or "no framework yet"
-        instead = f"{words.no_tpu(plan.host_of(run_plan))}; checks run on "
+        frameworks = chosen.frameworks_text or "no framework yet"
+        instead = f"{status_words.no_tpu(plan.host_of(run_plan))}; checks run on "
         on_tpu = run_plan.platform == "tpu"
         _say("Devices", f"{'' if on_tpu else instead}{run_plan.where}")
         path = interpreters.shown(chosen.path, os.environ, Path.cwd())
         _say("Python", f"{path} ({chosen.why}): {frameworks}")
         for interpreter in others:
             path = interpreters.shown(interpreter.path, os.environ, Path.cwd())
-            _say("also", f"{path}: {', '.join(interpreter.frameworks)}")
+            _say("also", f"{path}: {interpreter.frameworks_text}")
         if run_plan.blocked:
             _say("Note", run_plan.blocked.what)
     except Problem as problem:
@@ -70,7 +71,6 @@ def overview() -> None:
 
 
 def _say(label: str, text: str) -> None:
-    """Print what is known of this machine, with its label."""
     _echo(wrap(text, f"  {label:<8} ", " " * 11))
 
 
@@ -79,24 +79,26 @@ def _echo(lines: list[str]) -> None:
 
 
 def _course() -> tuple[str, list[tuple[str, str]]]:
-    """Return where the learner is on their path, and the command of the next lesson with its title.
+    """Return the learner's place on their path, and the command of the next lesson with its title.
 
-    Lessons that cannot be read are named by `learn`.
+    Both are empty where the lessons cannot be read; `learn` reports why.
     """
-    from tpustarter import content
-    from tpustarter.cli import onward
-    from tpustarter.learning import progress, solved, standing
+    from tpustarter.cli.learn import next_step as learn_next_step
+    from tpustarter.core import content
+    from tpustarter.learning.progress import lesson_progress, path_progress, solved_exercises
 
     try:
         lessons = {lesson.id: lesson for lesson in content.read_lessons()}
-        path = onward.path_here(read_paths())
+        path = learn_next_step.path_here(read_paths())
         if path is None:
             return "", []
-        place = standing.standing_on(path, lessons, progress.done(), progress.read_only())
+        place = path_progress.standing_on(
+            path, lessons, lesson_progress.done(), lesson_progress.read_only()
+        )
     except Problem:
         return "", []
     on_path = [lessons[name] for name in place.whole.lessons]
-    achieved = solved.words(on_path, progress.read().lessons)
+    achieved = solved_exercises.words(on_path, lesson_progress.read().lessons)
     said = visible(". ".join(filter(None, (f"{path.title}: {place.whole.words}", achieved))))
     if place.next is None:
         return said, []

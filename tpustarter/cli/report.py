@@ -1,7 +1,8 @@
-"""`tpustarter report`: the bug report, shown whole before anything is written; nothing is sent."""
+"""`tpustarter report`: the bug report, shown in full before it is written; nothing is sent."""
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,16 +10,22 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from tpustarter.cli.endings import json_even_if_it_breaks, print_result
-from tpustarter.problem import ExitCode, Problem
+from tpustarter.cli.command_end import json_even_if_it_breaks, print_result
+from tpustarter.cli.parameters import FiniteRange, StrictCommand
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.core.redact import Redactor
+from tpustarter.text import phrases
+from tpustarter.text.terminal import visible
 
 if TYPE_CHECKING:
-    from tpustarter.report.collecting import Context
+    from tpustarter.report.collect.collectors import Context
 
 SCHEMA = "tpustarter.bug-report/1"
 
 
 @click.command(
+    cls=StrictCommand,
     short_help="Collect what a bug report needs, even while the TPU hangs.",
     epilog="Example: tpustarter report --for jax --log train.log",
 )
@@ -35,7 +42,7 @@ SCHEMA = "tpustarter.bug-report/1"
 @click.option("--python", metavar="PATH", help="The Python whose packages the report lists.")
 @click.option(
     "--wait",
-    type=click.FloatRange(1, 600),
+    type=FiniteRange(1, 600),
     default=30.0,
     metavar="SECONDS",
     help="How long a framework may take to answer before it counts as hanging.  [default: 30]",
@@ -85,47 +92,47 @@ def report(**options: Any) -> None:
     if options["opened"] is not None or options["compare"]:
         _read(options)
         return
-    from tpustarter.report import making, trackers
+    from tpustarter.report import make_report
+    from tpustarter.report.forms import trackers
 
     with json_even_if_it_breaks(SCHEMA, wanted=options["as_json"]):
         wanted = trackers.named(options["tracker"]).id if options["tracker"] else None
         context = _context(options)
         reproduces = _reproduced(options)
-        made = making.make(
+        made = make_report.make(
             context, wanted=wanted, asks=not options["no_ask"], reproduces=reproduces
         )
         if options["as_json"]:
             print_result(made.document)
             return
-    _show_and_write(made, Path(options["out"]).expanduser(), yes=options["yes"])
+    _show_and_write(made, locations.expanded(options["out"]), yes=options["yes"])
 
 
 def _read(options: dict[str, Any]) -> None:
-    """Show a report that is there, or what differs between two of them."""
     _refuse_what_makes_a_report(click.get_current_context())
-    from tpustarter.report import opening
+    from tpustarter.report.open import opened_report
 
     if options["compare"]:
-        from tpustarter.report import comparing, comparing_text
+        from tpustarter.report.compare import comparison, comparison_text
 
-        schema = comparing.SCHEMA
+        schema = comparison.SCHEMA
         with json_even_if_it_breaks(schema, wanted=options["as_json"]):
-            a, b = (opening.read(Path(name).expanduser()) for name in options["compare"])
-            document = comparing.compare(a, b)
-            shown = "" if options["as_json"] else comparing_text.render(document)
+            a, b = (opened_report.read(locations.expanded(name)) for name in options["compare"])
+            document = comparison.compare(a, b)
+            shown = "" if options["as_json"] else comparison_text.render(document)
     else:
         with json_even_if_it_breaks(SCHEMA, wanted=options["as_json"]):
-            document = opening.read(Path(options["opened"]).expanduser())
-            shown = "" if options["as_json"] else opening.text(document, sys.maxsize)
+            document = opened_report.read(locations.expanded(options["opened"]))
+            shown = "" if options["as_json"] else opened_report.text(document, sys.maxsize)
     if options["as_json"]:
-        from tpustarter.checking.document import line
+        from tpustarter.checking.output.document import line
 
         shown = line(document)
     click.echo(shown.removesuffix("\n"))
 
 
 def _refuse_what_makes_a_report(context: click.Context) -> None:
-    """Raise UsageError where options that make a report stand beside one that reads a report."""
+    """Raise UsageError for options that make a report beside one that reads one."""
     given = [
         option.opts[0]
         for option in context.command.params
@@ -136,26 +143,26 @@ def _refuse_what_makes_a_report(context: click.Context) -> None:
     if len(reads) > 1:
         raise click.UsageError("give either --open or --compare, not both")
     if makes:
-        what = "makes" if len(makes) == 1 else "make"
+        make = phrases.plural(len(makes), "makes", "make")
         reading = "reads one" if reads == ["--open"] else "reads two"
-        raise click.UsageError(f"{' and '.join(makes)} {what} a report, and {reads[0]} {reading}")
+        raise click.UsageError(f"{phrases.join(makes)} {make} a report, and {reads[0]} {reading}")
 
 
 def _reproduced(options: dict[str, Any]) -> tuple[str, ...] | None:
-    """Return what is to be reproduced; raises Problem for what is no check and no block."""
-    from tpustarter.report import failed
+    """Return the ids to reproduce, None for no reproducers; raises Problem for an unknown id."""
+    from tpustarter.report.collect import failures
 
     for one in options["reproduces"]:
-        failed.named(one)
+        failures.named(one)
     return None if options["no_reproduce"] else options["reproduces"]
 
 
 def _context(options: dict[str, Any]) -> Context:
-    """Return where to look; raises Problem where a file or a Python that was named is not there."""
-    from tpustarter.checking import interpreters
+    """Return where to look; raises Problem for a named file or Python that is missing."""
+    from tpustarter.checking.plan import interpreters
     from tpustarter.machine import host
-    from tpustarter.report import known
-    from tpustarter.report.collecting import Context
+    from tpustarter.report.collect import known_failures as reported_failures
+    from tpustarter.report.collect.collectors import Context
 
     machine = host.Machine()
     try:
@@ -163,11 +170,11 @@ def _context(options: dict[str, Any]) -> Context:
     except Problem:
         if options["python"] is not None:
             raise
-        chosen = None  # without any Python the machine is reported all the same
-    log = Path(options["log"]).expanduser() if options["log"] else None
+        chosen = None  # the machine is reported without a Python too
+    log = locations.expanded(options["log"]) if options["log"] else None
     context = Context(machine, Path.cwd(), chosen, log, options["wait"], _say)
-    if log:
-        known.opened(context).close()
+    if log and not log.is_fifo():  # to open a pipe and close it would end whoever writes into it
+        reported_failures.opened(context).close()
     return context
 
 
@@ -176,17 +183,19 @@ def _say(text: str) -> None:
 
 
 def _show_and_write(made: Any, folder: Path, *, yes: bool) -> None:
-    """Show all of the text and what was replaced in it; write it where the user agrees."""
-    from tpustarter.report import bundle, form
+    from tpustarter.report.forms import bundle, markdown_form
 
     document = made.document
-    click.echo(form.markdown(document, limit=sys.maxsize), nl=False)
+    click.echo(markdown_form.markdown(document, limit=sys.maxsize), nl=False)
     counts = {kind: number for kind, number in document["replacements"].items() if number}
     replaced = ", ".join(f"{number} x {kind}" for kind, number in counts.items()) or "nothing"
     click.echo(f"\nReplaced in this text: {replaced}.", err=True)
     if document["left_out"]:
-        click.echo(f"Left out or without an answer: {len(document['left_out'])}, named above and "
-                   "in the manifest.", err=True)  # fmt: skip
+        click.echo(
+            f"Left out or without an answer: {len(document['left_out'])}, named above and "
+            "in the manifest.",
+            err=True,
+        )
     if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
         click.echo("Nothing was written. `tpustarter report --yes` writes it.", err=True)
         return
@@ -196,7 +205,10 @@ def _show_and_write(made: Any, folder: Path, *, yes: bool) -> None:
         click.echo("Nothing was written.", err=True)
         return
     packed = bundle.write(made, folder)
-    click.echo(f"Written: {packed.with_name(packed.name.removesuffix('.tar.gz'))}/report.md and "
-               f"{packed}. Read them once more, then file at {document['first']['file_at']}.",
-               err=True)  # fmt: skip
+    shown = visible(Redactor(os.environ).text(str(packed)))
+    click.echo(
+        f"Written: {shown.removesuffix('.tar.gz')}/report.md and {shown}. Read them once "
+        f"more, then file at {document['first']['file_at']}.",
+        err=True,
+    )
     sys.exit(ExitCode.OK)

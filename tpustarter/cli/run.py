@@ -1,4 +1,4 @@
-"""`tpustarter run -- COMMAND`: runs it untouched, and explains its output when it fails."""
+"""`tpustarter run -- COMMAND`: runs it unchanged, and explains its output if it fails."""
 
 from __future__ import annotations
 
@@ -8,76 +8,87 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tpustarter.problem import ExitCode, Problem
-from tpustarter.terminal import visible
+from tpustarter.cli.parameters import StrictCommand
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.text.terminal import visible
 
 if TYPE_CHECKING:
-    from tpustarter.explain.scanning import Pass
+    from tpustarter.explain.log_scanner import LogPass
 
 _SETTINGS = {
     "ignore_unknown_options": True,
     "allow_interspersed_args": False,
     "help_option_names": ["-h", "--help"],
 }
-_NOT_FOUND, _NOT_EXECUTABLE = 127, 126
-"""What a shell ends with for a command that cannot be started."""
 _ON_PURPOSE = (ExitCode.OK, ExitCode.INTERRUPTED, ExitCode.PIPE)
-"""Ends that need no explanation: the user, or whoever read the output, wanted them. So is one by
-a signal that was sent to this program and handed on."""
+"""Ends that need no explanation, because the user or the reader of the output wanted them. A signal
+that was sent to this program and passed on is another."""
 
 
-@click.command(context_settings=_SETTINGS, epilog="Example: tpustarter run -- python train.py")
+@click.command(
+    cls=StrictCommand,
+    context_settings=_SETTINGS,
+    epilog="Example: tpustarter run -- python train.py",
+)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="COMMAND...")
 def run(command: tuple[str, ...]) -> None:
     """Run a command, and explain its output if it fails.
 
     The command's input, output, signals and exit code pass through unchanged, and if you run it on
-    a terminal, it has a terminal. The output is searched as it passes, for the errors that
-    `tpustarter explain` knows, and it isn't stored. The explanation goes to stderr.
+    a terminal, it has a terminal. Only if its output cannot be written is the exit code 74. The
+    output is searched as it passes, for the errors that `tpustarter explain` knows, and it isn't
+    stored. The explanation goes to stderr.
     """
-    from tpustarter.explain import known, scanning
+    from tpustarter.explain import known_failures, log_scanner
     from tpustarter.machine import machine, memory
     from tpustarter.running import passthrough
 
-    seen = scanning.Scanner(known.read()).begin()
+    seen = log_scanner.Scanner(known_failures.read()).begin()
     handed: list[int] = []
+    unwritten: list[int] = []
+
+    def say_unwritten(to: int, error: OSError) -> None:
+        unwritten.append(to)
+        _say_unwritten(to, error)
+
     before = memory.kills(machine.Machine())
     bring_back = passthrough.terminal_as_it_is()
     try:
-        code = passthrough.run(command, os.environ, seen.take, handed.append, _say_unwritten)
+        code = passthrough.run(command, os.environ, seen.take, handed.append, say_unwritten)
     except OSError as error:
         is_missing = isinstance(error, FileNotFoundError)
         why = "there is no such command" if is_missing else str(error.strerror)
         click.echo(str(Problem(f"`{visible(command[0])}` cannot be started: {why}")), err=True)
-        sys.exit(_NOT_FOUND if is_missing else _NOT_EXECUTABLE)
+        sys.exit(ExitCode.NOT_FOUND if is_missing else ExitCode.NOT_EXECUTABLE)
     if code not in _ON_PURPOSE and code - 128 not in handed:
         after = memory.kills(machine.Machine())
         bring_back()
         kills = {place: count - before.get(place, count) for place, count in after.items()}
         _explain(seen, code, kills)
+    if code in (ExitCode.OK, ExitCode.PIPE) and 1 in unwritten:
+        code = ExitCode.OUTPUT  # the command only saw a closed pipe, not the lost output
     sys.exit(code)
 
 
 def _say_unwritten(to: int, error: OSError) -> None:
-    """Say why the command meets a closed pipe."""
+    """Print why the command meets a closed pipe."""
     stream = "stdout" if to == 1 else "stderr"
     problem = Problem(f"cannot write the command's output to {stream}: {error.strerror}")
     click.echo(str(problem), err=True)
 
 
-def _explain(seen: Pass, code: int, kills: dict[str, int]) -> None:
-    """Say on stderr why it failed, as far as that is known."""
+def _explain(seen: LogPass, code: int, kills: dict[str, int]) -> None:
     from tpustarter.cli import explain
-    from tpustarter.explain import ending, explanation
-    from tpustarter.explain.explaining import End
+    from tpustarter.explain import command_ending, explanation_text
+    from tpustarter.explain.explain_output import CommandEnd
 
     try:
-        found = explain.make(seen.end(), looks=True, end=End(code, kills))
+        found = explain.make(seen.end(), looks=True, end=CommandEnd(code, kills))
     except Problem as problem:
         click.echo(str(problem), err=True)
         return
-    click.echo(f"\n-- tpustarter: {ending.in_words(code)}", err=True)
-    if found.matches or found.mistake:
-        click.echo(explain.redacted(explanation.text(found)), err=True)
+    click.echo(f"\n-- tpustarter: {command_ending.in_words(code)}", err=True)
+    if found.is_explained or found.mistake:
+        click.echo(explain.redacted(explanation_text.text(found)), err=True)
     else:
         click.echo("Nothing in its output is a known failure of a TPU.", err=True)

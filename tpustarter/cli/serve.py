@@ -11,16 +11,21 @@ from typing import Any
 
 import click
 
-from tpustarter.invocation import as_typed, command
+from tpustarter.cli.parameters import StrictCommand
+from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import pip
-from tpustarter.problem import ExitCode, Problem
-from tpustarter.terminal import coded, visible
+from tpustarter.text.invocation import as_typed, command
+from tpustarter.text.terminal import coded, visible
 
 PORTS = {"tutor": 8765, "jupyter": 8888, "colab": 8888, "profiler": 6006}
-"""What can be served, and where unless another port is named: the same each time, for the tunnel's
-sake."""
-NAMES = {"tutor": "The tutor", "jupyter": "Jupyter", "colab": "Jupyter for Colab",
-         "profiler": "TensorBoard"}  # fmt: skip
+"""Services with their default ports, which are the same at each start, so that a tunnel fits again.
+"""
+NAMES = {
+    "tutor": "The tutor",
+    "jupyter": "Jupyter",
+    "colab": "Jupyter for Colab",
+    "profiler": "TensorBoard",
+}
 
 _USE = "open the address above in the browser"
 _USES = {
@@ -33,6 +38,7 @@ _DANGERS = {"profiler": "Whoever is logged in on this machine can read the trace
 
 
 @click.command(
+    cls=StrictCommand,
     short_help="Show the tutor or notebooks in a browser, also through a tunnel.",
     epilog="Example: tpustarter serve jupyter --port 8889",
 )
@@ -89,18 +95,17 @@ def _tutor(port: int) -> Any:
 
 
 def _install() -> str:
-    """Return how the package gets into this Python."""
-    if " run " in command():  # by uv, which installs what it is told to
+    if " run " in command():  # started by uv, which can install the extra
         return "type the same command with `--extra serve` after `uv run`"
     python = shlex.quote(sys.executable)
     return f"run `{pip.command(f'{python} -m pip install textual-serve')}`"
 
 
 def _serve_other(what: str, port: int) -> None:
-    from tpustarter.checking import environments
-    from tpustarter.cli.endings import stopped_by_signals
+    from tpustarter.checking.plan import environments
+    from tpustarter.cli.command_end import stopped_by_signals
     from tpustarter.machine import host
-    from tpustarter.serving.other import Other
+    from tpustarter.serving.other_servers import OtherServer
     from tpustarter.setup import servers
 
     folder = environments.proved(environments.SERVED[what])
@@ -112,7 +117,7 @@ def _serve_other(what: str, port: int) -> None:
         )
     machine = host.Machine()
     started = servers.server(what, folder, machine, port=port, root=Path.cwd())
-    server = Other(started, NAMES[what], what, port)
+    server = OtherServer(started, NAMES[what], what, port)
     signals: list[int] = []
 
     def stop(number: int) -> None:
@@ -129,7 +134,7 @@ def _serve_other(what: str, port: int) -> None:
 
 
 def _devices(what: str, env: Mapping[str, str]) -> str:
-    """Say which devices a notebook has where they are not those of a TPU."""
+    """Return a note on the virtual CPU devices of a notebook; empty where it has none."""
     count = env.get("JAX_NUM_CPU_DEVICES")
     if what == "profiler" or not count or count == "1":
         return ""
@@ -145,7 +150,6 @@ def _say_where(what: str, url: str, port: int, devices: str = "") -> None:
 
 
 def _where(what: str, url: str, ways: list[Any], devices: str = "") -> str:
-    """Return where a server is, and how a browser elsewhere gets there."""
     lines = [f"{NAMES[what]} is at {url}", ""]
     if ways:
         lines.append(

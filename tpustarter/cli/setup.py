@@ -1,28 +1,37 @@
-"""`tpustarter setup`: show how an environment is made, make it, or undo it."""
+"""`tpustarter setup`: shows how an environment is made, makes it, or undoes it."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from tpustarter.cli.endings import (
+from tpustarter.cli.command_end import (
     explaining,
     json_even_if_it_breaks,
     print_result,
     stopped_by_signals,
 )
-from tpustarter.cli.saying import say
-from tpustarter.problem import ExitCode, Problem
-from tpustarter.setup.machine_setup import MachineSetup
-from tpustarter.setup.profiles import MACHINE, PROFILES
-from tpustarter.setup.run import SCHEMA, Event, Setup, StepEnded, StepOutput, StepStarted
-from tpustarter.setup.steps import Step
-from tpustarter.setup.values import pairs
-from tpustarter.terminal import paint_for, visible, wrap
+from tpustarter.cli.echo import say
+from tpustarter.cli.parameters import StrictCommand
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.setup.environment.profiles import MACHINE, PROFILES
+from tpustarter.setup.environment.run import (
+    SCHEMA,
+    Event,
+    Setup,
+    StepEnded,
+    StepOutput,
+    StepStarted,
+)
+from tpustarter.setup.environment.steps import SetupStep
+from tpustarter.setup.machine.machine_setup import MachineSetup
+from tpustarter.setup.machine.step_values import pairs
+from tpustarter.text import phrases
+from tpustarter.text.terminal import paint_for, visible, wrap
 
 _INDENT = " " * 8
 _WORDS = {"failed": "FAIL", "blocked": "BLOCKED", "running": "run", "manual": "yours"}
@@ -47,6 +56,7 @@ only with --root.
 
 
 @click.command(
+    cls=StrictCommand,
     help=_HELP,
     short_help="Make an environment or set up the machine, and prove it.",
     epilog="Example: tpustarter setup jax --yes",
@@ -108,7 +118,7 @@ def setup(
 
 
 def _texts(plan: Setup, command: str, *, undo: bool, runs: bool) -> Iterator[str]:
-    """Yield what there is to say: of a run as it happens, of a plan all at once."""
+    """Yield the texts to print: of a run as it happens, of a plan all at once."""
     if runs:
         yield from _run(plan, command, undo=undo)
     else:
@@ -118,7 +128,7 @@ def _texts(plan: Setup, command: str, *, undo: bool, runs: bool) -> Iterator[str
 def _plan(
     name: str, folder: Path | None, told: tuple[str, ...], only: tuple[str, ...], *, root: bool
 ) -> Setup:
-    """Return the plan; raises Problem for options that it would not heed."""
+    """Return the plan; raises Problem for options that it would ignore."""
     given = {"--folder": folder} if name in MACHINE else {"--set": told, "--only": only}
     if unheeded := [option for option, value in given.items() if value]:
         raise Problem(
@@ -128,12 +138,18 @@ def _plan(
         )
     if name in MACHINE:
         return MachineSetup(name, root=root, told=pairs(told), only=only)
-    # os.path leaves `~name` as it is where pathlib raises for a user that is not there.
-    return Setup(name, folder=Path(os.path.expanduser(folder)) if folder else None)  # noqa: PTH111
+    if folder:
+        folder = locations.expanded(folder)
+        if folder.exists() and not folder.is_dir():
+            raise Problem(
+                f"`{folder}` is not a folder, expected one that is empty or does not exist",
+                hint="name another folder with `--folder PATH`",
+                code=ExitCode.USAGE,
+            )
+    return Setup(name, folder=folder)
 
 
 def _typed(plan: Setup, folder: Path | None, told: tuple[str, ...], only: tuple[str, ...]) -> str:
-    """Return the command that shows this plan."""
     words = [f"--folder {plan.pasted((str(plan.folder),))}"] if folder else []
     words += [f"--set {plan.pasted((word,))}" for word in told]
     words += [f"--only {plan.pasted((word,))}" for word in only]
@@ -141,7 +157,6 @@ def _typed(plan: Setup, folder: Path | None, told: tuple[str, ...], only: tuple[
 
 
 def _describe_plan(plan: Setup, command: str) -> Iterator[str]:
-    """Yield the plan, and the one command that comes next."""
     packages = " with ".join(plan.profile.packages)
     goal = f"to install {packages} in {plan.short(plan.folder)}"
     if isinstance(plan, MachineSetup):
@@ -162,7 +177,6 @@ def _describe_plan(plan: Setup, command: str) -> Iterator[str]:
 
 
 def _describe_machine(plan: MachineSetup, command: str) -> Iterator[str]:
-    """Yield what comes next where each step stands for itself."""
     blocked = [step for step in plan.steps if step.state == "blocked"]
     is_left = any(step.state == "todo" for step in plan.steps)
     for one in plan.missing:
@@ -190,13 +204,11 @@ def _read(plan: MachineSetup) -> str:
 
 
 def _others(plan: MachineSetup) -> Iterator[str]:
-    """Yield how to see the steps that were not asked for, where there are any."""
     if plan.only:
         yield f"To see the other steps: tpustarter setup {plan.profile.name}"
 
 
-def _describe_step(step: Step, plan: Setup) -> Iterator[str]:
-    """Yield one step of the plan; of what is done, how one can tell."""
+def _describe_step(step: SetupStep, plan: Setup) -> Iterator[str]:
     yield from _format_row(step, visible(step.title), plan)
     yield from _format_note(step)
     if step.state == "done":
@@ -209,8 +221,7 @@ def _describe_step(step: Step, plan: Setup) -> Iterator[str]:
     yield from _describe_command(step, plan)
 
 
-def _describe_command(step: Step, plan: Setup) -> Iterator[str]:
-    """Yield the lines that a step writes, or else its command."""
+def _describe_command(step: SetupStep, plan: Setup) -> Iterator[str]:
     if step.file:
         yield f"{_INDENT}file     {visible(plan.short(Path(step.file)))}"
         yield from (f"{_INDENT}| {visible(line)}" for line in step.writes)
@@ -219,13 +230,12 @@ def _describe_command(step: Step, plan: Setup) -> Iterator[str]:
 
 
 def _describe_undo(plan: Setup, command: str) -> Iterator[str]:
-    """Yield what would be removed; raises Problem where that is refused."""
     removed = plan.removed_by_undo()
     is_machine = isinstance(plan, MachineSetup)
     what = "taken back" if is_machine else "removed"
     yield f"This would be {what}. Nothing has been changed."
     yield ""
-    for line in "\n".join(removed).splitlines():  # one that begins with blanks is a command
+    for line in "\n".join(removed).splitlines():  # one that begins with spaces is a command
         if line.startswith(" "):
             yield f"  {visible(line)}"
         else:
@@ -240,7 +250,7 @@ def _describe_undo(plan: Setup, command: str) -> Iterator[str]:
 
 
 def _run(plan: Setup, command: str, *, undo: bool) -> Iterator[str]:
-    """Carry the plan out, or undo it; yields what happens as it happens, each as one text."""
+    """Run the plan, or undo it, and yield a text for each event as it happens."""
     events = plan.undo() if undo else plan.run()
     with stopped_by_signals(lambda _: plan.stop()):
         for event in events:
@@ -281,7 +291,7 @@ def _describe_event(event: Event, plan: Setup) -> Iterator[str]:
 
 
 def _describe_end(event: StepEnded, plan: Setup) -> Iterator[str]:
-    """Yield how a step ended; a failed one ends with its log, its last lines stand above."""
+    """Yield how a step ended; the last lines of a failed step's log were printed before."""
     step = event.step
     seconds = f"{event.seconds:.1f} s" if event.seconds >= 0.05 else ""
     yield from _format_row(step, seconds, plan)
@@ -291,7 +301,7 @@ def _describe_end(event: StepEnded, plan: Setup) -> Iterator[str]:
         yield f"{_INDENT}why  {explaining([event.log])}"
 
 
-def _format_row(step: Step, text: str, plan: Setup) -> Iterator[str]:
+def _format_row(step: SetupStep, text: str, plan: Setup) -> Iterator[str]:
     status = f"{_WORDS.get(step.state, step.state):<8}"
     name = f"{step.id:<{max(12, *(len(one.id) for one in plan.steps))}} "
     indent = " " * len(status + name)
@@ -300,8 +310,8 @@ def _format_row(step: Step, text: str, plan: Setup) -> Iterator[str]:
     yield from others
 
 
-def _format_note(step: Step) -> Iterator[str]:
-    """Yield a step's note; a line that begins with blanks is a command, and stays one line."""
+def _format_note(step: SetupStep) -> Iterator[str]:
+    """Yield a step's note; a line that begins with spaces is a command, and stays one line."""
     for line in step.note.splitlines():
         if line.startswith(" "):
             yield _INDENT + visible(line)
@@ -310,7 +320,6 @@ def _format_note(step: Step) -> Iterator[str]:
 
 
 def _explain_exit(plan: Setup, command: str) -> str:
-    """Return which step did not end well, why, and what comes next, in one line."""
     unfinished = [step for step in plan.steps if step.state not in ("done", "undone", "manual")]
     if not unfinished:
         return f"stopped before all of it was taken back. Next: `{command} --yes --root`"
@@ -324,6 +333,6 @@ def _explain_exit(plan: Setup, command: str) -> str:
     kept = sum(one.state == "done" for one in plan.steps)
     if step.state == "todo" and kept:
         reason = reason.removesuffix("; run this again to go on")
-        steps = "1 step that is done is" if kept == 1 else f"{kept} steps that are done are"
+        steps = phrases.count(kept, "step that is done is", "steps that are done are")
         reason += f", and the {steps} kept"
     return visible(f"{reason}. {following}: `{command} --yes{' --root' * is_for_root}`")

@@ -1,5 +1,6 @@
-"""Why a run on a TPU broke: reads its log, ranks what is known about it, and looks at the machine.
+"""Causes of a broken run on a TPU: from its log, from known failures, and from this machine.
 
-`failures.yml` holds what is known, one row per failure. A log is read as a stream (`reading`), its
-signs are found (`scanning`) and weighed (`ranking`); `looking` confirms what this machine shows.
+`failures.yml` holds the known failures, one row each. A log is read as a stream (`log_reader`), its
+signs are found (`log_scanner`) and weighed (`ranking`); `machine_evidence` confirms those that this
+machine shows.
 """

@@ -1,4 +1,4 @@
-"""Weighs what a log shows: the most likely cause first, consequences after what explains them."""
+"""The order of the failures in a log: the most likely cause first, consequences last."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tpustarter.explain.known import Failure
-from tpustarter.explain.scanning import Scan, Seen, Sign
+from tpustarter.explain.known_failures import KnownFailure
+from tpustarter.explain.log_scanner import FailureSign, LogScan, SeenFailure
 
 Confidence = Literal["confirmed", "likely", "possible"]
 _ROLES = ("cause", "symptom", "notice")
@@ -15,27 +15,27 @@ _CONFIDENCES = ("confirmed", "likely", "possible")
 
 
 @dataclass(frozen=True)
-class Match:
-    """A failure that a log shows, and how sure that is."""
+class FailureMatch:
+    """A failure that a log shows, with its signs and the confidence."""
 
-    failure: Failure
+    failure: KnownFailure
     confidence: Confidence
-    signs: tuple[Sign, ...]
-    """What shows it, in the order of the log."""
+    signs: tuple[FailureSign, ...]
+    """In the order of the log."""
     explained_by: str = ""
-    """The id of a failure before it that this one follows from; empty for a root cause."""
+    """The id of the failure from which this one follows; empty for a root cause."""
     here: str = ""
-    """What this machine shows of it; empty where nothing could be looked at."""
+    """The evidence of this machine; empty where there is none."""
     hint: str = ""
-    """What to do about that on this machine."""
+    """The fix for that evidence on this machine."""
 
 
-def rank(scan: Scan, failures: Sequence[Failure]) -> list[Match]:
-    """Return what a log shows, the most likely root cause first; empty where nothing known is."""
+def rank(scan: LogScan, failures: Sequence[KnownFailure]) -> list[FailureMatch]:
+    """Return the failures that a log shows, the most likely root cause first."""
     found = {
         one.id: match
         for one in failures
-        if (match := _match(one, scan.seen.get(one.id, Seen()))) is not None
+        if (match := _match(one, scan.seen.get(one.id, SeenFailure()))) is not None
     }
     by = {
         consequence: match.failure.id
@@ -45,18 +45,18 @@ def rank(scan: Scan, failures: Sequence[Failure]) -> list[Match]:
         if consequence != match.failure.id
     }
     matches = [
-        Match(match.failure, match.confidence, match.signs, by.get(match.failure.id, ""))
+        FailureMatch(match.failure, match.confidence, match.signs, by.get(match.failure.id, ""))
         for match in found.values()
     ]
     return in_order(matches)
 
 
-def in_order(matches: Iterable[Match]) -> list[Match]:
-    """Return matches, the most likely root cause first."""
+def in_order(matches: Iterable[FailureMatch]) -> list[FailureMatch]:
+    """Sort matches, the most likely root cause first."""
     return sorted(matches, key=_order)
 
 
-def _match(failure: Failure, seen: Seen) -> Match | None:
+def _match(failure: KnownFailure, seen: SeenFailure) -> FailureMatch | None:
     if seen.signs.get("unless") or (failure.needs and not seen.signs.get("needs")):
         return None
     shown = seen.signs.get("shows", [])
@@ -66,10 +66,10 @@ def _match(failure: Failure, seen: Seen) -> Match | None:
         return None
     sure: Confidence = "likely" if shown or different > 1 else "possible"
     signs = sorted([*shown, *suggested], key=lambda sign: sign.line)
-    return Match(failure, sure, tuple(signs))
+    return FailureMatch(failure, sure, tuple(signs))
 
 
-def _order(match: Match) -> tuple[int, ...]:
+def _order(match: FailureMatch) -> tuple[int, ...]:
     role = _ROLES.index(match.failure.role)
     return (
         bool(match.explained_by),

@@ -1,1 +1,1 @@
-"""Lessons: what is in them, running and judging their code, and what the learner has done."""
+"""Lessons: their content, the run and judgement of their code, and the learner's progress."""

@@ -1,6 +1,6 @@
-"""What is shown of another process's command line: its program, and the script that this runs.
+"""The part of another process's command line that may be shown: its program and script.
 
-Arguments are nobody else's business: passwords, keys, buckets and names of projects stand there.
+Arguments are private: passwords, keys, buckets and names of projects are in them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _SHELL = re.compile(r"-?(ba|da|k|z)?sh")
 
 
 def shown(data: str) -> str:
-    """Return program and script of what `/proc/PID/cmdline` holds; empty for nothing."""
+    """Return program and script from the text of `/proc/PID/cmdline`; empty for an empty one."""
     words = data.rstrip("\0").split("\0")
     if len(words) == 1:
         words = words[0].split()  # a title that the process gave itself
@@ -30,10 +30,7 @@ def shown(data: str) -> str:
 
 
 def _python_script(words: list[str]) -> str | None:
-    """Return what a Python runs: a script's name, a module as `-m NAME`, or `-c`.
-
-    Source: docs.python.org/3/using/cmdline.html, Interface options (read 2026-11).
-    """
+    # Source: docs.python.org/3/using/cmdline.html, Interface options (read 2026-11).
     remaining = iter(words)
     for word in remaining:
         if word == "--check-hash-based-pycs":
@@ -54,7 +51,6 @@ def _python_script(words: list[str]) -> str | None:
 
 
 def _shell_script(words: list[str]) -> str | None:
-    """Return the name of a shell's script, or `-c`."""
     for word in words:
         if re.fullmatch(r"-\w*c\w*", word):
             return "-c"

@@ -16,13 +16,13 @@ class Container:
 
     kind: Literal["docker", "podman", "kubernetes", "other"]
     host_network: bool | None
-    """Whether it shares the host's network; null when that cannot be told."""
+    """Whether it shares the host's network; None when that is unknown."""
     shm_gib: float | None
     """Size of /dev/shm in GiB."""
 
 
 def container(machine: Machine) -> Container | None:
-    """Return the container this process runs in; null when no sign of one is found."""
+    """Return the container this process runs in; None when no sign of one is found."""
     groups = "".join(machine.text(f"/proc/{pid}/cgroup") or "" for pid in ("1", "self"))
     mounts = (machine.text("/proc/self/mountinfo") or "").splitlines()
     # The line of "/" names the engine's folder also where cgroups are hidden.
@@ -40,10 +40,8 @@ def container(machine: Machine) -> Container | None:
 
 
 def _host_network(machine: Machine) -> bool | None:
-    """Tell whether the network is the host's: a card of its own, or Docker's bridge, shows it.
-
-    A virtual cable (veth) names its other end's number, which is not its own.
-    """
+    # A card of its own, or Docker's bridge, shows that the network is the host's. A virtual cable
+    # (veth) names its other end's number, which is not its own.
     folder, names = "/sys/class/net", set(machine.names("/sys/class/net"))
     if not names:
         return None
@@ -55,7 +53,7 @@ def _host_network(machine: Machine) -> bool | None:
 
 
 def shm_gib(machine: Machine) -> float | None:
-    """Return the size of /dev/shm in GiB, as mounted; null when it is not a mount."""
+    """Return the size of /dev/shm in GiB, as mounted; None when it is not a mount."""
     for line in (machine.text("/proc/mounts") or "").splitlines():
         fields = line.split()
         size = re.search(r"\bsize=(\d+)([kmg]?)\b", fields[3]) if len(fields) > 3 else None

@@ -1,8 +1,8 @@
-"""What is installed in this Python, read from the folders in which its packages say it.
+"""Distributions installed in this Python, read from their metadata folders.
 
 `importlib.metadata` knows more, and takes ten times as long: 35 ms of a static check, half for
-importing it and half for reading whole e-mails where one line of each is asked. Where packages may
-lie anywhere but in folders, it is asked all the same.
+importing it and half for parsing whole metadata files of which a few lines are needed. Where
+packages may lie anywhere but in folders, it is used all the same.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 _ENDINGS = (".dist-info", ".egg-info")
 _FILES = ("METADATA", "PKG-INFO", "")
-"""Where a distribution says what it is; an `.egg-info` may be the file itself."""
+"""Files of the metadata in a folder; an `.egg-info` may be the file itself."""
 
 
-class Said(NamedTuple):
-    """What an installed distribution says of itself; nothing where it was deleted in part."""
+class DistributionInfo(NamedTuple):
+    """The metadata of an installed distribution; empty where it was partly deleted."""
 
     name: str | None = None
     version: str | None = None
@@ -28,18 +28,20 @@ class Said(NamedTuple):
     """Its `Requires-Dist` lines."""
 
 
-def named(names: Iterable[str], path: Sequence[str] | None = None) -> dict[str, list[Said]]:
-    """Return what is installed under some names, for each those first that an import would find.
+def named(
+    names: Iterable[str], path: Sequence[str] | None = None
+) -> dict[str, list[DistributionInfo]]:
+    """Return the installed distributions of some names, in the order of an import for each.
 
     Args:
-        names: Those of distributions, however they are spelt.
+        names: Names of distributions, in any spelling.
         path: Folders to look in, in place of `sys.path`.
     """
     folders = sys.path if path is None else path
     wanted = {normalised(name): name for name in names}
     if not _are_folders(folders):
         return {name: list(_asked(name, path)) for name in wanted.values()}
-    found: dict[str, list[Said]] = {name: [] for name in wanted.values()}
+    found: dict[str, list[DistributionInfo]] = {name: [] for name in wanted.values()}
     for folder in folders:
         for entry in _entries(folder or "."):
             stem, ending = os.path.splitext(entry.lower())  # noqa: PTH122  hundreds of names
@@ -50,12 +52,12 @@ def named(names: Iterable[str], path: Sequence[str] | None = None) -> dict[str, 
 
 
 def normalised(name: str) -> str:
-    """Return a name as it is compared: however it is spelt, it is the same project."""
+    """Return a name in the form for comparison: all spellings of a project become one."""
     return re.sub(r"[-_.]+", "_", name).lower()
 
 
 def _are_folders(path: Sequence[str]) -> bool:
-    """Return whether folders are all that packages may lie in; the zip of a probe has none."""
+    # Packages may lie elsewhere only with another finder, or in a zip other than the probe's own.
     others = [
         finder
         for finder in sys.meta_path
@@ -72,7 +74,7 @@ def _entries(folder: str) -> list[str]:
         return []
 
 
-def _read(place: str) -> Said:
+def _read(place: str) -> DistributionInfo:
     for name in _FILES:
         path = f"{place}/{name}" if name else place
         try:
@@ -82,11 +84,11 @@ def _read(place: str) -> Said:
             continue
         if said.name or said.version:
             return said
-    return Said()
+    return DistributionInfo()
 
 
-def _parsed(lines: Iterable[str]) -> Said:
-    """Return what lines say up to the first that is no field; one that is indented goes on."""
+def _parsed(lines: Iterable[str]) -> DistributionInfo:
+    # An indented line continues the one before it; the first line that is no field ends them.
     fields: dict[str, list[str]] = {}
     values: list[str] = []
     for line in lines:
@@ -100,11 +102,12 @@ def _parsed(lines: Iterable[str]) -> Said:
         values = fields.setdefault(name.lower(), [])
         values.append(value.strip())
     first = {name: texts[0] for name, texts in fields.items()}
-    return Said(first.get("name"), first.get("version"), tuple(fields.get("requires-dist", ())))
+    return DistributionInfo(
+        first.get("name"), first.get("version"), tuple(fields.get("requires-dist", ()))
+    )
 
 
-def _asked(name: str, path: Sequence[str] | None) -> Iterator[Said]:
-    """Yield what Python's own way of reading them finds."""
+def _asked(name: str, path: Sequence[str] | None) -> Iterator[DistributionInfo]:
     import importlib.metadata
 
     options: dict[str, Any] = {} if path is None else {"path": list(path)}
@@ -112,6 +115,6 @@ def _asked(name: str, path: Sequence[str] | None) -> Iterator[Said]:
         fields = one.metadata
         if fields:
             requires = tuple(fields.get_all("Requires-Dist") or ())
-            yield Said(fields["Name"], fields["Version"], requires)
+            yield DistributionInfo(fields["Name"], fields["Version"], requires)
         else:
-            yield Said()
+            yield DistributionInfo()

@@ -1,4 +1,4 @@
-"""What is known about each framework without importing it: versions, and how it is told things."""
+"""Facts about each framework without importing it: versions, settings, platforms."""
 
 from __future__ import annotations
 
@@ -25,38 +25,47 @@ DISTRIBUTIONS = {
     "tensorflow-cpu": "tensorflow-cpu",
     "keras": "keras",
 }
-"""What is named in a report, and the distribution whose metadata holds its version."""
+"""Names in a report, each with the distribution whose metadata has its version."""
+
+LOWERERS = ("torch_xla", "torchax")
+"""Libraries that lower a PyTorch module for a TPU; the first is taken where both are installed."""
 
 BUILDS = {"tensorflow-tpu": "tensorflow", "tensorflow-cpu": "tensorflow"}
-"""Distributions that are a build of a framework, by the framework that they bring."""
+"""Distributions that are a build of a framework, with the framework that they contain."""
 
 
 class Framework(NamedTuple):
-    """What is known of a framework before it is imported."""
+    """Facts about a framework that are needed before it is imported."""
 
     title: str
-    """What its own documentation calls it."""
+    """Its name in its own documentation."""
     starts_in: str
-    """How long it takes until its CPU devices are there, in words."""
+    """Time until its CPU devices are ready, in words."""
     profile: str
     """The profile of `tpustarter setup` that makes an environment with it."""
     wheel: str
     tpu_wheel: str
-    """What that installs, on a machine without a TPU and with one."""
+    """Packages that the profile installs, on a machine without a TPU (`wheel`) and with one."""
     oldest: str
     """The oldest version that checks and lessons are written for."""
     settings: tuple[str, ...]
     """Variables that change what it does, as patterns of names."""
     platforms: Mapping[str, Mapping[str, str]]
-    """Variables that choose a platform, by its name; those of a user's count more."""
+    """Variables that choose a platform, by its name; the user's own values take precedence."""
     counts: tuple[str, ...] = ()
     """Variables that take the number of CPU devices."""
     on_cpu: bool = True
-    """Whether it computes without an accelerator too."""
+    """Whether it also computes without an accelerator."""
     beside: tuple[str, ...] = ()
-    """What it computes with, and must be installed beside it."""
+    """Frameworks it computes with, which must be installed beside it."""
     quiet: Mapping[str, str] = {}
     """Variables that keep its log out of what a lesson prints; those of a user's count more."""
+    louder: str = ""
+    """Assignments that have it say more of what goes wrong; empty where none is known.
+
+    Sources: docs.jax.dev/en/latest/config_options.html, docs.pytorch.org/xla/master (its page on
+    troubleshooting), docs.pytorch.org/docs/stable/debugging_environment_variables.html (read
+    2026-11)."""
 
 
 FRAMEWORKS = {
@@ -66,13 +75,23 @@ FRAMEWORKS = {
         profile="jax",
         wheel="jax",
         tpu_wheel="jax[tpu]",
-        oldest="0.6.2",  # what Python 3.10 gets
-        settings=("JAX_*", "JAX2TF_*", "CHECK_VMA", "EAGER_CONSTANT_FOLDING", "XLA_FLAGS",
-                  "LIBTPU_INIT_ARGS"),
+        oldest="0.6.2",  # the version for Python 3.10
+        settings=(
+            "JAX_*",
+            "JAX2TF_*",
+            "CHECK_VMA",
+            "EAGER_CONSTANT_FOLDING",
+            "XLA_FLAGS",
+            "LIBTPU_INIT_ARGS",
+        ),
         # Callbacks run on the cpu backend: without it, a plain `tpu` breaks them.
-        platforms={"tpu": {"JAX_PLATFORMS": "tpu,cpu"}, "gpu": {"JAX_PLATFORMS": "cuda,cpu"},
-                   "cpu": {"JAX_PLATFORMS": "cpu"}},
+        platforms={
+            "tpu": {"JAX_PLATFORMS": "tpu,cpu"},
+            "gpu": {"JAX_PLATFORMS": "cuda,cpu"},
+            "cpu": {"JAX_PLATFORMS": "cpu"},
+        },
         counts=("JAX_NUM_CPU_DEVICES",),
+        louder="JAX_TRACEBACK_FILTERING=off",
     ),
     "torch_xla": Framework(
         title="PyTorch/XLA",
@@ -85,6 +104,7 @@ FRAMEWORKS = {
         platforms={"tpu": {"PJRT_DEVICE": "TPU"}, "cpu": {"PJRT_DEVICE": "CPU"}},
         # An all-reduce under `launch` needs a thread for each CPU device, or it never ends.
         counts=("CPU_NUM_DEVICES", "XLA_THREAD_POOL_SIZE"),
+        louder="PT_XLA_DEBUG_LEVEL=2 TORCH_SHOW_CPP_STACKTRACES=1",
     ),
     "torch_tpu": Framework(
         title="TorchTPU",
@@ -105,14 +125,23 @@ FRAMEWORKS = {
         # With a newer libtpu, which its own limits allow, its import ends the process.
         tpu_wheel="tensorflow-tpu==2.20.0 libtpu==0.0.31",
         oldest="2.16",  # the first with Keras 3
-        # Not all that begins with TF_: that is Terraform's prefix too.
-        settings=("TF_XLA_FLAGS", "TF_ENABLE_*", "TF_DISABLE_*", "TF_DETERMINISTIC_OPS",
-                  "TF_OVERRIDE_*", "TF_USE_LEGACY_KERAS", "KERAS_*", "XLA_FLAGS",
-                  "LIBTPU_INIT_ARGS"),
+        # Not everything that begins with TF_, which is Terraform's prefix too.
+        settings=(
+            "TF_XLA_FLAGS",
+            "TF_ENABLE_*",
+            "TF_DISABLE_*",
+            "TF_DETERMINISTIC_OPS",
+            "TF_OVERRIDE_*",
+            "TF_USE_LEGACY_KERAS",
+            "KERAS_*",
+            "XLA_FLAGS",
+            "LIBTPU_INIT_ARGS",
+        ),
         # The number of its CPU devices is set in code, which the adapter does.
         platforms={name: {"KERAS_BACKEND": "tensorflow"} for name in ("tpu", "cpu")},
-        # Errors are left: each epoch would print a dozen lines of information otherwise.
+        # Errors are still shown; with information, each epoch would print a dozen lines.
         quiet={"TF_CPP_MIN_LOG_LEVEL": "2"},
+        louder="TF_CPP_MIN_LOG_LEVEL=0",
     ),
     "keras": Framework(
         title="Keras",
@@ -122,28 +151,46 @@ FRAMEWORKS = {
         tpu_wheel="keras jax[tpu]",
         oldest="3.10",
         settings=("KERAS_*", "JAX_*", "XLA_FLAGS", "LIBTPU_INIT_ARGS"),
-        platforms={"tpu": {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "tpu,cpu"},
-                   "gpu": {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cuda,cpu"},
-                   "cpu": {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}},
+        platforms={
+            "tpu": {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "tpu,cpu"},
+            "gpu": {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cuda,cpu"},
+            "cpu": {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
+        },
         counts=("JAX_NUM_CPU_DEVICES",),
         beside=("jax",),
     ),
-}  # fmt: skip
-"""By import name, in the order in which their checks run."""
+}
+"""Frameworks by import name, in the order in which their checks run."""
 
 RUNTIME_VARIABLES = (
-    "TPU_", "GRPC_", "TF_", "LIBTPU_", "PJRT_", "TF2_BEHAVIOR", "ENABLE_RUNTIME_UPTIME_TELEMETRY",
-)  # fmt: skip
+    "TPU_",
+    "GRPC_",
+    "TF_",
+    "LIBTPU_",
+    "PJRT_",
+    "TF2_BEHAVIOR",
+    "ENABLE_RUNTIME_UPTIME_TELEMETRY",
+)
 """Beginnings of variables that the runtimes set for themselves while they start; the last two are
 set by an import of TensorFlow, which Keras imports when it saves a model."""
 
 PLACES = (
-    "JAX_PLATFORMS", "JAX_PLATFORM_NAME", "JAX_NUM_CPU_DEVICES", "JAX_*_VISIBLE_DEVICES",
-    "JAX_COORDINATOR_*", "JAX_PROCESS_*", "JAX_NUM_PROCESSES", "JAX_LOCAL_*", "JAX_MTLS_*",
-    "JAX_COMPILATION_CACHE_DIR", "XLA_THREAD_POOL_SIZE", "XLA_PERSISTENT_CACHE_PATH",
-    "KERAS_BACKEND", "KERAS_HOME",
-)  # fmt: skip
-"""Those of them that say which devices, hosts and folders there are: no results depend on them."""
+    "JAX_PLATFORMS",
+    "JAX_PLATFORM_NAME",
+    "JAX_NUM_CPU_DEVICES",
+    "JAX_*_VISIBLE_DEVICES",
+    "JAX_COORDINATOR_*",
+    "JAX_PROCESS_*",
+    "JAX_NUM_PROCESSES",
+    "JAX_LOCAL_*",
+    "JAX_MTLS_*",
+    "JAX_COMPILATION_CACHE_DIR",
+    "XLA_THREAD_POOL_SIZE",
+    "XLA_PERSISTENT_CACHE_PATH",
+    "KERAS_BACKEND",
+    "KERAS_HOME",
+)
+"""Those of the variables that name devices, hosts and folders: no results depend on them."""
 
 _DEVICE_COUNT = re.compile(r"--xla_force_host_platform_device_count=\S*")
 
@@ -160,7 +207,7 @@ def settings_in(framework: str, env: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def without_settings(env: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
-    """Return an environment without settings, but with the number of CPU devices XLA was told."""
+    """Return an environment without these settings, but with XLA's number of CPU devices."""
     plain = {name: value for name, value in env.items() if name not in names}
     count = _DEVICE_COUNT.search(env.get("XLA_FLAGS", ""))
     return {**plain, "XLA_FLAGS": count[0]} if count else plain
@@ -169,9 +216,9 @@ def without_settings(env: Mapping[str, str], names: tuple[str, ...]) -> dict[str
 def environment(
     framework: str, platform: str, devices: int | None, env: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the variables that have a framework use one platform, with so many CPU devices.
+    """Return the variables that make a framework use one platform, with so many CPU devices.
 
-    A platform that the user's own environment names is left as it is.
+    A platform that the user's own environment names is kept.
     """
     if framework not in FRAMEWORKS:
         return {}
@@ -185,18 +232,18 @@ def environment(
 
 
 def has_cpu_devices(framework: str) -> bool:
-    """Return whether a framework computes without an accelerator too."""
+    """Return whether a framework also computes without an accelerator."""
     return framework not in FRAMEWORKS or FRAMEWORKS[framework].on_cpu
 
 
 def lacking(framework: str, installed: Iterable[str]) -> list[str]:
-    """Return what a framework computes with, and is not among what is installed."""
+    """Return the frameworks that one computes with and that are not installed."""
     beside = FRAMEWORKS[framework].beside if framework in FRAMEWORKS else ()
     return [name for name in beside if name not in installed]
 
 
 def versions() -> dict[str, Any]:
-    """Return this Python and what is installed in it, read from metadata: imports no framework."""
+    """Return this Python's version and its packages', read from metadata: imports no framework."""
     said = distributions.named(DISTRIBUTIONS.values())
     installed: dict[str, str] = {}
     for name, distribution in DISTRIBUTIONS.items():
@@ -215,9 +262,9 @@ def versions() -> dict[str, Any]:
 
 
 def is_too_old(name: str, version: str, oldest: str = "") -> bool:
-    """Return whether a version is older than one, else than the oldest supported one.
+    """Return whether a version is older than `oldest`, or than the oldest supported one.
 
-    What is no version is not: nothing can be said of it.
+    A text that is no version counts as supported, because nothing is known about it.
     """
     match = re.match(r"\d+(\.\d+)*", version)
     oldest = oldest or (FRAMEWORKS[name].oldest if name in FRAMEWORKS else "0")

@@ -1,9 +1,8 @@
 """The one table of TPU generations, with a source for every row.
 
-Unknown is None, never a guess. Where public sources differ every figure is kept, and the lowest
-is the one results are judged by. Standard library only: this module travels inside the probe.
-
-Sources were read in 2026-11. No figure was measured on a TPU.
+Unknown is None, never a guess. Where public sources differ every figure is kept, and results are
+judged by the lowest. Standard library only: this module travels inside the probe. Sources were read
+in 2026-11. No figure was measured on a TPU.
 """
 
 from dataclasses import dataclass
@@ -23,18 +22,18 @@ _SPECS = f"{_BENCHMARKS}/1678bb8/src/accelerator_microbenchmarks/specs/tpu7x.py"
 
 FIELD_SOURCES: dict[str, str] = {
     **dict.fromkeys(("cores_per_chip", "device_kinds"), _JAX),
-    **dict.fromkeys(("matmul_dtypes", "matmul_dtypes_right"), _JAX),
+    "matmul_dtypes": _JAX,
     **dict.fromkeys(("devices_per_chip", "nodes"), _TPU_INFO),
     **dict.fromkeys(("image_family", "compute_engine"), _COMPUTE),
     "machine_types": _GKE,
     "runtime_version": f"{_DOCS}/runtimes",
     "cloud_tpu_api": f"{_DOCS}/tpus-in-compute-engine",
 }
-"""Where a field of every row comes from, when not from the `source` of its row."""
+"""Sources of fields for every row, where they are not from the `source` of the row."""
 
 
-class Sourced(NamedTuple):
-    """A figure, the public page or file it is from, and what other sources say."""
+class SourcedFigure(NamedTuple):
+    """A figure, the public page or file it is from, and the figures of other sources."""
 
     value: float
     source: str
@@ -42,12 +41,12 @@ class Sourced(NamedTuple):
 
     @property
     def judged(self) -> float:
-        """The lowest of all the figures: the one results are judged by."""
+        """The lowest of all the figures, by which results are judged."""
         return min([self.value, *(value for value, _ in self.others)])
 
 
 class PciId(NamedTuple):
-    """What one chip shows on PCI under vendor 0x1ae0."""
+    """PCI ids of one chip, under vendor 0x1ae0."""
 
     device: int
     subsystem: int | None
@@ -64,41 +63,37 @@ class Generation:
     aliases: tuple[str, ...]
     """Other names people type; the first is the prefix of accelerator types."""
     source: str
-    """The page or file the row rests on where no nearer source is given."""
+    """The page or file for every figure of the row without a source of its own."""
     cores_per_chip: int
     """TensorCores."""
     counts: Literal["cores", "chips"] | None = None
-    """What the number in a type name such as `v4-8` counts."""
+    """Unit of the number in a type name such as `v4-8`."""
     devices_per_chip: int | None = None
     """JAX devices: the two cores of a v4 or v5p chip are one device (megacore)."""
     chips_per_host: tuple[int, ...] = ()
     """Chips in one TPU VM, by VM shape; slices larger than one VM are made of 4-chip VMs."""
     chips_per_pod: int | None = None
-    """The most chips one interconnect joins."""
+    """The largest number of chips that one interconnect joins."""
     slice_chips: tuple[int, ...] | None = None
     """Documented slice sizes in chips; None means any whole number of VMs."""
-    hbm_gib: Sourced | None = None
+    hbm_gib: SourcedFigure | None = None
     """Capacity in GiB (2**30 bytes)."""
-    hbm_documented: str | None = None
-    """Capacity as Google writes it: its pages say GB and GiB for the same chip."""
-    hbm_gb_per_s: Sourced | None = None
+    hbm_gb_per_s: SourcedFigure | None = None
     """HBM bandwidth in GB/s (10**9 bytes)."""
-    ici_gb_per_s: Sourced | None = None
+    ici_gb_per_s: SourcedFigure | None = None
     """Bandwidth to other chips in GB/s, both directions together."""
-    bf16_tflops: Sourced | None = None
+    bf16_tflops: SourcedFigure | None = None
     """Peak rate in TFLOP/s; those of integer types are in TOP/s (10**12 each)."""
-    int8_tops: Sourced | None = None
-    fp8_tflops: Sourced | None = None
-    int4_tops: Sourced | None = None
+    int8_tops: SourcedFigure | None = None
+    fp8_tflops: SourcedFigure | None = None
+    int4_tops: SourcedFigure | None = None
     matmul_dtypes: tuple[str, ...] = ()
     """Types that both sides of a matmul may have without a cast."""
-    matmul_dtypes_right: tuple[str, ...] = ()
-    """Types that only the right-hand side may have without a cast."""
     pci: tuple[PciId, ...] = ()
     nodes: Literal["accel", "vfio"] | None = None
     """Device nodes of a TPU VM: /dev/accel0 or /dev/vfio/0."""
     device_kinds: tuple[str, ...] = ()
-    """What `jax.devices()[0].device_kind` says."""
+    """Values of `jax.devices()[0].device_kind`."""
     runtime_version: str | None = None
     """Cloud TPU software version for JAX and PyTorch."""
     machine_types: tuple[tuple[str, int], ...] = ()
@@ -109,11 +104,6 @@ class Generation:
     """Whether `gcloud compute tpus` can create it."""
     compute_engine: bool | None = None
     """Whether `gcloud compute instances create` can create it."""
-
-    @property
-    def hbm_gib_per_chip(self) -> float | None:
-        """HBM capacity in GiB to judge by."""
-        return self.hbm_gib.judged if self.hbm_gib else None
 
 
 _FP8 = ("float32", "bfloat16", "float8_e5m2", "float8_e4m3fn")
@@ -130,8 +120,9 @@ GENERATIONS: tuple[Generation, ...] = (
         cores_per_chip=2, counts="cores", devices_per_chip=2, chips_per_host=(4,),
         chips_per_pod=512, slice_chips=(4, 16, 64, 128, 256),
         # 8 GiB for each of two devices in tpu-info, 16e9 bytes for the chip in JAX.
-        hbm_gib=Sourced(16, _TPU_INFO, ((14.9, _JAX),)), hbm_gb_per_s=Sourced(716, _JAX),
-        bf16_tflops=Sourced(46, _JAX), matmul_dtypes=("float32",),
+        hbm_gib=SourcedFigure(16, _TPU_INFO, ((14.9, _JAX),)),
+        hbm_gb_per_s=SourcedFigure(716, _JAX),
+        bf16_tflops=SourcedFigure(46, _JAX), matmul_dtypes=("float32",),
         pci=(PciId(0x0027, 0x004E, 1),), nodes="accel", device_kinds=("TPU v2",),
         runtime_version="tpu-ubuntu2204-base", cloud_tpu_api=True, compute_engine=False,
     ),
@@ -139,9 +130,9 @@ GENERATIONS: tuple[Generation, ...] = (
         name="v3", title="TPU v3", aliases=("v3", "tpu-v3-device", "tpu-v3-slice"),
         source=f"{_DOCS}/v3",
         cores_per_chip=2, counts="cores", devices_per_chip=2, chips_per_host=(4,),
-        chips_per_pod=1024, hbm_gib=Sourced(32, f"{_DOCS}/v3"), hbm_documented="32 GiB",
-        hbm_gb_per_s=Sourced(900, f"{_DOCS}/v3", ((825, _JAX),)),
-        bf16_tflops=Sourced(123, f"{_DOCS}/v3", ((140, _JAX),)), matmul_dtypes=("float32",),
+        chips_per_pod=1024, hbm_gib=SourcedFigure(32, f"{_DOCS}/v3"),
+        hbm_gb_per_s=SourcedFigure(900, f"{_DOCS}/v3", ((825, _JAX),)),
+        bf16_tflops=SourcedFigure(123, f"{_DOCS}/v3", ((140, _JAX),)), matmul_dtypes=("float32",),
         pci=(PciId(0x0027, 0x004F, 1),), nodes="accel", device_kinds=("TPU v3",),
         runtime_version="tpu-ubuntu2204-base", cloud_tpu_api=True, compute_engine=False,
         machine_types=(("ct3-hightpu-4t", 4), ("ct3p-hightpu-4t", 4)),
@@ -149,10 +140,10 @@ GENERATIONS: tuple[Generation, ...] = (
     Generation(
         name="v4", title="TPU v4", aliases=("v4", "tpu-v4-podslice"), source=f"{_DOCS}/v4",
         cores_per_chip=2, counts="cores", devices_per_chip=1, chips_per_host=(4,),
-        chips_per_pod=4096, hbm_gib=Sourced(32, f"{_DOCS}/v4"), hbm_documented="32 GiB",
-        hbm_gb_per_s=Sourced(1200, f"{_DOCS}/v4", ((1230, _JAX),)),
-        bf16_tflops=Sourced(275, f"{_DOCS}/v4"), int8_tops=Sourced(275, f"{_DOCS}/v4"),
-        matmul_dtypes=("float32", "bfloat16"), matmul_dtypes_right=("int8",),
+        chips_per_pod=4096, hbm_gib=SourcedFigure(32, f"{_DOCS}/v4"),
+        hbm_gb_per_s=SourcedFigure(1200, f"{_DOCS}/v4", ((1230, _JAX),)),
+        bf16_tflops=SourcedFigure(275, f"{_DOCS}/v4"), int8_tops=SourcedFigure(275, f"{_DOCS}/v4"),
+        matmul_dtypes=("float32", "bfloat16"),
         pci=(PciId(0x005E, None, 1),), nodes="accel", device_kinds=("TPU v4",),
         runtime_version="tpu-ubuntu2204-base", cloud_tpu_api=True, compute_engine=False,
         machine_types=(("ct4p-hightpu-4t", 4),),
@@ -162,13 +153,15 @@ GENERATIONS: tuple[Generation, ...] = (
         aliases=("v5litepod", "v5lite", "tpu-v5-lite-podslice", "tpu-v5-lite-device"),
         cores_per_chip=1, counts="chips", devices_per_chip=1, chips_per_host=(1, 4, 8),
         chips_per_pod=256, slice_chips=_LITE_SLICES,
-        hbm_gib=Sourced(16, _TPU_INFO), hbm_documented="16 GB",
+        hbm_gib=SourcedFigure(16, _TPU_INFO),
         # Editions of the page say 819 GBps and 800 GiBps, which is 859 GB/s.
-        hbm_gb_per_s=Sourced(819, f"{_DOCS}/v5e", ((859, f"{_DOCS}/v5e"), (820, _JAX))),
-        ici_gb_per_s=Sourced(400, f"{_DOCS}/v5e"), bf16_tflops=Sourced(197, f"{_DOCS}/v5e"),
-        int8_tops=Sourced(393, f"{_DOCS}/v5e", ((394, _JAX),)), int4_tops=Sourced(788, _JAX),
+        hbm_gb_per_s=SourcedFigure(819, f"{_DOCS}/v5e", ((859, f"{_DOCS}/v5e"), (820, _JAX))),
+        ici_gb_per_s=SourcedFigure(400, f"{_DOCS}/v5e"),
+        bf16_tflops=SourcedFigure(197, f"{_DOCS}/v5e"),
+        int8_tops=SourcedFigure(393, f"{_DOCS}/v5e", ((394, _JAX),)),
+        int4_tops=SourcedFigure(788, _JAX),
         matmul_dtypes=_FP8_FNUZ + _INTEGERS,
-        # People report /dev/accel0 as well: what is there wins over the table.
+        # People report /dev/accel0 as well: the nodes that exist take precedence over the table.
         pci=(PciId(0x0063, None, 1),), nodes="vfio", device_kinds=("TPU v5 lite", "TPU v5e"),
         runtime_version="v2-alpha-tpuv5-lite", cloud_tpu_api=True, compute_engine=False,
         machine_types=(("ct5lp-hightpu-1t", 1), ("ct5lp-hightpu-4t", 4), ("ct5lp-hightpu-8t", 8),
@@ -178,11 +171,12 @@ GENERATIONS: tuple[Generation, ...] = (
     Generation(
         name="v5p", title="TPU v5p", aliases=("v5p", "tpu-v5p-slice"), source=f"{_DOCS}/v5p",
         cores_per_chip=2, counts="cores", devices_per_chip=1, chips_per_host=(4,),
-        chips_per_pod=8960, hbm_gib=Sourced(95, f"{_DOCS}/v5p", ((95.9, _JAX),)),
-        hbm_documented="95 GB", hbm_gb_per_s=Sourced(2765, f"{_DOCS}/v5p", ((2460, _JAX),)),
-        ici_gb_per_s=Sourced(1200, f"{_DOCS}/v5p"),
-        bf16_tflops=Sourced(459, f"{_DOCS}/v5p"), fp8_tflops=Sourced(459, f"{_DOCS}/v5p"),
-        int8_tops=Sourced(918, _JAX), int4_tops=Sourced(1840, _JAX),
+        chips_per_pod=8960, hbm_gib=SourcedFigure(95, f"{_DOCS}/v5p", ((95.9, _JAX),)),
+        hbm_gb_per_s=SourcedFigure(2765, f"{_DOCS}/v5p", ((2460, _JAX),)),
+        ici_gb_per_s=SourcedFigure(1200, f"{_DOCS}/v5p"),
+        bf16_tflops=SourcedFigure(459, f"{_DOCS}/v5p"),
+        fp8_tflops=SourcedFigure(459, f"{_DOCS}/v5p"),
+        int8_tops=SourcedFigure(918, _JAX), int4_tops=SourcedFigure(1840, _JAX),
         matmul_dtypes=_FP8_FNUZ + _INTEGERS,
         pci=(PciId(0x0062, None, 1),), nodes="vfio", device_kinds=("TPU v5", "TPU v5p"),
         runtime_version="v2-alpha-tpuv5", cloud_tpu_api=True, compute_engine=True,
@@ -193,12 +187,13 @@ GENERATIONS: tuple[Generation, ...] = (
         aliases=("v6e", "trillium", "v6lite", "tpu-v6e-slice"),
         cores_per_chip=1, counts="chips", devices_per_chip=1, chips_per_host=(1, 4, 8),
         chips_per_pod=256, slice_chips=_LITE_SLICES,
-        hbm_gib=Sourced(32, f"{_DOCS}/tpu7x"), hbm_documented="32 GB",
-        hbm_gb_per_s=Sourced(1638, f"{_DOCS}/v6e", ((1640, _JAX),)),
-        ici_gb_per_s=Sourced(800, f"{_DOCS}/v6e"),
-        bf16_tflops=Sourced(918, f"{_DOCS}/v6e", ((920, _JAX),)),
-        fp8_tflops=Sourced(918, f"{_DOCS}/tpu7x", ((920, _JAX),)),
-        int8_tops=Sourced(1836, f"{_DOCS}/v6e", ((1840, _JAX),)), int4_tops=Sourced(3680, _JAX),
+        hbm_gib=SourcedFigure(32, f"{_DOCS}/tpu7x"),
+        hbm_gb_per_s=SourcedFigure(1638, f"{_DOCS}/v6e", ((1640, _JAX),)),
+        ici_gb_per_s=SourcedFigure(800, f"{_DOCS}/v6e"),
+        bf16_tflops=SourcedFigure(918, f"{_DOCS}/v6e", ((920, _JAX),)),
+        fp8_tflops=SourcedFigure(918, f"{_DOCS}/tpu7x", ((920, _JAX),)),
+        int8_tops=SourcedFigure(1836, f"{_DOCS}/v6e", ((1840, _JAX),)),
+        int4_tops=SourcedFigure(3680, _JAX),
         matmul_dtypes=_FP8_FNUZ + _INTEGERS,
         pci=(PciId(0x006F, None, 1),), nodes="vfio", device_kinds=("TPU v6 lite", "TPU v6e"),
         runtime_version="v2-alpha-tpuv6e", cloud_tpu_api=True, compute_engine=True,
@@ -209,13 +204,13 @@ GENERATIONS: tuple[Generation, ...] = (
         name="tpu7x", title="TPU7x (Ironwood)", source=f"{_DOCS}/tpu7x",
         aliases=("tpu7x", "ironwood", "v7x", "v7", "tpu7"),
         cores_per_chip=2, counts="cores", devices_per_chip=2, chips_per_host=(1, 4),
-        chips_per_pod=9216, hbm_gib=Sourced(192, f"{_DOCS}/tpu7x"), hbm_documented="192 GiB",
-        hbm_gb_per_s=Sourced(7380, f"{_DOCS}/tpu7x", ((7400, _JAX),)),
-        ici_gb_per_s=Sourced(1200, f"{_DOCS}/tpu7x"),
-        bf16_tflops=Sourced(2307, f"{_DOCS}/tpu7x", ((2310, _JAX),)),
-        fp8_tflops=Sourced(4614, f"{_DOCS}/tpu7x", ((4600, _JAX),)),
+        chips_per_pod=9216, hbm_gib=SourcedFigure(192, f"{_DOCS}/tpu7x"),
+        hbm_gb_per_s=SourcedFigure(7380, f"{_DOCS}/tpu7x", ((7400, _JAX),)),
+        ici_gb_per_s=SourcedFigure(1200, f"{_DOCS}/tpu7x"),
+        bf16_tflops=SourcedFigure(2307, f"{_DOCS}/tpu7x", ((2310, _JAX),)),
+        fp8_tflops=SourcedFigure(4614, f"{_DOCS}/tpu7x", ((4600, _JAX),)),
         # int8 is not native here, and Google's own benchmarks give two peaks for it.
-        int8_tops=Sourced(4614, _SYSTEM, ((2307, _SPECS),)),
+        int8_tops=SourcedFigure(4614, _SYSTEM, ((2307, _SPECS),)),
         matmul_dtypes=_FP8, pci=(PciId(0x0076, None, 2),), nodes="vfio",
         device_kinds=("TPU7x", "TPU7"), cloud_tpu_api=False, compute_engine=True,
         machine_types=(("tpu7x-standard-1t", 1), ("tpu7x-standard-4t", 4)),
@@ -223,19 +218,19 @@ GENERATIONS: tuple[Generation, ...] = (
     ),
     Generation(
         name="tpu8i", title="TPU 8i", aliases=("tpu8i", "v8i"), source=_BLOG,
-        cores_per_chip=2, chips_per_pod=1152, hbm_gib=Sourced(287.8, _JAX), hbm_documented="288 GB",
-        hbm_gb_per_s=Sourced(8601, _BLOG, ((8600, _JAX),)),
-        bf16_tflops=Sourced(1101, _JAX), fp8_tflops=Sourced(8808, _JAX),
-        matmul_dtypes=_FP8, matmul_dtypes_right=("int4", "uint4"),
+        cores_per_chip=2, chips_per_pod=1152, hbm_gib=SourcedFigure(287.8, _JAX),
+        hbm_gb_per_s=SourcedFigure(8601, _BLOG, ((8600, _JAX),)),
+        bf16_tflops=SourcedFigure(1101, _JAX), fp8_tflops=SourcedFigure(8808, _JAX),
+        matmul_dtypes=_FP8,
         pci=(PciId(0x0083, None, None, _JAX_PCI),), device_kinds=("TPU8i",),
     ),
     Generation(
         name="tpu8t", title="TPU 8t", aliases=("tpu8t", "v8t"), source=_BLOG,
-        cores_per_chip=1, chips_per_pod=9600, hbm_gib=Sourced(215.1, _JAX), hbm_documented="216 GB",
-        hbm_gb_per_s=Sourced(6528, _BLOG, ((6400, _JAX),)),
-        bf16_tflops=Sourced(996.1, _JAX), fp8_tflops=Sourced(5976.9, _JAX),
-        int8_tops=Sourced(996.1, _JAX), int4_tops=Sourced(11953.8, _JAX),
-        matmul_dtypes=_FP8, matmul_dtypes_right=("int4",),
+        cores_per_chip=1, chips_per_pod=9600, hbm_gib=SourcedFigure(215.1, _JAX),
+        hbm_gb_per_s=SourcedFigure(6528, _BLOG, ((6400, _JAX),)),
+        bf16_tflops=SourcedFigure(996.1, _JAX), fp8_tflops=SourcedFigure(5976.9, _JAX),
+        int8_tops=SourcedFigure(996.1, _JAX), int4_tops=SourcedFigure(11953.8, _JAX),
+        matmul_dtypes=_FP8,
         pci=(PciId(0x007C, None, None, _JAX_PCI),), device_kinds=("TPU8t",),
     ),
 )

@@ -1,7 +1,7 @@
 """Facts about this machine that need no framework: chips, device nodes, users, slice, container.
 
-Looking changes nothing: no device node is ever opened, libtpu's lock is never taken, nothing is
-written. Nothing raises for what a machine may be like; unknown is `None`, never a good guess.
+Reading them changes nothing: no device node is ever opened, libtpu's lock is never taken, nothing
+is written. No state of a machine makes a function raise; unknown is `None`, never a good guess.
 Standard library only: this module travels inside the probe.
 """
 
@@ -17,13 +17,13 @@ from typing import Any, Literal
 from tpustarter.machine import metadata as _metadata
 from tpustarter.machine import slices, tpus
 from tpustarter.machine.containers import Container, container, shm_gib
+from tpustarter.machine.duration import duration
 from tpustarter.machine.generations import Generation
 from tpustarter.machine.locks import LOCK_FILE, Lock, lock
 from tpustarter.machine.machine import Machine, number, plain, product
 from tpustarter.machine.metadata import Metadata
 from tpustarter.machine.occupancy import (
     Holder,
-    age_text,
     holders,
     process,
     sees_every_process,
@@ -35,16 +35,16 @@ __all__ = [
     "NO_TPU",
     "Chip",
     "Container",
+    "DeviceNode",
     "Holder",
     "Lock",
     "Machine",
     "Metadata",
-    "Node",
     "Slice",
-    "age_text",
     "all_workers_command",
     "chips",
     "container",
+    "duration",
     "generation",
     "google_cloud",
     "holders",
@@ -82,13 +82,13 @@ OTHER_DEVICES = {
     0x5CED: "scheduling control of the hypervisor",
     0xABCD: "Pixel Neural Core",
 }
-"""Google's PCI devices that are no TPU. Sources: pci.ids of 2023-04 (001f, 0042, abcd), Linux's
+"""Google's PCI devices that are not TPUs. Sources: pci.ids of 2023-04 (001f, 0042, abcd), Linux's
 drivers/virt/pvmemcontrol.c (0087) and ChromeOS's pvsched (5ced), read 2026-11."""
 OTHER_CLASSES = {0x01: "storage", 0x02: "network", 0x06: "bridge"}
 """Classes of PCI devices that no TPU has, by the first byte of /sys/bus/pci/devices/*/class."""
 
 TPU_VARIABLES = ("TPU_ACCELERATOR_TYPE", "TPU_WORKER_HOSTNAMES", "CLOUD_TPU_TASK_ID")
-"""Set where GKE, Colab or Kaggle attach a TPU; Colab adds COLAB_TPU_1VM=1."""
+"""Variables set where GKE, Colab or Kaggle attach a TPU; Colab also sets COLAB_TPU_1VM=1."""
 
 
 @dataclass(frozen=True)
@@ -98,10 +98,10 @@ class Chip:
     address: str
     """PCI domain:bus:device without the function: a TPU7x chip is two functions of one device."""
     generation: str
-    """A name from `tpus.py`."""
+    """A name from `generations.py`."""
     functions: int
     nodes: tuple[str, ...]
-    """Device nodes it has, or should have; empty when the machine does not say."""
+    """Device nodes it has, or should have; empty when they are unknown."""
     numa: int | None
     """NUMA node it is attached to."""
     driver: str | None
@@ -109,7 +109,7 @@ class Chip:
 
 
 def _google_devices(machine: Machine) -> list[tuple[str, int | None, Generation | None]]:
-    """Return PCI address, device id and TPU generation of every Google device."""
+    # Each has its PCI address, device id and TPU generation.
     devices: list[tuple[str, int | None, Generation | None]] = []
     for address in machine.names("/sys/bus/pci/devices"):
         folder = f"/sys/bus/pci/devices/{address}"
@@ -151,10 +151,7 @@ def chips(machine: Machine) -> list[Chip]:
 def _nodes_of(
     kind: str | None, index: int, groups: set[str | None], present: set[str]
 ) -> tuple[str, ...]:
-    """Return the nodes of the chip number `index`.
-
-    Both kinds are reported for v5e: what is there wins over the table.
-    """
+    # Both kinds are reported for v5e, so the nodes that exist take precedence over the table.
     accel = (f"/dev/accel{index}",)
     vfio = tuple(sorted(f"/dev/vfio/{group}" for group in groups if group))
     first, second = (accel, vfio) if kind == "accel" else (vfio, accel)
@@ -162,7 +159,7 @@ def _nodes_of(
 
 
 def reachable_chips(machine: Machine) -> int | None:
-    """Return how many chips have all their device nodes; null when the machine does not say."""
+    """Return how many chips have all their device nodes; None when that is unknown."""
     tpu_chips, present = chips(machine), {node.path for node in nodes(machine)}
     if not tpu_chips:
         return len(present) if platform_hint(machine) == "tpu" else None
@@ -172,12 +169,11 @@ def reachable_chips(machine: Machine) -> int | None:
 
 
 def _name(link: str | None) -> str | None:
-    """Return the last part of a link's target."""
     return plain(link.rpartition("/")[2]) if link else None
 
 
 def other_google_devices(machine: Machine) -> list[str]:
-    """Return address, id and kind of Google's PCI devices that are no TPU, such as its gVNIC."""
+    """Return address, id and kind of Google's PCI devices that are not TPUs, such as its gVNIC."""
     return [
         f"{address} ({_pci_id(device)}, {kind})"
         for address, device, tpu in _google_devices(machine)
@@ -186,9 +182,9 @@ def other_google_devices(machine: Machine) -> list[str]:
 
 
 def unknown_google_devices(machine: Machine) -> list[str]:
-    """Return the ids, such as `1ae0:0099`, of Google's PCI devices that may be TPUs unknown here.
+    """Return the ids, such as `1ae0:0099`, of Google's PCI devices that may be unknown TPUs.
 
-    They count as no chip, for nothing is known of them, and a machine with one may have a TPU.
+    They count as no chip, because nothing is known of them, and a machine with one may have a TPU.
     """
     ids = {
         _pci_id(device)
@@ -199,40 +195,39 @@ def unknown_google_devices(machine: Machine) -> list[str]:
 
 
 def _other_kind(machine: Machine, address: str, device: int | None) -> str | None:
-    """Return what a Google device is when it is no TPU; null when that is not known."""
     pci_class = number(machine.text(f"/sys/bus/pci/devices/{address}/class"), 16)
     by_class = None if pci_class is None else OTHER_CLASSES.get(pci_class >> 16)
     return OTHER_DEVICES.get(device) or by_class if device is not None else by_class
 
 
 def _pci_id(device: int | None) -> str:
-    """Return vendor and device as `lspci -n` shows them."""
+    # As `lspci -n` shows them.
     return f"{GOOGLE[2:]}:{'?' if device is None else f'{device:04x}'}"
 
 
 @dataclass(frozen=True)
-class Node:
-    """One device node, looked at and never opened."""
+class DeviceNode:
+    """One device node, described without opening it."""
 
     path: str
     readable: bool
     writable: bool
     owner: str
     mode: str
-    """As `ls -l` shows it, such as `crw-rw----`."""
+    """Permissions in the form of `ls -l`, such as `crw-rw----`."""
 
 
-def node(machine: Machine, path: str) -> Node | None:
-    """Return what is known of one device node without opening it; null when it is not there."""
+def node(machine: Machine, path: str) -> DeviceNode | None:
+    """Return one device node, without opening it; None when it does not exist."""
     status = machine.status(path)
     if status is None:
         return None
     readable, writable = machine.may(path, os.R_OK), machine.may(path, os.W_OK)
     owner = machine.user_name(status.st_uid)
-    return Node(path, readable, writable, owner, stat.filemode(status.st_mode))
+    return DeviceNode(path, readable, writable, owner, stat.filemode(status.st_mode))
 
 
-def nodes(machine: Machine) -> list[Node]:
+def nodes(machine: Machine) -> list[DeviceNode]:
     """Return the nodes a TPU may have: /dev/accelN (v2 to v4) and /dev/vfio/N (v5e and later).
 
     /dev/vfio/N may also belong to another device that is passed to a virtual machine.
@@ -245,7 +240,7 @@ def nodes(machine: Machine) -> list[Node]:
 
 
 def generation(machine: Machine, metadata: Metadata | None = None) -> Generation | None:
-    """Return the generation of the chips, else of the accelerator type; null when they differ."""
+    """Return the generation of the chips, else of the accelerator type; None when they differ."""
     names = {chip.generation for chip in chips(machine)}
     if names:
         return tpus.generation(names.pop()) if len(names) == 1 else None
@@ -254,14 +249,14 @@ def generation(machine: Machine, metadata: Metadata | None = None) -> Generation
 
 
 def metadata(machine: Machine, timeout_s: float = 1.0) -> Metadata:
-    """Return what the metadata server says, within `timeout_s` seconds of wall clock in all."""
+    """Return the metadata server's answers, within `timeout_s` seconds of wall clock in all."""
     if not google_cloud(machine):
         return Metadata("not-google", "not a Google Cloud machine")
     return _metadata.ask(machine, timeout_s)
 
 
 def google_cloud(machine: Machine) -> bool:
-    """Tell whether this is a Google Cloud machine, without asking the network."""
+    """Return whether this is a Google Cloud machine, without network access."""
     names = [machine.text(f"/sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")]
     server = machine.env.get("GCE_METADATA_HOST") or machine.env.get("GCE_METADATA_IP")
     has_google = bool(chips(machine) or unknown_google_devices(machine))
@@ -269,15 +264,16 @@ def google_cloud(machine: Machine) -> bool:
 
 
 def slice_shape(machine: Machine, metadata: Metadata | None = None) -> Slice:
-    """Return what is known of the slice; without `metadata` only from the variables."""
+    """Return the slice of this machine; without `metadata` from the variables alone."""
     return slices.shape(machine, metadata, len(chips(machine)))
 
 
 def visible_devices(machine: Machine, metadata: Metadata | None = None) -> int | None:
-    """Return how many devices a process started here should see; null when that is unknown.
+    """Return how many devices a process started here should see; None when that is unknown.
 
-    Chips on PCI, those whose nodes are missing or that the user's variables hide taken off, times
-    devices per chip. Zero is an answer: chips are there, and none can be reached.
+    The number is that of the chips on PCI, without those whose nodes are missing or that the user's
+    variables hide, times the devices per chip. Zero means that there are chips, and none can be
+    reached.
     """
     tpu, reachable = generation(machine, metadata), reachable_chips(machine)
     if tpu is None or tpu.devices_per_chip is None or reachable is None:
@@ -289,9 +285,10 @@ def visible_devices(machine: Machine, metadata: Metadata | None = None) -> int |
 
 
 def platform_hint(machine: Machine) -> Literal["tpu", "cpu"]:
-    """Tell whether this machine has a TPU: chips on PCI, or nodes that its variables agree with.
+    """Return `tpu` for chips on PCI, or for nodes that variables confirm; else `cpu`.
 
-    Colab and Kaggle may hide PCI. /dev/accelN is Google's driver alone, /dev/vfio/N is not.
+    Colab and Kaggle may hide PCI. /dev/accelN belongs to Google's driver alone, /dev/vfio/N does
+    not.
     """
     if chips(machine):
         return "tpu"
@@ -302,7 +299,7 @@ def platform_hint(machine: Machine) -> Literal["tpu", "cpu"]:
 
 
 def unknown_text(ids: Sequence[str]) -> str:
-    """Say that Google devices are unknown, in words that do not call them a TPU."""
+    """Return a phrase for unknown Google devices, in words that do not call them a TPU."""
     return (
         f"but {'an ' if len(ids) == 1 else ''}unknown Google PCI device{'s' * (len(ids) > 1)} "
         + (", ".join(ids))
@@ -310,12 +307,12 @@ def unknown_text(ids: Sequence[str]) -> str:
 
 
 def nvidia(machine: Machine) -> bool:
-    """Tell whether an NVIDIA GPU and its driver are here."""
+    """Return whether an NVIDIA GPU and its driver are here."""
     return any(machine.status(name) for name in ("/dev/nvidia0", "/proc/driver/nvidia"))
 
 
 def unmet(machine: Machine, needs: Mapping[str, Any]) -> str | None:
-    """Return why a check does not apply here, with the value found; null when it does.
+    """Return why a check does not apply here, with the value found; None when it does.
 
     The keys `chips` (a number), `container` and `google_cloud` are judged here, others are not.
     """

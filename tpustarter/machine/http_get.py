@@ -1,4 +1,4 @@
-"""Asks one HTTP server for several paths at once, and returns within a bound whatever it does.
+"""Concurrent GET requests to one HTTP server, with one time limit that holds in any case.
 
 One `select` waits for every connection, so no thread is needed, and none is left waiting for a
 server that sends a byte now and then.
@@ -24,35 +24,35 @@ MAX_BYTES = 128 * 1024
 
 
 _FAULTS = (OSError, ValueError, OverflowError, RuntimeError, http.client.HTTPException)
-"""What a bad address, a bad answer or a machine without room for one more socket raises."""
+"""Exceptions for a bad address, a bad answer, or a machine without room for one more socket."""
 
 
-class Answer(NamedTuple):
-    """What a server said when it was asked for one path."""
+class HttpResponse(NamedTuple):
+    """The server's answer for one path."""
 
     status: int
     headers: Mapping[str, str]
-    """By their names in small letters; of several with one name the last."""
+    """Values by lower-case name; of several with one name the last."""
     body: bytes
 
 
 def get(
     where: str, paths: Sequence[str], headers: Mapping[str, str], timeout_s: float
-) -> dict[str, Answer | str]:
+) -> dict[str, HttpResponse | str]:
     """Return the answer for each path, or why there is none. Proxies are never used.
 
     Args:
         where: `host[:port]`.
-        paths: What to ask for.
-        headers: What to send with each request.
-        timeout_s: The longest that all of it may take, the look-up of a name included.
+        paths: Paths of the requests.
+        headers: Headers of each request.
+        timeout_s: Time limit of all of it, including the look-up of a name.
     """
     deadline = time.monotonic() + timeout_s
     silence = f"no answer within {timeout_s:g} s"
-    answers: dict[str, Answer | str] = {}
+    answers: dict[str, HttpResponse | str] = {}
     with ExitStack() as stack:
         try:
-            # It reads `host:port` as every HTTP client does; it is never connected.
+            # It parses `host:port` as every HTTP client does; it is never connected.
             parsed = http.client.HTTPConnection(where)
             target = _look_up(parsed.host, parsed.port, deadline)
             selector = stack.enter_context(selectors.DefaultSelector())
@@ -81,7 +81,7 @@ def _reason(error: Exception) -> str:
 
 
 def _look_up(host: str, port: int, deadline: float) -> tuple[int, Any]:
-    """Return family and address of a server. A name is looked up by a thread: that may stall."""
+    # A name is looked up by a thread, because that may stall.
     for family in (socket.AF_INET, socket.AF_INET6):
         with suppress(OSError, ValueError):
             socket.inet_pton(family, host)
@@ -126,11 +126,11 @@ class _Request:
             raise
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
         self.connection.close()
 
-    def go_on(self, selector: selectors.BaseSelector) -> Answer | None:
-        """Send or receive what is possible now; returns the answer once it is whole."""
+    def go_on(self, selector: selectors.BaseSelector) -> HttpResponse | None:
+        """Send or receive as far as possible now; return the answer once it is complete."""
         if self._unsent:
             if error := self.connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
                 raise OSError(error, os.strerror(error))
@@ -146,7 +146,7 @@ class _Request:
 
 
 def _is_whole(data: bytes) -> bool:
-    """Return whether an answer says where it ends, and has come to that."""
+    # Only an answer with a length, or a chunked one, shows where it ends.
     head, blank, body = data.partition(b"\r\n\r\n")
     length = re.search(rb"(?im)^content-length:[ \t]*(\d{1,9})[ \t]*\r?$", head)
     if length:
@@ -156,21 +156,19 @@ def _is_whole(data: bytes) -> bool:
 
 
 class _Received:
-    """What came, as `http.client` wants to read it."""
-
+    # It stands for the socket that `http.client` reads from.
     def __init__(self, data: bytes) -> None:
         self._data = data
 
     def makefile(self, mode: str) -> io.BytesIO:
-        """Return it as a file of bytes, the one mode that is asked for."""
+        """Return the data as a file of bytes, the only mode that is used."""
         del mode
         return io.BytesIO(self._data)
 
 
-def _parse(data: bytes) -> Answer:
-    """Return what an answer says; raises HTTPException or ValueError for what is none."""
+def _parse(data: bytes) -> HttpResponse:
     received: Any = _Received(data)
     with closing(http.client.HTTPResponse(received, method="GET")) as response:
         response.begin()
         headers = {name.lower(): value for name, value in response.getheaders()}
-        return Answer(response.status, headers, response.read())
+        return HttpResponse(response.status, headers, response.read())

@@ -1,4 +1,4 @@
-"""What a process ran out of: threads and processes, open files, memory. Said as facts.
+"""Limits that a process reached: threads and processes, open files, memory.
 
 Standard library only: this module travels inside the probe.
 """
@@ -25,15 +25,15 @@ _TEXTS = {
 }
 
 
-class Limit(NamedTuple):
-    """What ran out, as a fact about this machine, and what to do."""
+class ReachedLimit(NamedTuple):
+    """A reached limit, as a fact about this machine, and a hint."""
 
     what: str
     hint: str
 
 
-def behind(error: BaseException | None, machine: Machine | None = None) -> Limit | None:
-    """Return the limit behind an error, or behind one it came from; null for any other error."""
+def behind(error: BaseException | None, machine: Machine | None = None) -> ReachedLimit | None:
+    """Return the limit behind an error, or behind one it came from; None for any other error."""
     machine = machine or Machine()
     while error is not None:
         if kind := _kind(error):
@@ -42,22 +42,22 @@ def behind(error: BaseException | None, machine: Machine | None = None) -> Limit
     return None
 
 
-def named_in(text: str, machine: Machine | None = None) -> Limit | None:
-    """Return the limit that a process ran into which wrote this text before it ended."""
+def named_in(text: str, machine: Machine | None = None) -> ReachedLimit | None:
+    """Return the limit that a process reached, judged by its last output; None for no limit."""
     kind = next((kind for kind, pattern in _TEXTS.items() if re.search(pattern, text)), None)
     return describe(kind, machine or Machine()) if kind else None
 
 
-def describe(kind: str, machine: Machine) -> Limit:
-    """Say of `processes`, `files`, `all files` or `memory` what the limit is."""
+def describe(kind: str, machine: Machine) -> ReachedLimit:
+    """Return the limit of a kind: `processes`, `files`, `all files` or `memory`."""
     if kind == "files":
         most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         what = f"a process may open no more than {most} files here (`ulimit -n`), too few for this"
-        return Limit(what, "`ulimit -n 1024`, then run this again")
+        return ReachedLimit(what, "`ulimit -n 1024`, then run this again")
     if kind == "all files":
         most = machine.text("/proc/sys/fs/file-max") or "its"
         what = f"this machine has reached the limit of {most} open files (fs.file-max)"
-        return Limit(what, "end programs that keep many open: `lsof | wc -l` counts them")
+        return ReachedLimit(what, "end programs that keep many open: `lsof | wc -l` counts them")
     return _memory(machine) if kind == "memory" else _processes(machine)
 
 
@@ -75,8 +75,8 @@ def _kind(error: BaseException) -> str | None:
     return kinds.get(error.errno or 0)
 
 
-def _processes(machine: Machine) -> Limit:
-    """Name the limit that is reached: that of the control group, or that of the user."""
+def _processes(machine: Machine) -> ReachedLimit:
+    # The limit that was reached is that of the control group, or that of the user.
     most, _ = resource.getrlimit(resource.RLIMIT_NPROC)
     running = _threads_of(machine, os.getuid())
     group = _control_group(machine)
@@ -84,14 +84,14 @@ def _processes(machine: Machine) -> Limit:
     if group and (most < 0 or group[0] <= most):
         what += f": its control group has {group[1]} of {group[0]} (pids.max)"
         hint = "raise it, in Docker with `--pids-limit`, in Kubernetes with the node's podPidsLimit"
-        return Limit(what, f"{hint}; or end what runs there")
+        return ReachedLimit(what, f"{hint}; or end what runs there")
     if most >= 0:
         what += f": this user may have {most} (`ulimit -u`), and has {running} now"
-    return Limit(what, "end some of them (`ps -Lfu $USER` lists them), or raise `ulimit -u`")
+    return ReachedLimit(what, "end some of them (`ps -Lfu $USER` lists them), or raise `ulimit -u`")
 
 
 def _threads_of(machine: Machine, uid: int) -> int:
-    """Return how many threads a user has: that is what counts against the limit."""
+    # Threads are what counts against the limit.
     total = 0
     for pid in filter(str.isdecimal, machine.names("/proc")):
         status = machine.text(f"/proc/{pid}/status") or ""
@@ -103,7 +103,7 @@ def _threads_of(machine: Machine, uid: int) -> int:
 
 
 def _control_group(machine: Machine) -> tuple[int, int] | None:
-    """Return the smallest limit of processes of the groups this one is in, and how many it has."""
+    # Groups are nested, and the smallest limit of them applies.
     lines = (machine.text("/proc/self/cgroup") or "").splitlines()
     paths = {"0": "/sys/fs/cgroup", "pids": "/sys/fs/cgroup/pids"}
     limits: list[tuple[int, int]] = []
@@ -121,7 +121,7 @@ def _control_group(machine: Machine) -> tuple[int, int] | None:
     return min(limits, key=lambda limit: limit[0] - limit[1]) if limits else None
 
 
-def _memory(machine: Machine) -> Limit:
+def _memory(machine: Machine) -> ReachedLimit:
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
     text = machine.text("/proc/meminfo") or ""
     free = re.search(r"^MemAvailable:\s+(\d+)", text, re.MULTILINE)
@@ -131,4 +131,4 @@ def _memory(machine: Machine) -> Limit:
     elif free:
         what += f": {int(free[1]) / 1024:.0f} MiB are available on this machine"
     hint = "raise `ulimit -v`" if most >= 0 else "end programs that use much: `free -h` shows it"
-    return Limit(what, f"{hint}, then run this again")
+    return ReachedLimit(what, f"{hint}, then run this again")

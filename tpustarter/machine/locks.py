@@ -1,9 +1,10 @@
-"""libtpu's lock files: who holds one, and whether libtpu could take it.
+"""libtpu's lock files: the process that holds one, and whether libtpu could take it.
 
-Looking changes nothing: the lock is never taken, for while a test holds it the user's own program
-cannot start. What libtpu meets was tried with libtpu 0.0.50.1 on a faked TPU VM (2026-11): it opens
-its file with O_RDWR, O_CREAT and O_NOFOLLOW, takes a POSIX lock, ignores flock(2), does not mind a
-file that was left behind, and says that the TPU is in use whatever keeps it from opening the file.
+Reading them changes nothing: the lock is never taken, because while a test holds it the user's own
+program cannot start. The behaviour of libtpu was tried with libtpu 0.0.50.1 on a faked TPU VM
+(2026-11): it opens its file with O_RDWR, O_CREAT and O_NOFOLLOW, takes a POSIX lock, ignores
+flock(2), accepts a file that was left behind, and reports that the TPU is in use whatever keeps it
+from opening the file.
 """
 
 from __future__ import annotations
@@ -27,26 +28,26 @@ State = Literal["absent", "stale", "live", "foreign", "unusable"]
 
 @dataclass(frozen=True)
 class Lock:
-    """libtpu's lock, looked at without touching it."""
+    """The state of libtpu's lock, read without touching it."""
 
     state: State
-    """`stale`: nobody holds it, which is harmless. `live`: a process holds it. `foreign`: nobody is
-    seen holding it, but it belongs to another user, and libtpu, run by this one, cannot open it.
-    `unusable`: libtpu cannot open or make it whoever runs it, see `why`. In both of these libtpu
-    says that the TPU is in use."""
+    """`stale`: no process holds it, which is harmless. `live`: a process holds it. `foreign`: no
+    process is seen holding it, but it belongs to another user, and libtpu, run by this one, cannot
+    open it. `unusable`: libtpu cannot open or make it whoever runs it, see `why`. For the last two
+    libtpu reports that the TPU is in use."""
     owner: str | None = None
     pid: int | None = None
-    """The process that holds it, where the kernel says."""
+    """The process that holds it, where the kernel shows it."""
     path: str = LOCK_FILE
     why: Literal["folder", "socket", "link", "read-only", "no folder"] | None = None
-    """What is in the way of one that is `unusable`."""
+    """The obstacle where it is `unusable`."""
 
 
 def lock(machine: Machine) -> Lock:
-    """Tell the states of libtpu's lock apart, by /proc/locks and F_GETLK.
+    """Return the state of libtpu's lock, by /proc/locks and F_GETLK.
 
-    A lock that a process holds counts wherever it lies. Whether libtpu could take one is told of
-    the file that every libtpu tries first.
+    A lock that a process holds counts wherever its file lies. Whether libtpu could take one is
+    judged by the file that every libtpu tries first.
     """
     for path in _lock_files(machine):
         status = machine.status(path)
@@ -57,12 +58,9 @@ def lock(machine: Machine) -> Lock:
 
 
 def _lock_files(machine: Machine) -> Iterator[str]:
-    """Yield where a libtpu may have its lock.
-
-    XLA newer than libtpu 0.0.52 goes on to a folder of the user's, then to the home folder, where
-    it cannot open the first. Source: github.com/openxla/xla
-    xla/stream_executor/tpu/tpu_initialize_util.cc, OpenTpuLockFile (read 2026-11).
-    """
+    # Where the first file cannot be opened, XLA newer than libtpu 0.0.52 tries one in a folder of
+    # the user, then one in the home folder. Source: github.com/openxla/xla
+    # xla/stream_executor/tpu/tpu_initialize_util.cc, OpenTpuLockFile (read 2026-11).
     yield LOCK_FILE
     for name in machine.names(_FOLDER):
         if name.startswith(_USER_FOLDER):
@@ -72,8 +70,7 @@ def _lock_files(machine: Machine) -> Iterator[str]:
 
 
 def _unheld(machine: Machine) -> Lock:
-    """Return what libtpu would meet at its first lock file, which nobody is seen to hold."""
-    if machine.link(LOCK_FILE) is not None:  # whatever it leads to, and if it leads nowhere
+    if machine.link(LOCK_FILE) is not None:  # whatever it leads to, and also if it leads nowhere
         return Lock("unusable", why="link")
     status, folder = machine.status(LOCK_FILE), machine.status(_FOLDER)
     if status is None:
@@ -96,10 +93,8 @@ def _unheld(machine: Machine) -> Lock:
 
 
 def _in_proc_locks(machine: Machine, status: os.stat_result) -> int:
-    """Return the pid that holds a POSIX lock on a file, -1 if the kernel hides it, 0 for none.
-
-    A line reads `1: POSIX  ADVISORY  WRITE 4242 08:01:1234 0 EOF`; flock(2) locks start with FLOCK.
-    """
+    # A pid, -1 if the kernel hides it, 0 for none. A line reads `1: POSIX  ADVISORY  WRITE 4242
+    # 08:01:1234 0 EOF`; flock(2) locks start with FLOCK.
     file_id = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     for line in (machine.text("/proc/locks", 1 << 20) or "").splitlines():
         fields = line.split()
@@ -109,15 +104,13 @@ def _in_proc_locks(machine: Machine, status: os.stat_result) -> int:
 
 
 def _by_getlk(machine: Machine, name: str) -> int:
-    """Ask the kernel who would stand in the way; pid, -1 or 0 as above.
-
-    It also sees locks of other process namespaces and of overlay file systems, which /proc/locks
-    hides or names otherwise.
-    """
+    # A pid, -1 or 0 as above. F_GETLK also sees locks of other process namespaces and of overlay
+    # file systems, which /proc/locks hides or names otherwise.
     if sys.platform != "linux":
         return 0
     path = str(machine.path(name))
-    # Closing a file drops all locks its own process has on it: not where this process has it open.
+    # Closing a file drops all locks of its own process on it, so not where this process has it
+    # open.
     local = Machine(env={})
     if any(local.link(f"/proc/self/fd/{fd}") == path for fd in local.names("/proc/self/fd")):
         return os.getpid()
@@ -138,11 +131,9 @@ def _by_getlk(machine: Machine, name: str) -> int:
 
 
 def _can_reopen(machine: Machine, status: os.stat_result, folder: os.stat_result | None) -> bool:
-    """Tell whether libtpu may open the file: it asks for O_RDWR|O_CREAT, seen in libtpu 0.0.50.1.
-
-    Linux may refuse that even to root, for a file of another user in a sticky folder such as /tmp.
-    Source: docs.kernel.org/admin-guide/sysctl/fs.html, protected_regular (read 2026-11).
-    """
+    # libtpu asks for O_RDWR|O_CREAT, seen in libtpu 0.0.50.1. Linux may refuse that even to root,
+    # for a file of another user in a sticky folder such as /tmp. Source:
+    # docs.kernel.org/admin-guide/sysctl/fs.html, protected_regular (read 2026-11).
     uid = os.geteuid() if machine.uid is None else machine.uid
     guarded = (number(machine.text("/proc/sys/fs/protected_regular")) or 0) > 0
     shared = stat.S_ISVTX | stat.S_IWOTH

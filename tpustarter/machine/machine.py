@@ -1,6 +1,6 @@
-"""The machine that facts are looked up on: this one, or a folder with a /sys and /proc of its own.
+"""The machine that facts are read from: this one, or a folder with its own /sys and /proc.
 
-Nothing here raises for what a machine may be like: what cannot be read is `None` or empty.
+No state of a machine makes a function here raise: what cannot be read is `None` or empty.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ def environment() -> Mapping[str, str]:
 
 @dataclass(frozen=True)
 class Machine:
-    """Where facts are looked up: this machine, or a laid-out one in a test."""
+    """The place that facts are read from: this machine, or one laid out by a test."""
 
     root: Path = Path("/")
     """Folder that holds sys, proc, dev, tmp and etc."""
     env: Mapping[str, str] = field(default_factory=environment)
     """The user's environment, as it was before the probe set anything."""
     uid: int | None = None
-    """Whose rights are judged; null for the calling user."""
+    """The user whose rights are judged; None for the calling user."""
 
     def path(self, name: str) -> Path:
-        """Return where an absolute path such as `/dev/vfio/0` lies on this machine."""
+        """Return the place of an absolute path such as `/dev/vfio/0` below the machine's root."""
         return self.root / name.lstrip("/")
 
     def text(self, name: str, limit: int = 65536) -> str | None:
-        """Return up to `limit` bytes of a file of /proc, /sys or /etc; null if not readable."""
+        """Return up to `limit` bytes of a file of /proc, /sys or /etc; None if not readable."""
         try:
             with self.path(name).open("rb") as file:
                 return file.read(limit).decode("utf-8", "replace").strip()
@@ -48,26 +48,26 @@ class Machine:
             return []
 
     def link(self, name: str) -> str | None:
-        """Return the target of a link; null when there is none to read."""
+        """Return the target of a link; None when there is none to read."""
         try:
             return str(self.path(name).readlink())
         except (OSError, ValueError):
             return None
 
     def status(self, name: str) -> os.stat_result | None:
-        """Return the stat of a path; null when there is none to read."""
+        """Return the stat of a path; None when there is none to read."""
         try:
             return self.path(name).stat()
         except (OSError, ValueError):
             return None
 
     def is_file(self, name: str) -> bool:
-        """Tell whether a path is a file this user can find."""
+        """Return whether a path is a file this user can find."""
         status = self.status(name)
         return status is not None and stat.S_ISREG(status.st_mode)
 
     def may(self, name: str, want: int) -> bool:
-        """Tell whether the user may open a path so: looked up, never tried.
+        """Return whether the user may open a path: looked up, never tried.
 
         Args:
             name: an absolute path.
@@ -97,16 +97,25 @@ class Machine:
 
 def plain(text: str, limit: int = 200) -> str:
     """Return text of the machine as one printable line, cut at `limit` characters."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= limit else line[: limit - 3] + "..."
+    return cut(" ".join("".join(c if c.isprintable() else " " for c in text).split()), limit)
+
+
+def cut(text: str, limit: int) -> str:
+    """Return as many whole words of a text as fit into `limit` characters.
+
+    Secrets are recognised by their shape, and removed above this module: half of one has none.
+    """
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit - 3].rpartition(' ')[0]} ...".lstrip()
 
 
 MAX_PRODUCT = 1_000_000
-"""More chips or hosts than any TPU has: what multiplies to more is no bounds."""
+"""Limit above any number of chips or hosts of a TPU: a larger product is not of bounds."""
 
 
 def number(text: str | None, base: int = 10) -> int | None:
-    """Return text as an integer, or null."""
+    """Return text as an integer; None for any other text."""
     try:
         return int(text or "", base)
     except ValueError:
@@ -114,7 +123,7 @@ def number(text: str | None, base: int = 10) -> int | None:
 
 
 def product(bounds: str | None) -> int | None:
-    """Return the product of bounds such as `2,2,1`; null unless they are positive and not huge."""
+    """Return the product of bounds such as `2,2,1`; None unless they are positive and not huge."""
     total = 1
     for part in (bounds or "").split(","):
         size = number(part)

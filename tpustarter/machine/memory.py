@@ -1,4 +1,4 @@
-"""How much memory a process may still take: of the machine, and of the containers it is in."""
+"""Memory that a process may still take: of the machine, and of the containers it is in."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ _GROUPS = {
     # the controller's name in /proc/self/cgroup: its folder, the files of limit and of use, and
     # the line of memory.stat with what the kernel takes back when memory is short
     "": ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
-    "memory": ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
-               "total_inactive_file"),
-}  # fmt: skip
+    "memory": (
+        "/sys/fs/cgroup/memory",
+        "memory.limit_in_bytes",
+        "memory.usage_in_bytes",
+        "total_inactive_file",
+    ),
+}
 """Source: kernel.org/doc/html/latest/admin-guide/cgroup-v2.html and cgroup-v1/memory.html."""
 
 
 def available_bytes(machine: Machine) -> int | None:
-    """Return the bytes that can be taken without swapping; None where the machine does not say."""
+    """Return the bytes that can be taken without swapping; None when that is unknown."""
     match = re.search(r"^MemAvailable:\s+(\d+) kB", machine.text("/proc/meminfo") or "", re.M)
     amounts = [int(match[1]) * 1024] if match else []
     for name, path in _groups(machine):
@@ -28,28 +32,28 @@ def available_bytes(machine: Machine) -> int | None:
 
 
 def limit_bytes(machine: Machine) -> int | None:
-    """Return the least limit that a container sets to this process; None where there is none."""
+    """Return the smallest memory limit in bytes that a container sets; None where there is none."""
     limits: list[int] = []
     for name, path in _groups(machine):
         folder, file, *_ = _GROUPS[name]
         for group in (path, *path.parents):
             text = (machine.text(f"{f'{folder}{group}'.rstrip('/')}/{file}") or "").strip()
-            # The first kind of control groups says a very large number for none.
+            # Version 1 of control groups has a very large number where there is no limit.
             limits += [int(text)] if text.isdigit() and int(text) < 1 << 60 else []
     return min(limits, default=None)
 
 
 def oom_kills(machine: Machine) -> int | None:
-    """Return how many processes the kernel has ended since it started, for want of memory."""
+    """Return how many processes the kernel has killed for lack of memory since its start."""
     match = re.search(r"^oom_kill (\d+)$", machine.text("/proc/vmstat") or "", re.M)
     return int(match[1]) if match else None
 
 
 def kills(machine: Machine) -> dict[str, int]:
-    """Return how many processes the kernel has ended so far, by the file that counts them.
+    """Return how many processes the kernel has killed for lack of memory, by the counting file.
 
-    The control group of this process comes first: what it counts happened in here, while the whole
-    machine may hold other containers.
+    The control group of this process comes first: its count is of this container, while the whole
+    machine may hold others.
     """
     counts: dict[str, int] = {}
     for name, path in _groups(machine):
@@ -62,7 +66,6 @@ def kills(machine: Machine) -> dict[str, int]:
 
 
 def _groups(machine: Machine) -> Iterator[tuple[str, PurePosixPath]]:
-    """Yield the controllers of memory, and the control group that this process is in."""
     for line in (machine.text("/proc/self/cgroup") or "").splitlines():
         _, _, rest = line.partition(":")
         names, _, path = rest.partition(":")
@@ -71,7 +74,7 @@ def _groups(machine: Machine) -> Iterator[tuple[str, PurePosixPath]]:
 
 
 def _left(machine: Machine, name: str, path: PurePosixPath) -> list[int]:
-    """Return what each of a process's control groups leaves; a container sees but the last."""
+    # A container sees only the last of a process's control groups.
     folder, limit_file, used_file, reclaimable = _GROUPS[name]
     amounts: list[int] = []
     for group in (path, *path.parents):

@@ -1,6 +1,6 @@
-"""What Google's metadata server says of this machine, asked for at most as long as the caller says.
+"""Answers of Google's metadata server about this machine, within a time limit of the caller.
 
-Only `ask` touches the network.
+Only `ask` uses the network.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from tpustarter.machine.machine import Machine, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tpustarter.machine.http_get import Answer
+    from tpustarter.machine.http_get import HttpResponse
 
 ADDRESS = "169.254.169.254"
-"""The address behind metadata.google.internal: asking it directly needs no name server."""
+"""The address behind metadata.google.internal: using it directly needs no name server."""
 KEYS = (
     "attributes/accelerator-type",
     "attributes/agent-worker-number",
@@ -27,23 +27,23 @@ KEYS = (
     "zone",
     "machine-type",
 )
-"""Asked one by one: the recursive form also returns ssh keys and start-up scripts."""
+"""Keys that are read one by one: the recursive form also returns ssh keys and start-up scripts."""
 _FOLDER = "/computeMetadata/v1/instance"
 _FLAVOR = {"Metadata-Flavor": "Google"}
 
 
 def empty() -> Mapping[str, str]:
-    """Return a mapping without entries."""
+    """Return a mapping without entries, as a default for fields."""
     return {}
 
 
 @dataclass(frozen=True)
 class Metadata:
-    """What the metadata server said; fields it did not answer are null."""
+    """The answers of the metadata server; fields without one are None."""
 
     state: Literal["ok", "no-answer", "not-google"]
     why: str = ""
-    """Why there are no values, or not all."""
+    """Why some or all values are missing."""
     accelerator_type: str | None = None
     worker_number: int | None = None
     worker_endpoints: tuple[str, ...] = ()
@@ -62,10 +62,9 @@ def address(machine: Machine) -> str:
 
 
 def ask(machine: Machine, timeout_s: float = 1.0) -> Metadata:
-    """Ask the metadata server for the keys above; return after at most `timeout_s` seconds.
+    """Return the metadata server's values for `KEYS`, after at most `timeout_s` seconds.
 
-    What an answer holds is taken only where it has the form that is documented for it: another one
-    is unknown.
+    A value is taken only if it has its documented form; any other is unknown.
     """
     from tpustarter.machine import http_get  # takes long to import, and few machines need it
 
@@ -98,8 +97,8 @@ def ask(machine: Machine, timeout_s: float = 1.0) -> Metadata:
     )
 
 
-def _refused(answer: Answer | str) -> str | None:
-    """Return why an answer says nothing; null for one, and for a key the server does not have."""
+def _refused(answer: HttpResponse | str) -> str | None:
+    # A key that the server does not have is an answer, not a refusal.
     if isinstance(answer, str):
         return answer
     if answer.headers.get("metadata-flavor") != "Google":
@@ -107,8 +106,7 @@ def _refused(answer: Answer | str) -> str | None:
     return None if answer.status in (200, 404) else f"HTTP status {answer.status}"
 
 
-def _text(answer: Answer | str) -> str | None:
-    """Return the value in an answer; null where the server has none."""
+def _text(answer: HttpResponse | str) -> str | None:
     if isinstance(answer, str) or answer.status != 200:
         return None
     text = answer.body[:65536].decode("utf-8", "replace").strip()
@@ -116,26 +114,23 @@ def _text(answer: Answer | str) -> str | None:
 
 
 def entries(text: str | None) -> tuple[str, ...]:
-    """Return the non-empty entries of a comma list."""
+    """Return the non-empty entries of a comma-separated list."""
     return tuple(plain(part) for part in (text or "").split(",") if part.strip())
 
 
 def _name(text: str | None) -> str | None:
-    """Return a name, or the last part of one such as `projects/1/zones/us-central1-b`."""
+    # The text is a name, or a path such as `projects/1/zones/us-central1-b`.
     name = (text or "").rpartition("/")[2]
     return name if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", name) else None
 
 
 def _index(text: str | None) -> int | None:
-    """Return the number of a worker; null for what is none."""
     return int(text) if text and re.fullmatch(r"[0-9]{1,5}", text) else None
 
 
 def _endpoints(text: str | None) -> tuple[str, ...]:
-    """Return the hosts of a slice, each `HOST` or `NAME:ID:HOST`; none where one of them is not.
-
-    Source: jax/_src/clusters/cloud_tpu_cluster.py of JAX 0.12.0.1.
-    """
+    # Each host is `HOST` or `NAME:ID:HOST`; if one is not, none is used. Source:
+    # jax/_src/clusters/cloud_tpu_cluster.py of JAX 0.12.0.1.
     endpoints = entries(text)
     form = r"([\w-]*:[\w-]*:)?[A-Za-z0-9][\w.-]*"
     sound = all(re.fullmatch(form, endpoint, re.ASCII) for endpoint in endpoints)
@@ -143,7 +138,7 @@ def _endpoints(text: str | None) -> tuple[str, ...]:
 
 
 def _pairs(text: str) -> dict[str, str]:
-    """Return the flat `KEY: 'value'` lines of the `tpu-env` attribute."""
+    # The `tpu-env` attribute has flat lines of `KEY: 'value'`.
     pairs: dict[str, str] = {}
     for line in text.splitlines():
         key, colon, value = line.partition(":")

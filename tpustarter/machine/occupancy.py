@@ -1,6 +1,6 @@
-"""Who uses the TPU: the processes that have a node open, as far as this user may see them.
+"""Users of the TPU: the processes that have a node open, as far as this user may see them.
 
-Looking changes nothing: no node is opened. Other processes' environments are never read.
+Reading them changes nothing: no node is opened. Other processes' environments are never read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Holder:
     age_s: float | None
     """Seconds since it started."""
     zombie: bool
-    """Its first thread has ended, and another one still keeps the node open."""
+    """Whether its first thread has ended, while another one still keeps the node open."""
     nodes: tuple[str, ...]
 
 
@@ -44,7 +44,7 @@ def holders(machine: Machine) -> list[Holder]:
 
 
 def _open_nodes(machine: Machine, pid: str) -> set[str]:
-    """Return the TPU nodes a process has open, threads that outlived their leader included."""
+    # Threads can outlive their leader, and keep a node open.
     folders = [f"/proc/{pid}/fd"]
     if not machine.names(folders[0]):
         folders += [f"/proc/{pid}/task/{task}/fd" for task in machine.names(f"/proc/{pid}/task")]
@@ -53,7 +53,7 @@ def _open_nodes(machine: Machine, pid: str) -> set[str]:
 
 
 def process(machine: Machine, pid: int, nodes: Iterable[str] = ()) -> Holder | None:
-    """Return who a process is; null when it is gone."""
+    """Return a process by its id; None when it is gone."""
     line = machine.text(f"/proc/{pid}/stat") or ""
     fields = line.rpartition(")")[2].split()
     if len(fields) < 20:
@@ -80,17 +80,7 @@ def process(machine: Machine, pid: int, nodes: Iterable[str] = ()) -> Holder | N
     )
 
 
-def age_text(age_s: float) -> str:
-    """Return an age in seconds as people say it, such as `2 h 5 min`."""
-    minutes, seconds = divmod(int(age_s), 60)
-    hours, minutes = divmod(minutes, 60)
-    days, hours = divmod(hours, 24)
-    parts = [(days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s")]
-    first = next((index for index, (value, _) in enumerate(parts) if value), 3)
-    return " ".join(f"{value} {unit}" for value, unit in parts[first : first + 2] if value) or "0 s"
-
-
 def sees_every_process(machine: Machine) -> bool | None:
-    """Tell whether this user sees what every process has open; null where there is no /proc."""
+    """Return whether this user sees the open files of every process; None without /proc."""
     pids = [name for name in machine.names("/proc") if name.isdecimal()]
     return all(machine.may(f"/proc/{pid}/fd", os.R_OK) for pid in pids) if pids else None

@@ -1,4 +1,4 @@
-"""How packages get into a Python here: with its pip, else with uv or the pip that Python brings."""
+"""The command that installs packages into a Python here: by its pip, by uv, or by ensurepip."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _COMMAND = re.compile(r"(?P<python>'[^']*'|\S+) -m pip (?P<verb>[a-z]+)(?= |$)")
 
 
 def command(text: str) -> str:
-    """Return `PYTHON -m pip VERB ...` as it works here: an environment made by uv has no pip.
+    """Return `PYTHON -m pip VERB ...` in a form that works here: an environment of uv has no pip.
 
-    Any other text stays as it is.
+    Any other text is returned unchanged.
     """
     asked = _COMMAND.match(text)
     if asked is None or _has_pip(*shlex.split(asked["python"])):
@@ -28,7 +28,7 @@ def command(text: str) -> str:
 
 
 def _has_pip(python: str) -> bool:
-    """Return whether a Python has pip, by its files; one of which nothing is seen may have it."""
+    # A Python whose folders are not found counts as one with pip.
     prefix = Path(shutil.which(python) or python).expanduser().parent.parent
     folders = [*prefix.glob("lib/python3*/*-packages")]
     return not folders or any((folder / "pip").is_dir() for folder in folders)

@@ -1,9 +1,9 @@
-"""How programs are typed in the shell of whoever started this one.
+"""Commands in the form that works in the shell from which this program was started.
 
 `uv run` (0.13.9, measured) sets `UV_RUN_RECURSION_DEPTH` and `VIRTUAL_ENV`, and puts the `bin` of
-that environment first into `PATH`, which therefore says nothing about the user's own shell.
-It sets `UV` to its own path. `python3 -m uv` sets `UV_INTERNAL__PARENT_INTERPRETER` to that
-Python, and becomes `uv`.
+that environment first into `PATH`, which therefore differs from that of the user's own shell. It
+sets `UV` to its own path. `python3 -m uv` sets `UV_INTERNAL__PARENT_INTERPRETER` to that Python,
+and becomes `uv`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pathlib import Path
 def uv(
     environ: Mapping[str, str], prefix: str = sys.prefix, base: str = sys.base_prefix
 ) -> str | None:
-    """Return how uv is started, typed in a shell; None where no uv is found.
+    """Return the command that starts uv, as typed in a shell; None where no uv is found.
 
     Args:
         environ: The variables of this program.
         prefix: The environment that its Python belongs to.
-        base: The Python that this was made from.
+        base: The Python that the environment was made from.
     """
     path = folders(environ, prefix)
     if environ.get("UV_INTERNAL__PARENT_INTERPRETER"):
@@ -37,14 +37,14 @@ def uv(
     home = environ.get("HOME", "")
     places = [f"{one}/bin/uv" for one in (prefix, base, f"{home}/.local", f"{home}/.cargo")]
     for place in (environ.get("UV", ""), *places):
-        # Unlike a Path this answers for what this user may not look at, too.
+        # Unlike a Path this also answers where this user may not look.
         if os.path.isfile(place) and os.access(place, os.X_OK):  # noqa: PTH113
             return shown(place, environ)
     return None
 
 
 def uv_as_typed(environ: Mapping[str, str], path: Sequence[str]) -> str:
-    """Return how uv was started: as a module, by its name, or by its path where none is found."""
+    """Return the command that started uv: as a module, by its name, or else by its path."""
     python, place = environ.get("UV_INTERNAL__PARENT_INTERPRETER"), environ.get("UV")
     if python:
         return f"{program(python, path, environ)} -m uv"
@@ -65,7 +65,7 @@ def folders(environ: Mapping[str, str], prefix: str) -> list[str]:
 
 
 def program(place: str, path: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Return what starts a program: its name where the shell finds it by that, else its path."""
+    """Return the command for a program: its name where the shell finds it so, else its path."""
     name = Path(place).name
     if is_found(name, path, place):
         return name
@@ -75,8 +75,8 @@ def program(place: str, path: Sequence[str], environ: Mapping[str, str]) -> str:
 def is_found(name: str, path: Sequence[str], place: str) -> bool:
     """Return whether a shell finds this very program by its name alone.
 
-    A link from elsewhere leads to it, as pipx makes one; a Python is what its own path says,
-    because a link to it may be another environment.
+    A link to it from elsewhere counts, because pipx makes one. For a Python only its own path
+    counts, because a link to it may be another environment.
     """
     for folder in path:
         first = os.path.join(folder or ".", name)  # noqa: PTH118  an empty entry is this folder
@@ -87,7 +87,7 @@ def is_found(name: str, path: Sequence[str], place: str) -> bool:
 
 
 def shown(place: str, environ: Mapping[str, str]) -> str:
-    """Return a path as it is typed; the home's name is left out, as everywhere."""
+    """Return a path as typed in a shell, with `~` for the home folder."""
     quoted, home = shlex.quote(place), environ.get("HOME", "").rstrip("/")
     is_plain = quoted == place and home and place.startswith(f"{home}/")
     return f"~{place[len(home) :]}" if is_plain else quoted

@@ -1,4 +1,4 @@
-"""The TPU slice this machine is part of: its type, its hosts, and which of them this one is."""
+"""The TPU slice this machine is part of: its type, its hosts, and the number of this one."""
 
 from __future__ import annotations
 
@@ -16,32 +16,33 @@ SLICE_VM_CHIPS = 4
 """Chips of each host in a slice of several: a host with another number is a slice of its own."""
 
 BOUNDS = {1: "1,1,1", 4: "2,2,1", 8: "2,4,1"}
-"""How the chips of one host are arranged, by their number.
-Source: `get_topology_desc` of libtpu 0.0.50.1 for v5e and v6e (measured 2026-11)."""
+"""Arrangement of the chips of one host, by their number. Source: `get_topology_desc` of libtpu
+0.0.50.1 for v5e and v6e (measured 2026-11)."""
 
 
 @dataclass(frozen=True)
-class Misfit:
-    """A number of hosts that a slice of this type is not made of."""
+class HostCountMismatch:
+    """A number of hosts that does not fit a slice of this type."""
 
     hosts: int
     source: str
     expected: int
-    """How many hosts the type usually has."""
+    """The number of hosts that the type usually has."""
     confines: bool
-    """It was set in a variable, which may confine this process to its own host on purpose."""
+    """Whether it was set in a variable, which may confine this process to its own host on
+    purpose."""
 
 
 @dataclass(frozen=True)
 class Slice:
-    """The TPU slice this machine is part of; null is unknown."""
+    """The TPU slice this machine is part of; None is unknown."""
 
     worker: int | None
     """Number of this host in its slice, from 0."""
     hosts: int | None
-    """Where the hosts named and the type contradict each other, the larger number."""
+    """Number of hosts; where their names and the type contradict each other, the larger one."""
     accelerator_type: str | None
-    """As the machine says it, such as `v5litepod-16`."""
+    """The machine's own name of its type, such as `v5litepod-16`."""
     devices: int | None
     """Devices of the whole slice, as a framework counts them."""
     host_devices: int | None
@@ -49,17 +50,17 @@ class Slice:
     host_chips: int | None
     """Chips of this host, by its type."""
     waits: bool
-    """A framework started on this host alone would wait for the others."""
+    """Whether a framework started on this host alone would wait for the others."""
     chips_per_host_bounds: str | None
-    """How the chips of this host are arranged, such as `2,2,1`."""
+    """Arrangement of the chips of this host, such as `2,2,1`."""
     sources: Mapping[str, str] = field(default_factory=empty)
-    """Field name to the variable or the metadata key it was read from."""
-    misfit: Misfit | None = None
-    """What was named does not fit the type."""
+    """The variable or metadata key that each field was read from."""
+    misfit: HostCountMismatch | None = None
+    """The number of hosts, where it does not fit the type."""
 
 
 def shape(machine: Machine, metadata: Metadata | None, chips: int) -> Slice:
-    """Return what variables and metadata say of the slice; `chips` are those seen on PCI."""
+    """Return the slice according to variables and metadata; `chips` are those seen on PCI."""
     kind, text, type_source = named(machine, metadata)
     hosts, hosts_source = _hosts(machine, metadata)
     worker, worker_source = _worker(machine, metadata)
@@ -95,23 +96,20 @@ def shape(machine: Machine, metadata: Metadata | None, chips: int) -> Slice:
     )
 
 
-def _misfit(kind: tpus.TpuType, hosts: int | None, source: str) -> Misfit | None:
-    """Return how a number of hosts contradicts the type; null where it does not."""
+def _misfit(kind: tpus.TpuType, hosts: int | None, source: str) -> HostCountMismatch | None:
     if hosts is None or _fits(kind, hosts):
         return None
-    return Misfit(hosts, source, kind.hosts, hosts == 1 and not source.startswith("metadata"))
+    return HostCountMismatch(
+        hosts, source, kind.hosts, hosts == 1 and not source.startswith("metadata")
+    )
 
 
 def _fits(kind: tpus.TpuType, hosts: int) -> bool:
-    """Return whether a slice of this type can be made of so many hosts."""
     return (_share(kind.chips, hosts) or 0) in kind.generation.chips_per_host
 
 
 def _parts(kind: tpus.TpuType | None, hosts: int | None, metadata: Metadata | None) -> int | None:
-    """Return how many hosts share the chips of the type.
-
-    A variable that says one host may only confine this process to its own host.
-    """
+    # A variable that names one host may only confine this process to its own host.
     ends = len(metadata.worker_endpoints) if metadata else 0
     named_parts = [number for number in (hosts if hosts != 1 else 0, ends) if number]
     if kind is None:
@@ -120,12 +118,11 @@ def _parts(kind: tpus.TpuType | None, hosts: int | None, metadata: Metadata | No
 
 
 def _share(total: int | None, parts: int | None) -> int | None:
-    """Return one host's share of a slice, or null when it is unknown or does not come out even."""
     return total // parts if total and parts and total % parts == 0 else None
 
 
 def _bounds(metadata: Metadata | None, chips: int) -> str | None:
-    """Return the arrangement of the chips: the metadata's where it fits the chips seen."""
+    # The metadata's arrangement counts only where it fits the chips seen.
     bounds = metadata.tpu_env.get("CHIPS_PER_HOST_BOUNDS") if metadata else None
     return bounds if chips and product(bounds) == chips else BOUNDS.get(chips)
 
@@ -146,14 +143,14 @@ def named(machine: Machine, metadata: Metadata | None) -> tuple[tpus.TpuType | N
         try:
             return tpus.parse_type(text), plain(text, 40), source
         except LookupError:
-            # Any machine has a machine type: one that is no TPU's says nothing.
+            # Any machine has a machine type: one that is no TPU's has no meaning here.
             if not unread and source != MACHINE_TYPE:
                 unread, unread_source = plain(text, 40), source
     return None, unread, unread_source
 
 
 def _hosts(machine: Machine, metadata: Metadata | None) -> tuple[int | None, str]:
-    """Return how many hosts the slice has and where that was read; variables win, as in libtpu."""
+    # Variables come first, as in libtpu.
     if names := entries(machine.env.get("TPU_WORKER_HOSTNAMES")):
         return len(names), "TPU_WORKER_HOSTNAMES"
     if metadata and metadata.worker_endpoints:
@@ -166,7 +163,6 @@ def _hosts(machine: Machine, metadata: Metadata | None) -> tuple[int | None, str
 
 
 def _worker(machine: Machine, metadata: Metadata | None) -> tuple[int | None, str]:
-    """Return the number of this host in its slice and where that was read."""
     for name in ("TPU_WORKER_ID", "CLOUD_TPU_TASK_ID"):
         if (index := number(machine.env.get(name))) is not None:
             return index, name
@@ -180,8 +176,8 @@ def all_workers_command(
 ) -> str:
     """Return the command that runs `command` on every host of a Cloud TPU slice at once.
 
-    NAME and ZONE stand where this machine does not know its own.
-    Source: docs.cloud.google.com/sdk/gcloud/reference/compute/tpus/tpu-vm/ssh (read 2026-11).
+    NAME and ZONE are used where this machine does not know its own. Source:
+    docs.cloud.google.com/sdk/gcloud/reference/compute/tpus/tpu-vm/ssh (read 2026-11).
     """
     name = plain(machine.env.get("TPU_NAME", "")) if machine else ""
     zone = metadata.zone if metadata else None

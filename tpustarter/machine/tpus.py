@@ -1,6 +1,6 @@
-"""Names of TPUs: what people type, how many chips it means, and how it is rehearsed.
+"""Names of TPUs: as people type them, with their chips, and with their topology for rehearsal.
 
-What TOPOLOGIES holds was measured with the TPU compiler (jax 0.12.0.1, libtpu 0.0.50.1) on a
+The values of TOPOLOGIES were measured with the TPU compiler (jax 0.12.0.1, libtpu 0.0.50.1) on a
 machine without a TPU. Standard library only: this module travels inside the probe.
 """
 
@@ -20,17 +20,17 @@ class TpuType:
     cores: int
     devices: int | None
     hosts: int
-    """TPU VMs."""
+    """Number of TPU VMs."""
 
     @property
     def accelerator_type(self) -> str:
-        """What Google's commands and metadata call it, such as `v5litepod-8`."""
+        """Its name in Google's commands and metadata, such as `v5litepod-8`."""
         return f"{self.generation.aliases[0]}-{self.name.rpartition('-')[2]}"
 
 
 @dataclass(frozen=True)
 class Topology:
-    """What to ask the TPU compiler for, and what it then describes."""
+    """Arguments for the TPU compiler, and the TPU that it then describes."""
 
     name: str
     topology_name: str
@@ -65,9 +65,12 @@ TOPOLOGIES: tuple[Topology, ...] = (
     Topology("tpu7x-8", "tpu7x:2x2x1", {}, 8, 1, 94.74),
 )
 
+MOST_TYPED = 60
+"""Characters of a name that an error repeats; a longer one is not repeated."""
+
 
 def _key(name: str) -> str:
-    """Return a name without case, separators and a leading `tpu`: `TPU v5 lite` is `v5lite`."""
+    # `TPU v5 lite` becomes `v5lite`.
     return "".join(filter(str.isalnum, name.casefold())).removeprefix("tpu")
 
 
@@ -76,25 +79,24 @@ _MACHINES = {name: (row, chips) for row in GENERATIONS for name, chips in row.ma
 
 
 def _refuse(what: str, text: str, expected: str, matches: list[str]) -> NoReturn:
-    """Raise LookupError that says what was found, what was expected, and the nearest match."""
-    text = (text if text.isprintable() else ascii(text)[1:-1])[:60]
+    text = text if text.isprintable() else ascii(text)[1:-1]
+    found = f"`{text}`" if len(text) <= MOST_TYPED else f"{len(text)} characters"
     hint = (
         f"; did you mean {' or '.join(f'`{n}`' for n in dict.fromkeys(matches))}?"
         if matches
         else ""
     )
-    raise LookupError(f"{what}: found `{text}`, expected {expected}{hint}")
+    raise LookupError(f"{what}: found {found}, expected {expected}{hint}")
 
 
 def _nearest(typed: str, names: list[str]) -> list[str]:
-    """Return at most two of the names that look like what was typed."""
     from difflib import get_close_matches
 
     return get_close_matches(typed[:40], names, n=2, cutoff=0.8)
 
 
 def generation(name: str) -> Generation:
-    """Return the generation meant by `v5e`, `v5litepod` or `Trillium`, or raise LookupError."""
+    """Return the generation meant by `v5e`, `v5litepod` or `Trillium`; raises LookupError."""
     row = _BY_KEY.get(_key(name))
     if row is None:
         names = [row.name for row in GENERATIONS]
@@ -112,12 +114,11 @@ def by_pci(device: int, subsystem: int | None) -> Generation | None:
 
 
 def by_device_kind(kind: str) -> Generation | None:
-    """Return the generation whose devices JAX calls by this kind, such as `TPU v5 lite`."""
+    """Return the generation with this device kind in JAX, such as `TPU v5 lite`; None for none."""
     return next((row for row in GENERATIONS if kind in row.device_kinds), None)
 
 
 def _slice(row: Generation, chips: int) -> TpuType:
-    """Return the TPU of so many chips."""
     cores, per_chip = chips * row.cores_per_chip, row.devices_per_chip
     devices = None if per_chip is None else chips * per_chip
     hosts = 1 if chips in row.chips_per_host else chips // 4
@@ -126,7 +127,6 @@ def _slice(row: Generation, chips: int) -> TpuType:
 
 
 def _chips(row: Generation, number: int, typed: str) -> int:
-    """Return the chips that the number in a type name stands for, or refuse it."""
     per_chip = row.cores_per_chip if row.counts == "cores" else 1
     most = row.chips_per_pod or 0
     sizes = row.slice_chips or (*row.chips_per_host, *range(8, most + 1, 4))
@@ -142,7 +142,7 @@ def _chips(row: Generation, number: int, typed: str) -> int:
 
 
 def parse_type(text: str) -> TpuType:
-    """Return the TPU meant by `V5litepod-8` or `ct6e-standard-4t`, or raise LookupError."""
+    """Return the TPU meant by `V5litepod-8` or `ct6e-standard-4t`; raises LookupError."""
     typed = text.strip().casefold()
     # The metadata server gives a machine type as `projects/1/machineTypes/ct6e-standard-4t`.
     machine = _MACHINES.get(typed.rpartition("/")[2].removesuffix("-tpu"))
@@ -150,7 +150,7 @@ def parse_type(text: str) -> TpuType:
         return _slice(*machine)
     family, _, number = typed.rpartition("-")
     example = "a name such as `v5e-8`, `v4-8` or `tpu7x-8`"
-    row = _BY_KEY.get(_key(family))
+    row = _BY_KEY.get(_key(family)) if family[-1:].isalnum() else None  # `v6e--8` is none
     if row is not None and row.counts is None:
         _refuse(f"no types of {row.title} are published", text, example, [])
     # `int` refuses numbers of some thousand digits.
@@ -168,9 +168,9 @@ def parse_type(text: str) -> TpuType:
 
 
 def type_names() -> list[str]:
-    """Return the types that are documented, the smallest of each generation first.
+    """Return the documented types, the smallest of each generation first.
 
-    A generation whose slices have any multiple of 4 chips is there with those of one host alone.
+    Of a generation whose slices have any multiple of 4 chips, only those of one host are listed.
     """
     sizes = {row: row.slice_chips or row.chips_per_host for row in GENERATIONS if row.counts}
     first = [_slice(row, min(chips)).name for row, chips in sizes.items()]
@@ -185,7 +185,7 @@ def type_names() -> list[str]:
 
 
 def topology(text: str) -> Topology:
-    """Return how to rehearse the TPU meant by a type name, or raise LookupError."""
+    """Return the topology for rehearsing the TPU meant by a type name; raises LookupError."""
     tpu = parse_type(text)
     for row in TOPOLOGIES:
         if row.name == tpu.name:

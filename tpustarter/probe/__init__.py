@@ -1,5 +1,5 @@
-"""What runs inside the Python under test: a supervisor and the child that imports the framework.
+"""The part that runs inside the Python under test: a supervisor, and a child with the framework.
 
-Standard library only, Python 3.10 and newer. Checks import two names from here:
-`finding.Finding` (what they yield) and `target.target` (what this run asked for).
+Standard library only, Python 3.10 and newer. Checks import two names from here: `finding.Finding`,
+which they yield, and `target.target`, the request of this run.
 """

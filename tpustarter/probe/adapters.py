@@ -1,4 +1,4 @@
-"""What each framework says of itself in this process: its devices and its configuration.
+"""Devices and configuration of each framework in this process.
 
 The one place that knows frameworks apart; nothing is imported before a check or lesson needs it.
 """
@@ -19,12 +19,12 @@ from tpustarter.probe.target import target
 
 
 class Adapter(NamedTuple):
-    """How one framework is asked."""
+    """The functions that read the state of one framework."""
 
     configuration: Callable[[], Mapping[str, Any]]
-    """What a check must leave as it found it; imports the framework."""
+    """Settings that a check must leave unchanged; imports the framework."""
     devices: Callable[[], tuple[str, str, int] | None]
-    """Platform, kind and count of the devices of this process; null where there are none."""
+    """Platform, kind and count of the devices of this process; None where there are none."""
     is_initialised: Callable[[], bool]
     """Whether its devices were started, in a process where it was imported; starts nothing."""
 
@@ -43,7 +43,7 @@ def _jax_is_initialised() -> bool:
 
 def _torch_configuration() -> dict[str, Any]:
     torch: Any = importlib.import_module("torch")
-    with warnings.catch_warnings():  # torch warns of the one function that tells this in 2.9
+    with warnings.catch_warnings():  # torch warns of the one function that reports this in 2.9
         warnings.simplefilter("ignore")
         precision = torch.get_float32_matmul_precision()
     return {
@@ -84,7 +84,7 @@ def _torch_xla_devices() -> tuple[str, str, int]:
     platform = str(runtime.device_type()).lower()
     try:
         kind = model.xla_device_kind(str(torch_xla.device()))
-    except RuntimeError:  # the virtual device has no kind in 2.9, and nothing tells the others'
+    except RuntimeError:  # the virtual device has no kind in 2.9, and nothing reports the others'
         kind = target().generation or platform
     return platform, kind, count
 
@@ -128,7 +128,7 @@ def _tensorflow_configuration() -> dict[str, Any]:
 
 
 def _make_logical_devices(tensorflow: Any) -> None:
-    """Have TensorFlow pretend the CPU devices of this run: no variable tells it their number."""
+    # No variable sets the number of TensorFlow's CPU devices.
     count = target().devices
     if target().platform != "cpu" or not count or _tensorflow_is_initialised():
         return
@@ -145,8 +145,8 @@ def _make_logical_devices(tensorflow: Any) -> None:
 
 def _tensorflow_devices() -> tuple[str, str, int]:
     config: Any = importlib.import_module("tensorflow").config
-    # Those of a TPU are there once a check has initialised it; without one TensorFlow computes on
-    # the CPU, whatever machine it is on, and that is what is told.
+    # Those of a TPU exist once a check has initialised it; without one TensorFlow computes on
+    # the CPU, whatever machine it is on, so that is the answer.
     found: list[Any] = next(
         (
             devices
@@ -197,11 +197,11 @@ ADAPTERS = {
     ),
     "keras": Adapter(_keras_configuration, _keras_devices, _jax_is_initialised),
 }
-"""By the import name of the framework."""
+"""Adapters by the import name of the framework."""
 
 
 def configuration(framework: str) -> dict[str, Any]:
-    """Return what a check must leave as it found it; imports the framework."""
+    """Return the settings that a check must leave unchanged; imports the framework."""
     values: dict[str, Any] = {}
     if framework in ADAPTERS:
         values.update(ADAPTERS[framework].configuration())
@@ -215,9 +215,9 @@ def configuration(framework: str) -> dict[str, Any]:
 
 
 def prepare(framework: str | None) -> None:
-    """Make the devices of a lesson that its framework does not make by itself.
+    """Make the devices for a lesson that its framework does not make by itself.
 
-    Called before each block: where the framework is missing, the block says so.
+    Called before each block; if the framework is missing, the block's own import fails.
     """
     if framework == "tensorflow" and target().virtual:
         with contextlib.suppress(ImportError):
@@ -225,7 +225,7 @@ def prepare(framework: str | None) -> None:
 
 
 def import_failure(framework: str, error: ImportError) -> str | None:
-    """Return why a framework could not be imported, where its own words hide that; else null."""
+    """Return why a framework could not be imported, where its own error hides that; else None."""
     symbol = re.search(r"undefined symbol: (\w+)", str(error))
     if framework != "torch_xla" or not symbol:
         return None
@@ -238,7 +238,7 @@ def import_failure(framework: str, error: ImportError) -> str | None:
 
 
 def ran_on(framework: str) -> dict[str, Any] | None:
-    """Return platform, kind and count of the devices a check could use; null for the host."""
+    """Return platform, kind and count of the devices a check could use; None for the host."""
     found = ADAPTERS[framework].devices() if framework in ADAPTERS else None
     if found is None:
         return None
@@ -248,7 +248,7 @@ def ran_on(framework: str) -> dict[str, Any] | None:
 
 
 def started() -> dict[str, Any] | None:
-    """Return the same for the first framework whose devices this process has started."""
+    """Return `ran_on` of the first framework whose devices this process has started; else None."""
     for name, adapter in ADAPTERS.items():
         if name in sys.modules and adapter.is_initialised():
             return ran_on(name)

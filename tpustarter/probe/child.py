@@ -1,4 +1,4 @@
-"""The process that imports the framework: takes one command at a time, runs it, says what it saw.
+"""The process that imports the framework: it takes one command at a time and sends events.
 
 Commands come in on one descriptor and events go out on another, a JSON object a line. stdout and
 stderr stay free for the checks and the C++ runtimes beneath them.
@@ -23,17 +23,17 @@ from typing import Any
 
 from tpustarter.machine import frameworks
 from tpustarter.probe import adapters, needs
-from tpustarter.probe.finding import Finding, Progress, clip, describe
+from tpustarter.probe.finding import Finding, NoAnswer, Progress, clip, describe, missing_module
 from tpustarter.probe.target import Target, set_target
 
 STACK_BEFORE_S = 1.0
 """Seconds before the time-out at which the stacks of all threads go to the log."""
 
 JAX_NOTE = "For simplicity, JAX has removed its internal frames"
-"""What JAX adds below each error of a program: a learner takes it for a part of the error."""
+"""Note that JAX adds below each error of a program; a learner takes it for a part of the error."""
 
 _LOOKS = ("target", "versions")
-"""Commands that run nothing of the user's, and no framework."""
+"""Commands that run no code of the user, and no framework."""
 
 Emit = Callable[[Mapping[str, Any]], None]
 Run = Callable[[dict[str, Any]], dict[str, Any]]
@@ -59,23 +59,23 @@ def main(arguments: list[str]) -> int:
         elif command["do"] == "check":
             _serve(command, emit, lambda command: _run(command, emit, control))
         elif command["do"] == "block":
-            from tpustarter.probe import blocks
+            from tpustarter.probe.lesson import blocks
 
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # between blocks it ends nothing
             _serve(command, emit, lambda command: blocks.run(command, emit))
         elif command["do"] == "rehearse":
-            from tpustarter.probe import rehearsal
+            from tpustarter.probe.rehearse import rehearsal
 
             _serve(command, emit, lambda command: rehearsal.serve(command, emit))
         elif command["do"] == "trace":
-            from tpustarter.probe import own_file
+            from tpustarter.probe.rehearse import own_file
 
             _serve(command, emit, lambda command: own_file.trace(command, emit))
         elif command["do"] == "script":
-            from tpustarter.probe import script
+            from tpustarter.probe.rehearse import script
 
             _serve(command, emit, lambda command: script.serve(command, emit))
-    if has_only_looked:  # no device to close, and nothing of the user's to end
+    if has_only_looked:  # no device to close, and no code of the user to end
         os._exit(0)  # Python itself takes 10 ms to end
     return 0
 
@@ -93,12 +93,12 @@ def _set_target(command: dict[str, Any]) -> None:
 
 
 def _serve(command: dict[str, Any], emit: Emit, run: Run) -> None:
-    """Run one check or block within its time, and tell how it ended."""
     limit_s = command["timeout_s"]
     emit({"event": "start", "id": command["id"]})
-    # The thread blocks all signals once it runs: a Ctrl-C that it gets before then is lost.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    with contextlib.suppress(RuntimeError):  # no thread is to be had for it: there is no stack then
+    # The thread blocks all signals once it runs. What it gets before then interrupts nothing: a
+    # Ctrl-C is lost, and a handler that a check set for TERM waits for the end of its sleep.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    with contextlib.suppress(RuntimeError):  # without a free thread there is no stack
         faulthandler.dump_traceback_later(max(limit_s - STACK_BEFORE_S, limit_s / 2), file=2)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     started = time.monotonic()
@@ -107,7 +107,9 @@ def _serve(command: dict[str, Any], emit: Emit, run: Run) -> None:
         end = run(command)
     except BaseException as error:  # noqa: BLE001  whatever it raises is its outcome
         _print_traceback(error)
-        end = {"outcome": "exception", "detail": clip(describe(error)), **_where(command, error)}
+        end = {"outcome": "exception", "detail": clip(describe(error))}
+        end["exception"] = type(error).__name__
+        end |= _where(command, error) | missing_module(error)
     faulthandler.cancel_dump_traceback_later()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
@@ -116,10 +118,9 @@ def _serve(command: dict[str, Any], emit: Emit, run: Run) -> None:
 
 
 def _where(command: dict[str, Any], error: BaseException) -> dict[str, Any]:
-    """Return which lines of a block an error is about; nothing for what is no block."""
     if command["do"] != "block":
         return {}
-    from tpustarter.probe import blocks
+    from tpustarter.probe.lesson import blocks
 
     return {"lines": blocks.lines_of(error, command["file"])}
 
@@ -129,17 +130,16 @@ def _is_ours(frame: types.TracebackType) -> bool:
 
 
 def _print_traceback(error: BaseException) -> None:
-    """Print where it was raised, without frames of this program and without JAX's note."""
     frames = error.__traceback__
     while frames and _is_ours(frames):
         frames = frames.tb_next
     last = frames if isinstance(error, KeyboardInterrupt) else None
     while last and last.tb_next:
-        if _is_ours(last.tb_next):  # how a block was stopped; where that was is said above
+        if _is_ours(last.tb_next):  # how a block was stopped; its place was printed above
             last.tb_next = None
         last = last.tb_next
-    with contextlib.suppress(AttributeError, TypeError):  # no notes, or some that nobody can read
-        any_error: Any = error  # Python 3.10 knows no notes
+    with contextlib.suppress(AttributeError, TypeError):  # no notes, or some that cannot be read
+        any_error: Any = error  # Python 3.10 has no notes
         any_error.__notes__ = [note for note in any_error.__notes__ if JAX_NOTE not in note]
     with contextlib.suppress(OSError, ValueError):  # a block may have closed the stream
         traceback.print_exception(type(error), error, frames)
@@ -148,7 +148,7 @@ def _print_traceback(error: BaseException) -> None:
 def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, Any]:
     framework = command["framework"]
     unmet = needs.unmet_by_plan(command["needs"])
-    if unmet:  # said before a framework is imported, which may take longer than the check
+    if unmet:  # before a framework is imported, which may take longer than the check
         return {"outcome": "unmet", "detail": unmet}
     try:
         before = adapters.configuration(framework)
@@ -166,14 +166,17 @@ def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, Any]:
     unmet = needs.unmet(framework, command["needs"])
     if unmet:
         return {"outcome": "unmet", "detail": unmet}
-    for item in _answered(module.run(), control):
-        if isinstance(item, Finding):
-            emit({"event": "finding", "id": command["id"], "finding": item.as_dict()})
-        elif isinstance(item, Progress):
-            emit({"event": "progress", "id": command["id"], "text": clip(item.text)})
-        else:
-            detail = f"`run()` yielded a {type(item).__name__}, expected a Finding"
-            return {"outcome": "protocol", "detail": detail}
+    try:
+        for item in _answered(module.run(), control):
+            if isinstance(item, Finding):
+                emit({"event": "finding", "id": command["id"], "finding": item.as_dict()})
+            elif isinstance(item, Progress):
+                emit({"event": "progress", "id": command["id"], "text": clip(item.text)})
+            else:
+                detail = f"`run()` yielded a {type(item).__name__}, expected a Finding"
+                return {"outcome": "protocol", "detail": detail}
+    except NoAnswer as silence:
+        return {"outcome": "no-answer", "detail": clip(str(silence))}
     changed = _changes(before, adapters.configuration(framework))
     if changed:
         return {"outcome": "changed", "detail": f"left changed: {changed}"}
@@ -181,10 +184,8 @@ def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, Any]:
 
 
 def _answered(run: Generator[Any, bool | None], control: int) -> Iterator[Any]:
-    """Yield what a check yields; each `Progress` is answered with whether to end now.
-
-    Whatever is to be read there ends it: the word to finish, or the closed pipe of a parent gone.
-    """
+    # Each `Progress` is answered with whether to end now. Anything to read on `control` ends the
+    # check: the command to finish, or the closed pipe of a parent that is gone.
     answer: bool | None = None
     with contextlib.suppress(StopIteration):
         while True:
@@ -196,7 +197,6 @@ def _answered(run: Generator[Any, bool | None], control: int) -> Iterator[Any]:
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """Name the settings that differ, with both values."""
     names = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
     return ", ".join(
         name if name[0] == "$" else f"{name} {before.get(name)!r} to {after.get(name)!r}"

@@ -1,4 +1,4 @@
-"""One observation made by a check: what was found, what was expected, and what it means."""
+"""One observation made by a check: the value found, the value expected, and a verdict."""
 
 from __future__ import annotations
 
@@ -7,15 +7,68 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
+from tpustarter.machine.machine import cut
+
 Verdict = Literal["ok", "info", "warn", "fail"]
 Value = str | int | float | bool | None
 
 _CODE = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)+")
 
-_HALF_WORD = re.compile(r"\S{1,512}\Z")
-
 MAX_TEXT = 2000
 """Longest text of one field, in characters: findings are facts, not dumps."""
+
+
+class Hint(str):
+    """A sentence of advice, with the command, set-up or process that it names as data."""
+
+    __slots__ = ("command", "ends", "setup")
+
+    command: str | None
+    """The command line that can stand alone in the place of the sentence."""
+    setup: str | None
+    """The first profile of `tpustarter setup` that helps."""
+    ends: int | None
+    """Id of a process that may be ended, if it is the user's."""
+
+    def __new__(  # noqa: PYI034  `Self` is of Python 3.11, and the probe runs on 3.10
+        cls,
+        text: str,
+        *,
+        command: str | None = None,
+        setup: str | None = None,
+        ends: int | None = None,
+    ) -> Hint:
+        """Return the sentence as a hint that names a command, a set-up or a process."""
+        hint = super().__new__(cls, text)
+        hint.command, hint.setup, hint.ends = command, setup, ends
+        return hint
+
+    @classmethod
+    def of(cls, text: str | None) -> Hint:
+        """Return a hint unchanged, and any other text as a hint that names nothing."""
+        return text if isinstance(text, Hint) else cls(text or "")
+
+    def format(self, *args: object, **kwargs: object) -> Hint:
+        """Return the hint with values filled into the sentence and its command."""
+        command = self.command and self.command.format(*args, **kwargs)
+        text = super().format(*args, **kwargs)
+        return Hint(text, command=command, setup=self.setup, ends=self.ends)
+
+    @classmethod
+    def run(cls, command: str, more: str = "") -> Hint:
+        """Return advice to run a command; `more` is appended, as in `, because ...`."""
+        return cls(f"run `{command}`{more}", command=command)
+
+    @classmethod
+    def see(cls, command: str, does: str) -> Hint:
+        """Return a sentence on what a command does or shows: ```nproc` shows how many``."""
+        return cls(f"`{command}` {does}", command=command)
+
+    @classmethod
+    def set_up(cls, profile: str, more: str = "") -> Hint:
+        """Return advice to make an environment; `more` is appended."""
+        command = f"tpustarter setup {profile}"
+        return cls(f"run `{command}`{more}", command=command, setup=profile)
 
 
 @dataclass(frozen=True)
@@ -25,7 +78,7 @@ class Finding:
     code: str
     """Stable name of this kind of fact, such as `JAX-DEVICES-COUNT`; never reused for another."""
     name: str
-    """What was looked at, in a few words a newcomer reads first."""
+    """The subject, in a few words that a newcomer reads first."""
     verdict: Verdict = "info"
     """`ok` and `fail` judge against a documented bound or an invariant, `warn` against a
     recommendation, `info` against nothing."""
@@ -36,32 +89,43 @@ class Finding:
     entity: str | None = None
     """The part it is about, such as `device:5` or `/dev/vfio/0`."""
     hint: str | None = None
-    """One command or one sentence that can be followed."""
+    """One command or one sentence that can be followed; a `Hint` where it names a command, a set-up
+    or a process."""
     lesson: str | None = None
-    """A lesson that explains it, when it is another than the check's own."""
+    """A lesson that explains it, if it is not the check's own."""
+    share: float | None = None
+    """The part of a documented peak that was reached, 0 to 1; it is drawn as a bar."""
 
     def __post_init__(self) -> None:
-        """Refuse what no reader could judge: a verdict that is none, a code that is no name."""
         if self.verdict not in get_args(Verdict):
             raise ValueError(f"verdict is {self.verdict!r}, expected one of {get_args(Verdict)}")
         if not _CODE.fullmatch(self.code):
             raise ValueError(f"code is {self.code!r}, expected a name such as `JAX-DEVICES-COUNT`")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON-ready values, long text cut."""
-        return {key: clip(value) for key, value in asdict(self).items()}
+        """Return the fields, and those of the hint, as JSON-ready values, with long text cut."""
+        hint = Hint.of(self.hint)
+        named = {"command": hint.command, "setup": hint.setup, "ends": hint.ends}
+        return {key: clip(value) for key, value in (asdict(self) | named).items()}
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a check that takes minutes has come; yielded by its `run()` among the findings.
+    """The progress of a check that takes minutes; yielded by its `run()` among the findings.
 
-    `if (yield Progress(...)):` is true when the run should end now: the check then yields what it
-    has shown so far, and returns.
+    `if (yield Progress(...)):` is true when the run should end now: the check then yields the
+    findings it has so far, and returns.
     """
 
     text: str
-    """What was done, in a few words: `3.2 of 30 min, 18240 rounds`."""
+    """The work done, in a few words: `3.2 of 30 min, 18240 rounds`."""
+
+
+class NoAnswer(Exception):  # noqa: N818  it is no error
+    """Raised by a check's `run()` where the service it asks is silent or fails: no verdict.
+
+    Its findings so far are reported all the same, and refute the claim if one failed.
+    """
 
 
 def compare(code: str, name: str, found: Value, expected: Value, **fields: Any) -> Finding:
@@ -72,10 +136,9 @@ def compare(code: str, name: str, found: Value, expected: Value, **fields: Any) 
 
 
 def clip(value: Any) -> Any:
-    """Cut long text, and turn what JSON cannot hold (NumPy scalars, NaN) into plain values."""
+    """Return long text cut, and a value that JSON cannot hold (NumPy's, NaN) as a plain one."""
     if isinstance(value, str):
-        # Cut before a word, not within: half a secret would not be known as one.
-        return value if len(value) <= MAX_TEXT else _HALF_WORD.sub("", value[:MAX_TEXT]) + "..."
+        return cut(value, MAX_TEXT)
     if value is None or isinstance(value, bool | int):
         return value
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
@@ -86,12 +149,18 @@ def clip(value: Any) -> Any:
 
 
 def describe(error: BaseException) -> str:
-    """Return an exception as one line; one that cannot say what it is has only its name."""
+    """Return an exception as one line; one without a readable message has only its name."""
     return f"{type(error).__name__}: {message(error) or 'no message'}"
 
 
+def missing_module(error: BaseException) -> dict[str, str]:
+    """Return the name of the module that an import did not find, as a field; none for another."""
+    name = error.name if isinstance(error, ModuleNotFoundError) else None
+    return {"missing_module": str(name)} if name else {}
+
+
 def message(error: BaseException) -> str:
-    """Return what an exception says; the exceptions of others may be empty, or broken."""
+    """Return the message of an exception; exceptions of other packages may be empty, or broken."""
     try:
         return str(error).strip()
     except Exception:  # noqa: BLE001  whatever it raises, there is no message

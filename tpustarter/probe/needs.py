@@ -1,4 +1,4 @@
-"""What a check needs of this machine, and which of that is not there."""
+"""The needs of a check, and which of them this machine does not meet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tpustarter.probe.target import target
 
 
 def unmet_by_plan(needs: Mapping[str, Any]) -> str | None:
-    """Return a need that devices of this run cannot meet, as planned before any were started."""
+    """Return a need that the planned devices of this run cannot meet, before any are started."""
     platform = needs.get("platform", target().platform)
     if platform == target().platform or target().platform not in ("tpu", "gpu", "cpu"):
         return None
@@ -24,7 +24,7 @@ def unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
     }
     host_needs = {key: value for key, value in needs.items() if key not in device_needs}
     if host_needs:
-        # Compiled anew in every process: only where it is needed.
+        # It is compiled again in every process, so only where it is needed.
         from tpustarter.machine import host
 
         reason = host.unmet(host.Machine(root=target().root, uid=target().uid), host_needs)
@@ -37,7 +37,6 @@ def unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
 
 
 def _other_platform(needed: str, found: str) -> str:
-    """Return that the devices of this run are of another kind."""
     here = f"only a {found.upper()}" if found in ("tpu", "gpu", "cpu") else "no device"
     return f"this run has {here}, and a {needed.upper()} is needed"
 

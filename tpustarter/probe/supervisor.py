@@ -1,12 +1,13 @@
-"""Starts the child, and ends it as soon as there is no reason left for it to run.
+"""The supervisor: it starts the child, and ends it as soon as there is no reason left to run.
 
-No threads, and nothing that can block: it only waits, on its own stdin (which closes when the
-program that started it dies in any way) and on its child. The child is in a process group of
+It has no threads, and nothing that can block: it only waits, on its own stdin (which closes when
+the program that started it dies in any way) and on its child. The child is in a process group of
 its own; on Linux, processes the child leaves behind are handed to this one and ended as well.
 
-A command that changes the machine is different in two ways. What it leaves running stays, once it
-ended well: the daemon of a file system belongs to the machine. And where sudo makes it root, this
-process may not signal it, so it gets a terminal that nobody looks at, and the kernel hangs that up.
+A command that changes the machine is different in two ways. Processes that it leaves running stay,
+once it ended well: the daemon of a file system belongs to the machine. And where sudo makes it
+root, this process may not signal it, so it gets a terminal that nothing else uses, and the kernel
+hangs that up.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ import signal
 import sys
 import time
 
-from tpustarter.probe import memory_watch
+from tpustarter.probe.rehearse import memory_watch
 
 TERM_GRACE_S = 5.0
 """Seconds between asking a process to end and killing it."""
 KILL_WAIT_S = 7.0
-"""Longest wait for the kernel to release a killed process. With the grace, and what the program
-that started all this takes to see it, an end stays below the 15 seconds that are promised."""
+"""Longest wait for the kernel to release a killed process. With the grace period, and the time in
+which the program that started the run sees it, an end stays below the documented 15 seconds."""
 
 SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 STAYS = "stays"
-"""Stands for a command that changes the machine, in the place of a user to drop to."""
+"""Word in the place of a user to drop to, for a command that changes the machine."""
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -38,8 +39,8 @@ PR_SET_CHILD_SUBREAPER = 36
 def main(arguments: list[str]) -> int:
     """Run `supervise CONTROL EVENTS DROP [WORD...]`.
 
-    Two descriptors; `UID:GID` to drop to, `stays` for a command that changes the machine, or `-`;
-    and a command in place of the probe's child.
+    The arguments are two descriptors; `UID:GID` to drop to, `stays` for a command that changes the
+    machine, or `-`; and a command in place of the probe's child.
     """
     control, events, drop = int(arguments[1]), int(arguments[2]), arguments[3]
     wakeup = _watch_signals()
@@ -50,7 +51,7 @@ def main(arguments: list[str]) -> int:
     _tell(events, {"event": "started", "pid": child})
     status, excess = _wait(child, wakeup, terminal[:1])
     if terminal and status != 0:
-        os.close(terminal[0])  # the kernel hangs up on who has it, whoever they are
+        os.close(terminal[0])  # the kernel hangs up on every process that has it
     if excess:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child, signal.SIGKILL)  # there is no memory for a gentle end
@@ -58,19 +59,27 @@ def main(arguments: list[str]) -> int:
     if stopped:
         deadline += TERM_GRACE_S
         status = _end(child, status)
-    # What else is left gets the time that is left, and one look at the least.
+    # The remaining processes get the time that is left, and are checked once at least.
     left_behind = [] if drop == STAYS and status == 0 else _end_rest(child, deadline)
-    _tell(events, {"event": "ended", **_outcome(status), "stopped": stopped, "left": left_behind,
-                   **({"memory": excess} if excess else {})})  # fmt: skip
+    _tell(
+        events,
+        {
+            "event": "ended",
+            **_outcome(status),
+            "stopped": stopped,
+            "left": left_behind,
+            **({"memory": excess} if excess else {}),
+        },
+    )
     return 0
 
 
 def _start_child(
     control: int, events: int, drop: str, command: list[str], terminal: tuple[int, ...]
 ) -> int:
-    """Fork and become the same Python with the same zip, or a command; return its process id."""
     parent = os.getpid()
-    # A TERM between fork and exec must end the child, not be swallowed by our handlers.
+    # A TERM between fork and exec must end the child, not be swallowed by the handlers of this
+    # process.
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     child = os.fork()
     if child:
@@ -98,7 +107,7 @@ def _start_child(
         for descriptor in (control, events):
             os.set_inheritable(descriptor, not command)
         if drop == STAYS:
-            os.closerange(3, 1 << 16)  # a daemon would keep our lock for ever
+            os.closerange(3, 1 << 16)  # a daemon would keep the lease for ever
         options = ["-u", "-X", "faulthandler"]
         own = [sys.executable, *options, sys.argv[0], "child", str(control), str(events)]
         words = command or own
@@ -109,7 +118,7 @@ def _start_child(
 
 
 def _drop_to(drop: str) -> None:
-    """Give up root for the user who called sudo, so that nothing root-owned is left in /tmp."""
+    # Nothing owned by root must be left in /tmp, so root is given up for the user who called sudo.
     if drop in ("-", STAYS):
         return
     user, group = (int(part) for part in drop.split(":"))
@@ -123,7 +132,6 @@ def _drop_to(drop: str) -> None:
 
 
 def _take(terminal: int) -> None:
-    """Make this process the leader of a session, and a terminal its own."""
     import fcntl
     import termios
 
@@ -138,7 +146,7 @@ def _no_core_files() -> None:
 
 
 def _watch_signals() -> int:
-    """Turn signals into bytes on a pipe, so that one `select` waits for everything."""
+    # Signals become bytes on a pipe, so that one `select` waits for everything.
     readable, writable = os.pipe()
     for descriptor in (readable, writable):
         os.set_blocking(descriptor, False)
@@ -155,11 +163,8 @@ def _wake(number: int, frame: object) -> None:
 def _wait(
     child: int, wakeup: int, terminal: tuple[int, ...]
 ) -> tuple[int | None, dict[str, int] | None]:
-    """Return the child's wait status, or None when there is no reason to wait longer.
-
-    Where that is because of the memory that the child holds, it is returned as well. What comes to
-    a terminal is thrown away, for its writers would wait for ever.
-    """
+    # None means that there is no reason to wait longer. Output on a terminal is read and dropped,
+    # because its writers would wait for ever.
     limit = memory_watch.limit_bytes()
     while True:
         tick_s = None if limit is None else memory_watch.TICK_S
@@ -179,7 +184,7 @@ def _wait(
 
 
 def _reap(child: int) -> int | None:
-    """Collect every ended process; return the wait status of `child` if it is among them."""
+    # All ended processes are collected, not only `child`.
     status = None
     with contextlib.suppress(ChildProcessError):
         while True:
@@ -192,11 +197,10 @@ def _reap(child: int) -> int | None:
 
 
 def _end(child: int, status: int | None) -> int | None:
-    """TERM the child's group, wait, KILL it, wait; return the wait status if there was one."""
     for number, patience_s in ((signal.SIGTERM, TERM_GRACE_S), (signal.SIGKILL, KILL_WAIT_S)):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child, number)
-            os.killpg(child, signal.SIGCONT)  # one that was stopped could not heed it
+            os.killpg(child, signal.SIGCONT)  # a stopped process could not react to it
         deadline = time.monotonic() + patience_s
         while status is None and time.monotonic() < deadline:
             status = _reap(child)
@@ -207,7 +211,7 @@ def _end(child: int, status: int | None) -> int | None:
 
 
 def _end_rest(child: int, deadline: float) -> list[int]:
-    """Kill what the child left behind; return the processes the kernel did not release."""
+    # Returns the processes that the kernel did not release.
     while True:
         _reap(child)
         rest = _children()
@@ -216,7 +220,7 @@ def _end_rest(child: int, deadline: float) -> list[int]:
         except ProcessLookupError:
             if not rest:
                 return []
-        except PermissionError:  # macOS: what is left of the group are zombies; or it is root's
+        except PermissionError:  # macOS: the group has only zombies left; or it is root's
             if not rest:
                 return []
         for pid in rest:
@@ -228,7 +232,7 @@ def _end_rest(child: int, deadline: float) -> list[int]:
 
 
 def _children() -> list[int]:
-    """Return the process ids of this process's children (Linux; empty elsewhere)."""
+    # Linux only; empty elsewhere.
     pid = os.getpid()
     try:
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:  # noqa: PTH123
@@ -246,7 +250,7 @@ def _outcome(status: int | None) -> dict[str, int | None]:
 
 
 def _tell(events: int, event: dict[str, object]) -> None:
-    """Write one event on a line of its own, whatever half a line the child left."""
+    # The event is on a line of its own, even if the child left half a line.
     import json  # takes long: by now the child is starting
 
     with contextlib.suppress(OSError):  # the reader may be gone

@@ -1,4 +1,4 @@
-"""What this run asked for, as checks may read it."""
+"""The request of this run, as checks may read it."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Target:
-    """The platform and the devices a run expects, worked out before any framework was started."""
+    """The platform and the devices a run expects, planned before any framework was started."""
 
     platform: str = "cpu"
-    """`tpu`, `gpu` or `cpu`: what JAX's default backend must be."""
+    """`tpu`, `gpu` or `cpu`: the required default backend of JAX."""
     devices: int | None = None
-    """Devices this process should see; null where the machine does not say."""
+    """Devices this process should see; None when that is unknown."""
     generation: str | None = None
-    """The TPU generation, a name from `tpus.py`; null without a TPU or when unknown."""
+    """The TPU generation, a name from `generations.py`; None without a TPU or when unknown."""
     virtual: bool = False
-    """True for virtual CPU devices."""
+    """Whether they are virtual CPU devices."""
     root: Path = Path("/")
-    """Where the machine's file system starts; another folder for a laid-out fake machine."""
+    """Root of the machine's file system; another folder for a fake machine of a test."""
     minutes: float | None = None
-    """How long checks of the level `soak` go on; null where nothing was said."""
+    """Minutes that checks of the level `soak` run; None if not set."""
     uid: int | None = None
-    """Whose rights are judged; null for the user this process runs as."""
+    """The user whose rights are judged; None for the user this process runs as."""
 
 
 _current = Target()
 
 
 def target() -> Target:
-    """Return what the current run asked for."""
+    """Return the target of the current run."""
     return _current
 
 
 def set_target(new_target: Target) -> None:
-    """Remember what the current run asked for; called once, by the child (and by tests)."""
+    """Set the target of the current run; called once, by the child (and by tests)."""
     global _current  # noqa: PLW0603  a check takes no arguments
     _current = new_target

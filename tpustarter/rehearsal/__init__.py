@@ -1,1 +1,1 @@
-"""Compiles programs for TPUs that are not there."""
+"""Rehearsal: programs compiled for TPUs that are not there."""

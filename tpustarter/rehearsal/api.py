@@ -1,4 +1,4 @@
-"""`tpustarter.rehearse`: one function, one TPU, one answer; for a test of your own."""
+"""The public `tpustarter.rehearse`: one function, one TPU, one answer; for a user's own tests."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
-from tpustarter.probe import device_questions, exports
-from tpustarter.probe.device_questions import Answers
-from tpustarter.problem import ExitCode, Problem
-from tpustarter.rehearsal import lowering
-from tpustarter.rehearsal.own_code import Exported
-from tpustarter.rehearsal.request import TIMEOUT_S, Request
+from tpustarter.probe.rehearse import device_questions, exports
+from tpustarter.probe.rehearse.device_questions import DeviceAnswers
+from tpustarter.rehearsal.compile import lowering
+from tpustarter.rehearsal.programs.own_code import LoweredProgram
+from tpustarter.rehearsal.programs.request import TIMEOUT_S, RehearsalRequest
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.running import run_folder
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the TPU compiler says of one program; sizes are bytes on one device."""
+    """The TPU compiler's answer for one program; sizes are bytes on one device."""
 
     program: str
     tpu: str
@@ -33,10 +33,10 @@ class Answer:
     seconds: float = 0.0
     cached: bool = False
     hbm_bytes: int | None = None
-    """Memory the program needs; None where the compiler does not say."""
+    """Memory the program needs; None where the compiler gives no figure."""
     hbm_limit_bytes: int | None = None
     excess_bytes: int | None = None
-    """How much too much it needs."""
+    """Bytes by which it exceeds the memory of a device."""
     memory: dict[str, int] | None = None
     """`arguments`, `outputs`, `aliased` (in both), `temporaries` and `code`."""
     padding: dict[str, int] | None = None
@@ -44,20 +44,20 @@ class Answer:
     buffers: tuple[dict[str, Any], ...] = ()
     """The biggest arrays: `shape`, `kind`, `asked_bytes`, `laid_out_bytes`, `op`, `source`."""
     collectives: tuple[dict[str, Any], ...] = ()
-    """What goes between devices: `op`, `count`, `bytes`, `source`."""
+    """Communication between devices: `op`, `count`, `bytes`, `source`."""
     dots: tuple[dict[str, Any], ...] = ()
     """Matrix products: `left`, `right`, `out`, `precision`, `count`."""
     loops: int | None = None
     flops: float | None = None
     bytes_accessed: float | None = None
     notes: tuple[str, ...] = ()
-    """What is to be known beside it, such as that the function asks where it runs."""
+    """Remarks on the answer, such as that the function asks which device it runs on."""
     compiler_model_seconds: float | None = None
     """The compiler's own estimate, never a measurement; None where it means nothing."""
 
     @property
     def compiles(self) -> bool:
-        """Whether the program compiles, and one device holds its part of it."""
+        """Return whether the program compiles and its part on one device fits there."""
         return self.status == "compiles"
 
 
@@ -69,24 +69,25 @@ def rehearse(
     timeout_s: float = TIMEOUT_S,
     **named: Any,
 ) -> Answer:
-    """Return what the compiler says of a function for a TPU; see `tpustarter.rehearse`."""
+    """Return the compiler's answer on a function for a TPU; see `tpustarter.rehearse`."""
     folder = run_folder.make()
     try:
         name = str(getattr(function, "__name__", type(function).__name__))
-        nothing = Exported(name, (), {})
-        request = Request(program=nothing, tpus=(tpu,), compiler=compiler, timeout_s=timeout_s)
+        nothing = LoweredProgram(name, (), {})
+        request = RehearsalRequest(
+            program=nothing, tpus=(tpu,), compiler=compiler, timeout_s=timeout_s
+        )
         (topology,) = Rehearsal(request).topologies
         path = folder / "program.mlirbc"
         written, notes = _lower(path, topology, function, arguments, named)
         source = {"artifact": written["artifact"], "lowered": written["lowered"], "program": name}
-        exported = Exported(name, (topology.name,), source, notes=notes)
+        exported = LoweredProgram(name, (topology.name,), source, notes=notes)
         return _answer(replace(request, program=exported), name, tpu)
     finally:
         run_folder.remove(folder)
 
 
-def _answer(request: Request, name: str, tpu: str) -> Answer:
-    """Return what the compiler says of a program that was lowered."""
+def _answer(request: RehearsalRequest, name: str, tpu: str) -> Answer:
     rehearsal = Rehearsal(request)
     for _ in rehearsal.events():
         pass
@@ -107,10 +108,9 @@ def _lower(
     arguments: tuple[Any, ...],
     named: dict[str, Any],
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Write a function lowered for a TPU; returns what was written, and what to say beside it."""
     jax: Any = importlib.import_module("jax")
     fields = lowering.tpu_fields([topology])[topology.name]
     device = device_questions.device_of(fields) if device_questions.can_separate(jax) else None
-    with Answers(jax) as answers, answers.of(device) as asked:
+    with DeviceAnswers(jax) as answers, answers.of(device) as asked:
         written = exports.write(path, function, *arguments, answers=answers, **named)
     return written, (*device_questions.notes(asked), *written["notes"])

@@ -1,7 +1,7 @@
-"""Rehearsal: compiles programs for TPUs that are not there, as one stream of events.
+"""Rehearsal: programs compiled for TPUs that are not there, as one stream of events.
 
-Programs of checks are lowered by the compiler's own process; a program of the user's is lowered in
-the user's Python first. Nothing here counts as verified: nothing is run.
+Programs of checks are lowered by the compiler's own process; a program of the user is lowered in
+the user's Python first. No result counts as verified, because nothing is run.
 """
 
 from __future__ import annotations
@@ -13,42 +13,35 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
-from tpustarter import locations
-from tpustarter.checking import interpreters
-from tpustarter.checking.results import REHEARSAL_SCHEMA
-from tpustarter.checking.session import Session
+from tpustarter.checking.plan import interpreters
+from tpustarter.checking.results.results import REHEARSAL_SCHEMA
+from tpustarter.checking.run.probe_session import Session
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.core.redact import Redactor
 from tpustarter.machine import host, tpus
-from tpustarter.problem import ExitCode, Problem
-from tpustarter.redact import Redactor
-from tpustarter.rehearsal import (
-    answers,
-    asked,
-    compiler,
-    lowering,
-    memory_limit,
-    own_code,
-    own_python,
-    progress,
-)
-from tpustarter.rehearsal.compiler import Compiler, Finished, Task, Working
-from tpustarter.rehearsal.jobs import Jobs
-from tpustarter.rehearsal.own_code import (
-    Asked,
-    Exported,
-    Function,
-    Printed,
+from tpustarter.rehearsal.compile import answer_cache, compiler, lowering, memory_limit
+from tpustarter.rehearsal.compile.compiler import Compiler, StillCompiling, Task, TaskDone
+from tpustarter.rehearsal.compile.jobs import Jobs
+from tpustarter.rehearsal.programs import own_code, own_python, resolve
+from tpustarter.rehearsal.programs.own_code import (
+    DeviceQuestionsFound,
+    JittedPlace,
+    LoweredProgram,
+    ProgramWarning,
     ScriptEnded,
-    Warned,
+    ScriptOutput,
 )
-from tpustarter.rehearsal.request import EVERY_GENERATION, Request
+from tpustarter.rehearsal.programs.request import EVERY_GENERATION, RehearsalRequest
+from tpustarter.rehearsal.text import progress
 from tpustarter.running import archive, run_folder
 from tpustarter.running.process import Probe
 from tpustarter.version import __version__
 
 
 @dataclass(frozen=True)
-class Began:
-    """The compiler was found: where it is, its versions, and how much there is to do."""
+class RehearsalStarted:
+    """The compiler was found: its path and versions, and the number of tasks."""
 
     compiler: str
     versions: dict[str, str]
@@ -57,19 +50,29 @@ class Began:
 
 
 @dataclass(frozen=True)
-class Rehearsed:
+class RehearsalAnswer:
     """The compiler's answer about one program and one TPU, or why there is none."""
 
     result: dict[str, Any]
 
 
-Event = Began | Working | Rehearsed | Finished | Warned | Asked | Function | Printed | ScriptEnded
+Event = (
+    RehearsalStarted
+    | StillCompiling
+    | RehearsalAnswer
+    | TaskDone
+    | ProgramWarning
+    | DeviceQuestionsFound
+    | JittedPlace
+    | ScriptOutput
+    | ScriptEnded
+)
 
 
 def beside(machine: host.Machine) -> str:
-    """Return the chips beside which the compiler would run, in words; empty where there are none.
+    """Return the chips of this machine, which the compiler must not disturb, in words; else empty.
 
-    A device that is perhaps a TPU counts as one: the compiler must not get into its way.
+    A device that may be a TPU counts as one.
     """
     if host.chips(machine):
         return "TPU chips"
@@ -81,13 +84,17 @@ class Rehearsal:
     """One rehearsal: `events` runs it, `stop` ends it from anywhere, `results` fills as it runs."""
 
     def __init__(
-        self, request: Request, *, machine: host.Machine | None = None, checks: Path | None = None
+        self,
+        request: RehearsalRequest,
+        *,
+        machine: host.Machine | None = None,
+        checks: Path | None = None,
     ) -> None:
         self._request = request
         self._machine = machine or host.Machine()
         self._checks_folder = checks
         self._redact = Redactor(self._machine.env)
-        # Several names may mean one TPU: v5litepod-8 is v5e-8.
+        # Several names may stand for one TPU: v5litepod-8 is v5e-8.
         self.topologies = [_topology(name) for name in request.tpus]
         self.topologies = list({topology.name: topology for topology in self.topologies}.values())
         self._code = own_code.named(request.ids, request.arguments, request.framework)
@@ -95,30 +102,32 @@ class Rehearsal:
         if self._code:
             typed = () if request.tpus == EVERY_GENERATION else request.tpus
             file = request.ids[0].partition(":")[0]
-            asked.verify(self._code, file, request.arguments, typed)
+            resolve.verify(self._code, file, request.arguments, typed)
         self._program = request.program or own_code.named_stablehlo(request.ids, names)
         own = self._code or own_code.script(request.script) or self._program
-        self._checks = [] if own else asked.checks(request.ids, checks)
+        self._checks = [] if own else resolve.checks(request.ids, checks)
         self._torch_checks = [check for check in self._checks if check.framework == "torch_xla"]
         self._compiler = self._found()
         self._jobs = Jobs()
         self._lowering: Probe | None = None
-        self.functions: list[Function] = []
-        """What a script gave to `jax.jit`."""
+        self.functions: list[JittedPlace] = []
+        """Functions that a script passed to `jax.jit`."""
         self.asked: tuple[str, ...] = ()
-        """Where a script asked where it runs, outside of what it jits."""
+        """Places where a script asks for its device, outside of jitted code."""
         self.script_error: str | None = None
+        self.script_missing = ""
+        """The module that a script imported in vain."""
         self.script_python: str | None = None
         """The Python that a script ran in."""
         self.results: list[dict[str, Any]] = []
         self.skipped: list[dict[str, str]] = []
-        """What needs more devices than a TPU has: `name`, `tpu` and `reason`."""
+        """Programs that need more devices than a TPU has: `name`, `tpu` and `reason`."""
         self.stopped_by: int | None = None
         names = tuple(topology.name for topology in self.topologies)
-        self.progress = progress.Progress(tpus=names)
+        self.progress = progress.RehearsalProgress(tpus=names)
 
     def _found(self) -> Path:
-        """Return the Python that compiles; raises Problem, for what was typed first."""
+        # An option of the user is verified first, so that its Problem is the one raised.
         if self._request.python is not None:
             interpreters.choose(self._request.python, self._machine.env, Path.cwd())
         explicit = self._request.compiler
@@ -150,7 +159,7 @@ class Rehearsal:
     def _events(self, session: Session) -> Iterator[Event]:
         order = [topology.name for topology in progress.outermost_first(self.topologies)]
         tasks = sorted(self._tasks_of_checks(), key=lambda task: order.index(task.tpu))
-        cache = None if self._request.fresh else str(answers.folder())
+        cache = None if self._request.fresh else str(answer_cache.folder())
         jobs = self._jobs
         with jobs.open(
             session, jobs=self._request.jobs, timeout_s=self._request.timeout_s, cache=cache
@@ -162,7 +171,7 @@ class Rehearsal:
                 self._display_path(self._compiler),
                 tuple(topology.name for topology in self.topologies),
             )
-            yield Began(compiler_path, versions, names, len(tasks))
+            yield RehearsalStarted(compiler_path, versions, names, len(tasks))
             jobs.start(at_once=bool(self._request.jobs))
             lowered = chain(self._lower_own(session), self._lower_torch_checks(session))
             for item in chain(tasks, lowered):
@@ -178,12 +187,12 @@ class Rehearsal:
 
     @property
     def runs_script(self) -> bool:
-        """Whether a script of the user's is run, whose output is shown."""
+        """Return whether a script of the user is run, whose output is shown."""
         return bool(self._request.script)
 
     @property
     def exit_code(self) -> ExitCode:
-        """Return 0 when all compile, 1 when something cannot, 3 without a verdict."""
+        """Return the exit code: 0 when all compile, 1 when some cannot, 3 without a verdict."""
         if self.stopped_by is not None:
             interrupted = self.stopped_by == signal.SIGINT
             return ExitCode.INTERRUPTED if interrupted else ExitCode.TERMINATED
@@ -222,7 +231,6 @@ class Rehearsal:
         )
 
     def _versions(self, first: Compiler) -> dict[str, str]:
-        """Return the versions of the compiler; raises Problem where it is not there."""
         reported = first.versions()
         frameworks: dict[str, str] = reported["frameworks"]
         names = ("jax", "jaxlib", "libtpu")
@@ -234,7 +242,7 @@ class Rehearsal:
 
     def _tasks_of_checks(self) -> Iterator[Task]:
         for topology in self.topologies:
-            # Those of speed compile for minutes: begun last, all else and the estimate would wait.
+            # Checks of speed compile for minutes: if begun last, everything would wait for them.
             for check in sorted(self._checks, key=lambda one: one.level not in ("full", "soak")):
                 needed = int(check.needs.get("devices", 1))
                 if check in self._torch_checks:
@@ -246,7 +254,6 @@ class Rehearsal:
                 yield Task(check.id, topology.name, _fields(topology), {"check": check.id})
 
     def _lower_own(self, compiling: Session) -> Iterator[Task | Event]:
-        """Lower the user's programs in the user's Python; yields what is left to compile."""
         most = max(topology.devices for topology in self.topologies)
         env = {**compiling.env, "JAX_NUM_CPU_DEVICES": str(most)}
         timeout_s, topologies = self._request.timeout_s, self.topologies
@@ -266,11 +273,10 @@ class Rehearsal:
         yield from self._tasks_of_events(events)
 
     def _lower_torch_checks(self, compiling: Session) -> Iterator[Task | Event]:
-        """Lower the programs of checks of torch_xla, in a Python that has it."""
         if not self._torch_checks or self.stopped_by is not None:
             return
         ids = tuple(check.id for check in self._torch_checks)
-        code = own_code.Code(Path("/"), own_code.ENTRY, (), "torch_xla", ids)
+        code = own_code.OwnFunction(Path("/"), own_code.ENTRY, (), "torch_xla", ids)
         try:
             python = self._python(Path.cwd(), code.torch)
             env = {**compiling.env, **own_python.env(code)}
@@ -287,23 +293,28 @@ class Rehearsal:
             self.skipped.append({**entry, "reason": problem.what})
 
     def _tasks_of_events(
-        self, events: Iterable[Exported | Event | float]
+        self, events: Iterable[LoweredProgram | Event | float]
     ) -> Iterator[Task | Event]:
         for event in events:
-            if isinstance(event, Exported):
+            if isinstance(event, LoweredProgram):
                 yield from self._tasks_of(event)
             elif isinstance(event, int | float):
-                yield Working("your code", "a TPU", event)
+                yield StillCompiling("your code", "a TPU", event)
             else:
                 yield event
 
-    def _tasks_of(self, exported: Exported) -> Iterator[Task | Event]:
+    def _tasks_of(self, exported: LoweredProgram) -> Iterator[Task | Event]:
         for topology in self.topologies:
             if topology.name not in exported.tpus:
                 continue
             check = {} if exported.check is None else {"check": exported.check}
-            task = Task(exported.program, topology.name, _fields(topology),
-                        {**exported.source, **check}, exported.notes)  # fmt: skip
+            task = Task(
+                exported.program,
+                topology.name,
+                _fields(topology),
+                {**exported.source, **check},
+                exported.notes,
+            )
             needed = int(exported.source["lowered"]["devices"]) if exported.source else 1
             if needed > topology.devices:
                 why = f"it needs {needed} devices, and {topology.name} has {topology.devices}"
@@ -313,38 +324,36 @@ class Rehearsal:
                 yield task
                 continue
             status = "refused" if exported.refused else "error"
-            failure = compiler.failure(task, exported.program, exported.error,
-                                       detail=exported.traceback)  # fmt: skip
-            yield Rehearsed(compiler.noted(failure | {"status": status}, exported.notes))
+            failure = compiler.failure(
+                task, exported.program, exported.error, detail=exported.traceback
+            )
+            yield RehearsalAnswer(compiler.noted(failure | {"status": status}, exported.notes))
 
     def _remember_probe(self, probe: Probe) -> None:
-        """Make the process of the user's code one that `stop` reaches."""
         self._lowering = probe
         if self.stopped_by is not None:
             probe.interrupt()
 
     def _python(self, folder: Path, torch: str = "") -> Path:
-        """Return the Python to run the user's file in."""
         return own_python.find(
             self._request.python, self._machine, folder, torch, without_jax=self._compiler
         )
 
     def _keep(self, event: Any) -> Event:
-        """Return an event after keeping what it says; raises what a thread raised."""
         if isinstance(event, BaseException):
             raise event
         self.progress.follow(event)
         if isinstance(event, dict):
-            event = Rehearsed(cast("dict[str, Any]", event))
-        if isinstance(event, Rehearsed):
-            answers.keep(event.result)
+            event = RehearsalAnswer(cast("dict[str, Any]", event))
+        if isinstance(event, RehearsalAnswer):
+            answer_cache.keep(event.result)
             self.results.append(event.result)
-        elif isinstance(event, Function):
+        elif isinstance(event, JittedPlace):
             self.functions.append(event)
-        elif isinstance(event, Asked):
+        elif isinstance(event, DeviceQuestionsFound):
             self.asked = event.places
         elif isinstance(event, ScriptEnded):
-            self.script_error = event.error
+            self.script_error, self.script_missing = event.error, event.missing_module
         return event
 
     def _display_path(self, path: Path) -> str:

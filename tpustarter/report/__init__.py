@@ -1,6 +1,6 @@
-"""The bug report: what maintainers ask for, collected while the device hangs, without a name in it.
+"""The bug report: the facts that maintainers ask for, collected even while the device hangs.
 
-Collectors (`static`, `runs`, `asking`) say what they may tell, field by field (`shapes`). What they
-found is cleaned (`cleaning`, `pseudonyms`), put into the form of a tracker (`form`) and bundled.
-Nothing is sent anywhere.
+Collectors (`collect`) have a list of fields that a report may contain (`clean/allowed_fields`). The
+facts are cleaned of names and secrets (`clean/cleaner`, `clean/pseudonyms`), put into the form of a
+tracker and bundled (`forms`). Nothing is sent anywhere.
 """

@@ -1,7 +1,7 @@
-"""What reproduces the failures: a file for each failed check and block, run, with its variants.
+"""The reproducers of a report: a file for each failed check and block, run in several variants.
 
-What is not run is attached all the same, and says so first. Nothing is run where a framework did
-not answer, because each of these files would wait for the same device.
+A file that is not run is attached all the same, with the reason. Nothing is run where a framework
+did not answer, because each of these files would wait for the same device.
 """
 
 from __future__ import annotations
@@ -14,37 +14,46 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from tpustarter.checking import plan
-from tpustarter.checking.interpreters import Interpreter
+from tpustarter.checking.plan import plan
+from tpustarter.checking.plan.interpreters import Interpreter
+from tpustarter.core.problem import Problem
+from tpustarter.core.redact import Redactor
 from tpustarter.machine import frameworks
-from tpustarter.problem import Problem
-from tpustarter.redact import Redactor
-from tpustarter.report import failed, software
-from tpustarter.report.cleaning import Cleaner
-from tpustarter.report.collecting import Collector, Context, Unanswered
-from tpustarter.report.failed import Wanted
-from tpustarter.report.shapes import VERSION, Shape, figure, like, one_of, ours, rows, text
-from tpustarter.reproducing import program, trying, variants
-from tpustarter.reproducing.program import Failure, Place, Program
-from tpustarter.reproducing.standalone import Entangled
-from tpustarter.reproducing.trying import Bench
-from tpustarter.reproducing.variants import Tried
+from tpustarter.report.clean.allowed_fields import (
+    VERSION,
+    Shape,
+    figure,
+    like,
+    one_of,
+    ours,
+    rows,
+    text,
+)
+from tpustarter.report.clean.cleaner import Cleaner
+from tpustarter.report.collect import failures, software
+from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, Context
+from tpustarter.report.collect.failures import WantedReproducer
+from tpustarter.reproducing import program, trial, variants
+from tpustarter.reproducing.program import FailurePlace, ReproducedFailure, ReproducerFile
+from tpustarter.reproducing.standalone import NotStandalone
+from tpustarter.reproducing.trial import FileTrials
+from tpustarter.reproducing.variants import TriedVariant
 from tpustarter.running import lease, run_folder
 
 MOST = 3
-"""Files that are made unless more are named."""
+"""Files that are made if none is named."""
 RECENT_S = 24 * 3600.0
-"""What failed longer ago is not taken for a part of today's trouble, unless it is named."""
+"""Seconds after which a failure no longer counts as recent, unless it is named."""
 EACH_S = 120.0
-"""Longest that one run of a file may take; less where the check itself has less."""
+"""Seconds that one run of a file may take; fewer where the check itself has fewer."""
 TOTAL_S = 300.0
-"""Longest that all runs of all files may take."""
+"""Seconds that all runs of all files may take."""
 
 Fields = dict[str, Any]
 
 
 def collector(ids: Sequence[str], why_not: str = "") -> Collector:
-    """Return the collector of the files of some ids; of the newest failures where none is named."""
+    """Return the collector of the reproducers of some ids, or of the newest failures."""
     return Collector(
         "reproducers",
         "Files that reproduce failures",
@@ -56,7 +65,7 @@ def collector(ids: Sequence[str], why_not: str = "") -> Collector:
 
 def _collect(context: Context, ids: Sequence[str], why_not: str) -> Fields:
     since = (datetime.now(timezone.utc) - timedelta(seconds=RECENT_S)).isoformat()
-    found = [failed.named(one) for one in ids] if ids else failed.newest(since)
+    found = [failures.named(one) for one in ids] if ids else failures.newest(since)
     without: list[Fields] = []
     if not ids:
         why = "it is not among the newest; the option --reproduce with its name makes one"
@@ -65,7 +74,7 @@ def _collect(context: Context, ids: Sequence[str], why_not: str) -> Fields:
     if not found:
         return {}
     if context.interpreter is None:
-        raise Unanswered("there is no Python to test on this machine")
+        raise CollectorUnanswered("there is no Python to test on this machine")
     tester = _Tester(context, context.interpreter, why_not)
     files: list[Fields] = []
     for one in found:
@@ -76,7 +85,7 @@ def _collect(context: Context, ids: Sequence[str], why_not: str) -> Fields:
 
 
 class _Tester:
-    """Makes files and runs them, all of them together for a bounded time."""
+    """Makes reproducers and runs them, all of them within one deadline."""
 
     def __init__(self, context: Context, interpreter: Interpreter, why_not: str) -> None:
         self._context = context
@@ -88,17 +97,15 @@ class _Tester:
         )
         self._deadline = time.monotonic() + TOTAL_S
 
-    def row_or_why_not(self, one: Wanted) -> tuple[Fields | None, str]:
-        """Return what is told of one file, or why there is none."""
+    def row_or_why_not(self, one: WantedReproducer) -> tuple[Fields | None, str]:
         try:
             return self.row(one), ""
-        except Entangled as error:
+        except NotStandalone as error:
             return None, str(error)
         except Problem as problem:
             return None, problem.what
 
-    def row(self, one: Wanted) -> Fields:
-        """Return what is told of one file."""
+    def row(self, one: WantedReproducer) -> Fields:
         own = Redactor(self._context.machine.env).text(str(self._python))
         elsewhere = one.python not in ("", own)
         failure = None if elsewhere else one.failure
@@ -119,26 +126,36 @@ class _Tester:
             "says": says,
             "command": made.command,
             "conclusion": variants.conclusion(tried) if first else None,
-            "variants": [{"variant": row.variant.title, "outcome": row.words,
-                          "seconds": row.outcome.seconds if row.outcome else None}
-                         for row in tried],
+            "variants": [
+                {
+                    "variant": row.variant.title,
+                    "outcome": row.words,
+                    "seconds": row.outcome.seconds if row.outcome else None,
+                }
+                for row in tried
+            ],
             "lines": made.text.count("\n"),
             "code": made.text,
             "output": first.output.strip() or None if first else None,
-        }  # fmt: skip
+        }
 
-    def _place(self, framework: str) -> Place:
+    def _place(self, framework: str) -> FailurePlace:
         own = plan.variables(self._plan, framework, self._context.machine.env) if framework else {}
-        # What the user set is told only in the form that variables have everywhere.
-        told = {name: value for name, value in own.items()
-                if name in software.VARIABLES
-                and re.fullmatch(software.VARIABLES[name], value)}  # fmt: skip
+        # A variable of the user's goes into the report only if its value has the allowed form.
+        told = {
+            name: value
+            for name, value in own.items()
+            if name in software.VARIABLES and re.fullmatch(software.VARIABLES[name], value)
+        }
         names = [name for name in frameworks.DISTRIBUTIONS if name in self._packages]
-        versions = {name: self._packages[name] for name in names
-                    if re.fullmatch(VERSION, self._packages[name])}  # fmt: skip
+        versions = {
+            name: self._packages[name]
+            for name in names
+            if re.fullmatch(VERSION, self._packages[name])
+        }
         fresh: Any = self._context.found.get("fresh") or {}
         python = str(fresh.get("target", {}).get("python_version") or "")
-        return Place(
+        return FailurePlace(
             self._plan.platform,
             self._plan.devices,
             self._plan.generation,
@@ -148,18 +165,18 @@ class _Tester:
             told,
         )
 
-    def _tried(self, one: Wanted, made: Program, place: Place) -> tuple[list[Tried], str]:
-        """Return what came of the variants, or why none was run."""
+    def _tried(
+        self, one: WantedReproducer, made: ReproducerFile, place: FailurePlace
+    ) -> tuple[list[TriedVariant], str]:
         if why := self._why_none(one.framework):
             return [], why
         try:
             with self._bench(one.framework) as bench:
                 return list(self._run_all(made, variants.of(made, place), bench)), ""
-        except Problem as problem:  # something of ours holds the device, or Python is gone
+        except Problem as problem:  # another run holds the device, or Python is gone
             return [], problem.what
 
     def _why_none(self, framework: str) -> str:
-        """Return why nothing of a framework is run here; empty where it may be."""
         hung: Mapping[str, str] = self._context.found.get("hung") or {}
         for name, step in hung.items():
             return f"{name} did not come back from `{step}`"
@@ -171,8 +188,8 @@ class _Tester:
         return f"{framework} is not installed in the Python under test" if missing else ""
 
     @contextlib.contextmanager
-    def _bench(self, framework: str) -> Generator[Bench]:
-        """Have a folder, and the device where it is not the CPU; raises Problem."""
+    def _bench(self, framework: str) -> Generator[FileTrials]:
+        """Make a folder, and lease the device where it is not the CPU; raise Problem."""
         machine = self._context.machine
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(run_folder.of_run(Redactor(machine.env), lambda: False))
@@ -184,55 +201,68 @@ class _Tester:
                 env = frameworks.without_settings(env, settings)
             if framework and self._plan.platform != "cpu":
                 hold = stack.enter_context(lease.device("tpustarter report", machine))
-            yield Bench(self._python, folder, env, hold)
+            yield FileTrials(self._python, folder, env, hold)
 
     def _run_all(
-        self, made: Program, wanted: Sequence[variants.Variant], bench: Bench
-    ) -> Iterator[Tried]:
+        self, made: ReproducerFile, wanted: Sequence[variants.Variant], bench: FileTrials
+    ) -> Iterator[TriedVariant]:
         why = ""
         for one in wanted:
             left_s = self._deadline - time.monotonic()
             if one.why_not or why or left_s < 1:
                 late = f"the {TOTAL_S:g} s for all of them were used up"
-                yield Tried(one, None, one.why_not or why or late)
+                yield TriedVariant(one, None, one.why_not or why or late)
                 continue
             self._context.progress(f"running {made.name}.py, {one.title}")
             limit_s = min(made.limit_s, EACH_S, left_s)
-            outcome = trying.run(made, bench, one.env, limit_s)
-            yield Tried(one, outcome)
+            outcome = trial.run(made, bench, one.env, limit_s)
+            yield TriedVariant(one, outcome)
             if outcome.kind == "holds" and one.title == variants.AS_IT_IS:
-                return  # there is nothing that could matter
+                return  # it holds, so no variant can make a difference
             if outcome.kind == "hangs":
                 why = "it hangs, and so might this"
 
 
-def _judged(failure: Failure | None, first: trying.Outcome | None, why: str) -> tuple[str, str]:
-    """Return in a word and in a sentence whether a file fails as the check or block did."""
+def _judged(
+    failure: ReproducedFailure | None, first: trial.TrialOutcome | None, why: str
+) -> tuple[str, str]:
+    """Return a word and a sentence: whether a file fails as the check or block did."""
     if first is None:
         return "not run", f"It was not run, because {why}."
     if failure is None:
         return "alone", f"No failed run is remembered to compare it with. The file {first.words}."
-    if trying.is_same(failure, first):
+    if trial.is_same(failure, first):
         return "same", "The file fails in the same way."
     seen = ", ".join(sorted({str(one["code"]) for one in failure.findings})) or failure.detail
     return "other", f"The file does not fail in the same way: it {first.words}. Before: {seen}."
 
 
 def _code(value: Any, cleaner: Cleaner) -> Any:
-    """Tell a file: its code is public, and of the comment the lines that quote are cleaned."""
+    """Return a file, which is public, with the lines of its comment that quote a run cleaned."""
     head, end, body = str(value).partition('\n"""\n')
-    lines = [cleaner.text(line, 1) if line.startswith(program.SEEN) else line
-             for line in head.split("\n")]  # fmt: skip
+    lines = [
+        cleaner.text(line, 1) if line.startswith(program.SEEN) else line
+        for line in head.split("\n")
+    ]
     return cleaner.proved("\n".join(lines) + end + body)
 
 
 _ID = like(r"[a-z_]{1,20}\.[a-z0-9_]{1,40}|[a-z]{1,20}/[a-z0-9-]{1,60}(?::[a-z0-9-]{1,60})?")
 _ALLOWED: Mapping[str, Shape] = {
-    "files": rows({
-        "id": _ID, "name": like(r"\w{1,150}"), "title": ours, "says": text(4), "command": ours,
-        "state": one_of("same", "other", "alone", "not run"), "conclusion": text(3),
-        "variants": rows({"variant": ours, "outcome": text(2), "seconds": figure}),
-        "lines": figure, "code": _code, "output": text(80),
-    }),
+    "files": rows(
+        {
+            "id": _ID,
+            "name": like(r"\w{1,150}"),
+            "title": ours,
+            "says": text(4),
+            "command": ours,
+            "state": one_of("same", "other", "alone", "not run"),
+            "conclusion": text(3),
+            "variants": rows({"variant": ours, "outcome": text(2), "seconds": figure}),
+            "lines": figure,
+            "code": _code,
+            "output": text(80),
+        }
+    ),
     "without": rows({"id": _ID, "why": text(2)}),
-}  # fmt: skip
+}

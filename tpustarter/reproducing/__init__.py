@@ -1,5 +1,6 @@
-"""One Python file that fails as a check or a block of a lesson did, and needs only a framework.
+"""Reproducers: one Python file that fails as a check or a block of a lesson did.
 
-`standalone` puts the claim and all that it needs into one text, `program` makes a file of it, and
-`trying` runs that file, under several `variants` of the devices and settings too.
+It needs a framework only. `standalone` merges the claim and all that it needs into one text,
+`program` makes a file of that, and `trial` runs the file, also under several `variants` of the
+devices and settings.
 """

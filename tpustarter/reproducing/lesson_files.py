@@ -1,7 +1,7 @@
-"""Files of a lesson in the one file that reproduces its block: modules within it, texts beside it.
+"""Files of a lesson in the reproducer of its block: modules within it, texts beside it.
 
-A module is written into a folder that Python then looks into. A text can be long, and may have
-anybody's name in it, so the file says how to get it instead.
+A module is written into a folder that Python then searches. A text can be long, and may have
+anybody's name in it, so the reproducer names the command that fetches it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from tpustarter.content import Lesson
-from tpustarter.learning import code_files
+from tpustarter.core.content import Lesson
+from tpustarter.learning.content import code_files
 
 _QUOTES = "'''"
 _WRITE = """\
@@ -29,34 +29,33 @@ _WORK_THERE = "os.chdir(_folder)\n"
 
 
 @dataclass(frozen=True)
-class Files:
-    """What a file needs of a lesson's own files."""
+class LessonFiles:
+    """The parts of a reproducer that come from a lesson's own files."""
 
     code: str = ""
-    """What stands above its blocks."""
+    """The code above the blocks."""
     beside: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Texts that have to lie beside it, by name."""
+    """Texts that must be in the same folder, by name."""
     notes: tuple[str, ...] = ()
-    """What its comment says of them."""
+    """Sentences about these texts for the comment at its top."""
 
 
-def needed(lesson: Lesson, blocks: Iterable[str]) -> Files:
-    """Return what blocks of a lesson need of its files, given their code; raises Problem."""
+def needed(lesson: Lesson, blocks: Iterable[str]) -> LessonFiles:
+    """Return the files of a lesson that blocks need, given their code; raise Problem."""
     texts = code_files.read(lesson)
     wanted = _wanted("\n".join(blocks), texts)
     if not wanted:
-        return Files()
+        return LessonFiles()
     beside = {name: texts[name] for name in wanted if not name.endswith(".py")}
     notes = [
         f"It reads {name}, which must lie beside it: `{code_files.command(lesson, name)} > {name}`"
         for name in beside
     ]
     parts = (_written(name, texts[name]) for name in wanted)
-    return Files("\n".join([_WRITE, *parts, _WORK_THERE]), beside, tuple(notes))
+    return LessonFiles("\n".join([_WRITE, *parts, _WORK_THERE]), beside, tuple(notes))
 
 
 def _wanted(code: str, texts: Mapping[str, str]) -> list[str]:
-    """Return the files that code imports or names, and those that these need in turn."""
     wanted: list[str] = []
     todo = [code]
     while todo:
@@ -79,7 +78,6 @@ def _imported(text: str) -> Iterator[str]:
 
 
 def _written(name: str, text: str) -> str:
-    """Return the code that puts one file into the folder."""
     if not name.endswith(".py"):
         own = "os.path.dirname(os.path.abspath(__file__))"
         return f'shutil.copy(os.path.join({own}, "{name}"), _folder)\n'

@@ -1,4 +1,4 @@
-"""Makes the file: a comment that says what fails and how to run it, the code, and a short end."""
+"""The text of a reproducer: a comment with failure and command, the code, and a short end."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tpustarter.content import Check, Lesson
-from tpustarter.learning.blocks import Block
-from tpustarter.reproducing import lesson_files, names_in, standalone
-from tpustarter.terminal import visible
+from tpustarter.core.content import Check, Lesson
+from tpustarter.learning.content.blocks import Block
+from tpustarter.reproducing import lesson_files, standalone, statement_names
+from tpustarter.text.terminal import visible
 
 WIDTH = 98
 MARK = "--- output of block"
-"""What a file prints before the block that fails: what is above it is of blocks that it needs."""
+"""The line that a file prints before the block that fails; lines above it come from other
+blocks."""
 SEEN = ("Found by ", "Seen: ")
-"""How those lines of a file begin that quote what a failed run said."""
+"""Beginnings of the lines of a file that quote a failed run."""
 _CONFIGURES = ("config.update", "os.environ", "use_spmd", "manual_seed")
-"""A block with one of these changes what later ones do, though it may bind no name of theirs."""
+"""A block with one of these changes the behaviour of later ones, though it may bind no name of
+theirs."""
 _SHOWN = 4
-"""Findings that the comment names."""
+"""The most findings that the comment names."""
 
 
 @dataclass(frozen=True)
-class Failure:
-    """How a check or a block failed when it was run."""
+class ReproducedFailure:
+    """The failure of a check or a block when it was run."""
 
     id: str
     status: str
@@ -39,8 +41,8 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where it failed, and is tried again."""
+class FailurePlace:
+    """The devices and versions with which it failed and is tried again."""
 
     platform: str
     devices: int | None
@@ -55,61 +57,94 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Program:
-    """A file that fails as something else did."""
+class ReproducerFile:
+    """A file that fails as a check or a block did."""
 
     name: str
-    """Of the file, without its ending."""
+    """The name of the file, without its ending."""
     id: str
     title: str
     framework: str
     """Its import name; empty where there is none."""
     text: str
     env: Mapping[str, str]
-    """Variables that the command to run it sets."""
+    """Variables that are set in the command that runs it."""
     needs: Mapping[str, Any] = field(default_factory=dict[str, Any])
     sets: Sequence[str] = ()
-    """Variables that the file sets itself."""
+    """Names of the variables that the file sets itself."""
     platform: str = "cpu"
     limit_s: float = 120.0
     block: Block | None = None
-    """The block of a lesson that it is of; null for a check."""
+    """The block of a lesson that it reproduces; None for a check."""
     beside: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Texts that it reads, which have to lie beside it, by name."""
+    """Texts that it reads, which must be in the same folder, by name."""
 
     @property
     def command(self) -> str:
-        """Return how it is run, as one types it."""
-        return " ".join([*(f"{key}={value}" for key, value in self.env.items()), "python",
-                         f"{self.name}.py"])  # fmt: skip
+        """Return the command that runs it."""
+        return " ".join(
+            [*(f"{key}={value}" for key, value in self.env.items()), "python", f"{self.name}.py"]
+        )
+
+
+def _expected(place: FailurePlace) -> dict[str, str]:
+    values = {
+        "PLATFORM": place.platform,
+        "DEVICES": place.devices,
+        "GENERATION": place.generation,
+    }
+    return {f"EXPECTED_{key}": str(value) for key, value in values.items() if value}
 
 
 def of_check(
-    check: Check, failure: Failure | None, place: Place, *, checks: Path | None = None
-) -> Program:
-    """Return the file of a check; raises Entangled where the check needs more than its text."""
+    check: Check,
+    failure: ReproducedFailure | None,
+    place: FailurePlace,
+    *,
+    checks: Path | None = None,
+) -> ReproducerFile:
+    """Make the file of a check; raise NotStandalone where the check needs more than its text."""
     merged = standalone.merge(check.id, generation=place.generation, checks=checks)
-    env = dict(place.env)
-    if merged.uses("target"):
-        expected = {"PLATFORM": place.platform, "DEVICES": place.devices,
-                    "GENERATION": place.generation}  # fmt: skip
-        env |= {f"EXPECTED_{key}": str(value) for key, value in expected.items() if value}
+    env = {**place.env, **(_expected(place) if merged.uses("target") else {})}
     name = check.id.replace(".", "_")
-    program = Program(name, check.id, check.title, check.framework, "", env, check.needs,
-                      tuple(check.env), place.platform, check.timeout_s)  # fmt: skip
-    head = _head(program, failure, place, [
-        "It ends with exit code 1 where the claim fails, and with 0 where it holds.",
-        f"The claim is documented at {check.source}",
-    ])  # fmt: skip
+    program = ReproducerFile(
+        name,
+        check.id,
+        check.title,
+        check.framework,
+        "",
+        env,
+        check.needs,
+        tuple(check.env),
+        place.platform,
+        check.timeout_s,
+    )
+    head = _head(
+        program,
+        failure,
+        place,
+        [
+            "It ends with exit code 1 where the claim fails, and with 0 where it holds.",
+            f"The claim is documented at {check.source}",
+        ],
+    )
     start = f"{merged.names[(f'tpustarter.checks.{check.id}', 'run')]}()"
     main = merged.names[("plain", "main")]
-    text = [head, "", *_set_first(merged.imports, check.env), merged.code, "", "",
-            'if __name__ == "__main__":', f"    raise SystemExit({main}({start}))", ""]  # fmt: skip
+    text = [
+        head,
+        "",
+        *_set_first(merged.imports, check.env),
+        merged.code,
+        "",
+        "",
+        'if __name__ == "__main__":',
+        f"    raise SystemExit({main}({start}))",
+        "",
+    ]
     return _with_text(program, "\n".join(text))
 
 
 def _set_first(imports: str, env: Mapping[str, str]) -> Iterator[str]:
-    """Yield the imports, below the variables that have to be set before them."""
     if env:
         future, _, imports = imports.rpartition("annotations\n\n")
         yield from [f"{future}annotations", ""] if future else []
@@ -122,15 +157,30 @@ def _set_first(imports: str, env: Mapping[str, str]) -> Iterator[str]:
 
 
 def of_block(
-    lesson: Lesson, blocks: Sequence[Block], block: Block, failure: Failure | None, place: Place
-) -> Program:
-    """Return the file of a block: those above it whose names it needs, then itself."""
+    lesson: Lesson,
+    blocks: Sequence[Block],
+    block: Block,
+    failure: ReproducedFailure | None,
+    place: FailurePlace,
+) -> ReproducerFile:
+    """Make the file of a block: the blocks above it that it needs, then itself."""
     name = "_".join((*lesson.id.split("/"), block.id)).replace("-", "_")
     above = _needed(blocks, block)
     files = lesson_files.needed(lesson, [one.code for one in (*above, block)])
-    program = Program(name, f"{lesson.id}:{block.id}", f"{lesson.title}, block {block.id}",
-                      lesson.framework or "", "", dict(place.env), {}, (), place.platform,
-                      block.timeout_s, block, files.beside)  # fmt: skip
+    program = ReproducerFile(
+        name,
+        f"{lesson.id}:{block.id}",
+        f"{lesson.title}, block {block.id}",
+        lesson.framework or "",
+        "",
+        dict(place.env),
+        {},
+        (),
+        place.platform,
+        block.timeout_s,
+        block,
+        files.beside,
+    )
     expected = block.expected_on(place.platform)
     note = (
         f"It is the block `{block.id}` of the lesson {lesson.id}, as the lesson has it, with the "
@@ -142,17 +192,20 @@ def of_block(
     text = [head, "", *([files.code] if files.code else [])]
     for one in above:
         text += [f"# Block {one.id} of the lesson.", one.code.strip("\n"), ""]
-    text += ["# The block that fails.", f'print("{MARK} {block.id}", flush=True)',
-             block.code.strip("\n"), ""]  # fmt: skip
+    text += [
+        "# The block that fails.",
+        f'print("{MARK} {block.id}", flush=True)',
+        block.code.strip("\n"),
+        "",
+    ]
     return _with_text(program, "\n".join(text))
 
 
 def _needed(blocks: Sequence[Block], block: Block) -> list[Block]:
-    """Return the blocks above one that it needs, those that change settings included."""
     above = [one for one in blocks[: blocks.index(block)] if not one.is_try]
     wanted, needed = _names(block.code), list[Block]()
     for one in reversed(above):
-        own = {name for node in _statements(one.code) for name in names_in.bound(node)}
+        own = {name for node in _statements(one.code) for name in statement_names.bound(node)}
         if own & wanted or any(word in one.code for word in _CONFIGURES):
             needed.insert(0, one)
             wanted |= _names(one.code)
@@ -160,7 +213,7 @@ def _needed(blocks: Sequence[Block], block: Block) -> list[Block]:
 
 
 def _names(code: str) -> set[str]:
-    return {name.name for node in _statements(code) for name in names_in.references(node)}
+    return {name.name for node in _statements(code) for name in statement_names.references(node)}
 
 
 def _statements(code: str) -> list[ast.stmt]:
@@ -171,13 +224,12 @@ def _statements(code: str) -> list[ast.stmt]:
 
 
 def _head(
-    program: Program,
-    failure: Failure | None,
-    place: Place,
+    program: ReproducerFile,
+    failure: ReproducedFailure | None,
+    place: FailurePlace,
     notes: Iterable[str],
     verbatim: str = "",
 ) -> str:
-    """Return the comment at the top of a file."""
     known = [f"{name} {version}" for name, version in place.versions.items()]
     known += [f"Python {place.python}"] if place.python else []
     seen = f"Seen{' with ' if known else ''}{', '.join(known)} on {place.where}."
@@ -196,8 +248,8 @@ def _head(
     return '"""' + "\n".join(lines) + '\n"""'
 
 
-def _found(failure: Failure | None) -> Iterator[str]:
-    """Yield what was seen when it failed, in lines that begin as `SEEN` says."""
+def _found(failure: ReproducedFailure | None) -> Iterator[str]:
+    """Yield lines about the failure, which begin as `SEEN` says."""
     if failure is None:
         return
     for one in failure.findings[:_SHOWN]:
@@ -211,16 +263,16 @@ def _found(failure: Failure | None) -> Iterator[str]:
 
 
 def _quoted(value: Any) -> str:
-    """Return the first line of what a run said, whole: half a name is not known as one."""
+    """Return the first line of a value, whole: the redactor doesn't recognise half a name."""
     line = "" if value is None else str(value).partition("\n")[0]
     return _plain("".join(c if c.isprintable() else " " for c in line))
 
 
 def _plain(text: str) -> str:
-    """Return a text that can stand in a docstring."""
+    """Return a text without the characters that would end a docstring."""
     return visible(text).replace("\\", "/").replace('"""', "'''")
 
 
-def _with_text(program: Program, text: str) -> Program:
+def _with_text(program: ReproducerFile, text: str) -> ReproducerFile:
     ast.parse(text)
     return replace(program, text=text)

@@ -1,4 +1,4 @@
-"""Takes the file of a check, or one that it imports, apart into statements with their comments."""
+"""The file of a check, or one that it imports, taken apart into statements with their comments."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import ast
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tpustarter.reproducing import names_in
-from tpustarter.reproducing.names_in import Reference
+from tpustarter.reproducing import statement_names
+from tpustarter.reproducing.statement_names import NameReference
 
 PACKAGE = "tpustarter."
 _LEFT_OUT = ("with_defaults",)
@@ -18,47 +18,48 @@ Key = tuple[str, str]
 
 
 @dataclass
-class Piece:
-    """A statement of a module, with the comments above it and the text that documents it."""
+class SourcePiece:
+    """A statement of a module, with the comments above it and the string that documents it."""
 
     module: str
     lines: list[str]
     first_line: int
-    """Of `lines`, in the file."""
+    """The number of the first of `lines` in the file."""
     names: tuple[str, ...]
-    """What it binds."""
-    references: list[Reference]
+    """The names that it binds."""
+    references: list[NameReference]
     is_block: bool
-    """Whether it is a function or a class, which blank lines surround."""
+    """It is a function or a class, with blank lines around it."""
     gap: bool
-    """Whether a blank line stands above it."""
+    """There is a blank line above it."""
 
 
 @dataclass
-class Source:
-    """One module, read and taken apart."""
+class ModuleSource:
+    """The pieces and the imports of one module."""
 
     name: str
-    pieces: list[Piece] = field(default_factory=list[Piece])
+    pieces: list[SourcePiece] = field(default_factory=list[SourcePiece])
     links: dict[str, Key] = field(default_factory=dict[str, Key])
-    """Names that stand for a module of this program, or for something in one."""
+    """Names that refer to a module of this program, or to something in one."""
     imports: dict[str, set[Key]] = field(default_factory=dict[str, set[Key]])
-    """Names that come from elsewhere: the modules, and the name in one or nothing."""
+    """Names from other packages, each with its modules and the name there, empty for a whole
+    module."""
     has_future: bool = False
-    """Whether annotations are not to be evaluated in it."""
+    """It imports `annotations` from `__future__`."""
     doc: str = ""
     names: set[str] = field(default_factory=set[str])
-    """What its statements bind."""
+    """The names that its statements bind."""
 
     def binds(self, name: str) -> bool:
         """Return whether a statement of this module binds a name."""
         return name in self.names
 
 
-def taken_apart(name: str, text: str) -> Source:
-    """Return the statements of a module, and what its imports bind."""
+def taken_apart(name: str, text: str) -> ModuleSource:
+    """Parse a module into its statements and its imports."""
     tree, lines = ast.parse(text), text.splitlines()
-    source = Source(name, doc=ast.get_docstring(tree) or "")
+    source = ModuleSource(name, doc=ast.get_docstring(tree) or "")
     body = tree.body[1:] if source.doc else tree.body
     end = tree.body[0].end_lineno or 0 if source.doc else 0
     for node in body:
@@ -67,7 +68,7 @@ def taken_apart(name: str, text: str) -> Source:
         if isinstance(node, ast.Import | ast.ImportFrom):
             _add_import(source, node)
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            if source.pieces:  # the text that documents the name above it
+            if source.pieces:  # the string that documents the name above it
                 source.pieces[-1].lines += lines[top:end]
         else:
             source.pieces.append(_piece(source, node, lines, top))
@@ -79,8 +80,7 @@ def taken_apart(name: str, text: str) -> Source:
     return source
 
 
-def _piece(source: Source, node: ast.stmt, lines: list[str], top: int) -> Piece:
-    """Return a statement with the comments between it and what stands above it."""
+def _piece(source: ModuleSource, node: ast.stmt, lines: list[str], top: int) -> SourcePiece:
     first, last = node.lineno, node.end_lineno or node.lineno
     dropped: set[int] = set()
     is_block = isinstance(node, ast.FunctionDef | ast.ClassDef)
@@ -97,18 +97,18 @@ def _piece(source: Source, node: ast.stmt, lines: list[str], top: int) -> Piece:
         first -= 1
     while first in dropped:
         first += 1
-    return Piece(
+    return SourcePiece(
         source.name,
         lines[first - 1 : last],
         first,
-        names_in.bound(node),
-        list(names_in.references(node)),
+        statement_names.bound(node),
+        list(statement_names.references(node)),
         is_block,
         gap=first - 1 > top and not lines[first - 2].strip(),
     )
 
 
-def _add_import(source: Source, node: ast.Import | ast.ImportFrom) -> None:
+def _add_import(source: ModuleSource, node: ast.Import | ast.ImportFrom) -> None:
     for one in node.names:
         if isinstance(node, ast.ImportFrom):
             local, module, inner = one.asname or one.name, node.module or "", one.name
@@ -122,17 +122,22 @@ def _add_import(source: Source, node: ast.Import | ast.ImportFrom) -> None:
             source.imports.setdefault(local, set()).add((module, inner))
 
 
-def only_rows(piece: Piece, name: str | None) -> None:
-    """Leave out all rows of a table but those whose field `name` is this one."""
+def only_rows(piece: SourcePiece, name: str | None) -> None:
+    """Remove the rows of a table whose field `name` is another one; other statements stay."""
     value = getattr(ast.parse("\n".join(piece.lines)).body[0], "value", None)
     if not isinstance(value, ast.Tuple):
         return
     tops = [*(row.lineno for row in value.elts), value.end_lineno or len(piece.lines)]
-    without = {line for row, top, end in zip(value.elts, tops[:-1], tops[1:], strict=True)
-               if _name_of(row) != name for line in range(top, end)}  # fmt: skip
+    without = {
+        line
+        for row, top, end in zip(value.elts, tops[:-1], tops[1:], strict=True)
+        if _name_of(row) != name
+        for line in range(top, end)
+    }
     kept = [line for line in range(1, len(piece.lines) + 1) if line not in without]
-    moved = {piece.first_line + line - 1: piece.first_line + place
-             for place, line in enumerate(kept)}  # fmt: skip
+    moved = {
+        piece.first_line + line - 1: piece.first_line + place for place, line in enumerate(kept)
+    }
     piece.lines = [piece.lines[line - 1] for line in kept]
     piece.references = [
         replace(one, line=moved[one.line]) for one in piece.references if one.line in moved

@@ -1,8 +1,8 @@
-"""Puts a check and all that it imports of this program into one text.
+"""The merger of a check and all that it imports of this program into one text.
 
-Statements are taken from the files as they stand, with their comments, and only those that the
-claim needs. Only names are edited: `_collectives.blocks` becomes `blocks`, and a name that two
-files have gets the name of its file in front. Nothing is imported or executed.
+Statements are copied from the files with their comments, and only those that the claim needs. Only
+names are edited: `_collectives.blocks` becomes `blocks`, and a name that two files have gets the
+name of its file in front. Nothing is imported or executed.
 """
 
 from __future__ import annotations
@@ -11,45 +11,54 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tpustarter import locations
-from tpustarter.reproducing import names_in
-from tpustarter.reproducing.names_in import Reference
-from tpustarter.reproducing.sources import PACKAGE, Key, Piece, Source, only_rows, taken_apart
+from tpustarter.core import locations
+from tpustarter.reproducing import statement_names
+from tpustarter.reproducing.sources import (
+    PACKAGE,
+    Key,
+    ModuleSource,
+    SourcePiece,
+    only_rows,
+    taken_apart,
+)
+from tpustarter.reproducing.statement_names import NameReference
 
-PLAIN = Path(__file__).with_name("plain.py")
-"""What stands in the place of the probe's modules, and of those that count findings."""
+PLAIN = Path(__file__).with_name("probe_stand_in.py")
+"""The stand-in for the probe's modules, and for those that count findings."""
 _CHECKS = f"{PACKAGE}checks."
 _PLAIN = "plain"
 
 
-class Entangled(Exception):  # noqa: N818  it says what a file is
-    """A file needs more than its own text, and what that is."""
+class NotStandalone(Exception):  # noqa: N818  it names a kind of file
+    """A file needs more than its own text; the message names it."""
 
 
 @dataclass(frozen=True)
-class Merged:
-    """The parts of a file that stands alone."""
+class MergedParts:
+    """The parts of a file that needs no other one."""
 
     imports: str
     code: str
     names: Mapping[Key, str]
-    """What each thing is called in it, by its module and its name there."""
+    """The name of each thing in the file, by its module and its name there."""
 
     def uses(self, name: str) -> bool:
-        """Return whether something of `plain.py` is in it."""
+        """Return whether a name of `probe_stand_in.py` is in the file."""
         return (_PLAIN, name) in self.names
 
 
-def merge(check_id: str, *, generation: str | None = None, checks: Path | None = None) -> Merged:
-    """Return what `run` of a check needs, from all the files that it needs.
+def merge(
+    check_id: str, *, generation: str | None = None, checks: Path | None = None
+) -> MergedParts:
+    """Merge the `run` of a check with what it needs from other files.
 
     Args:
         check_id: The check.
         generation: The TPU generation whose row of the table of TPUs it may read.
-        checks: The folder of checks; null for those of this program.
+        checks: The folder of checks; None for those of this program.
 
     Raises:
-        Entangled: it cannot be done.
+        NotStandalone: It needs more than the text of these files.
     """
     return _Merger(generation, checks or locations.content("checks")).merge(_CHECKS + check_id)
 
@@ -58,18 +67,18 @@ class _Merger:
     def __init__(self, generation: str | None, checks: Path) -> None:
         self._generation = generation
         self._checks = checks
-        self._sources: dict[str, Source] = {}  # each after those that it imports
+        self._sources: dict[str, ModuleSource] = {}  # each after those that it imports
 
-    def merge(self, main: str) -> Merged:
+    def merge(self, main: str) -> MergedParts:
         self._read(_PLAIN)
         self._read(main)
         pieces = self._needed([(main, "run"), (_PLAIN, "main")])
         chosen = self._choose_names(pieces, main)
         blocks = [(piece, _edited(piece, self._edits(piece, chosen))) for piece in pieces]
-        return Merged(self._imports(pieces), _joined(blocks), chosen)
+        return MergedParts(self._imports(pieces), _joined(blocks), chosen)
 
     def _read(self, name: str) -> str:
-        """Read a module, and those that it imports; returns what it is called here."""
+        """Read a module and those that it imports, and return its key among the sources."""
         path = self._path(name)
         name = _PLAIN if path == PLAIN else name
         if name in self._sources:
@@ -87,16 +96,16 @@ class _Merger:
         return name
 
     def _path(self, name: str) -> Path:
-        """Return the file of a module; one that is none where there is none."""
+        """Return the file of a module, which may not exist."""
         first, _, last = name.rpartition(".")
         if name == _PLAIN or first == f"{PACKAGE}probe" or last == "_tally":
             return PLAIN
         if name.startswith(_CHECKS):
             return self._checks.joinpath(*name.removeprefix(_CHECKS).split(".")).with_suffix(".py")
         inner = name.removeprefix(PACKAGE).split(".")
-        return Path(locations.__file__).parent.joinpath(*inner).with_suffix(".py")
+        return locations.PACKAGE.joinpath(*inner).with_suffix(".py")
 
-    def _needed(self, roots: Iterable[Key]) -> list[Piece]:
+    def _needed(self, roots: Iterable[Key]) -> list[SourcePiece]:
         """Return the pieces that some names need, in an order in which they can be executed."""
         wanted, seen, kept = list(roots), set[Key](), set[int]()
         while wanted:
@@ -106,7 +115,9 @@ class _Merger:
             seen.add(key)
             pieces = [one for one in self._sources[key[0]].pieces if key[1] in one.names]
             if not pieces:
-                raise Entangled(f"it needs `{key[1]}` of {key[0]}, which is not part of its text")
+                raise NotStandalone(
+                    f"it needs `{key[1]}` of {key[0]}, which is not part of its text"
+                )
             for piece in pieces:
                 kept.add(id(piece))
                 wanted += [(piece.module, name) for name in piece.names]
@@ -114,32 +125,32 @@ class _Merger:
         every = (piece for source in self._sources.values() for piece in source.pieces)
         return [piece for piece in every if id(piece) in kept]
 
-    def _ours(self, piece: Piece) -> Iterator[Key]:
-        """Yield what of this program a piece refers to; raises Entangled for a whole file."""
+    def _ours(self, piece: SourcePiece) -> Iterator[Key]:
+        """Yield the things of this program that a piece needs; raise NotStandalone for a file."""
         source = self._sources[piece.module]
         for reference in piece.references:
             link = source.links.get(reference.name)
             if link and not link[1] and not reference.attribute:
-                raise Entangled("it hands a file of this program on as a whole")
+                raise NotStandalone("it hands a file of this program on as a whole")
             if reference.name in ("__file__", "__name__"):
-                raise Entangled(f"it uses `{reference.name}`")
+                raise NotStandalone(f"it uses `{reference.name}`")
             if key := self._key(source, reference):
                 yield key
 
-    def _key(self, source: Source, reference: Reference) -> Key | None:
-        """Return what of this program a reference is to; null for anything else."""
+    def _key(self, source: ModuleSource, reference: NameReference) -> Key | None:
+        """Return the thing of this program that a reference means; None for anything else."""
         if link := source.links.get(reference.name):
             return self._home((link[0], link[1] or reference.attribute))
         return (source.name, reference.name) if source.binds(reference.name) else None
 
     def _home(self, key: Key) -> Key:
-        """Return where a name is bound that may have been imported there."""
+        """Return the place where a name is bound, if it was imported here."""
         source = self._sources[key[0]]
         link = source.links.get(key[1])
         return key if link is None or source.binds(key[1]) else self._home(link)
 
-    def _choose_names(self, pieces: list[Piece], main: str) -> dict[Key, str]:
-        """Return what each thing is called: as in its own file, unless something is in the way."""
+    def _choose_names(self, pieces: list[SourcePiece], main: str) -> dict[Key, str]:
+        """Return a name for each thing: that of its own file, unless it is taken or hidden."""
         keys = list(dict.fromkeys((piece.module, name) for piece in pieces for name in piece.names))
         keys.sort(key=lambda key: key[0] != main)  # the check's own names stay
         taken = {name for piece in pieces for name in self._foreign(piece)}
@@ -162,27 +173,28 @@ class _Merger:
             chosen[key] = name
         return chosen
 
-    def _foreign(self, piece: Piece) -> Iterator[str]:
+    def _foreign(self, piece: SourcePiece) -> Iterator[str]:
         """Yield the names from elsewhere that a piece uses, builtins too."""
         source = self._sources[piece.module]
         for reference in piece.references:
             if self._key(source, reference) is None:
                 yield reference.name
 
-    def _edits(self, piece: Piece, chosen: Mapping[Key, str]) -> Iterator[tuple[Reference, str]]:
-        """Yield each place where a name has to change, and to what."""
+    def _edits(
+        self, piece: SourcePiece, chosen: Mapping[Key, str]
+    ) -> Iterator[tuple[NameReference, str]]:
         source = self._sources[piece.module]
         for reference in piece.references:
             key = self._key(source, reference)
             if key and (reference.attribute or chosen[key] != reference.name):
                 link = source.links.get(reference.name)
-                # Of a name that was imported by itself, the attribute is its own.
+                # The attribute of a name that was imported by itself stays.
                 keeps = (
                     f".{reference.attribute}" if link and link[1] and reference.attribute else ""
                 )
                 yield reference, chosen[key] + keeps
 
-    def _imports(self, pieces: Iterable[Piece]) -> str:
+    def _imports(self, pieces: Iterable[SourcePiece]) -> str:
         found: dict[str, set[Key]] = {}
         future = False
         for piece in pieces:
@@ -195,12 +207,11 @@ class _Merger:
             # `import a.b` and `import a.c` both bind `a`, and agree.
             bare = all(not inner and module.partition(".")[0] == name for module, inner in modules)
             if len(modules) > 1 and not bare:
-                raise Entangled(f"two of its files call different things `{name}`")
-        return names_in.import_lines(found, future=future)
+                raise NotStandalone(f"two of its files call different things `{name}`")
+        return statement_names.import_lines(found, future=future)
 
 
-def _edited(piece: Piece, edits: Iterable[tuple[Reference, str]]) -> list[str]:
-    """Return the lines of a piece with other names in some places."""
+def _edited(piece: SourcePiece, edits: Iterable[tuple[NameReference, str]]) -> list[str]:
     lines = list(piece.lines)
     for reference, name in sorted(edits, key=lambda one: one[0].place, reverse=True):
         row = reference.line - piece.first_line
@@ -209,10 +220,10 @@ def _edited(piece: Piece, edits: Iterable[tuple[Reference, str]]) -> list[str]:
     return lines
 
 
-def _joined(blocks: Iterable[tuple[Piece, list[str]]]) -> str:
-    """Return the pieces one below the other, with blank lines as the formatter has them."""
+def _joined(blocks: Iterable[tuple[SourcePiece, list[str]]]) -> str:
+    """Join the pieces, with blank lines as the formatter has them."""
     text: list[str] = []
-    before: Piece | None = None
+    before: SourcePiece | None = None
     for piece, lines in blocks:
         if before is not None or piece.is_block:
             near = before is not None and before.module == piece.module and not piece.gap

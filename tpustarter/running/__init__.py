@@ -1,1 +1,1 @@
-"""Supervised processes: how they are started, listened to and ended, and who holds the device."""
+"""Supervised processes: their start, events and end, and the holder of the device."""

@@ -1,4 +1,4 @@
-"""Builds the probe: one zip file that any Python 3.10 or newer runs as it is."""
+"""The probe archive: one zip file that any Python 3.10 or newer runs unchanged."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import marshal
 from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path
 
-from tpustarter import cache, locations
+from tpustarter.core import cache, locations
 
 ENTRY = "probe/zip_main.py"
 COMPILED = ("tpustarter/machine/", "tpustarter/probe/", "tpustarter/checks/host/")
-"""What nearly every probe imports: it is there as bytecode too, which other Pythons pass over."""
+"""Modules that nearly every probe imports, included as bytecode too; other Pythons ignore it."""
 HASHED_UNCHECKED = 1
 """Flag of bytecode that is not compared with its source again, see PEP 552: one zip has both."""
 DATE = (2026, 1, 1, 0, 0, 0)
-"""Of all files in it: nothing of a zip may depend on when it was built."""
+"""Date of all files in it, because a zip must not depend on when it was built."""
 
 
 def build(path: Path, checks: Path | None = None) -> Path:
@@ -33,11 +33,10 @@ def build(path: Path, checks: Path | None = None) -> Path:
 
 
 def _files(checks: Path) -> dict[str, bytes]:
-    """Return what is in the zip, by name."""
     package = locations.PACKAGE
     sources = [package / name for name in ("__init__.py", "version.py")]
     sources += sorted(
-        path for name in ("machine", "probe") for path in (package / name).glob("*.py")
+        path for name in ("machine", "probe") for path in (package / name).rglob("*.py")
     )
     files = {"__main__.py": (package / ENTRY).read_bytes()}
     for source in sources:
@@ -49,11 +48,8 @@ def _files(checks: Path) -> dict[str, bytes]:
 
 
 def _zipped(files: dict[str, bytes], *, compiled: bool) -> bytes:
-    """Return the zip.
-
-    Stored, not compressed: it is read once, from the same disk. Folders have entries of their
-    own, for `zipimport` finds packages without an `__init__.py` by them.
-    """
+    # The zip is stored, not compressed: it is read once, from the same disk. Folders have entries
+    # of their own, because `zipimport` finds packages without an `__init__.py` by them.
     import zipfile  # takes long, and is not needed for what was built before
 
     stream = io.BytesIO()
@@ -71,10 +67,9 @@ def _zipped(files: dict[str, bytes], *, compiled: bool) -> bytes:
 
 
 def _bytecode(name: str, source: bytes) -> bytes | None:
-    """Return a module compiled for this Python; None for one that is broken."""
     try:
         code = compile(source, f"probe.pyz/{name}", "exec", dont_inherit=True, optimize=0)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None  # whoever imports it is told
+        return None  # the one that imports it gets the error
     flags = HASHED_UNCHECKED.to_bytes(4, "little")
     return MAGIC_NUMBER + flags + source_hash(source) + marshal.dumps(code)

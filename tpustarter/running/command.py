@@ -1,4 +1,4 @@
-"""Runs one command under the supervisor: its output line by line, and an end in bounded time.
+"""One command under the supervisor: its output line by line, and an end in bounded time.
 
 The command dies with this program, however that dies: the supervisor sees to it.
 """
@@ -15,20 +15,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tpustarter import locations
-from tpustarter.problem import Problem, of_limit
-from tpustarter.redact import Redactor
+from tpustarter.core import locations
+from tpustarter.core.problem import Problem, of_limit
+from tpustarter.core.redact import Redactor, without_half_word
 from tpustarter.running.process import CappedLog, Probe, signal_name
-from tpustarter.terminal import visible
+from tpustarter.text.terminal import visible
 
 LIMIT_S = 3600.0
-"""Longest a command may take: libtpu over a slow line needs minutes, a hang would need forever."""
+"""Time limit of a command: libtpu over a slow line needs minutes, a hang would need forever."""
 POLL_S = 0.1
 QUIET_S = 60.0
-"""After so long without output it is said that the command still runs."""
+"""Seconds without output after which a line reports that the command still runs."""
 LINE_CHARACTERS = 2000
 MAX_LINE_BYTES = 4096
-"""What follows in a longer line is left out: to look for secrets in it would take for ever."""
+"""Longest line that is read; the rest is left out, because a search for secrets would take for
+ever."""
 TAIL_LINES = 12
 MAX_FRESH_LINES = 20_000
 
@@ -65,17 +66,17 @@ _HINTS = {
         "`ls -ld {folder}` shows who owns it; name another place with `--folder PATH`",
     r"SIGKILL": "often because memory ran out, which `free -h` shows; then run this again",
 }  # fmt: skip
-"""What the last lines of a failed command tell to do; the first that fits."""
+"""Hints by pattern of the last lines of a failed command; the first match wins."""
 
 
 def hint(tail: str, folder: str, python: str) -> str:
-    """Return what to do about a command's last lines; empty where nothing known fits."""
+    """Return the hint for a command's last lines; empty where no pattern matches."""
     fitting = (text for pattern, text in _HINTS.items() if re.search(pattern, tail, re.IGNORECASE))
     return next(fitting, "").format(folder=folder, python=python)
 
 
-class Lines(CappedLog):
-    """A log of whole lines as text, without secrets and escape sequences; the last are kept."""
+class LineLog(CappedLog):
+    """A log of whole lines of text, redacted and without escape sequences; keeps the last lines."""
 
     def __init__(self, path: Path, redact: Redactor) -> None:
         super().__init__(path)
@@ -85,28 +86,31 @@ class Lines(CappedLog):
         self._in_key = False
         """Whether a private key has begun and not ended: its lines have no shape of their own."""
         self.fresh: deque[str] = deque(maxlen=MAX_FRESH_LINES)
-        """Lines nobody took yet; in a flood the oldest are left out, not in the file."""
+        """Lines that were not taken yet; in a flood the oldest are dropped here, but not in the
+        file."""
         self.last: deque[str] = deque(maxlen=TAIL_LINES)
 
     def write(self, data: bytes) -> None:
-        """Add output as it came; what is not a whole line waits for the rest."""
+        """Add output; a line that has not ended waits for its rest."""
         *lines, pending = (self._pending + data).split(b"\n")
         self._pending = _cut(pending)
         for line in lines:
             self._add(_cut(line))
 
     def finish(self) -> None:
-        """Add what stands after the last line end."""
+        """Add the unfinished last line."""
         pending, self._pending = self._pending, b""
         if pending:
             self._add(pending)
 
     def note(self, text: str) -> None:
-        """Write a line of our own, which is not the command's output."""
+        """Write a line of this program, which is not the command's output."""
         super().write(f"{self._redact.text(visible(text))}\n".encode())
 
     def _add(self, line: bytes) -> None:
         text = line.decode("utf-8", "replace")
+        if len(line) >= MAX_LINE_BYTES:
+            text = without_half_word(text)
         begins = re.search(r"-----BEGIN [A-Z ]*PRIVATE KEY", text)
         was_in_key, self._in_key = (
             self._in_key,
@@ -119,27 +123,27 @@ class Lines(CappedLog):
             self.last.append(text)
 
     def clean(self, text: str) -> str:
-        """Return what a terminal would show of a line, without secrets and as plain text."""
+        """Return a line as a terminal would show it, redacted and as plain text."""
         parts = [part for part in _ESCAPE.sub("", text).split("\r") if part.strip()]
         line = _LOGIN.sub("[login]", parts[-1].expandtabs().rstrip() if parts else "")
         return visible(self._redact.text(line)[:LINE_CHARACTERS])
 
 
 def _cut(line: bytes) -> bytes:
-    """Return the beginning of a long line: of what a carriage return left standing."""
+    # After a carriage return only the text behind it shows, so that is what a long line is cut to.
     if len(line) <= MAX_LINE_BYTES:
         return line
     return line.rstrip(b"\r").rpartition(b"\r")[2][:MAX_LINE_BYTES]
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """How a command ended."""
+class CommandOutcome:
+    """The end of a command."""
 
     code: int | None
-    """Its exit code; null when a signal, a stop or the time limit ended it."""
+    """Its exit code; None when a signal, a stop or the time limit ended it."""
     what: str
-    """The same in words, such as `ended with exit code 1`."""
+    """The end in words, such as `ended with exit code 1`."""
 
 
 class Command:
@@ -148,7 +152,7 @@ class Command:
     def __init__(
         self,
         words: Sequence[str],
-        log: Lines,
+        log: LineLog,
         *,
         archive: Path,
         env: Mapping[str, str],
@@ -172,7 +176,7 @@ class Command:
         """
         self._log = log
         self._stopped = False
-        self.outcome = Outcome(None, "did not end")
+        self.outcome = CommandOutcome(None, "did not end")
         log.last.clear()
         log.note(f"$ {shlex.join(words)}")
         try:
@@ -196,7 +200,7 @@ class Command:
         self._probe.interrupt()
 
     def lines(self) -> Generator[str, None, None]:
-        """Yield its output line by line; `outcome` then says how it ended."""
+        """Yield the output line by line, and set `outcome` at the end."""
         output_at = notice_at = time.monotonic()
         deadline = output_at + LIMIT_S
         gone = None
@@ -225,14 +229,14 @@ class Command:
         while self._log.fresh:
             yield self._log.fresh.popleft()
 
-    def _outcome(self, gone: Mapping[str, Any], *, late: bool) -> Outcome:
+    def _outcome(self, gone: Mapping[str, Any], *, late: bool) -> CommandOutcome:
         if self._stopped:
             still = "".join(f", and process {pid} still works" for pid in gone["left"])
-            return Outcome(None, f"stopped before it was done{still}")
+            return CommandOutcome(None, f"stopped before it was done{still}")
         if late:
-            return Outcome(None, f"was ended after {LIMIT_S:.0f} s")
+            return CommandOutcome(None, f"was ended after {LIMIT_S:.0f} s")
         if gone["signal"]:
-            return Outcome(None, f"was ended by {signal_name(gone['signal'])}")
+            return CommandOutcome(None, f"was ended by {signal_name(gone['signal'])}")
         if gone["code"] is None:
-            return Outcome(None, "was ended from outside")
-        return Outcome(gone["code"], f"ended with exit code {gone['code']}")
+            return CommandOutcome(None, "was ended from outside")
+        return CommandOutcome(gone["code"], f"ended with exit code {gone['code']}")

@@ -1,4 +1,4 @@
-"""One lease: at most one process of ours on this machine may own an accelerator.
+"""The lease: at most one process of this program on a machine may own an accelerator.
 
 The lock is held by an open file that the supervisor inherits, so it lasts until the last process
 of the run is gone, however the run ends.
@@ -15,25 +15,32 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-from tpustarter import locations
+from tpustarter.core import locations, state
+from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
-from tpustarter.problem import ExitCode, Problem
+from tpustarter.running.holder import DeviceHolder
+from tpustarter.text import phrases
 
 
 @contextlib.contextmanager
-def device(what: str, machine: host.Machine) -> Generator[int]:
-    """Hold the lease as `hold` does, and leave no file of libtpu's that others could not open."""
+def device(name: str, machine: host.Machine) -> Generator[int]:
+    """Hold the lease like `hold`, and leave no lock file of libtpu that others could not open."""
     accelerator = "GPU" if host.nvidia(machine) and not host.chips(machine) else "TPU"
-    with hold(what, accelerator) as descriptor, _own_lock_file(machine):
+    with hold(name, accelerator) as descriptor, _own_lock_file(machine):
         yield descriptor
 
 
 @contextlib.contextmanager
-def hold(what: str, accelerator: str = "TPU") -> Generator[int]:
-    """Hold the lease of the `accelerator` for `what`; yields the descriptor that keeps it.
+def hold(name: str, accelerator: str = "TPU") -> Generator[int]:
+    """Hold the lease of the `accelerator`; yields the descriptor that keeps it.
+
+    Args:
+        name: Name of the holder, as in `DeviceHolder`.
+        accelerator: `TPU` or `GPU`.
 
     Raises:
-        Problem: something else of ours holds it; says what, its process id and since when.
+        Problem: another process of this program holds it; the error names it, its process id
+            and the time.
     """
     path = locations.state() / "lease.json"
     try:
@@ -49,8 +56,10 @@ def hold(what: str, accelerator: str = "TPU") -> Generator[int]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise _busy(path, accelerator) from None
-        note = {"what": what, "pid": os.getpid(), "since": time.time()}
-        with contextlib.suppress(OSError):  # the lock counts; a full disk loses the note alone
+        except OSError as error:
+            raise locations.cannot_lock(path, error) from error
+        note = {"what": name, "pid": os.getpid(), "since": time.time()}
+        with contextlib.suppress(OSError):  # the lock counts; on a full disk only the note is lost
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, json.dumps(note).encode(), 0)
         yield descriptor
@@ -59,13 +68,14 @@ def hold(what: str, accelerator: str = "TPU") -> Generator[int]:
 
 
 def _busy(path: Path, accelerator: str) -> Problem:
-    holder = "another tpustarter"
-    with contextlib.suppress(OSError, ValueError):
-        note: Any = json.loads(path.read_text(encoding="utf-8"))
+    who = "another tpustarter"
+    with contextlib.suppress(OSError, ValueError, LookupError, TypeError, OverflowError):
+        note: Any = state.parse(locations.read_text(path))
         age_s = max(0, int(time.time() - note["since"]))
-        holder = f"{note['what']}, pid {note['pid']}, since {age_s} s"
+        holder = DeviceHolder(str(note["what"]), int(note["pid"]), accelerator)
+        who = f"{holder.identity}, for {phrases.duration(age_s)}"
     return Problem(
-        f"the {accelerator} is held by {holder}",
+        f"the {accelerator} is held by {who}",
         hint="wait until that ends, or stop it where it runs",
         code=ExitCode.BUSY,
     )
@@ -73,7 +83,7 @@ def _busy(path: Path, accelerator: str) -> Problem:
 
 @contextlib.contextmanager
 def _own_lock_file(machine: host.Machine) -> Generator[None]:
-    """Remove libtpu's lock file afterwards if root's run made it: others could not open it."""
+    # A lock file of libtpu made by root would keep others from opening it.
     as_root = hasattr(os, "geteuid") and os.geteuid() == 0 and locations.caller() is None
     was_absent = host.lock(machine).state == "absent"
     try:

@@ -1,9 +1,9 @@
-"""Runs a command as if nothing stood between it and the user, and sees what it writes.
+"""A command run as if directly by the user, while this program reads its output.
 
-Where an output is a terminal the command gets a terminal of the same size, and in a pipe it gets a
+Where an output is a terminal the command gets a terminal of the same size, and for a pipe it gets a
 pipe, so it buffers and colours as it would alone. Its stdin is the user's own. It stays in the
 terminal's foreground group, so Ctrl-C and Ctrl-Z reach it from there; a signal that another process
-sends to this one is handed on.
+sends to this one is passed to the command.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from types import FrameType
 
 READ = 1 << 16
 IDLE_S = 1.0
-"""How long what the command left running may be silent before its output is left to itself."""
+"""Seconds without output from background children of the command before reading stops."""
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 _HANDED_ON = (*_FROM_TERMINAL, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
 @dataclass(frozen=True)
 class _Output:
-    """Where one or both of the command's outputs go."""
+    """The pipe or terminal for one or both of the command's outputs."""
 
     ours: int
-    """Where it is read."""
+    """Descriptor that is read here."""
     theirs: int
-    """What the command writes to."""
+    """Descriptor that the command writes to."""
     to: int
-    """Where it is passed on to: 1 or 2."""
+    """Descriptor that the output is passed on to: 1 or 2."""
     is_terminal: bool
 
 
 def _to_nobody(*_: object) -> None:
-    """Take what nobody wants to hear."""
+    pass
 
 
 def run(
@@ -56,10 +56,10 @@ def run(
     Args:
         command: The program and its arguments.
         env: Its environment.
-        see: Is given what it writes, both outputs in the order in which they were read.
-        handed: Is told each signal that was handed on.
-        unwritten: Is told where an output could not be passed on, 1 or 2, and why: a full disk,
-            but not a reader that has gone.
+        see: Called with the output, of both descriptors in the order of reading.
+        handed: Called with each signal that was passed to the command.
+        unwritten: Called with the descriptor, 1 or 2, and the error of an output that could not
+            be passed on: a full disk, but not a reader that has gone.
 
     Raises:
         OSError: it cannot be started.
@@ -72,7 +72,8 @@ def run(
         with contextlib.ExitStack() as stack:
             for one in outputs:
                 stack.callback(os.close, one.theirs)
-            # Whatever else the shell opened for it stays open; what is ours is not inheritable.
+            # Other descriptors that the shell opened stay open; those of this program are not
+            # inheritable.
             process = subprocess.Popen(
                 list(command), env=dict(env), stdout=stdout, stderr=stderr, close_fds=False
             )
@@ -87,14 +88,19 @@ def run(
 
 
 def _outputs() -> list[_Output]:
-    """Return what the command writes to: one where both of our own lead to the same place."""
     first = _output(1)
     if os.isatty(1) and os.isatty(2):
         return [first]
     with contextlib.suppress(OSError):
-        if os.path.sameopenfile(1, 2):
+        if os.path.sameopenfile(1, 2) and _access(1) == _access(2):
             return [first]
     return [first, _output(2)]
+
+
+def _access(fd: int) -> int:
+    # The access mode tells stdout and stderr apart where both were closed and only stderr is
+    # writable.
+    return fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE
 
 
 def _output(to: int) -> _Output:
@@ -120,8 +126,6 @@ def _same_size(ours: int, terminal: int) -> None:
 def _handing_on(
     process: subprocess.Popen[bytes], outputs: Sequence[_Output], handed: Callable[[int], object]
 ) -> Generator[None]:
-    """Hand signals on to the command, and the size of the terminal to its own."""
-
     def hand_on(number: int, _: FrameType | None) -> None:
         if number in _FROM_TERMINAL and _in_foreground():
             return  # the terminal has sent it to the command as well
@@ -149,10 +153,10 @@ def _handing_on(
 
 
 def terminal_as_it_is() -> Callable[[], None]:
-    """Return what brings the terminal back to what it is now, where a command has changed it.
+    """Return a function that restores the terminal's settings after a command has changed them.
 
-    A program that dies while it reads single keys leaves a terminal that shows nothing of what is
-    typed, and on which lines begin where the last one ended.
+    A program that dies while it reads single keys leaves a terminal that does not show typed text,
+    and on which lines begin where the last one ended.
     """
     before: list[int | list[bytes | int]] | None = None
     with contextlib.suppress(OSError, termios.error):
@@ -160,7 +164,7 @@ def terminal_as_it_is() -> Callable[[], None]:
 
     def bring_back() -> None:
         with contextlib.suppress(OSError, termios.error):
-            # In the background, to change it would stop this process.
+            # In the background, changing it would stop this process.
             if before and before != termios.tcgetattr(0) and _in_foreground():
                 termios.tcsetattr(0, termios.TCSADRAIN, before)
 
@@ -168,7 +172,6 @@ def terminal_as_it_is() -> Callable[[], None]:
 
 
 def _in_foreground() -> bool:
-    """Return whether this process is one that its terminal sends Ctrl-C to."""
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
     except OSError:
@@ -187,10 +190,7 @@ def _pass_on(
     see: Callable[[bytes], None],
     unwritten: Callable[[int, OSError], object],
 ) -> None:
-    """Pass on what the command writes until nobody can write any more.
-
-    A program that the command left running in the background may hold the outputs open for ever.
-    """
+    # A program that the command left running in the background may hold the outputs open for ever.
     with selectors.DefaultSelector() as selector:
         for one in outputs:
             selector.register(one.ours, selectors.EVENT_READ, one.to)
@@ -205,7 +205,7 @@ def _pass_on(
                     unwritten(key.data, error)
                 if not data or error:
                     selector.unregister(key.fd)
-                    os.close(key.fd)  # the command meets a closed pipe, as it would alone
+                    os.close(key.fd)  # the command gets a closed pipe, as it would alone
                 if data:
                     see(data)
         for fd in [key.fd for key in selector.get_map().values()]:
@@ -220,7 +220,6 @@ def _read(fd: int) -> bytes:
 
 
 def _write(fd: int, data: bytes) -> OSError | None:
-    """Write all of it; return what kept it from being written."""
     view = memoryview(data)
     try:
         while view:
@@ -233,7 +232,7 @@ def _write(fd: int, data: bytes) -> OSError | None:
 def _written(fd: int, view: memoryview) -> int:
     try:
         return os.write(fd, view)
-    except BlockingIOError:  # whoever shares our output made it non-blocking
+    except BlockingIOError:  # another process on the same terminal made it non-blocking
         _wait_for_room(fd)
         return 0
 

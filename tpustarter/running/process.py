@@ -1,4 +1,4 @@
-"""One supervised process: started, talked to, listened to, ended. Never waits without limit.
+"""One supervised process: start, commands, events, end. It never waits without limit.
 
 One `select` waits for its events, its output, its end, and for a call of `interrupt`; so there is
 no thread here, and a front end may stop a run from any thread or signal handler.
@@ -20,19 +20,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from tpustarter import locations
+from tpustarter.core import locations
+from tpustarter.core.redact import without_half_line
+from tpustarter.machine.machine import cut
 from tpustarter.probe.supervisor import KILL_WAIT_S, STAYS, TERM_GRACE_S
 
 END_WAIT_S = TERM_GRACE_S + KILL_WAIT_S + 1.0
-"""Longest wait for a supervisor that was told to end."""
+"""Longest wait for a supervisor that was asked to end."""
 SEND_S = 10.0
-"""Longest wait for a child to take a command that does not fit its pipe."""
+"""Longest wait for a child to read a command that does not fit its pipe."""
 SILENT_WAIT_S = 2.0
-"""Longest wait for one that never said it started."""
+"""Longest wait for a supervisor that never reported its start."""
 FINISH_WAIT_S = 10.0
-"""Seconds a child without further commands gets to close its device and leave."""
+"""Seconds that a child without further commands has for closing its device and ending."""
 LOG_HEAD_BYTES = 512 * 1024
-"""Bytes of output kept from the beginning; as many are kept from the end."""
+"""Bytes of output kept from the beginning of the output."""
 RECENT_BYTES = 64 * 1024
 MAX_LINE_BYTES = 1024 * 1024
 
@@ -43,7 +45,7 @@ Event = dict[str, Any]
 
 
 class CappedLog:
-    """What a process wrote, untouched but not without limit: the first and the last part."""
+    """The raw output of a process, limited in size: the first and the last part."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("wb", buffering=0)
@@ -51,35 +53,46 @@ class CappedLog:
         self._recent = bytearray()
         self.size = 0
         """Bytes written to it in all."""
+        self._whole_lines = 0
+        """Bytes of the file up to the end of its last line."""
 
     def write(self, data: bytes) -> None:
-        """Append output; beyond the cap only the last part is remembered."""
+        """Append output; beyond the limit only the last part is kept."""
         room = LOG_HEAD_BYTES - self.size
         if room > 0:
             with contextlib.suppress(OSError):  # a full disk must not end the run
                 self._file.write(data[:room])
+            if line_end := data.rfind(b"\n", 0, room) + 1:
+                self._whole_lines = self.size + line_end
         self.size += len(data)
         self._recent += data
         del self._recent[:-RECENT_BYTES]
 
     def since(self, position: int) -> str:
-        """Return what was written after `position`, or its last part, as text."""
+        """Return the output after `position` as text, or its last lines where it is too long."""
         length = min(self.size - position, len(self._recent))
-        return bytes(self._recent[len(self._recent) - length :]).decode("utf-8", "replace")
+        text = bytes(self._recent[len(self._recent) - length :]).decode("utf-8", "replace")
+        return text if length == self.size - position else without_half_line(text)
 
     def close(self) -> None:
-        """Write the last part below the first, with the number of bytes left out."""
-        left_out = self.size - LOG_HEAD_BYTES - len(self._recent)
+        """Write the last lines below the first, with the number of bytes left out between them.
+
+        Half a line is part of neither, because half a secret is not recognised as one.
+        """
         with contextlib.suppress(OSError):
-            if left_out > 0:
-                self._file.write(f"\n[{left_out} bytes left out]\n".encode())
-            if self.size > LOG_HEAD_BYTES:
+            if self.size > LOG_HEAD_BYTES + len(self._recent):
+                last = self.since(0).encode()
+                left_out = self.size - self._whole_lines - len(last)
+                self._file.truncate(self._whole_lines)
+                self._file.seek(self._whole_lines)
+                self._file.write(f"\n[{left_out} bytes left out]\n".encode() + last)
+            elif self.size > LOG_HEAD_BYTES:
                 self._file.write(self._recent[-(self.size - LOG_HEAD_BYTES) :])
         self._file.close()
 
 
 class Probe:
-    """The probe in one interpreter, as its supervisor and the descriptors that lead to it."""
+    """The probe in one interpreter: its supervisor and the descriptors that lead to it."""
 
     def __init__(
         self,
@@ -143,17 +156,16 @@ class Probe:
             self._selector.register(self._pidfd, selectors.EVENT_READ, "end")
 
     def _outputs(self) -> dict[str, Any]:
-        """Return the pipes its output comes from; both are one unless it is streamed."""
         pipes: dict[str, Any] = {"stdout": self._process.stdout, "stderr": self._process.stderr}
         return {name: pipe for name, pipe in pipes.items() if pipe is not None}
 
     @property
     def pid(self) -> int:
-        """Return the process id of the child; of its supervisor until the child is known."""
+        """Process id of the child; that of its supervisor until the child is known."""
         return self._child or self._process.pid
 
     def send(self, command: Mapping[str, Any]) -> None:
-        """Give the child a command; a child that is gone is reported by `read`."""
+        """Send the child a command; a child that is gone is reported by `read`."""
         data = memoryview(json.dumps(command).encode() + b"\n")
         deadline = time.monotonic() + SEND_S
         with contextlib.suppress(BrokenPipeError, BlockingIOError):
@@ -167,7 +179,7 @@ class Probe:
             os.write(self._waker, b"!")
 
     def ask_to_end(self) -> None:
-        """Raise KeyboardInterrupt in what the child runs, as Ctrl-C does; it may not come to it."""
+        """Send the child SIGINT, as Ctrl-C does; only Python code raises for it."""
         if self._child and self._gone is None and self._ended is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(self._child, signal.SIGINT)
@@ -186,7 +198,7 @@ class Probe:
             if self._gone:
                 return self._gone
             left_s = deadline - time.monotonic()
-            # Without a pidfd the end of a process shows only by looking.
+            # Without a pidfd the end of a process shows only by polling.
             ready = self._selector.select(max(0, left_s if self._pidfd else min(left_s, 0.1)))
             kinds = {key.data for key, _ in ready}
             if "wake" in kinds:
@@ -196,10 +208,10 @@ class Probe:
             if self._process.poll() is not None:
                 self._finish()
             if left_s <= 0 and not self._queue and not self._gone:
-                return None  # looked once: what came while nobody asked is not late
+                return None  # looked once: an event that came while nobody read is not late
 
     def _drain(self, kinds: set[Any]) -> None:
-        # Events are taken first and told last: what was written before one came before it.
+        # Events are read first and returned last: output written before an event comes before it.
         events = list(self._chunks(self._events)) if "events" in kinds else []
         if kinds & {"output", "events"}:
             self._drain_output()
@@ -231,8 +243,8 @@ class Probe:
         *lines, self._buffer = (self._buffer + data).split(b"\n")
         for line in filter(None, lines):
             event = _event(line)
-            # The supervisor says this before there is a child. What comes later is forged, and
-            # the processes of that number are not ours to end.
+            # The supervisor sends this before there is a child. A later one is forged, and
+            # the processes with that number must not be ended.
             if event["event"] == "started" and self._child is None:
                 self._child = event["pid"]
             elif event["event"] == "ended":
@@ -244,7 +256,6 @@ class Probe:
             self._buffer = b""
 
     def _finish(self) -> None:
-        """Take what is left in the pipes once the supervisor is gone."""
         self._drain({"output", "events"})
         if self._ended is None:  # the supervisor itself was killed
             self._kill()
@@ -255,14 +266,12 @@ class Probe:
         }
 
     def _kill(self) -> None:
-        """Kill supervisor and child without asking: the last resort."""
         for pid in (self._child, self._process.pid if self._process.poll() is None else None):
             if pid is not None:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(pid, signal.SIGKILL)
 
     def _survivors(self) -> list[int]:
-        """Return which of supervisor and child the kernel does not release after a kill."""
         deadline = time.monotonic() + 1.0
         while time.monotonic() < deadline:
             reaped = self._process.poll() is not None
@@ -276,11 +285,11 @@ class Probe:
         with contextlib.suppress(OSError):
             cast("Any", self._process.stdin).close()
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            # Somebody may have stopped the supervisor: it could not act.
+            # The supervisor may have been stopped, and could not act.
             os.kill(self._process.pid, signal.SIGCONT)
         began = time.monotonic()
         while self._gone is None:
-            # One that never said it started is no supervisor, and has nothing to end.
+            # One that never reported its start is no supervisor, and has nothing to end.
             limit_s = END_WAIT_S if self._child else SILENT_WAIT_S
             left_s = began + limit_s - time.monotonic()
             if left_s <= 0:
@@ -293,7 +302,7 @@ class Probe:
         return self._gone
 
     def close(self) -> Event:
-        """Let the process finish by itself if it does, and release every descriptor."""
+        """Let the process finish by itself in bounded time, and close every descriptor."""
         os.close(self._control)  # no further commands: the child returns from its loop
         deadline = time.monotonic() + FINISH_WAIT_S
         while self._gone is None and time.monotonic() < deadline:
@@ -311,7 +320,6 @@ class Probe:
 
 
 def _event(line: bytes) -> Event:
-    """Return what a line of the pipe says; `garbage` for what no probe may say."""
     try:
         event: Any = json.loads(line)
         name = event["event"]
@@ -327,11 +335,11 @@ def _event(line: bytes) -> Event:
         sound, event = False, None
     if sound:
         return event
-    return {"event": "garbage", "text": line[:2000].decode("utf-8", "replace")}
+    return {"event": "garbage", "text": cut(line.decode("utf-8", "replace"), 2000)}
 
 
 def signal_name(number: int) -> str:
-    """Return `SIGSEGV` for 11; a real-time signal has no name."""
+    """Return `SIGSEGV` for 11, and `signal 35` for a real-time signal, which has no name."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -339,7 +347,7 @@ def signal_name(number: int) -> str:
 
 
 def _exists(pid: int) -> bool:
-    """Return whether a process is there: one that ended and waits to be reaped is not."""
+    # A process that ended and waits to be reaped does not count.
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

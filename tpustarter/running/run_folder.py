@@ -1,7 +1,7 @@
-"""The folder of one run, gone with the run; of one that failed the logs are kept, without secrets.
+"""The folder of one run, removed with the run; of a failed one redacted logs are kept.
 
-What a process writes is there as it came, and only its user may open it. A program that was killed
-leaves its folder behind: the next run removes it.
+Output is stored unredacted there, and only its user may open it. A program that was killed leaves
+its folder behind: the next run removes it.
 """
 
 from __future__ import annotations
@@ -15,37 +15,84 @@ import time
 from collections.abc import Callable, Generator
 from pathlib import Path
 
-from tpustarter import locations
-from tpustarter.problem import Problem
-from tpustarter.redact import Redactor
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.core.redact import Redactor, without_half_line
 
-UNTOUCHED_S = 60.0
-"""A younger folder is never removed by another run: it may not be marked as in use yet."""
+LOCK_WAIT_S = 30.0
+"""Longest wait for another run that makes its folder and removes abandoned ones."""
 KEPT = 10
 """Failed runs whose logs are kept."""
+TEMPORARY = "tmp"
+"""Name in a run's folder of the folder for temporary files, or of a link to it."""
+LONGEST = 72
+"""Longest path of such a folder, in bytes: the sockets of Python's `multiprocessing` in it need 32
+more, and their paths may have 107."""
+PREFIX = "tpustarter-"
+"""Beginning of the name of one that is elsewhere because the path of the run's folder is too
+long."""
 MAX_LOG_BYTES = 1024 * 1024
 """Bytes kept of one log, from its end."""
 
 _marks: dict[Path, int] = {}
-"""Locks on the folders of this process; they end with it, however it ends."""
+"""Locks on the folders of this process, which end with it, however it ends."""
 
 
 def make() -> Path:
-    """Make and return a fresh folder for one run, and remove those that nobody uses any more."""
+    """Make and return a fresh folder for one run, and remove abandoned ones."""
     runs = locations.make_folder(locations.state() / "runs")
-    folder = Path(tempfile.mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-"), dir=runs))
-    locations.give_to_caller(folder)
-    if (descriptor := _lock(folder)) is not None:
-        _marks[folder] = descriptor
-    for path in runs.iterdir():
-        if path != folder and not _in_use(path):
-            shutil.rmtree(path, ignore_errors=True)
+    busy = Problem(
+        f"another tpustarter has kept `{runs}` locked for {LOCK_WAIT_S:g} s",
+        hint="end the other tpustarter, then try again",
+        code=ExitCode.BUSY,
+    )
+    # Under a lock, so that no other run finds a folder before it is marked as in use.
+    with locations.alone(runs, wait_s=LOCK_WAIT_S, busy=busy, is_folder=True):
+        folder = Path(tempfile.mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-"), dir=runs))
+        locations.give_to_caller(folder)
+        if (descriptor := _lock(folder)) is not None:
+            _marks[folder] = descriptor
+        for path in runs.iterdir():
+            if path != folder and not _in_use(path):
+                _delete(path)
     return folder
+
+
+def temporary(folder: Path) -> Path:
+    """Return the folder for a run's temporary files, which is removed with the run.
+
+    It is made if necessary.
+
+    Raises:
+        Problem: it cannot be made.
+    """
+    own = folder / TEMPORARY
+    with locations.writing(own):
+        if own.exists():
+            return own.resolve()
+        own.unlink(missing_ok=True)  # a link to a folder that has been removed
+        if len(os.fsencode(own)) <= LONGEST:
+            own.mkdir(exist_ok=True)
+            locations.give_to_caller(own)
+            return own
+        made = Path(tempfile.mkdtemp(prefix=PREFIX))
+        locations.give_to_caller(made)
+        own.symlink_to(made)
+    return made
+
+
+def _delete(folder: Path) -> None:
+    link = folder / TEMPORARY
+    with contextlib.suppress(OSError):
+        target = link.readlink()
+        if target.name.startswith(PREFIX) and target.parent == Path(tempfile.gettempdir()):
+            shutil.rmtree(target, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
 def of_run(redact: Redactor, failed: Callable[[], bool]) -> Generator[Path]:
-    """Have a folder for one run; its logs are kept where that failed or ends by a Problem."""
+    """Make a folder for one run; its logs are kept if that failed or raised a Problem."""
     folder, broke = make(), False
     try:
         yield folder
@@ -61,14 +108,14 @@ def of_run(redact: Redactor, failed: Callable[[], bool]) -> Generator[Path]:
 
 def remove(folder: Path) -> None:
     """Remove the folder of a run that has ended."""
-    shutil.rmtree(folder, ignore_errors=True)
+    _delete(folder)
     if (descriptor := _marks.pop(folder, None)) is not None:
         os.close(descriptor)
 
 
 def keep_logs(folder: Path, redact: Redactor) -> None:
-    """Remove the folder of a run that failed, and keep what was logged below `logs`."""
-    with contextlib.suppress(OSError, Problem):  # a full disk must not hide what failed
+    """Remove the folder of a run that failed, after saving its redacted logs below `logs`."""
+    with contextlib.suppress(OSError, Problem):  # a full disk must not hide the failure
         logs = {path.name: text for path in _logs(folder) if (text := redact.text(_tail(path)))}
         if logs:
             _write(folder.name, logs)
@@ -76,7 +123,7 @@ def keep_logs(folder: Path, redact: Redactor) -> None:
 
 
 def kept_logs(folder: Path) -> list[Path]:
-    """Return what was kept of a run that failed, by its folder, which is gone by now."""
+    """Return the logs kept of a failed run, by its folder, which has been removed."""
     with contextlib.suppress(OSError, Problem):
         kept = locations.state() / "logs" / folder.name
         return sorted(path for path in kept.iterdir() if path.is_file())
@@ -84,7 +131,7 @@ def kept_logs(folder: Path) -> list[Path]:
 
 
 def _logs(folder: Path) -> list[Path]:
-    """Return what the probe and libtpu logged, see `plan.own_folders`."""
+    # The names are set by `plan.own_folders`.
     paths = [*folder.glob("probe-*.log"), *(folder / "tpu_logs").rglob("*")]
     return sorted(path for path in paths if path.is_file() and not path.is_symlink())
 
@@ -93,7 +140,8 @@ def _tail(path: Path) -> str:
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - MAX_LOG_BYTES))
-        return file.read().decode("utf-8", "replace")
+        text = file.read().decode("utf-8", "replace")
+    return without_half_line(text) if size > MAX_LOG_BYTES else text
 
 
 def _write(name: str, logs: dict[str, str]) -> None:
@@ -109,7 +157,7 @@ def _write(name: str, logs: dict[str, str]) -> None:
 
 
 def _lock(folder: Path) -> int | None:
-    """Return a descriptor that marks a folder as in use, or None when another one does."""
+    # A lock on the folder marks it as in use; None where another process has it.
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -120,10 +168,7 @@ def _lock(folder: Path) -> int | None:
 
 
 def _in_use(folder: Path) -> bool:
-    """Return whether a run may still need a folder."""
     try:
-        if time.time() - folder.stat().st_mtime < UNTOUCHED_S:
-            return True
         descriptor = _lock(folder)
     except OSError:
         return True

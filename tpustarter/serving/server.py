@@ -1,16 +1,17 @@
 """The web server of `tpustarter serve`, on textual-serve.
 
-Whoever may talk to it can run code as the user, so three things are asked of every request before
-an app starts: that it names this machine as loopback (else a page whose name was made to point here
-could talk to it), the cookie that only the address with the token gives, and, of a window, that the
-page which opened it came from this server (cookies do not know ports, so a page of another server
-on the same machine has the cookie too).
+A browser that may talk to it can run code as the user. Therefore every request must meet three
+conditions before an app starts. It must name this machine as loopback, because else a page whose
+name points here could talk to it. It must have the cookie that only the address with the token
+gives. A window must also be opened by a page from this server: cookies do not depend on the port,
+so a page of another server on the same machine has the cookie too.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 import secrets
 import signal
 from collections.abc import Callable, Sequence
@@ -19,17 +20,19 @@ from typing import Any, cast
 
 import aiohttp_jinja2
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.log import server_logger
 from textual_serve.server import Server, to_int
 
-from tpustarter.problem import ExitCode, Problem
-from tpustarter.serving.window import Window
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.serving.window import AppWindow
 
 HOST = "127.0.0.1"
-"""The one address it listens on; there is no option for another."""
+"""Address that it listens on; there is no option for another one."""
 NAMES = ("127.0.0.1", "localhost", "[::1]")
-"""What a browser on this machine, or at the near end of a tunnel, calls it."""
+"""Names for it in a browser on this machine, or at the near end of a tunnel."""
 MOST_WINDOWS = 4
-"""At once: each is an app of its own, with 60 to 90 MB."""
+"""Windows at once: each is an app of its own, with 60 to 90 MB."""
 _PAGE = Path(__file__).parent
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; img-src 'self' data:; "
@@ -39,23 +42,24 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
-"""The browser asks no other host for anything, and shows the page in no other page."""
+"""Headers by which the browser asks no other host for anything, and shows the page in no other
+page."""
 
 
 class TutorServer(Server):
-    """Serves the tutor to browsers on this machine that know the token."""
+    """A server of the tutor, for browsers on this machine that know the token."""
 
     def __init__(
         self, words: Sequence[str], variables: dict[str, str], *, port: int, token: str = ""
     ) -> None:
-        """Take what starts the app and the port; without a token it makes one of 192 bits."""
+        """Take the app's command and the port; without a token it makes one of 192 bits."""
         shipped = cast("Any", super())  # its types are in part unknown
         shipped.__init__(" ".join(words), HOST, port, title="tpustarter", templates_path=_PAGE)
         self._words = words
         self._variables = variables
         self._token = token or secrets.token_urlsafe(24)
         self._cookie = secrets.token_urlsafe(24)
-        self._windows: set[Window] = set()
+        self._windows: set[AppWindow] = set()
         self._ended = asyncio.Event()
         self._code = ExitCode.OK
 
@@ -72,8 +76,9 @@ class TutorServer(Server):
         """
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # under nohup
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
                 loop.add_signal_handler(number, self._end, number)
+        server_logger.addFilter(_is_no_refusal)
         runner = web.AppRunner(await self._make_app(), access_log=None, handle_signals=False)
         await runner.setup()  # no log of requests: one of them has the token
         try:
@@ -108,15 +113,14 @@ class TutorServer(Server):
         return app
 
     async def on_startup(self, app: web.Application) -> None:
-        """Print nothing: the command says where it is, with the token."""
+        """Print nothing: the command prints the address, with the token."""
 
     async def on_shutdown(self, app: web.Application) -> None:  # noqa: ARG002  its signature
-        """End every app before the server goes."""
+        """End every app before the server ends."""
         await asyncio.gather(*(window.stop() for window in [*self._windows]))
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Any) -> web.StreamResponse:
-        """Answer only who may ask, and give the cookie to who comes with the token."""
         if not names_loopback(request.host):
             return _refusal("This server answers at 127.0.0.1 and localhost alone.")
         name = f"tpustarter-{self.port}"
@@ -124,7 +128,7 @@ class TutorServer(Server):
         if request.path == "/" and token is not None and _is_same(token, self._token):
             answer = web.Response(status=303, headers={"Location": "/"})
             answer.set_cookie(name, self._cookie, httponly=True, samesite="Strict")
-            return answer  # and the token is no longer in the address bar
+            return answer  # the redirection removes the token from the address bar
         if not _is_same(request.cookies.get(name, ""), self._cookie):
             return _refusal(
                 "The token is missing or wrong. Open the whole address that `tpustarter serve` "
@@ -134,19 +138,19 @@ class TutorServer(Server):
 
     @aiohttp_jinja2.template("page.html")
     async def handle_index(self, request: web.Request) -> dict[str, Any]:
-        """Return what the page is made of."""
+        """Return the values of the page's template."""
         font_size = min(max(to_int(request.query.get("fontsize", "16"), 16), 6), 60)
         return {"font_size": font_size, "window": f"ws://{request.host}/ws"}
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """Open a window: start an app, and let the two talk until one of them ends."""
+        """Open a window: start an app, and pass messages until one side ends."""
         if request.headers.get("Origin") != f"http://{request.host}":
             raise web.HTTPForbidden(text="A page of another server may not open the tutor.")
         if len(self._windows) >= MOST_WINDOWS:
             raise web.HTTPServiceUnavailable(text=f"{MOST_WINDOWS} windows are open already.")
         socket = web.WebSocketResponse(heartbeat=15)
         await socket.prepare(request)
-        window = Window(
+        window = AppWindow(
             self._words,
             self._variables,
             write_bytes=socket.send_bytes,
@@ -160,7 +164,7 @@ class TutorServer(Server):
             await window.start(*size)
             await self._process_messages(socket, window)
         except (AssertionError, LookupError, TypeError, ValueError):
-            pass  # what was sent is none of the protocol's messages: the window closes
+            pass  # no message of the protocol was sent: the window closes
         finally:
             await window.stop()
             self._windows.discard(window)
@@ -169,9 +173,18 @@ class TutorServer(Server):
 
 
 def names_loopback(host: str) -> bool:
-    """Return whether the `Host` of a request is this machine under a name that nobody can lend."""
+    """Return whether the `Host` of a request is a loopback name, which no other site can have."""
     name = host if host.endswith("]") else host.rpartition(":")[0] or host
     return name in NAMES
+
+
+def _is_no_refusal(record: logging.LogRecord) -> bool:
+    """Return whether a line of aiohttp's log reports more than a malformed request.
+
+    Such a request was answered already, and any user of this machine can send as many as they like.
+    """
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, HttpProcessingError)
 
 
 def _is_same(given: str, wanted: str) -> bool:

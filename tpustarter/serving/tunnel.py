@@ -1,4 +1,4 @@
-"""How a browser on another machine reaches a port of this one, which answers itself alone."""
+"""The tunnel from a browser on another machine to a port of this one, open to loopback only."""
 
 from __future__ import annotations
 
@@ -16,25 +16,28 @@ _TPU, _VM, _ZONE, _WORKER = (
     f"{_FOLDER}/{key}"
     for key in ("attributes/instance-id", "name", "zone", "attributes/agent-worker-number")
 )
-"""`attributes/instance-id` is the name of a TPU VM, and other machines have none.
+"""Keys of the metadata server.
+
+`attributes/instance-id` is the name of a TPU VM, and other machines have none.
 Source: https://github.com/ray-project/ray/blob/master/python/ray/_private/accelerators/tpu.py
-(read 2026-11)."""
+(read 2026-11).
+"""
 _TIMEOUT_S = 1.0
 _UNKNOWN = {"name": "NAME", "zone": "ZONE"}
-"""Stands where the metadata server did not answer, for the user to fill in."""
+"""Placeholders where the metadata server did not answer, for the user to fill in."""
 
 
 @dataclass(frozen=True)
 class Tunnel:
-    """A command that opens one, typed on the computer with the browser."""
+    """A command that opens a tunnel, typed on the computer with the browser."""
 
     when: str
-    """Which of several it is, as the beginning of a sentence; empty for the only one."""
+    """The case for which it is, as the beginning of a sentence; empty for the only one."""
     command: tuple[str, ...]
 
 
 def tunnels(port: int, machine: Machine) -> list[Tunnel]:
-    """Return the commands that lead to a port of this machine; none where it has the browser.
+    """Return the commands that open a tunnel to a port; none where the browser is on this machine.
 
     On Google Cloud this asks the metadata server for the machine's name and zone, for at most a
     second.
@@ -52,8 +55,15 @@ def _gcloud(forward: tuple[str, ...], known: Mapping[str, str]) -> Iterator[Tunn
     no_address = "If this machine has no external address"
     if _TPU in known or _VM not in known:
         worker = known.get(_WORKER, "0")
-        words = ("compute", "tpus", "tpu-vm", "ssh", known.get(_TPU, _UNKNOWN["name"]), zone,
-                 *((f"--worker={worker}",) if worker != "0" else ()))  # fmt: skip
+        words = (
+            "compute",
+            "tpus",
+            "tpu-vm",
+            "ssh",
+            known.get(_TPU, _UNKNOWN["name"]),
+            zone,
+            *((f"--worker={worker}",) if worker != "0" else ()),
+        )
         yield Tunnel("", ("gcloud", *words, "--", *forward))
         yield Tunnel(no_address, ("gcloud", "alpha", *words, iap, "--", *forward))
     else:
@@ -63,16 +73,17 @@ def _gcloud(forward: tuple[str, ...], known: Mapping[str, str]) -> Iterator[Tunn
 
 
 def _answers(machine: Machine) -> dict[str, str]:
-    """Return what the metadata server says of this machine's name and place."""
     answers = http_get.get(
-        metadata.address(machine), [_TPU, _VM, _ZONE, _WORKER], {"Metadata-Flavor": "Google"},
+        metadata.address(machine),
+        [_TPU, _VM, _ZONE, _WORKER],
+        {"Metadata-Flavor": "Google"},
         _TIMEOUT_S,
-    )  # fmt: skip
+    )
     return {path: text for path, answer in answers.items() if (text := _name(answer))}
 
 
-def _name(answer: http_get.Answer | str) -> str | None:
-    """Return a name that a metadata server gave, or the last part of one such as a zone's."""
+def _name(answer: http_get.HttpResponse | str) -> str | None:
+    """Return a name from the metadata server, or the last part of a path such as a zone's."""
     if isinstance(answer, str) or answer.status != OK:
         return None
     text = answer.body.decode("ascii", "replace").strip().rpartition("/")[2]
@@ -80,7 +91,7 @@ def _name(answer: http_get.Answer | str) -> str | None:
 
 
 def _ssh_target(env: Mapping[str, str]) -> str | None:
-    """Return what the user typed after `ssh`, as far as the connection tells: user and address."""
+    """Return the user and address of the `ssh` that opened this session; None without one."""
     parts = env.get("SSH_CONNECTION", "").split()
     user = env.get("USER", "")
     try:

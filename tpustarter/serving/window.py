@@ -1,7 +1,7 @@
 """One window of the tutor: an app in a process of its own, which ends with the window.
 
-textual-serve speaks its protocol, but starts the app through a shell and waits for its end without
-limit. Here it is started without one, and it ends within `END_S`.
+textual-serve implements the protocol, but starts the app through a shell and waits for its end
+without a limit. Here it is started without a shell, and ends within `END_S`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any
 from textual_serve.app_service import AppService
 
 END_S = 10.0
-"""How long an app may take to end once it was asked to; then it is killed."""
+"""Seconds until an app that was asked to end is killed."""
 _MOST_COLUMNS, _MOST_LINES = 500, 200
-"""A window that says it is larger gets no more: each cell is drawn."""
+"""Largest size of a window, in cells, because each cell is drawn."""
 
 
-class Window(AppService):
-    """Starts the app for a window, and ends it."""
+class AppWindow(AppService):
+    """A window with its app."""
 
     def __init__(self, words: Sequence[str], variables: dict[str, str], **options: Any) -> None:
-        """Take the command, as a list of words, and the variables that it gets beside ours."""
+        """Take the app's command, as a list of words, and its additional variables."""
         super().__init__(" ".join(words), **options)
         self._words = words
         self._variables = variables
@@ -33,7 +33,7 @@ class Window(AppService):
     async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
         width, height = within(width, height)
         environment = {**self._build_environment(width, height), **self._variables}
-        environment.pop("NO_COLOR", None)  # the browser has colours, whatever this terminal has
+        environment.pop("NO_COLOR", None)  # the browser has colours, even if this terminal has none
         process = await asyncio.create_subprocess_exec(
             *self._words, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environment
         )
@@ -42,11 +42,11 @@ class Window(AppService):
         return process
 
     async def set_terminal_size(self, width: int, height: int) -> None:
-        """Tell the app the size of its window, in cells."""
+        """Send the size of the window to the app, in cells."""
         await super().set_terminal_size(*within(width, height))
 
     async def stop(self) -> None:
-        """Ask the app to end, and see to it that it does."""
+        """Ask the app to end, and kill it if it does not."""
         process = self._process
         if process is None:
             return
@@ -62,16 +62,16 @@ class Window(AppService):
 
     @property
     def pid(self) -> int | None:
-        """Return the process of the app, once it was started."""
+        """Return the process id of the app; None before its start."""
         return self._process.pid if self._process else None
 
 
 def within(width: object, height: object) -> tuple[int, int]:
-    """Return a size that can be drawn, whatever a window says."""
+    """Return the nearest size that can be drawn; the values come from the window."""
     columns, lines = (size if isinstance(size, int) else 0 for size in (width, height))
     return min(max(columns, 1), _MOST_COLUMNS), min(max(lines, 1), _MOST_LINES)
 
 
 def variables(command: str) -> dict[str, str]:
-    """Return what the app is told: the command that its texts name, and a terminal with colours."""
+    """Return the app's variables: the command that its texts name, and a terminal with colours."""
     return {"TPUSTARTER_COMMAND": command, "TERM": os.environ.get("TERM") or "xterm-256color"}

@@ -1,1 +1,1 @@
-"""Makes an environment step by step, proves that it works, and takes it back."""
+"""Set-up of environments and of the machine, step by step, with a proof and a way back."""

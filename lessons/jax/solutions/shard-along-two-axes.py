@@ -11,11 +11,10 @@ Learned: Partition the rows of `x` and the columns of `w`, and each device
 computes its part of the product without any communication.
 """
 
-import re
-
 import jax
 import jax.numpy as jnp
 import numpy as np
+from collectives import count_collectives
 
 count = jax.device_count()
 rows = min(2, count)

@@ -1,14 +1,10 @@
-"""What a device holds and sends, and five steps that shardings share."""
+"""The memory of one device, and five steps that shardings share."""
 
-import re
-from collections import Counter
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 import training
-
-NAMES = "all-(?:reduce|gather|to-all)|reduce-scatter|collective-permute"
 
 
 def kib_on_a_device(tree):
@@ -17,13 +13,6 @@ def kib_on_a_device(tree):
     for leaf in jax.tree.leaves(tree):
         total += leaf.addressable_shards[0].data.nbytes
     return total / 1024
-
-
-def collectives(program):
-    """Count the collectives in the text of a compiled program, by name."""
-    # A TPU may start one early: all-gather-start, then all-gather-done.
-    found = re.findall(rf" ({NAMES})(?:-start)?\(", program.as_text())
-    return dict(sorted(Counter(found).items()))
 
 
 class Run(NamedTuple):

@@ -10,11 +10,10 @@ Learned: Columns first and rows second need one all-reduce for the whole MLP,
 because every hidden unit is complete on its device.
 """
 
-import re
-
 import jax
 import jax.numpy as jnp
 import numpy as np
+from collectives import count_collectives
 
 
 def mlp(x, gate, up, down):

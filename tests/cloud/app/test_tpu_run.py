@@ -10,9 +10,9 @@ from tests.support.cloud_app import add, app_of, text_of
 from tests.support.fake_cloud import FakeCloud
 from tests.support.fake_remote import behave, calls, lay_remote
 from tests.support.tutor import is_alive, on_screen, press, run, until
-from tpustarter.tui.screens.page import Notice
-from tpustarter.tui.screens.tpu_run import RunForm
-from tpustarter.tui.screens.tpu_running import Running
+from tpustarter.tui.kit.page import Notice
+from tpustarter.tui.tpus.run_form_screen import RunForm
+from tpustarter.tui.tpus.run_screen import TpuRunScreen
 
 TYPED = ("p", "w", "d")
 
@@ -72,7 +72,7 @@ def test_every_worker_has_its_output_and_its_end(
     assert all(call["words"][-1] == "--command=pwd" for call in calls(tools))
 
 
-def test_one_worker_alone_is_told_apart(cloud: FakeCloud, tools: Path, tmp_path: Path) -> None:
+def test_single_worker_run_names_its_worker(cloud: FakeCloud, tools: Path, tmp_path: Path) -> None:
     """A number runs it there, with a caution; what is no worker is said beside the field."""
     add(cloud, workers=4)
 
@@ -112,7 +112,7 @@ def test_a_run_that_is_stopped_leaves_no_process(
             await until(pilot, lambda: "The command still runs." in on_screen(pilot.app))
             assert pilot.app.screen.can_stop
             seen = text_of(await press(pilot, "escape"))
-            assert isinstance(pilot.app.screen, Running)
+            assert isinstance(pilot.app.screen, TpuRunScreen)
             assert "0 of 2 workers ended with 0" in seen
             assert "What was started on the workers may still run there" in seen
 
@@ -121,9 +121,7 @@ def test_a_run_that_is_stopped_leaves_no_process(
     assert not any(is_alive(call["pid"]) for call in calls(tools))
 
 
-def test_what_a_worker_floods_is_cut_on_the_screen_alone(
-    cloud: FakeCloud, tools: Path, tmp_path: Path
-) -> None:
+def test_flood_is_cut_on_screen_not_in_file(cloud: FakeCloud, tools: Path, tmp_path: Path) -> None:
     """The last lines are shown, with the number of those above; the file has every byte."""
     add(cloud)
     behave(tools, all={"bytes": 10_000_000})
@@ -133,7 +131,7 @@ def test_what_a_worker_floods_is_cut_on_the_screen_alone(
             seen = text_of(await press(pilot, "u", "c", *TYPED, "enter"))
             assert "1 of 1 worker ended with 0" in seen
             screen = pilot.app.screen
-            assert isinstance(screen, Running)
+            assert isinstance(screen, TpuRunScreen)
             assert screen._folder
             assert 9_900_000 < (screen._folder / "w0.log").stat().st_size
             await press(pilot, "enter", "home")
@@ -142,7 +140,7 @@ def test_what_a_worker_floods_is_cut_on_the_screen_alone(
     run(journey)
 
 
-def test_what_stands_in_the_way_is_one_error(
+def test_each_obstacle_is_one_error(
     cloud: FakeCloud, tools: Path, tmp_path: Path, home: Path
 ) -> None:
     """No key, no gcloud, a TPU that is gone: the words of the command line, and nothing is run."""

@@ -13,9 +13,10 @@ import pytest
 from google.cloud import tpu_v2
 
 from tests.support.fake_cloud import FakeClock, FakeCloud, Fault, serving
-from tpustarter.cloud import client, ledger
-from tpustarter.cloud.ledger import Entry
-from tpustarter.problem import ExitCode
+from tpustarter.cloud.api import client
+from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.billing.ledger import LedgerEntry
+from tpustarter.core.problem import ExitCode
 
 ZONE = "us-east5-a"
 BERT = ("create", "bert", "--type", "v6e-8", "--zone", ZONE, "--yes", "--no-wait")
@@ -42,9 +43,13 @@ def run(*words: str, before: str = "") -> subprocess.CompletedProcess[str]:
     """Run `tpustarter tpu WORDS`, after a line of Python."""
     program = f"{before}import sys; from tpustarter.__main__ import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", program, "tpu", *words], stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=90, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", program, "tpu", *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
 
     assert "Traceback" not in done.stdout + done.stderr
     return done
@@ -58,10 +63,18 @@ def add_node(cloud: FakeCloud, created: datetime) -> None:
     )
 
 
-def entry(phase: ledger.Phase = "sent") -> Entry:
+def entry(phase: ledger.Phase = "sent") -> LedgerEntry:
     """Return an entry of a request that was sent just now."""
-    return Entry("my-project", ZONE, "bert", "v6e-8", 8, "on-demand",
-                 ledger.stamp(datetime.now(timezone.utc)), phase)  # fmt: skip
+    return LedgerEntry(
+        "my-project",
+        ZONE,
+        "bert",
+        "v6e-8",
+        8,
+        "on-demand",
+        ledger.stamp(datetime.now(timezone.utc)),
+        phase,
+    )
 
 
 def test_a_full_disk_hides_nothing_that_google_says(cloud: FakeCloud) -> None:
@@ -85,7 +98,7 @@ def test_a_full_disk_hides_nothing_that_google_says(cloud: FakeCloud) -> None:
 
 
 @pytest.mark.parametrize("content", [None, "[]", "{"], ids=["missing", "list", "half"])
-def test_a_credentials_file_that_a_variable_names(
+def test_credentials_file_from_variable_is_named(
     cloud: FakeCloud, content: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To log in anew would not help, and the variable is named."""
@@ -114,9 +127,12 @@ def test_a_proxy_that_does_not_answer_is_named(
     monkeypatch.setenv("https_proxy", "http://me:secret-word@127.0.0.1:1")
     file = Path(os.environ["HOME"]) / ".config/gcloud/application_default_credentials.json"
     file.parent.mkdir(parents=True)
-    file.write_text('{"type": "authorized_user", "client_id": "x", "client_secret": "y",'
-                    ' "refresh_token": "z"}')  # fmt: skip
-    done = run("list", before="from tpustarter.cloud import client; client.READ_PAUSES_S = (); ")
+    file.write_text(
+        '{"type": "authorized_user", "client_id": "x", "client_secret": "y", "refresh_token": "z"}'
+    )
+    done = run(
+        "list", before="from tpustarter.cloud.api import client; client.READ_PAUSES_S = (); "
+    )
 
     assert 75 == done.returncode
     assert "hint: look whether the proxy that `https_proxy` names answers" in done.stderr
@@ -124,9 +140,7 @@ def test_a_proxy_that_does_not_answer_is_named(
 
 
 @pytest.mark.parametrize(("code", "text"), [(13, "an internal error has occurred"), (2, "")])
-def test_an_error_of_a_listing_says_nothing_of_a_start(
-    cloud: FakeCloud, code: int, text: str
-) -> None:
+def test_listing_error_does_not_mention_start(cloud: FakeCloud, code: int, text: str) -> None:
     """And where Google gives no words, gRPC's own are not shown in their place."""
     cloud.faults["ListQueuedResources"] = [Fault(code, text)]
     done = run("list")
@@ -138,7 +152,7 @@ def test_an_error_of_a_listing_says_nothing_of_a_start(
     assert "hint: try" in done.stderr
 
 
-def test_an_error_that_ends_a_walk_is_shown_once(cloud: FakeCloud) -> None:
+def test_last_error_of_zone_walk_appears_once(cloud: FakeCloud) -> None:
     """Which zone it was stands above it."""
     denied = "Permission denied on 'locations/us-east5-a' (or it may not exist)."
     cloud.faults["CreateQueuedResource"] = [Fault(7, denied)]
@@ -149,7 +163,7 @@ def test_an_error_that_ends_a_walk_is_shown_once(cloud: FakeCloud) -> None:
     assert 1 == (done.stdout + done.stderr).count("Google's text")
 
 
-def test_a_clock_that_is_a_day_behind(cloud: FakeCloud) -> None:
+def test_clock_day_behind_invents_no_age(cloud: FakeCloud) -> None:
     """It is said, and no age is made up."""
     add_node(cloud, datetime.now(timezone.utc) + timedelta(days=1))
     done = run("list")
@@ -158,7 +172,7 @@ def test_a_clock_that_is_a_day_behind(cloud: FakeCloud) -> None:
     assert "so the clock is wrong" in " ".join(done.stdout.split())
 
 
-def test_a_request_that_may_still_arrive_is_not_called_nothing(cloud: FakeCloud) -> None:
+def test_unanswered_request_stays_listed(cloud: FakeCloud) -> None:
     """`list` shows it, so `delete` knows of it as well."""
     ledger.add(entry())
     done = run("delete", "bert", "--yes")

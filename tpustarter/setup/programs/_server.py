@@ -1,4 +1,4 @@
-"""What every proof of a server does: start it, wait, ask it, claim what holds, and end it."""
+"""The common parts of every proof of a server: start, wait, request, claim, end."""
 # pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ START_S, END_S = 120, 30
 
 
 def claim(holds: object, text: str) -> None:
-    """Print what holds; end with what does not."""
+    """Print a claim that holds; exit with one that does not."""
     if not holds:
         sys.exit(f"not so: {text}")
     print(text, flush=True)
@@ -81,7 +81,7 @@ def answers(port: int) -> bool:
 def ask(
     port: int, method: str, path: str, headers: Mapping[str, str] | None = None, body: Any = None
 ) -> tuple[int, Message, bytes]:
-    """Send one request; return status, headers and what the answer holds."""
+    """Send one request; return status, headers and body."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(
         f"http://127.0.0.1:{port}{path}", data, dict(headers or {}), method=method

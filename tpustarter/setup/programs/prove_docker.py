@@ -1,9 +1,9 @@
 """Proves that containers start: `prove_docker.py`, as root, with the standard library alone.
 
-It makes an empty image and starts it with the programs of this machine inside, so it needs no image
-of anybody and no network. Where there are TPU chips it is started with the flags that a program
-needs which uses them, and no program opens them. Each line that it prints is a claim that held; the
-first that does not ends it, with exit code 1. Neither the container nor the image stays.
+It makes an empty image and starts it with the programs of this machine inside, so it needs no other
+image and no network. Where there are TPU chips it is started with the flags for programs that use
+them, and no program opens them. Each line that it prints is a claim that held; the first that does
+not ends it, with exit code 1. Neither the container nor the image stays.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 NAME = "tpustarter-proof"
-"""Of the image and of the container; what an interrupted proof left has it too."""
+"""Name of the image and of the container, including those left by an interrupted proof."""
 SHM_MIB = 16 * 1024
 FLAGS = ("--net=host", "--shm-size=16g")
 TPU_FLAGS = ("--privileged",)
@@ -29,7 +29,7 @@ START_S = 60
 
 
 def main() -> None:
-    """Start a container, look out of it, and leave nothing; raises SystemExit for what fails."""
+    """Start a container, prove each claim inside, and remove it; raises SystemExit."""
     signal.signal(signal.SIGTERM, end)
     here = look()
     version = docker("version", "--format", "{{.Server.Version}}").strip()
@@ -54,19 +54,19 @@ def main() -> None:
 
 
 def end(*_: object) -> None:
-    """End as a signal asks, after what stands in `finally`."""
+    """Exit on a signal, after the `finally` blocks."""
     sys.exit(143)
 
 
 def claim(holds: object, text: str) -> None:
-    """Print what holds; end with what does not."""
+    """Print a claim that holds; exit with one that does not."""
     if not holds:
         sys.exit(f"not so: {text}")
     print(text, flush=True)
 
 
 def look() -> dict[str, Any]:
-    """Return what a program sees here: device nodes of chips, network, shared memory."""
+    """Return the device nodes of chips, the network and the shared memory that a program sees."""
     folders = [Path("/dev"), Path("/dev/vfio")]
     paths = [str(path) for folder in folders if folder.is_dir() for path in folder.iterdir()]
     memory = os.statvfs("/dev/shm")  # noqa: S108 -- what is looked at
@@ -79,23 +79,25 @@ def look() -> dict[str, Any]:
 
 
 def look_from_inside(*flags: str) -> dict[str, Any]:
-    """Return what this program sees in a container that is started with these flags."""
+    """Return the result of `look` in a container that is started with these flags."""
     python = os.path.realpath(sys.executable)  # in a virtual environment, the one it was made with
     folders = ["/usr", "/bin", "/lib", "/lib64", sys.base_prefix, str(Path(__file__).parent)]
     mounts = [f"--volume={folder}:{folder}:ro" for folder in folders if Path(folder).is_dir()]
-    told = docker("run", "--rm", f"--name={NAME}", *flags, *mounts, NAME,
-                  python, "-IB", __file__, "look")  # fmt: skip
+    told = docker(
+        "run", "--rm", f"--name={NAME}", *flags, *mounts, NAME, python, "-IB", __file__, "look"
+    )
     return json.loads(told)
 
 
 def docker(*words: str, data: bytes | None = None) -> str:
-    """Run Docker to its end and return what it says; raises SystemExit with its last line."""
+    """Run Docker to its end and return its output; raises SystemExit with its last line."""
     program = shutil.which("docker")
     if program is None:
         sys.exit("there is no `docker` on PATH")
     try:
-        done = subprocess.run([program, *words], input=data, capture_output=True, check=False,
-                              timeout=START_S)  # fmt: skip
+        done = subprocess.run(
+            [program, *words], input=data, capture_output=True, check=False, timeout=START_S
+        )
     except subprocess.TimeoutExpired:
         sys.exit(f"`docker {words[0]}` did not end within {START_S} s")
     if done.returncode != 0:
@@ -106,11 +108,12 @@ def docker(*words: str, data: bytes | None = None) -> str:
 
 
 def remove() -> None:
-    """Remove the container and the image, whether they are there or not."""
+    """Remove the container and the image, if they exist."""
     program = shutil.which("docker") or "docker"
     for verb in ("rm", "rmi"):
-        subprocess.run([program, verb, "--force", NAME], capture_output=True, check=False,
-                       timeout=START_S)  # fmt: skip
+        subprocess.run(
+            [program, verb, "--force", NAME], capture_output=True, check=False, timeout=START_S
+        )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Proves what `tpustarter setup editor` made: a session outlives its terminal, zsh and mosh answer.
+"""Proves `tpustarter setup editor`: a session outlives its terminal, zsh and mosh answer.
 
     python -IB prove_editor.py HOME
 
-The user's own sessions and files are not touched: sockets and copies lie in a folder of their own,
+The user's own sessions and files are not touched: sockets and copies are in a folder of their own,
 and everything that is started here ends here. Standard library only.
 """
 
@@ -49,9 +49,16 @@ def terminal(words: list[str], env: dict[str, str]) -> Generator[int]:
 
 
 def run(*words: str, env: dict[str, str] | None = None) -> str:
-    """Return what a program says; ends this one where that fails, or complains."""
-    ended = subprocess.run(words, capture_output=True, text=True, check=False, timeout=WAIT_S,
-                           env=env or ENVIRONMENT, stdin=subprocess.DEVNULL)  # fmt: skip
+    """Return the output of a program; exits where that fails, or writes to stderr."""
+    ended = subprocess.run(
+        words,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=WAIT_S,
+        env=env or ENVIRONMENT,
+        stdin=subprocess.DEVNULL,
+    )
     if ended.returncode or ended.stderr.strip():
         said = (ended.stderr or ended.stdout).strip()
         sys.exit(f"`{words[0]}` ended with exit code {ended.returncode}: {said}")
@@ -59,7 +66,7 @@ def run(*words: str, env: dict[str, str] | None = None) -> str:
 
 
 def until(what: str, is_so: Callable[[], bool]) -> None:
-    """Wait until something is so; ends the program when it never is."""
+    """Wait until a condition is true; exits when it never is."""
     deadline = time.monotonic() + WAIT_S
     while not is_so():
         if time.monotonic() > deadline:
@@ -68,7 +75,7 @@ def until(what: str, is_so: Callable[[], bool]) -> None:
 
 
 def prove_tmux(home: Path, work: Path) -> None:
-    """Hang up on a session of a server of our own, which has the user's configuration."""
+    """Hang up on a session of a separate server that has the user's configuration."""
     tmux = ["tmux", "-S", str(work / "tmux"), "-f", str(home / ".tmux.conf")]
     run(*tmux, "new-session", "-d", "-s", "train", "sleep", "60")
     try:
@@ -84,7 +91,7 @@ def prove_tmux(home: Path, work: Path) -> None:
 
 
 def prove_zsh(home: Path, work: Path) -> None:
-    """Start zsh as a person does, with a copy of the configuration: it writes files beside that."""
+    """Start zsh interactively, with a copy of the configuration: it writes files beside that."""
     shutil.copy(home / ".zshrc", work)
     env = {**ENVIRONMENT, "HOME": str(home), "ZDOTDIR": str(work)}
     lines = run("zsh", "-i", "-c", "print $SAVEHIST; whence compdef >/dev/null", env=env)
@@ -92,11 +99,18 @@ def prove_zsh(home: Path, work: Path) -> None:
 
 
 def prove_mosh() -> None:
-    """Connect to a server on this machine, and read what a program behind it says."""
+    """Connect to a server on this machine, and read the output of a program behind it."""
     env = {**ENVIRONMENT, "MOSH_SERVER_NETWORK_TMOUT": "20", "MOSH_SERVER_SIGNAL_TMOUT": "20"}
     words = ["mosh-server", "new", "-i", "127.0.0.1", "--", "sh", "-c", "echo arrived; sleep 20"]
-    said = subprocess.run(words, capture_output=True, text=True, check=False, timeout=WAIT_S,
-                          env=env, stdin=subprocess.DEVNULL)  # fmt: skip
+    said = subprocess.run(
+        words,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=WAIT_S,
+        env=env,
+        stdin=subprocess.DEVNULL,
+    )
     match = re.search(r"MOSH CONNECT (\d+) (\S+)", said.stdout)
     if not match:
         sys.exit(f"`mosh-server` gave no port: {said.stderr.strip()[-400:]}")
@@ -117,7 +131,7 @@ def prove_mosh() -> None:
 
 
 def main(home: str) -> None:
-    """Prove each of them."""
+    """Prove tmux, zsh and mosh."""
     with tempfile.TemporaryDirectory(prefix="tpustarter-") as work:
         prove_tmux(Path(home), Path(work))
         prove_zsh(Path(home), Path(work))

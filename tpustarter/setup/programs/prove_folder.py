@@ -15,7 +15,7 @@ SIZE = 1024
 
 
 def main(folder: Path) -> None:
-    """Write, read and remove; raises SystemExit for what fails."""
+    """Write, read and remove a file; raises SystemExit for a claim that fails."""
     claim(folder.is_mount(), f"a file system is mounted on {folder}")
     data = os.urandom(SIZE)
     path = folder / f"tpustarter-proof-{secrets.token_hex(8)}"
@@ -33,7 +33,7 @@ def main(folder: Path) -> None:
 
 
 def claim(holds: object, text: str) -> None:
-    """Print what holds; end with what does not."""
+    """Print a claim that holds; exit with one that does not."""
     if not holds:
         sys.exit(f"not so: {text}")
     print(text, flush=True)

@@ -1,9 +1,9 @@
 """Proves that Jupyter serves: `prove_jupyter.py PLATFORM ORIGIN COMMAND...`, in its environment.
 
-It starts the command, which is the one that `tpustarter serve` starts, and asks of it what a
-browser would. Each line that it prints is a claim that held; the first that does not ends it, with
-exit code 1. PLATFORM is what the devices of a kernel have to be, such as `tpu`. ORIGIN is the page
-elsewhere that may talk to the server, or `-`.
+It starts the command, which is the one that `tpustarter serve` starts, and sends it a browser's
+requests. Each line that it prints is a claim that held; the first that does not ends it, with exit
+code 1. PLATFORM is the required platform of a kernel's devices, such as `tpu`. ORIGIN is the page
+elsewhere that may use the server, or `-`.
 """
 # pyright: basic, reportMissingImports=false
 
@@ -38,7 +38,7 @@ print(len(devices), devices[0].device_kind, sep="|")
 
 
 def main(platform: str, origin: str, command: list[str]) -> None:
-    """Start the server, ask it for everything, and end it; raises SystemExit for what is wrong."""
+    """Start the server, prove each claim, and end it; raises SystemExit for one that fails."""
     token = os.environ.setdefault("JUPYTER_TOKEN", secrets.token_urlsafe(24))
     with started(command) as (server, port):
         own = f"http://127.0.0.1:{port}"
@@ -50,7 +50,7 @@ def main(platform: str, origin: str, command: list[str]) -> None:
 
 
 def prove_closed(port: int, token: str, server: psutil.Process) -> None:
-    """Only this machine reaches it, only with the token, and the token is in no command line."""
+    """Prove that only this machine reaches it, only with the token, which no command line has."""
     claim(listening(server) == {("127.0.0.1", port)}, "it listens on 127.0.0.1 alone")
     paths = [f"/api/{name}" for name in ("kernels", "contents", "sessions", "terminals")]
     for given, headers in (("no", {}), ("a wrong", {"Authorization": "token wrong"})):
@@ -61,7 +61,7 @@ def prove_closed(port: int, token: str, server: psutil.Process) -> None:
 
 
 def prove_origins(port: int, auth: Mapping[str, str], origin: str) -> None:
-    """Only the page that is meant may talk to it, as a browser would find out."""
+    """Prove that, for a browser, only the intended page may use it."""
     claim(not is_allowed(port, auth, STRANGER), "a page of a stranger may not talk to it")
     if origin != "-":
         claim(is_allowed(port, auth, origin), f"a page of {origin} may")
@@ -70,13 +70,16 @@ def prove_origins(port: int, auth: Mapping[str, str], origin: str) -> None:
 def is_allowed(port: int, auth: Mapping[str, str], origin: str) -> bool:
     """Return whether a browser would let a page send a request with a token and read the answer.
 
-    Both have to name the page, what answers the CORS preflight and the answer itself. Where
+    Both the answer to the CORS preflight and the answer itself have to name the page. Where
     `allow_origin` is set, jupyter_server 2.21.1 grants every page the first. Source:
-    https://github.com/jupyter-server/jupyter_server/blob/main/jupyter_server/base/handlers.py
-    (read 2026-11).
+    https://github.com/jupyter-server/jupyter_server/blob/main/jupyter_server/base/handlers.py (read
+    2026-11).
     """
-    asks = {"Origin": origin, "Access-Control-Request-Method": "GET",
-            "Access-Control-Request-Headers": "authorization"}  # fmt: skip
+    asks = {
+        "Origin": origin,
+        "Access-Control-Request-Method": "GET",
+        "Access-Control-Request-Headers": "authorization",
+    }
     _, preflight, _ = ask(port, "OPTIONS", "/api/kernels", asks)
     _, answer, _ = ask(port, "GET", "/api/kernels", {"Origin": origin, **auth})
     name = "Access-Control-Allow-Origin"
@@ -84,7 +87,7 @@ def is_allowed(port: int, auth: Mapping[str, str], origin: str) -> bool:
 
 
 def prove_kernel(port: int, token: str, origin: str, platform: str) -> str:
-    """Start a kernel, let it compute on its devices, and see it gone; returns what it found."""
+    """Start a kernel, compute on its devices, and verify its end; return a line on the result."""
     auth = {"Authorization": f"token {token}"}
     status, _, told = ask(port, "POST", "/api/kernels", auth, {"name": "python3"})
     claim(status == 201, "a kernel has started")
@@ -132,13 +135,24 @@ def is_refused(url: str, **options: Any) -> bool:
 
 
 def run_cell(url: str, cookie: str, origin: str, code: str) -> str:
-    """Run code in a kernel over its websocket, as a page does; returns what it printed."""
+    """Run code in a kernel over its websocket, as a page does; return its output."""
     session, message = uuid.uuid4().hex, uuid.uuid4().hex
-    header = {"msg_id": message, "session": session, "username": "", "version": "5.3",
-              "msg_type": "execute_request"}  # fmt: skip
+    header = {
+        "msg_id": message,
+        "session": session,
+        "username": "",
+        "version": "5.3",
+        "msg_type": "execute_request",
+    }
     content = {"code": code, "silent": False, "store_history": False, "allow_stdin": False}
-    request = {"header": header, "parent_header": {}, "metadata": {}, "content": content,
-               "channel": "shell", "buffers": []}  # fmt: skip
+    request = {
+        "header": header,
+        "parent_header": {},
+        "metadata": {},
+        "content": content,
+        "channel": "shell",
+        "buffers": [],
+    }
     socket = websocket.create_connection(url, cookie=cookie, origin=origin, timeout=KERNEL_S)
     output = ""
     try:

@@ -1,7 +1,7 @@
 """Proves that a trace can be seen: `prove_profiler.py PLATFORM COMMAND...`, in its environment.
 
 It traces a program of JAX into the folder that the command names with `--logdir=`, starts the
-command, which is the one that `tpustarter serve` starts, and asks for the trace as the page would.
+command, which is the one that `tpustarter serve` starts, and requests the trace as the page would.
 Each line that it prints is a claim that held; the first that does not ends it, with exit code 1.
 """
 # pyright: basic, reportMissingImports=false
@@ -19,7 +19,7 @@ from urllib.parse import quote
 from _server import answers, ask, claim, listening, started
 
 PROFILE = "/data/plugin/profile"
-"""Where the plug-in of XProf answers. Source: https://github.com/openxla/xprof (read 2026-11)."""
+"""Path of the plug-in of XProf. Source: https://github.com/openxla/xprof (read 2026-11)."""
 NAME = "traced-by-tpustarter"
 PROGRAM = """\
 import sys, jax
@@ -30,7 +30,7 @@ print(jax.__version__, jax.default_backend())
 
 
 def main(platform: str, command: list[str]) -> None:
-    """Trace, serve, ask, and end it; raises SystemExit for what is wrong."""
+    """Trace, serve, request the trace, and end; raises SystemExit for a claim that fails."""
     folder = Path(next(word for word in command if "--logdir=" in word).partition("=")[2])
     shutil.rmtree(folder, ignore_errors=True)
     version, found = trace(folder)
@@ -61,7 +61,7 @@ def trace(folder: Path) -> tuple[str, str]:
 
 
 def fetch(port: int, what: str) -> Any:
-    """Return what the plug-in answers."""
+    """Return the JSON answer of the plug-in."""
     status, _, text = ask(port, "GET", f"{PROFILE}/{what}")
     claim(status == 200, f"it answers {what.partition('?')[0]}")
     return json.loads(text)

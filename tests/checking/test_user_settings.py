@@ -1,0 +1,161 @@
+"""A setting of the user's is never blamed on the machine, and never hides what is wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.sessions import make_session, run_samples, sample
+from tpustarter.checking.results.results import Result
+from tpustarter.checking.run import user_settings
+from tpustarter.checking.run.runner import CheckEnded, CheckStarted, FindingSeen, Runner
+from tpustarter.machine import frameworks
+
+NAME = "SAMPLE_SETTING"
+
+
+def codes(result: Result) -> list[tuple[str, str]]:
+    """Return code and verdict of each finding."""
+    return [(finding["code"], finding["verdict"]) for finding in result.findings]
+
+
+def judged(folder: Path, value: str, *names: str) -> dict[str, Result]:
+    """Run samples with the setting in force; returns their results by name."""
+    return run_samples(folder, *names, env={NAME: value}, settings=(NAME,))
+
+
+@pytest.mark.parametrize(
+    ("value", "shows"),
+    [("fail", "sum: 3, expected 2"), ("raise", "TypeError: not with this setting")],
+)
+def test_claim_holding_without_setting_is_warning(value: str, shows: str, tmp_path: Path) -> None:
+    """The run without it counts; what the setting made of it, and the way back, are said."""
+    result = judged(tmp_path, value, "heeds_a_setting")["heeds_a_setting"]
+
+    assert ("warn", None) == (result.status, result.reason)
+    assert [("SETTINGS-CHANGED", "warn"), ("SAMPLE-SUM", "ok")] == codes(result)
+    assert f"fails with {NAME}, and holds without" == result.findings[0]["name"]
+    assert shows == result.findings[0]["found"]
+    assert f"`unset {NAME}`" in result.findings[0]["hint"]
+
+
+def test_claim_failing_without_setting_is_failure(tmp_path: Path) -> None:
+    """A broken machine cannot hide behind a variable."""
+    result = judged(tmp_path, "fail", "fails")["fails"]
+
+    assert "fail" == result.status
+    assert [("SAMPLE-SUM", "fail"), ("SETTINGS-SAME", "info")] == codes(result)
+
+
+def test_claim_raising_without_setting_is_error(tmp_path: Path) -> None:
+    """Whose fault it is stays unknown, but not the setting's."""
+    result = judged(tmp_path, "fail", "raises")["raises"]
+
+    assert ("error", "exception") == (result.status, result.reason)
+    assert ("SETTINGS-SAME", "info") == codes(result)[-1]
+
+
+def test_process_ended_by_setting_has_no_verdict(tmp_path: Path) -> None:
+    """What crashes in the user's shell does not work for them, so it is not called a pass."""
+    result = judged(tmp_path, "crash", "heeds_a_setting")["heeds_a_setting"]
+
+    assert ("error", "crashed") == (result.status, result.reason)
+    assert [("SETTINGS-CHANGED", "warn")] == codes(result)
+    assert "exit code 6" in result.findings[0]["found"]
+
+
+def test_a_time_out_is_not_repeated(tmp_path: Path) -> None:
+    """It would cost as much again."""
+    runner = Runner(make_session(tmp_path, env={NAME: "hang"}, settings=(NAME,)))
+    check = replace(sample("heeds_a_setting"), timeout_s=1.0)
+    [result] = [event.result for event in runner.run([check]) if isinstance(event, CheckEnded)]
+
+    assert ("error", "timeout") == (result.status, result.reason)
+    assert ["probe-0.log"] == [path.name for path in tmp_path.glob("probe-*.log")]
+
+
+def test_passing_claim_is_run_once(tmp_path: Path) -> None:
+    """Settings cost nothing where nothing fails."""
+    result = judged(tmp_path, "harmless", "heeds_a_setting")["heeds_a_setting"]
+
+    assert ("pass", [("SAMPLE-SUM", "ok")]) == (result.status, codes(result))
+
+
+def test_run_without_settings_repeats_nothing(tmp_path: Path) -> None:
+    """A failure is a failure; the variable of this sample is no setting then."""
+    result = run_samples(tmp_path, "heeds_a_setting", env={NAME: "fail"})["heeds_a_setting"]
+
+    assert ("fail", [("SAMPLE-SUM", "fail")]) == (result.status, codes(result))
+
+
+def test_remaining_checks_run_without_settings_after_several_warnings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each costs a start of the TPU, so a setting that breaks everything is left out at last."""
+    monkeypatch.setattr(user_settings, "MOST", 1)
+    results = judged(tmp_path, "fail", "heeds_a_setting", "passes")
+
+    assert "warn" == results["heeds_a_setting"].status
+    assert ("SETTINGS-LEFT-OUT", "info") in codes(results["passes"])
+
+
+def test_checks_run_with_settings_until_limit(tmp_path: Path) -> None:
+    """A claim after one that a setting changed is judged as the user's programs run."""
+    results = judged(tmp_path, "fail", "heeds_a_setting", "passes")
+
+    assert [("SAMPLE-SUM", "ok")] == codes(results["passes"])
+
+
+def test_only_relevant_settings_are_shown(tmp_path: Path) -> None:
+    """A stream of events tells no failure that the result then takes back."""
+    runner = Runner(make_session(tmp_path, env={NAME: "fail"}, settings=(NAME,)))
+    events = list(runner.run([sample("heeds_a_setting")]))
+
+    [ended] = [event.result for event in events if isinstance(event, CheckEnded)]
+    assert 1 == sum(isinstance(event, CheckStarted) for event in events)
+    assert list(ended.findings) == [
+        event.finding for event in events if isinstance(event, FindingSeen)
+    ]
+    assert "fail" not in [verdict for _, verdict in codes(ended)]
+
+
+IN_FORCE = [
+    # environment, the settings of JAX in it
+    ({"JAX_DISABLE_JIT": "1", "HOME": "/root", "TPU_NAME": "x"}, ("JAX_DISABLE_JIT",)),
+    (
+        {"XLA_FLAGS": "--xla_cpu_ftz=false", "LIBTPU_INIT_ARGS": "--x"},
+        ("LIBTPU_INIT_ARGS", "XLA_FLAGS"),
+    ),
+    ({"XLA_FLAGS": " --xla_force_host_platform_device_count=8 "}, ()),
+    ({"XLA_FLAGS": ""}, ()),
+    (
+        {
+            "JAX_PLATFORMS": "cpu",
+            "JAX_COORDINATOR_ADDRESS": "a:1",
+            "JAX_NUM_CPU_DEVICES": "2",
+            "JAX_COMPILATION_CACHE_DIR": "/x",
+            "JAX_PROCESS_ID": "0",
+        },
+        (),
+    ),
+]
+
+
+@pytest.mark.parametrize(("env", "names"), IN_FORCE)
+def test_settings_are_variables_that_change_results(
+    env: dict[str, str], names: tuple[str, ...]
+) -> None:
+    """Which devices there are is no setting: a run without it would be another machine."""
+    assert names == frameworks.settings_in("jax", env)
+
+
+def test_without_its_settings_a_machine_keeps_its_devices() -> None:
+    """The number of virtual devices may stand among the flags."""
+    count = "--xla_force_host_platform_device_count=4"
+    env = {"XLA_FLAGS": f"{count} --xla_cpu_ftz=false", "JAX_DISABLE_JIT": "1", "HOME": "/root"}
+
+    without = frameworks.without_settings(env, ("JAX_DISABLE_JIT", "XLA_FLAGS"))
+
+    assert {"XLA_FLAGS": count, "HOME": "/root"} == without

@@ -1,0 +1,308 @@
+"""Rehearsal with the real TPU compiler, without a TPU.
+
+Needs a Python with JAX and libtpu: TPUSTARTER_LIBTPU_PYTHON, or the one the tests run in. Programs
+of the user's are lowered in the Python of the tests, and in TPUSTARTER_OLD_JAX_PYTHON if it is set.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import jsonschema
+import numpy as np
+import pytest
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import tpustarter
+from tests.checking.test_runner import until_ended
+from tests.support.places import TESTS
+from tests.support.real_compiler import python_with_libtpu
+from tpustarter.core import content, locations
+from tpustarter.core.problem import ExitCode
+from tpustarter.machine import tpus
+from tpustarter.rehearsal.compile.compiler import Compiler, Task
+from tpustarter.rehearsal.programs.request import RehearsalRequest
+from tpustarter.rehearsal.run import Rehearsal
+from tpustarter.running import run_folder
+
+ROOT = Path(tpustarter.__file__).parents[1]
+SAMPLES = TESTS / "samples"
+SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())
+GIB = 2**30
+
+
+@pytest.fixture(scope="module")
+def libtpu() -> str:
+    """Return a Python that has JAX and libtpu, or skip the test."""
+    return python_with_libtpu()
+
+
+def rehearse(libtpu: str, **asked: Any) -> Rehearsal:
+    """Rehearse for a v5e-8, unless told otherwise, and return what came of it."""
+    asked = {"tpus": ("v5e-8",), "python": sys.executable, **asked}
+    rehearsal = Rehearsal(RehearsalRequest(compiler=libtpu, **asked))
+    for _ in rehearsal.events():
+        pass
+    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(rehearsal.document())))
+    return rehearsal
+
+
+def only(rehearsal: Rehearsal) -> dict[str, Any]:
+    """Return the one result of a rehearsal."""
+    (result,) = rehearsal.results
+    return result
+
+
+def write(folder: Path, text: str) -> str:
+    """Write a file of the user's and return its path."""
+    path = folder / "train.py"
+    path.write_text(f"import jax\nimport jax.numpy as jnp\n\n\n{text}\n")
+    return str(path)
+
+
+def test_every_check_compiles_and_store_agrees(libtpu: str) -> None:
+    """The programs of every check are accepted for a v5e-8, laid out in tiles; twice the same.
+
+    Those of PyTorch/XLA need a Python with torch_xla, and say so where there is none.
+    """
+    programs = [one for one in content.read_checks() if one.has_programs]
+    known = {one.id for one in programs if one.framework == "jax"}
+    first, second = rehearse(libtpu), rehearse(libtpu)
+    fields = [
+        sorted(
+            (
+                {k: v for k, v in one.items() if k not in ("seconds", "cached")}
+                for one in run.results
+            ),
+            key=lambda one: (one["check"], one["program"]),
+        )
+        for run in (first, second)
+    ]
+
+    assert {"compiles"} == {one["status"] for one in first.results}
+    assert known == {one["check"] for one in first.results}
+    (left_out,) = first.skipped
+    assert f"torch_xla.* ({len(programs) - len(known)} checks)" == left_out["name"]
+    assert "this Python has no torch_xla" in left_out["reason"]
+    assert all("T(" in one["buffers"][0]["layout"] for one in first.results)
+    assert fields[0] == fields[1]
+    # Two checks may list the same program, so that the first run answers one from the store.
+    assert any(not one["cached"] for one in first.results)
+    assert {True} == {one["cached"] for one in second.results}
+
+
+def test_program_too_large_names_biggest_arrays(libtpu: str, tmp_path: Path) -> None:
+    """By how much, and what the memory is for, agrees with the shapes."""
+    file = write(tmp_path, "def step(x):\n    return jnp.tanh(x @ x) @ x")
+    small, large = sorted(
+        rehearse(
+            libtpu, ids=(f"{file}:step",), arguments=("f32[50000,50000]",), tpus=("v5e-8", "v5p-8")
+        ).results,
+        key=lambda one: one["hbm_limit_bytes"],
+    )
+    asked = 50000 * 50000 * 4
+
+    assert ("does-not-fit", "compiles") == (small["status"], large["status"])
+    assert int(15.75 * GIB) == small["hbm_limit_bytes"]
+    assert abs(small["hbm_bytes"] - small["hbm_limit_bytes"] - small["excess_bytes"]) < GIB / 64
+    assert asked * 0.99 < small["memory"]["arguments"] < asked * 1.02
+    for answer in (small, large):
+        assert ["x"] == [one["op"] for one in answer["buffers"] if one["kind"] == "argument"]
+    assert {"[50000,50000]"} == {one["shape"][3:] for one in small["buffers"][:2]}
+    assert large["hbm_bytes"] > 2 * asked
+
+
+def test_accepted_program_fits_and_slightly_larger_does_not(
+    libtpu: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The memory that is told is the one the compiler judges by, up to the last percent."""
+    file = write(tmp_path, "def step(a, x):\n    return x - a.T @ (a @ x)")
+    monkeypatch.setenv("JAX_ENABLE_X64", "1")
+    (fits,), (too_big,) = (
+        rehearse(
+            libtpu, ids=(f"{file}:step",), arguments=(f"f64[{rows},4096]", "f64[4096]")
+        ).results
+        for rows in (64000, 64512)
+    )
+
+    assert ("compiles", "does-not-fit") == (fits["status"], too_big["status"])
+    assert 0.99 < fits["hbm_bytes"] / fits["hbm_limit_bytes"] <= 1
+
+
+def test_every_outcome_of_program_is_reported(
+    libtpu: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Refused, padded, in float64, over all devices: each program has its own facts."""
+    file = write(tmp_path, PROGRAMS)
+    monkeypatch.setenv("JAX_ENABLE_X64", "1")
+    run = rehearse(libtpu, ids=(file,))
+    found = {one["program"]: one for one in run.results}
+    points = next(one for one in found["padded"]["buffers"] if one["kind"] == "argument")
+
+    assert {"eig": "refused", "padded": "compiles", "wide": "compiles", "spread": "compiles"} == {
+        name: one["status"] for name, one in found.items()
+    }
+    assert "eig" in found["eig"]["reason"]
+    assert 8_000_000 * 4 * 4 == points["laid_out_bytes"]  # 4 rows of each tile are for 3
+    assert 8_000_000 * 3 * 4 == points["asked_bytes"]
+    assert "f64[256,256]" in {one["shape"] for one in found["wide"]["buffers"]}
+    assert 8 == found["spread"]["devices"]
+    assert "all-reduce" in {one["op"] for one in found["spread"]["collectives"]}
+    assert found["spread"]["compiler_model_seconds"] is None
+    assert ExitCode.FAILED == run.exit_code
+
+
+PROGRAMS = """
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+
+def programs(devices):
+    yield "eig", jnp.linalg.eig, (jax.ShapeDtypeStruct((64, 64), "float32"),)
+    points = jax.ShapeDtypeStruct((8_000_000, 3), "float32")
+    yield "padded", lambda x: x + x.sum(0), (points,)
+    yield "wide", lambda x: x @ x, (jax.ShapeDtypeStruct((256, 256), "float64"),)
+    over = NamedSharding(Mesh(np.array(devices), ("d",)), P("d"))
+    yield "spread", lambda x: x.sum(), (jax.ShapeDtypeStruct((64, 128), "float32", sharding=over),)
+"""
+
+
+def test_a_program_of_an_old_jax_compiles(libtpu: str, tmp_path: Path) -> None:
+    """What JAX 0.6.2 lowers, sharded by GSPMD or not, is compiled by the newest compiler."""
+    python = os.environ.get("TPUSTARTER_OLD_JAX_PYTHON")
+    if not python:
+        pytest.skip("TPUSTARTER_OLD_JAX_PYTHON names no Python with an old JAX, such as 0.6.2.")
+    file = write(tmp_path, PROGRAMS)
+    run = rehearse(libtpu, ids=(file,), python=python)
+    found = {one["program"]: one for one in run.results}
+
+    assert ("refused", "compiles", "compiles") == tuple(
+        found[name]["status"] for name in ("eig", "padded", "spread")
+    )
+    assert "all-reduce" in {one["op"] for one in found["spread"]["collectives"]}
+
+
+def over_all(x: Any) -> Any:
+    """Return the sum of an array that lies on all devices."""
+    return x.sum()
+
+
+def test_the_python_api_keeps_shardings(libtpu: str) -> None:
+    """A test of one's own lowers on 8 CPU devices what is compiled for 8 TPU devices."""
+    over = NamedSharding(Mesh(np.array(jax.devices()), ("d",)), P("d"))
+    x = jax.ShapeDtypeStruct((64, 128), jnp.float32, sharding=over)
+    answer = tpustarter.rehearse(over_all, x, tpu="v5e-8", compiler=libtpu)
+
+    assert answer.compiles
+    assert ["all-reduce"] == [one["op"] for one in answer.collectives]
+    assert answer.memory is not None
+    assert 4096 == answer.memory["arguments"]
+
+
+def test_libtpu_crash_is_one_error_and_next_compiles(libtpu: str, tmp_path: Path) -> None:
+    """Shardings of the one kind that are read as the other abort libtpu: one clear error."""
+    rehearsal = Rehearsal(
+        RehearsalRequest(ids=("jax.every_device",), tpus=("v5e-8",), compiler=libtpu)
+    )
+    session = rehearsal._session(run_folder.make())
+    words = [sys.executable, "-c", EXPORT, str(tmp_path)]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    source = subprocess.run(words, check=True, text=True, capture_output=True, env=env)
+    gspmd, fine = json.loads(source.stdout)
+    known = tpus.topology("v5e-8")
+    fields = {**vars(known), "arguments": dict(known.arguments)}
+    compiler = Compiler(session, timeout_s=120, cache=None)
+    answers = []
+    for name, lowered in (("wrong", gspmd), ("fine", fine)):
+        task = Task(name, "v5e-8", fields, {**lowered, "program": name})
+        answers += [told for told in compiler.run(task) if isinstance(told, dict)]
+    compiler.close()
+
+    assert ["error", "compiles"] == [one["status"] for one in answers]
+    assert answers[0]["reason"].startswith("the compiler crashed: ")
+    assert "SIG" not in answers[0]["reason"]
+    until_ended(str(locations.state()))
+
+
+EXPORT = """
+import json, sys
+from pathlib import Path
+import jax, numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+from tpustarter.probe.rehearse import exports
+
+def total(x):
+    return x.sum()
+
+over = NamedSharding(Mesh(np.array(jax.devices()), ("d",)), P("d"))
+x = jax.ShapeDtypeStruct((64, 128), "float32", sharding=over)
+told = []
+for shardy in (False, True):
+    jax.config.update("jax_use_shardy_partitioner", shardy)
+    one = exports.write(Path(sys.argv[1]) / f"{shardy}.mlirbc", total, x)
+    one["lowered"]["shardy"] = True
+    told.append({"artifact": one["artifact"], "lowered": one["lowered"]})
+print(json.dumps(told))
+"""
+
+
+def command(libtpu: str, *arguments: str) -> subprocess.Popen[str]:
+    """Start the command line."""
+    words = [sys.executable, "-m", "tpustarter", "rehearse", *arguments, "--compiler", libtpu]
+    return subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+
+def test_two_rehearsals_go_side_by_side(libtpu: str) -> None:
+    """The lock that keeps a second process from a TPU does not keep one from compiling."""
+    words = ("jax.every_device", "--tpu", "v5e-8", "--fresh", "--json")
+    runs = [command(libtpu, *words) for _ in range(2)]
+    documents = [json.loads(run.communicate(timeout=300)[0]) for run in runs]
+
+    assert [["compiles"]] * 2 == [
+        [one["status"] for one in document["results"]] for document in documents
+    ]
+
+
+def test_an_interrupt_leaves_no_process(libtpu: str) -> None:
+    """Ctrl-C while libtpu compiles ends with 130."""
+    run = command(libtpu, "jax.*", "--tpu", "v6e-8", "--fresh")
+    assert run.stdout is not None
+    assert "compiler " in run.stdout.readline()
+    run.send_signal(signal.SIGINT)
+    run.communicate(timeout=120)
+
+    assert ExitCode.INTERRUPTED == run.returncode
+    until_ended(str(locations.state()))
+
+
+def test_topology_that_differs_from_table_is_refused(
+    libtpu: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wrong figure in the table is found by asking the compiler, before anything is compiled."""
+    wrong = [
+        replace(one, hbm_gib_per_device=15.5) if one.name == "v5e-8" else one
+        for one in tpus.TOPOLOGIES
+    ]
+    monkeypatch.setattr(tpus, "TOPOLOGIES", tuple(wrong))
+    result = only(rehearse(libtpu, ids=("jax.every_device",)))
+
+    assert "refused" == result["status"]
+    assert "hbm_gib_per_device 15.75, expected 15.5" in result["reason"]

@@ -1,0 +1,102 @@
+"""A cause beside what follows from it, in both orders: the cause comes first."""
+
+from __future__ import annotations
+
+import functools
+import io
+import itertools
+
+import pytest
+
+from tpustarter.explain import known_failures, ranking
+from tpustarter.explain.known_failures import KnownFailure
+from tpustarter.explain.log_scanner import Scanner
+
+ROWS = known_failures.read()
+BY_ID = {name: row for row in ROWS for name in (row.id, *row.aliases)}
+FILLER = "I1122 10:00:00.000000 41 train.py:8] TPU step 7 loss=2.31\n" * 40
+ALWAYS = ("peer-died", "broken-process-pool", "ended-by-signal")
+"""What follows from whatever ends one process of a job."""
+
+
+@pytest.fixture(scope="module")
+def scanner() -> Scanner:
+    """Return what searches for all rows."""
+    return Scanner(ROWS)
+
+
+def ids(scanner: Scanner, text: str) -> list[str]:
+    """Return what a log shows, in order."""
+    return [
+        match.failure.id for match in ranking.rank(scanner.scan(io.BytesIO(text.encode())), ROWS)
+    ]
+
+
+@functools.cache
+def sure(scanner: Scanner, row: KnownFailure) -> str:
+    """Return an example that shows the row first by itself, or an empty text."""
+    for example in row.examples:
+        matches = ranking.rank(scanner.scan(io.BytesIO(example.encode())), ROWS)
+        if matches and matches[0].failure is row and matches[0].confidence == "likely":
+            return example
+    return ""
+
+
+@pytest.mark.parametrize("is_reversed", [False, True], ids=["in order", "reversed"])
+def test_cause_comes_before_explained_effects(scanner: Scanner, is_reversed: bool) -> None:
+    """Wherever in the log each of them stands; logs of several workers are in no order."""
+    wrong: list[str] = []
+    tried = 0
+    for row in ROWS:
+        cause = sure(scanner, row)
+        for name in row.explains if cause else ():
+            follows = sure(scanner, BY_ID[name])
+            parts = [cause, FILLER, follows]
+            found = ids(scanner, "\n".join(parts[::-1] if is_reversed else parts))
+            # A text of one may exclude the other, as a container's options do.
+            if not follows or row.id not in found or name not in found:
+                continue
+            tried += 1
+            if found.index(row.id) > found.index(BY_ID[name].id):
+                wrong.append(f"{row.id} after {name}: {found[:4]}")
+
+    assert tried > 40
+    assert not wrong
+
+
+@pytest.mark.parametrize("is_reversed", [False, True], ids=["in order", "reversed"])
+def test_cause_comes_before_process_death(scanner: Scanner, is_reversed: bool) -> None:
+    """Whatever breaks one worker, the others only say that it is gone."""
+    wrong: list[str] = []
+    tried = 0
+    causes = [row for row in ROWS if row.role == "cause" and sure(scanner, row)]
+    for row, name in zip(causes, itertools.cycle(ALWAYS), strict=False):
+        parts = [sure(scanner, row), FILLER, BY_ID[name].examples[0]]
+        found = ids(scanner, "\n".join(parts[::-1] if is_reversed else parts))
+        if row.id not in found:
+            continue
+        tried += 1
+        if BY_ID[name].id in found and found.index(row.id) > found.index(BY_ID[name].id):
+            wrong.append(f"{row.id} after {name}: {found[:4]}")
+
+    assert tried > 80
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", ["hbm-oom", "hbm-full"])
+def test_large_program_and_full_memory_are_distinguished(scanner: Scanner, name: str) -> None:
+    """Only the compiler lists allocations; as a program runs, it is what Python holds."""
+    for example in BY_ID[name].examples:
+        assert [name] == ids(scanner, example)
+    lists = ["message lists" in fix for fix in BY_ID[name].fix]
+    assert (name == "hbm-oom") == any(lists)
+    assert ("live_arrays" in BY_ID[name].fix[0]) == (name == "hbm-full")
+
+
+def test_loops_come_first_for_needed_integer(scanner: Scanner) -> None:
+    """A choice between two values is what a condition needs."""
+    for name, first in (("python-if-in-jit", "jnp.where"), ("python-int-in-jit", "fori_loop")):
+        row = BY_ID[name]
+
+        assert [name] == ids(scanner, row.examples[0])
+        assert first in row.fix[0]

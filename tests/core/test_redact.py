@@ -1,0 +1,294 @@
+"""Secrets, names and home folders are taken out of every text, in bounded time."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.places import TESTS
+from tpustarter.core.redact import Redactor
+from tpustarter.learning.drawings import plot
+from tpustarter.machine import tpus
+from tpustarter.machine.machine import plain
+from tpustarter.probe.finding import MAX_TEXT, clip
+from tpustarter.probe.lesson import growing_plots, plots
+
+SECRETS = {
+    "HF_TOKEN": "hf_AbCdEfGhIjKlMnOpQrSt",
+    "WANDB_API_KEY": "0123456789abcdef0123",
+    "DB_PASSWORD": "correct horse battery",
+}
+
+
+@given(st.text(max_size=40), st.sampled_from(sorted(SECRETS)), st.text(max_size=40))
+def test_a_seeded_secret_never_survives(before: str, name: str, after: str) -> None:
+    """Whatever stands around it, a secret of the environment is taken out."""
+    redacted = Redactor(SECRETS).text(before + SECRETS[name] + after)
+
+    assert SECRETS[name] not in redacted
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "ya29.a0AfH6SMBxyz-_123",
+        "ghp_0123456789abcdefghij0123456789",
+        "Authorization: Bearer abcdefgh12345678",
+        "somebody@example.com",
+        "projects/my-project-123/zones/us-central1-b",
+        "password=hunter22",
+        "xoxb-123456789012-abcdefghijkl",
+        "sk-proj-abcdefghijklmnop1234",
+        "glpat-abcdefghij0123456789",
+        "npm_abcdefghijklmnopqrstuvwx",
+        "github_pat_11ABCDEFG0123456789abc",
+        "AKIAIOSFODNN7EXAMPLE",
+        "http://user:hunter22@proxy:3128",
+        "train.py --password hunter22",
+        "train.py --aws-access-key abcd1234efgh",
+        '{"api_key": "abcd1234efgh"}',
+        "glrt-abcdefghij0123456789",
+        "https://0123456789hunter@host/a",
+        "Authorization: Basic dXNlcjpodW50ZXIy",
+        '\\"api_key\\": \\"abcd1234efgh\\"',
+        "gcloud --project my-project-123",
+        "Permission denied on resource project my-project-123.",
+        "there is no Project 'my-project-123'",
+        "https://console.cloud.google.com/compute?project=my-project-123",
+        "https://tpu.googleapis.com/v2/projects/my-project-123/locations/us-central1-b",
+        "sk_live_0123456789abcdefghijklmn",
+        "SG.abcdefghijklmnopqrstu1.0123456789abcdefghijklmnopqrstuvwxyzABCDEFG",
+        "https://hooks.slack.com/services/T0ABCDEF1/B0ABCDEF1/abcdefghijklmnop12345678",
+        "0123456789abcdef0123456789abcdef-us12",
+        "1234567890:AAabcdefghijklmnopqrstuvwxyz0123456",
+        "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----",
+        '"refresh_token": "1//0gAbCdEfGhIjKlMnOpQrStUvWxYz012345"',
+        "dckr_pat_AbCdEfGhIjKlMnOpQrStUvWxYz0",
+        "r8_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789",
+        f"local-{'ab12' * 10}",
+        f"wandb login {'ab12' * 10}",
+        f"wandb login --relogin --host=https://wandb.corp.example {'ab12' * 10}",
+        f"WANDB_API_KEY {'ab12' * 10}",
+        f'{{"username":"ada","key":"{"ab12" * 8}"}}',
+        "Cookie: session=hunter2abc",
+        "> Set-Cookie: SID=hunter2abc;Path=/",
+        "curl -s -b sid=hunter2abc",
+        "ngrok config add-authtoken 2abcDEFghiJKLmnoPQRstuVWXyz_0123456789",
+        "curl -X GET -u ada:hunter2",
+        "mysql -u root -phunter2",
+        "sshpass -p hunter2",
+        "Server=db;Uid=ada;Pwd=hunter2",
+        "passphrase: hunter2abc",
+        "the password is hunter2",
+        "The passphrase was: correcthorse",
+        "https://a.blob.core.windows.net/b?sv=2024&sig=abc%2Bdef1234",
+        "https://storage.googleapis.com/b/o?X-Goog-Signature=0123456789abcdef",
+        "https://b.s3.amazonaws.com/o?X-Amz-Signature=0123456789abcdef",
+        "openssl rsa -passin pass:hunter2",
+        "machine api.wandb.ai login user password hunter2",
+    ],
+)
+def test_known_shapes_of_secrets_are_taken_out(secret: str) -> None:
+    """Tokens, addresses and project names nobody told us about go too."""
+    value = secret.rsplit(maxsplit=1)[-1] if "PRIVATE" not in secret else "MIIE"
+    for word in ("my-project-123", value):
+        assert word not in Redactor({}).text(f"log: {secret} end") or word == "log"
+    for word in ("hunter2", "ab12ab12", "AbCdEf"):
+        assert word not in Redactor({}).text(f"log: {secret} end")
+
+
+KEY = (
+    "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0\nBAQEFAASCBKcwggSjAgEAAo\n"
+    "-----END PRIVATE KEY-----"
+)
+FORMS = {
+    "as it is": str,
+    "as JSON": json.dumps,
+    "as Python writes it": repr,
+    "quoted for a shell": shlex.quote,
+    "joined": lambda secret: secret.replace("\n", " "),
+    "without line ends": lambda secret: secret.replace("\n", ""),
+    "its middle alone": lambda secret: secret.splitlines()[1],
+    "in an address": quote,
+    "in a query": quote_plus,
+    "in base64": lambda secret: b64encode(secret.encode()).decode(),
+    "in base64 behind a name": lambda secret: b64encode(f"user:{secret}".encode()).decode(),
+    "in base64 for addresses": lambda secret: urlsafe_b64encode(b"{" + secret.encode()).decode(),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_multiline_secret_is_removed_in_every_form(name: str) -> None:
+    """A key in a variable may be printed quoted, joined or line by line."""
+    for variable in ("SSH_KEY", "NEUTRAL"):
+        form = FORMS[name](KEY)
+        redacted = Redactor({variable: KEY}).text(f"env: {form} end")
+
+        assert "MIIEvQIBADANBgkqhkiG9w0" not in redacted
+        assert form[20:60] not in redacted
+
+
+@pytest.mark.parametrize(
+    "name", ["GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT"]
+)
+def test_the_name_of_a_project_is_taken_out(name: str) -> None:
+    """Wherever it stands, also without `projects/` before it."""
+    redacted = Redactor({name: "my-secret-lab"}).text(
+        "bucket gs://my-secret-lab-data of my-secret-lab"
+    )
+
+    assert "my-secret-lab" not in redacted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "task-0123456789abcdefgh",
+        "risk-adjusted-returns-are-low",
+        "http://host:8080/a@b",
+        "max_tokens=2048 of them",
+        "--tokenizer bert-base --num-tokens 4096 --max-token 2048",
+        "asttokens==3.0.1",
+        "token_count: 131072, tokens: 1.5e9",
+        "%t.1 = token[] after-all(), infeed-token = token[] custom-call()",
+        "%0 = stablehlo.create_token : !stablehlo.token",
+        "commit 8151f02b634d0e529c3c02677f1946a7739ff99f",
+        "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "0000:00:04.0 1ae0:0063 (rev 01)",
+        "jaxlib-0.12.0-cp312-cp312-manylinux_2_27_x86_64.whl",
+        "the project is in order, a project of another person, Project files, project-and-access",
+        "numpy@1.26.4 and cpython@3.12.1",
+        "/mnt/disks/projects/llm/train.py, ~/projects/llm, ./projects/llm",
+        "basic arithmetic in float32, basic matrix-multiplication",
+        "--xla_force_host_platform_device_count=8",
+        "local-1, local-0123456789abcdef and tpu-vm-local-" + "ab12" * 10,
+        "in a//0 and 1//0 = inf, https://host/1//0gAbCdEfGhIjKlMnOpQrStUvWxYz",
+        "wandb: commit " + "ab12" * 10 + ", WANDB_MODE=offline",
+        "dckr_pat_, r8_w, r8_int8_dot_general",
+        '"key": "value", "key": "0123456789abcdef", key: ' + "ab12" * 8,
+        "Cookie: none, set-cookie is not sent, cookies: 3",
+        "curl -b cookies.txt -u ada https://host:8080/x, tar -b 20 a=b",
+        "mysql -p, mysql -u root -P 3306, mkdir -p a/b, sshpass -e ssh host",
+        "PWD=/home/u/x OLDPWD=/tmp pwd=~/x pwd: ./x echo $PWD pwd=$PWD",
+        "the password is required, password is incorrect, a passphrase is not needed",
+        "a password is asked for; the password was wrong; the secret is patience",
+        "signature=(i32, f32) sig=4, ?design=big, signature: f(x)",
+        "all tests pass: 46 of 46, pass:46",
+        "enter the authtoken of ngrok, authtoken is set",
+        "login node password prompt",
+        "TUzvUgFNTElSMjQuMC4wZ2l0AAElCQEDBQcBAwkLAxUDBQcLDQ8RAxUXGRsdHyEjJScpKy0vMTM1Nzk7PT9B" * 3
+        + "==",
+    ],
+)
+def test_harmless_lookalike_of_secret_stays(text: str) -> None:
+    """Figures, versions, hashes, paths, types of HLO and compiled kernels are facts."""
+    assert text == Redactor({}).text(text)
+
+
+@pytest.mark.parametrize("folder", ["golden", "samples/hlo"])
+def test_reports_and_programs_stay_as_they_are(folder: str) -> None:
+    """Nothing of a report of any kind of machine is taken for a secret."""
+    for path in (TESTS / folder).iterdir():
+        text = path.read_text(encoding="utf-8")
+
+        assert text == Redactor({}).text(text), path.name
+
+
+@pytest.mark.parametrize(
+    ("text", "redacted"),
+    [
+        ("/home/ada", "~"),
+        ("/home/ada/x", "~/x"),
+        ("in /home/ada.", "in ~."),
+        ("/home/ada2/x", "/home/ada2/x"),
+        ("/home/ada-old", "/home/ada-old"),
+    ],
+)
+def test_the_home_folder_has_no_name(text: str, redacted: str) -> None:
+    """Another one whose name begins the same is another one."""
+    assert redacted == Redactor({"HOME": "/home/ada/"}).text(text)
+
+
+def test_login_from_variable_is_removed_everywhere() -> None:
+    """The password of a proxy, as it is typed and as it is sent."""
+    redact = Redactor({"https_proxy": "http://ada:hunter%4022@proxy:3128"})
+
+    assert "hunter" not in redact.text("407 for ada:hunter%4022, that is hunter@22")
+
+
+def test_number_is_no_secret_unless_password() -> None:
+    """`MAX_TOKENS=100000` must not take every 100000 out of a report."""
+    redact = Redactor({"MAX_TOKENS": "100000", "PGPASSWORD": "271828182"})
+
+    assert "100000 of [$PGPASSWORD]" == redact.text("100000 of 271828182")
+
+
+@pytest.mark.first_use
+def test_the_maintained_patterns_are_those_of_detect_secrets() -> None:
+    """They are read where something has the look of a token, kept, and none of them guesses."""
+    program = (
+        "import sys\nfrom tpustarter.core.redact import Redactor\n"
+        "redact = Redactor({})\nredact.text('pass  host.space  /usr/lib/python3.12 46 of 46')\n"
+        "print('detect_secrets' in sys.modules)\nprint(redact.text('sq0csp-' + 'a1' * 21 + 'b'))\n"
+        "print('detect_secrets' in sys.modules)"
+    )
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        ).stdout.split()
+        for _ in range(2)
+    ]
+
+    assert [["False", "[token]", "True"], ["False", "[token]", "False"]] == printed
+
+
+def test_a_short_word_is_no_secret() -> None:
+    """A variable called TOKEN that says `true` does not blank every `true` of a report."""
+    assert Redactor({"USE_TOKEN": "true"}).text("it is true") == "it is true"
+
+
+TOKEN = f"hf_{'QqZz' * 9}"
+REDACT = Redactor({}).text
+
+
+def _bars(text: str) -> str:
+    left = plots.drawings({"plot": ["loss"]}, {"loss": {text: 1.0}})
+    names: dict[str, Any] = {}
+    grown = growing_plots.GrowingPlots({"plot": ["loss"]}, names, lambda _: None)
+    names["loss"] = {text: 1.0}
+    return repr(plot.parse([*left, grown.look()], REDACT))
+
+
+def _refused(text: str) -> str:
+    with pytest.raises(LookupError) as error:
+        tpus.generation(text)
+    return REDACT(str(error.value))
+
+
+CUTS = {
+    "a finding": (MAX_TEXT, lambda text: REDACT(clip(text))),
+    "a fact of the machine": (40, lambda text: REDACT(plain(text, 40))),
+    "names in a drawing": (60, _bars),
+    "a type that is refused": (60, _refused),
+}
+"""What is cut before it is redacted, since the probe cannot redact: where, and as it is shown."""
+
+
+@pytest.mark.parametrize(("limit", "shown"), CUTS.values(), ids=CUTS)
+@pytest.mark.parametrize("secret", [TOKEN, f"{TOKEN}{'Qq' * 800}"], ids=["token", "long token"])
+def test_half_a_secret_is_never_shown(limit: int, shown: Callable[[str], str], secret: str) -> None:
+    """Wherever in a text the cut comes."""
+    before = range(max(0, limit - len(TOKEN) - 8), limit + 1)
+    texts = {count: shown(f"{('say ' * count)[:count]} {secret} now") for count in before}
+
+    assert {} == {count: text for count, text in texts.items() if "QqZz" in text}

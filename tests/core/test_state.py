@@ -1,0 +1,155 @@
+"""State files: whole or not there, whatever happens while they are written."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+
+from tpustarter.core import locations, state
+from tpustarter.core.problem import Problem
+
+
+def test_saved_state_is_loaded() -> None:
+    """A value comes back as it was; a name nobody saved is empty."""
+    state.save("sample", {"a": [1, 2]})
+
+    assert {"a": [1, 2]} == state.load("sample")
+    assert {} == state.load("nothing")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[1]", "null", "\x00\xff", "[" * 99_999, '{"a": NaN}', '{"a": 1e999}', "9" * 5000],
+)
+def test_broken_file_is_put_aside_not_lost(text: str) -> None:
+    """The program goes on without it, and its text is kept."""
+    state.path("sample").write_text(text)
+
+    assert {} == state.load("sample")
+    (kept,) = state.path("sample").parent.glob("sample.broken-*.json")
+    assert text == kept.read_text()
+    state.save("sample", {"a": 1})
+    assert {"a": 1} == state.load("sample")
+
+
+def test_broken_files_of_same_second_are_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each under a name of its own, and one is told of once."""
+    monkeypatch.setattr(time, "strftime", lambda *_: ".broken-20261128-120000.json")
+    for text in ("{a", "{b", "{a"):
+        state.path("sample").write_text(text)
+        assert {} == state.load("sample")
+
+    kept = state.path("sample").parent.glob("sample.broken-*.json")
+    assert {"{a", "{b"} == {file.read_text() for file in kept}
+    assert 3 == len(locations.told())
+    assert [] == locations.told()
+
+
+def test_file_unopened_because_of_limit_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be as good as ever: nothing is put aside, and nobody writes over it."""
+    state.save("sample", {"n": 1})
+    too_many = OSError(errno.EMFILE, "Too many open files")
+    with monkeypatch.context() as patch:
+        patch.setattr(locations, "read_text", Mock(side_effect=too_many))
+        with pytest.raises(OSError, match="Too many"):
+            state.load("sample")
+
+    assert {"n": 1} == state.load("sample")
+
+
+@pytest.mark.parametrize("place", ["fsync", "replace"])
+def test_kill_at_any_write_keeps_last_whole_file(place: str, home: Path) -> None:
+    """SIGKILL before the file is flushed, or before it is renamed, loses only that write."""
+    state.save("sample", {"n": 1})
+    program = (
+        "import os, pathlib, signal\n"
+        "from tpustarter.core import state\n"
+        "def die(*_): os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"{'os.fsync' if place == 'fsync' else 'pathlib.Path.replace'} = die\n"
+        "state.save('sample', {'n': 2})\n"
+    )
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run([sys.executable, "-c", program], env=env, check=False)
+
+    assert -signal.SIGKILL == done.returncode
+    assert {"n": 1} == state.load("sample")
+
+
+def test_full_disk_is_problem_and_loses_nothing() -> None:
+    """What was saved before is still there, and no half file is left."""
+    state.save("sample", {"n": 1})
+    program = (
+        "import resource, signal\n"
+        "from tpustarter.core import state\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "state.save('sample', {'text': 'x' * 10_000_000})\n"
+    )
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=env, capture_output=True, text=True, check=False
+    )
+
+    assert "cannot write" in done.stderr
+    assert {"n": 1} == state.load("sample")
+    assert [] == list(state.path("sample").parent.glob(".sample-*"))
+
+
+def test_pipe_or_folder_as_file_is_put_aside() -> None:
+    """A pipe or a folder in its place is not waited for, and the next write works."""
+    for make in (os.mkfifo, os.mkdir):
+        make(state.path("sample"))
+        assert {} == state.load("sample")
+        state.save("sample", {"a": 1})
+        assert {"a": 1} == state.load("sample")
+        state.path("sample").unlink()
+
+        assert not list(state.path("sample").parent.glob(".sample-*"))
+        for kept in state.path("sample").parent.glob("sample.broken-*"):
+            kept.rename(kept.parent / f"{make.__name__}.kept")
+
+
+@pytest.mark.first_use
+def test_reading_creates_no_file(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """What was saved is read where nothing can be written, and no folder is made for it."""
+    assert {} == state.load("sample")
+    assert not (home / "state").exists()
+    monkeypatch.setenv("TPUSTARTER_HOME", "/proc/nowhere")
+
+    assert {} == state.load("sample")
+
+
+def test_folder_that_cannot_be_created_is_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A place nobody can write to is named."""
+    monkeypatch.setenv("TPUSTARTER_HOME", "/proc/nowhere")
+
+    with pytest.raises(Problem, match="/proc/nowhere"):
+        state.save("sample", {})
+
+
+@pytest.mark.parametrize("number", ["", "-1", "x", "²", "٣", "4294967295", "9" * 400])
+def test_unknown_user_number_is_no_user(number: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where nobody called sudo."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("SUDO_UID", number)
+    monkeypatch.setenv("SUDO_GID", "1000")
+
+    assert locations.caller() is None
+
+
+def test_unknown_user_has_home_of_environment(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """In a container, as where the users of the host are not known."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.delenv("TPUSTARTER_HOME")
+    monkeypatch.setenv("SUDO_UID", "4294967290")
+    monkeypatch.setenv("SUDO_GID", "4294967290")
+
+    assert home in locations.state_place().parents

@@ -1,0 +1,141 @@
+"""How a command ended is a sign: it tells what a log cannot, and overrides nothing in it."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from tests.support.machines import lay_out
+from tpustarter.explain import explain_output, explanation_text, known_failures
+from tpustarter.explain.explain_output import CommandEnd
+from tpustarter.explain.explanation_text import Explanation
+from tpustarter.explain.log_scanner import Scanner
+from tpustarter.machine import memory
+
+HELD = (
+    "RuntimeError: Unable to initialize backend 'tpu': ABORTED: The TPU is already in use by "
+    "process with pid 4242. Not attempting to load libtpu.so in this process.\n"
+)
+MEANT = {
+    124: "ended-by-timeout",
+    126: "command-not-started",
+    127: "command-not-started",
+    132: "ended-by-sigill",
+    134: "ended-by-sigabrt",
+    135: "ended-by-sigbus",
+    137: "ended-by-sigkill",
+    139: "bad-node-sigsegv",
+    143: "ended-by-signal",
+}
+
+
+@pytest.fixture(scope="module")
+def scanner() -> Scanner:
+    """Return what searches for all rows."""
+    return Scanner(known_failures.read())
+
+
+def explained(scanner: Scanner, log: str, end: CommandEnd) -> Explanation:
+    """Return what is said of a log and an end."""
+    return explain_output.from_log(scanner.scan(io.BytesIO(log.encode())), {}, end)
+
+
+@pytest.mark.parametrize("code", MEANT)
+def test_silent_end_gets_usual_meaning_of_code(code: int, scanner: Scanner) -> None:
+    """With the code as its line, and how to tell which it was."""
+    found = explained(scanner, "step 1 loss 0.5\n", CommandEnd(code))
+    text = explanation_text.text(found)
+
+    assert MEANT[code] == found.matches[0].failure.id
+    assert "\nend     the command" in text
+    assert f"exit code {code}" in text
+    assert found.matches[0].failure.fix
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 3, 77, 130, 141, 255])
+def test_unknown_exit_code_is_not_explained(code: int, scanner: Scanner) -> None:
+    """A program may end with any."""
+    assert () == explained(scanner, "step 1 loss 0.5\n", CommandEnd(code)).matches
+
+
+@pytest.mark.parametrize("code", [137, 139, 134])
+def test_cause_in_log_explains_exit_code(code: int, scanner: Scanner) -> None:
+    """It stands first, and the end follows from it."""
+    first, *others = explained(scanner, HELD, CommandEnd(code)).matches
+
+    assert "tpu-in-use-by-pid" == first.failure.id
+    end = next(match for match in others if match.failure.id == MEANT[code])
+    assert "tpu-in-use-by-pid" == end.explained_by
+
+
+def test_exclusion_of_row_covers_exit_code(scanner: Scanner) -> None:
+    """A crash on a GPU is none of a TPU's host."""
+    found = explained(scanner, "nvidia-smi says no\n", CommandEnd(139))
+
+    assert "bad-node-sigsegv" not in [match.failure.id for match in found.matches]
+
+
+@pytest.mark.parametrize("log", ["step 1\n", HELD])
+def test_kernel_oom_count_confirms_out_of_memory(log: str, scanner: Scanner) -> None:
+    """It stands before what a log only suggests, and the signal follows from it."""
+    file = "/sys/fs/cgroup/memory.events"
+    first, *others = explained(scanner, log, CommandEnd(137, {file: 2, "/proc/vmstat": 2})).matches
+
+    assert ("host-memory-out", "confirmed") == (first.failure.id, first.confidence)
+    assert f"ended 2 processes for lack of memory while the command ran ({file})" in first.here
+    assert "host-memory-out" == next(
+        match.explained_by for match in others if match.failure.id == "ended-by-sigkill"
+    )
+
+
+def test_unchanged_oom_count_confirms_nothing(scanner: Scanner) -> None:
+    """Somebody sent the signal."""
+    found = explained(scanner, "step 1\n", CommandEnd(137, {"/proc/vmstat": 0}))
+
+    assert ["ended-by-sigkill"] == [match.failure.id for match in found.matches]
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "expected"),
+    [
+        (
+            "0::/job\n",
+            {"sys/fs/cgroup/job/memory.events": "oom 3\noom_kill 2\n"},
+            {"/sys/fs/cgroup/job/memory.events": 2, "/proc/vmstat": 7},
+        ),
+        (
+            "0::/\n",
+            {"sys/fs/cgroup/memory.events": "oom_kill 1\noom_group_kill 0\n"},
+            {"/sys/fs/cgroup/memory.events": 1, "/proc/vmstat": 7},
+        ),
+        (
+            "5:memory:/job\n",
+            {"sys/fs/cgroup/memory/job/memory.oom_control": "oom_kill 4\n"},
+            {"/sys/fs/cgroup/memory/job/memory.oom_control": 4, "/proc/vmstat": 7},
+        ),
+        ("0::/job\n", {"sys/fs/cgroup/job/memory.events": "\0nonsense\n"}, {"/proc/vmstat": 7}),
+        ("", {}, {"/proc/vmstat": 7}),
+    ],
+)
+def test_kernel_oom_kills_are_counted(
+    groups: str, files: dict[str, str], expected: dict[str, int], tmp_path: Path
+) -> None:
+    """In the control group of this process first, and on the whole machine."""
+    machine = lay_out(tmp_path)
+    (tmp_path / "proc/self").mkdir()
+    for name, text in {
+        "proc/self/cgroup": groups,
+        "proc/vmstat": "nr_free 1\noom_kill 7\n",
+        **files,
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    assert list(expected.items()) == list(memory.kills(machine).items())
+
+
+def test_machine_without_counters_counts_nothing(tmp_path: Path) -> None:
+    """Another system, or a /proc that is closed."""
+    assert {} == memory.kills(lay_out(tmp_path))

@@ -1,0 +1,125 @@
+"""What is known to go wrong: every row can be used, finds its own examples, and can be followed."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import re2
+
+from tests.support.failures import fields, write
+from tpustarter.core import content, locations
+from tpustarter.core.problem import Problem
+from tpustarter.explain import explanation_text, known_failures, ranking
+from tpustarter.explain.known_failures import KnownFailure
+from tpustarter.explain.log_scanner import Scanner
+
+ROWS = known_failures.read()
+PATTERNS = ("shows", "suggests", "unless", "needs")
+EXAMPLES = [
+    pytest.param(row, example, id=f"{row.id}-{number}")
+    for row in ROWS
+    for number, example in enumerate(row.examples)
+]
+HOST_CHECKS = "\n".join(
+    path.read_text() for path in sorted((locations.content("checks") / "host").glob("*.py"))
+)
+LESSONS = {lesson.id for lesson in content.read_lessons()}
+CODES = set(re.findall(r'"(HOST(?:-[A-Z0-9]+)+)"', HOST_CHECKS))
+
+
+PIN = ("HOST-FRAMEWORKS-", "-PIN")
+"""What the code of a finding about two packages begins and ends with."""
+
+
+@pytest.fixture(scope="module")
+def scanner() -> Scanner:
+    """Return what searches for all rows."""
+    return Scanner(ROWS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_row_has_valid_patterns_and_links(row: KnownFailure) -> None:
+    """Its patterns work in both engines, its lesson and what confirms it exist."""
+    for part in PATTERNS:
+        for pattern in getattr(row, part):
+            re.compile(known_failures.generalised(pattern))
+            re2.compile(known_failures.generalised(pattern))
+            assert not re.search(known_failures.generalised(pattern), ""), pattern
+    assert not row.read or row.read in LESSONS
+    for code in row.confirm:
+        found, _, words = code.partition(" ")
+        assert words in HOST_CHECKS, f"no finding of a host check holds `{words}`"
+        assert found in CODES or (found.startswith(PIN[0]) and found.endswith(PIN[1])), code
+    assert not row.what.endswith(".")
+    assert row.why.endswith((".", "`"))
+    assert all(source.startswith("https://") for source in row.sources)
+    for fix in row.fix:
+        # A sentence that ends with an address has no full stop, so that it can be copied.
+        ends = fix.endswith((".", "`")) or "https://" in fix.split()[-1]
+        assert ends or known_failures.is_command(fix), fix
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_log_alone_never_ends_process(row: KnownFailure) -> None:
+    """Its number may be another machine's, and nobody's here: what was looked at has a hint."""
+    assert [] == [fix for fix in row.fix if re.search(r"\bkill\b.*\bPID\b", fix)]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_jax_row_cites_jax_sources(row: KnownFailure) -> None:
+    """The two sources that are shown are of the framework that failed."""
+    told = " ".join((row.what, row.why, *row.fix))
+    if "JAX" in told and "orch" not in told:
+        shown = row.sources[: explanation_text.SOURCES]
+
+        assert [] == [source for source in shown if "/pytorch/xla/" in source]
+
+
+def test_tensorflow_host_findings_confirm_failure() -> None:
+    """The build, its libtpu, a second build, and a TPU that no TensorFlow runs on can be seen."""
+    found = {code for code in CODES if code.startswith("HOST-FRAMEWORKS-TENSORFLOW")}
+
+    assert len(found) >= 5
+    assert set() == found - {code.partition(" ")[0] for row in ROWS for code in row.confirm}
+
+
+@pytest.mark.parametrize(("row", "example"), EXAMPLES)
+def test_row_finds_its_own_examples(row: KnownFailure, example: str, scanner: Scanner) -> None:
+    """As they were met, first or with a cause that explains it."""
+    matches = ranking.rank(scanner.scan(io.BytesIO(example.encode())), ROWS)
+
+    assert row.id in [match.failure.id for match in matches[:3]]
+
+
+_SOUND = fields("one", shows=["a sign"])
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (
+            [_SOUND | {"role": "culprit"}],
+            "its `role` is 'culprit', expected one of cause, symptom, notice",
+        ),
+        ([_SOUND | {"shows": []}], "neither `shows` nor `suggests`"),
+        ([_SOUND | {"exit_codes": [0]}], "its `exit_codes` is [0], expected `int` >= 1"),
+        (
+            [_SOUND | {"exit_codes": [True]}],
+            "its `exit_codes` is [True], expected `int`, got `bool`",
+        ),
+        ([_SOUND | {"exit_codes": "137"}], "its `exit_codes` is '137', expected `array`"),
+        ([_SOUND | {"shows": "a sign"}], "its `shows` is 'a sign', expected `array`"),
+        ([_SOUND | {"sings": ["a sign"]}], "unknown field `sings`"),
+        ([_SOUND, _SOUND], "two rows called `one`"),
+        ([_SOUND | {"explains": ["nobody"]}], "explains 'nobody'"),
+        (["one"], "expected keys and values"),
+    ],
+)
+def test_invalid_row_is_named(tmp_path: Path, rows: Any, expected: str) -> None:
+    """One clear error."""
+    with pytest.raises(Problem, match=re.escape(expected)):
+        known_failures.read(write(tmp_path / "failures.yml", *rows))

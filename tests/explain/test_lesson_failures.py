@@ -1,0 +1,226 @@
+"""Errors that lessons name under "If it fails": told in the lesson's own words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.tutor import write_lessons
+from tpustarter.core import content
+from tpustarter.explain import (
+    explain_output,
+    explanation_text,
+    known_failures,
+    lesson_failures,
+    log_scanner,
+)
+from tpustarter.explain.explanation_text import Explanation
+
+FAILS = """# Hello
+
+## If it fails
+
+* **`Glue is dry`, or `SlowError`.** Stir it, as [The glue](02-glue.md) says,
+  before `pour()`.
+* **`The pot ... is broken`** means that somebody dropped it.
+* **The glue is blue.** That is as it should be.
+* **`KeyError`, `debug_glue` or `RESOURCE_EXHAUSTED`.** Too little to tell one error from another.
+
+## What you learned
+
+* **`Not a failure at all`.** Nothing.
+"""
+
+
+def explained(folder: Path | None, last: str, lesson: str = "") -> Explanation:
+    """Return the explanation of a traceback that ends with a line."""
+    log = f'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n{last}\n'
+    taken = log_scanner.Scanner(known_failures.read()).begin()
+    taken.take(log.encode())
+    return explain_output.from_log(taken.end(), lessons=folder, lesson=lesson)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ("ValueError: Glue  is dry now", "Stir it, as “The glue” says, before `pour()`."),
+        ("glue.core.SlowError: 9 s", "Stir it"),
+        ("RuntimeError: The pot on the left is broken", "`The pot ... is broken` means that"),
+    ],
+)
+def test_error_named_by_lesson_uses_lesson_text(tmp_path: Path, error: str, said: str) -> None:
+    """With the reader's own line, the lesson to read, and nothing about slices or reports."""
+    found = explained(write_lessons(tmp_path, hello=FAILS), error)
+    text = " ".join(explanation_text.text(found).split())
+
+    assert "The lesson “Hello” names this error." in text
+    assert said in text
+    assert "where train.py, line 3" in text
+    assert text.endswith("learn start/hello")
+    assert "slice" not in text
+    mistake = explanation_text.document(found)["mistake"]
+    assert (mistake["fix"], mistake["source"], mistake["lesson"]) == (None, None, "start/hello")
+
+
+@pytest.mark.parametrize(
+    "error",
+    ["RuntimeError: debug_glue", "RuntimeError: Not a failure at all", "RuntimeError: The pot is"],
+)
+def test_error_outside_lessons_uses_no_lesson_text(tmp_path: Path, error: str) -> None:
+    """A single name may stand in any error, and only one section speaks of failures."""
+    assert explained(write_lessons(tmp_path, hello=FAILS), error).mistake is None
+
+
+def test_lesson_of_error_comes_before_others(tmp_path: Path) -> None:
+    """Else those of the one that quotes most of it."""
+    longer = FAILS.replace("`Glue is dry`", "`Glue is dry now`").replace("Stir it", "Heat it")
+    folder = write_lessons(tmp_path, hello=FAILS, longer=longer)
+    error = "ValueError: Glue is dry now"
+
+    def lesson(first: str = "") -> str:
+        mistake = explained(folder, error, first).mistake
+        return mistake.mistake.read if mistake else ""
+
+    assert lesson() == "start/longer"
+    assert lesson("start/hello") == "start/hello"
+
+
+def test_lesson_ranks_between_specific_and_general_mistakes(tmp_path: Path) -> None:
+    """A misspelt keyword of one library is told as that, and a shape as a shape."""
+    text = "* **`no attribute 'slow'`.** It was renamed.\n* **`cannot reshape array`.** No.\n"
+    folder = write_lessons(tmp_path, hello=f"# Hello\n\n## If it fails\n\n{text}")
+
+    renamed = explained(folder, "AttributeError: module 'glue' has no attribute 'slow'")
+    assert "It was renamed." in explanation_text.text(renamed)
+    shape = explained(folder, "TypeError: cannot reshape array of size 6 into shape (4, 2)")
+    assert "keeps the number of elements" in explanation_text.text(shape)
+
+
+def test_unreadable_lessons_leave_other_explanations(tmp_path: Path) -> None:
+    """The command has other things to say."""
+    folder = write_lessons(tmp_path, hello=FAILS)
+    (folder / "start" / "0002-broken.md").write_text("no header\n")
+
+    assert explained(folder, "RuntimeError: Glue is dry").mistake is None
+
+
+def test_shipped_lessons_name_errors() -> None:
+    """Of three frameworks, and what a guard of transfers raises."""
+    rows = [row for lesson in content.read_lessons() for row in lesson_failures.of_lesson(lesson)]
+
+    assert {"jax", "pytorch", "tensorflow", "setup", "slices"} <= {
+        row.read.partition("/")[0] for row in rows
+    }
+    for row in rows:
+        assert row.means[-1] in ".?!)`", row.means
+    last = "JaxRuntimeError: INVALID_ARGUMENT: Disallowed host-to-device transfer: aval=float32[8]"
+    assert "A transfer guard is on" in explanation_text.text(explained(None, last))
+
+
+ABSL = "WARNING: All log messages before absl::InitializeLog() is called are written to STDERR\n"
+IN_TORCH = '  File "/v/lib/python3.11/site-packages/torch/a.py", line 9, in f\n    raise\n'
+
+
+def from_text(log: str, code: int = 0) -> Explanation:
+    """Return the explanation of what a program wrote that ended with an exit code."""
+    taken = log_scanner.Scanner(known_failures.read()).begin()
+    taken.take(log.encode())
+    end = explain_output.CommandEnd(code) if code else None
+    return explain_output.from_log(taken.end(), end=end)
+
+
+@pytest.mark.parametrize(
+    ("log", "code", "failure", "exit_code"),
+    [
+        (
+            (
+                "F0000 00:00:1764000000.123456 12345 pjrt_computation_client.cc:700] "
+                "Check failed: pjrt_device == pjrt_data->buffer->device() (0x5 vs. 0x6)\n"
+            ),
+            0,
+            "torchxla-tensors-on-two-devices",
+            0,
+        ),
+        ("F0929 17:42:48.594200 10445 a.cc:22] Check failed: x\n", 0, "library-check-failed", 0),
+        ("F0929 17:42:48.594200 10445 a.cc:22] Check failed: x\n", 134, "library-check-failed", 0),
+        ('Traceback (most recent call last):\n  File "a.py", line 3\nValueError: 3\n', 1, "", 5),
+        ('Traceback (most recent call last):\n  File "a.py", line 3\nKeyError: 3\n', 0, "", 5),
+        ("the program left\n", 3, "", 5),
+        ("", 0, "harmless-absl-log", 0),
+    ],
+)
+def test_harmless_line_hides_no_failure(log: str, code: int, failure: str, exit_code: int) -> None:
+    """A fatal line comes before the notice that stands above it."""
+    found = from_text(ABSL + log, code)
+
+    assert exit_code == found.code
+    assert found.is_explained == bool(failure)
+    assert not failure or found.matches[0].failure.id == failure
+    assert (found.mistake is not None) == ("Traceback" in log)
+    shown = [part.text for part in explanation_text.parts(found)]
+    assert ("Harmless here:" in shown) == (failure not in ("", "harmless-absl-log"))
+
+
+@pytest.mark.parametrize(
+    ("error", "lesson"),
+    [
+        (
+            (
+                "NotImplementedError: Could not run 'aten::empty.memory_format' with arguments "
+                "from the 'XLA' backend. This could be because"
+            ),
+            "pytorch/save-and-load",
+        ),
+        (
+            (
+                "RuntimeError: Input type (torch.FloatTensor) and weight type (XLAFloatType) "
+                "should be the same or input should be a MKLDNN tensor"
+            ),
+            "pytorch/first-tensors",
+        ),
+        (
+            "torch._dynamo.exc.InvalidBackend: Invalid backend: 'torchxla_trace_once', see",
+            "pytorch/old-names",
+        ),
+        ("torch._dynamo.exc.InvalidBackend: Invalid backend: 'openxla', see", "pytorch/old-names"),
+    ],
+)
+def test_torch_errors_name_their_lesson(error: str, lesson: str) -> None:
+    """PyTorch raises them in its own files."""
+    log = f'Traceback (most recent call last):\n  File "a.py", line 3\n    f()\n{IN_TORCH}{error}\n'
+    found = from_text(log)
+
+    assert error == found.last_error
+    assert found.mistake
+    assert lesson == found.mistake.mistake.read
+    assert found.mistake.place == "a.py, line 3"
+
+
+@pytest.mark.parametrize(
+    ("module", "variable"),
+    [
+        ("torch", "PT_XLA_DEBUG_LEVEL=2"),
+        ("torch_xla", "PT_XLA_DEBUG_LEVEL=2"),
+        ("jaxlib", "JAX_TRACEBACK_FILTERING=off"),
+        ("tensorflow", "TF_CPP_MIN_LOG_LEVEL=0"),
+        ("glue", "JAX_TRACEBACK_FILTERING=off"),
+    ],
+)
+def test_advice_is_for_named_framework(module: str, variable: str) -> None:
+    """Another framework doesn't read its variables."""
+    found = from_text(f"/v/site-packages/{module}/a.py: it is unheard of\n")
+    variables = next(part.text for part in explanation_text.parts(found) if part.is_literal).split()
+
+    assert ["export", variable] == variables[:2]
+
+
+def test_package_error_matches_lesson_before_general_row(tmp_path: Path) -> None:
+    """Though a general row fits too, which holds for lines of the program alone."""
+    text = "* **`cannot import name ... from 'glue'`.** Stir it.\n"
+    folder = write_lessons(tmp_path, hello=f"# Hello\n\n## If it fails\n\n{text}")
+    error = "ImportError: cannot import name 'pot' from 'glue' (unknown location)"
+    found = explained(folder, f"{IN_TORCH}{error}")
+
+    assert found.mistake
+    assert "Stir it." in found.mistake.mistake.means

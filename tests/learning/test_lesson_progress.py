@@ -1,0 +1,332 @@
+"""What is remembered: never less than was written, whoever writes and whatever is killed."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.made_lessons import TASK_AND_QUESTION, fence, make_lesson
+from tests.support.processes import HANG_S
+from tpustarter.checking.results.headline import read_summary, summarize
+from tpustarter.checking.results.results import Result, Run
+from tpustarter.core import state
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content.blocks import blocks_of
+from tpustarter.learning.progress import lesson_progress, merge, progress_file
+from tpustarter.learning.run.block_results import BlockResult
+
+ROOT = Path(__file__).parents[2]
+WHERE = {"platform": "cpu", "kind": "cpu", "count": 8, "virtual": True}
+
+
+def python(program: str) -> subprocess.Popen[str]:
+    """Start a program that can import what is tested."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen([sys.executable, "-c", program], env=env, text=True)
+
+
+def test_lesson_is_done_by_blocks_tasks_and_questions(tmp_path: Path) -> None:
+    """What is open is counted; one that was done before such a task was there stays done."""
+    lesson = make_lesson(tmp_path, fence("print(1)") + TASK_AND_QUESTION)
+    one, turn = blocks_of(lesson)
+
+    def known() -> lesson_progress.LessonProgress:
+        return lesson_progress.read().lessons[lesson.id]
+
+    lesson_progress.block_ended(lesson, one, BlockResult("one", "fail"))
+    assert (False, "begun 0 of 3") == (known().is_read, lesson_progress.mark(lesson, known()))
+    lesson_progress.block_ended(lesson, one, BlockResult("one", "pass"))
+    assert ("begun 1 of 3", False) == (lesson_progress.mark(lesson, known()), known().is_read)
+    lesson_progress.lesson_left(lesson)
+    assert ("read", 2, None) == (lesson_progress.mark(lesson, known()), known().open, known().done)
+    assert {lesson.id} == lesson_progress.read_only()
+    lesson_progress.block_ended(lesson, turn, BlockResult("turn", "pass"))
+    lesson_progress.quiz_answered(lesson, "why", is_right=False)
+    assert (1, False) == (known().open, lesson_progress.is_done(lesson.id))
+    lesson_progress.quiz_answered(lesson, "why", is_right=True)
+    assert ("done", set()) == (lesson_progress.mark(lesson, known()), lesson_progress.read_only())
+
+    lesson_progress.lesson_done("made/earlier")
+    earlier = make_lesson(tmp_path, fence("print(1)") + TASK_AND_QUESTION, name="02-earlier")
+    lesson_progress.block_ended(earlier, blocks_of(earlier)[0], BlockResult("one", "pass"))
+    assert lesson_progress.is_done("made/earlier")
+
+
+def test_lesson_is_done_when_all_blocks_passed(tmp_path: Path) -> None:
+    """Each block counts as the lesson has it now; one that was not run changes nothing."""
+    lesson = make_lesson(tmp_path, fence("print(1)") + fence("print(2)", name="two"))
+    one, two = blocks_of(lesson)
+    lesson_progress.block_ended(lesson, one, BlockResult("one", "pass", ran_on=WHERE))
+    lesson_progress.block_ended(lesson, two, BlockResult("two", "fail"))
+    assert (True, False) == (lesson_progress.started(lesson.id), lesson_progress.is_done(lesson.id))
+    lesson_progress.block_ended(lesson, two, BlockResult("two", "notrun", "interrupted"))
+    known = lesson_progress.read().lessons[lesson.id]
+    assert ("pass", "fail") == (known.status(one), known.status(two))
+    assert WHERE == known.blocks["one"]["ran_on"]
+    lesson_progress.block_ended(lesson, two, BlockResult("two", "pass"))
+
+    assert lesson_progress.is_done(lesson.id)
+    assert lesson_progress.read().lessons[lesson.id].done
+
+
+def test_changed_code_keeps_lesson_done(tmp_path: Path) -> None:
+    """A block whose code is another since has no status any more; what was done stays done."""
+    lesson = make_lesson(tmp_path, fence("print(1)"))
+    lesson_progress.block_ended(lesson, blocks_of(lesson)[0], BlockResult("one", "pass"))
+    changed = make_lesson(tmp_path, fence("print(2)") + fence("print(3)", name="new"))
+    one, new = blocks_of(changed)
+    known = lesson_progress.read().lessons[lesson.id]
+
+    assert ("changed", None) == (known.status(one), known.status(new))
+    assert lesson_progress.is_done(lesson.id)
+
+
+def test_list_counts_passed_blocks_of_lesson(tmp_path: Path) -> None:
+    """Optional blocks do not count, nor does one that failed; a lesson without blocks is begun."""
+    text = fence("print(1)") + fence("print(2)", name="two") + fence("print(3)", name="three")
+    text += f"<details><summary>More</summary>\n\n{fence('print(4)', name='more')}</details>\n"
+    lesson = make_lesson(tmp_path, text)
+    blocks = blocks_of(lesson)
+    assert "" == lesson_progress.mark(lesson, lesson_progress.read().lessons.get(lesson.id))
+    for block, status in zip(blocks, ("pass", "fail", "pass", "pass"), strict=True):
+        lesson_progress.block_ended(lesson, block, BlockResult(block.id, status))
+    lesson_progress.quiz_answered(lesson, "why", is_right=True)
+    known = lesson_progress.read().lessons[lesson.id]
+    assert (2, 3) == lesson_progress.things_done(lesson, known)
+    assert "begun 2 of 3" == lesson_progress.mark(lesson, known)
+    assert known.quizzes["why"]["right"] is True
+    lesson_progress.lesson_done(lesson.id)
+
+    assert "done" == lesson_progress.mark(lesson, lesson_progress.read().lessons[lesson.id])
+    only_text = make_lesson(tmp_path, "Words.\n", name="02-words")
+    assert "begun" == lesson_progress.mark(only_text, lesson_progress.LessonProgress())
+
+
+def test_unknown_entries_are_kept() -> None:
+    """Lessons that are gone, keys of another version and nonsense do no harm and are not lost."""
+    before = {
+        "schema": "tpustarter.progress/9",
+        "more": 1,
+        "lessons": {
+            "a/renamed": {
+                "done": "2026-01-01T00:00:00+00:00",
+                "stars": 5,
+                "blocks": {"x": {"y": 1}},
+            },
+            "a/odd": {"done": 7, "blocks": [1]},
+            "a/odder": 3,
+        },
+    }
+    state.save("progress", copy.deepcopy(before))
+    lesson_progress.lesson_done("a/new")
+    after = state.load("progress")
+
+    assert lesson_progress.is_done("a/renamed")
+    assert not lesson_progress.is_done("a/odd")
+    assert (1, 5) == (after["more"], after["lessons"]["a/renamed"]["stars"])
+    assert {"a/renamed", "a/odd", "a/new"} <= set(after["lessons"])
+
+
+@pytest.mark.parametrize("place", ["fsync", "replace"])
+def test_kill_at_any_write_loses_only_that_change(place: str) -> None:
+    """SIGKILL in the middle of a write: what was there before is there, and the next one works."""
+    lesson_progress.lesson_done("a/one")
+    program = (
+        "import os, pathlib, signal\n"
+        "from tpustarter.learning.progress import lesson_progress as progress\n"
+        "def die(*_): os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"{'os.fsync' if place == 'fsync' else 'pathlib.Path.replace'} = die\n"
+        "progress.lesson_done('a/two')\n"
+    )
+
+    assert -signal.SIGKILL == python(program).wait(timeout=HANG_S)
+    assert (True, False) == (lesson_progress.is_done("a/one"), lesson_progress.is_done("a/two"))
+    lesson_progress.lesson_done("a/three")
+    assert lesson_progress.is_done("a/three")
+
+
+def test_concurrent_writers_lose_nothing() -> None:
+    """Every lesson either of them marked is done afterwards."""
+    writers = [
+        python(
+            "from tpustarter.learning.progress import lesson_progress as progress\n"
+            f"for n in range(40): progress.lesson_done(f'{track}/{{n}}')\n"
+        )
+        for track in "abc"
+    ]
+    codes = [writer.wait(timeout=60) for writer in writers]
+
+    assert [0, 0, 0] == codes
+    assert 120 == sum(1 for one in lesson_progress.read().lessons.values() if one.done)
+
+
+def test_held_lock_is_waited_for_in_bounded_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Another one that stopped in the middle of a write is said, not waited for without limit."""
+    monkeypatch.setattr(progress_file, "LOCK_WAIT_S", 0.2)
+    lesson_progress.lesson_done("a/one")
+    with progress_file._lock(), pytest.raises(Problem, match="another tpustarter"):
+        lesson_progress.lesson_done("a/two")
+
+    assert not lesson_progress.is_done("a/two")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"schema": "tpustarter.progress/2"}', "[" * 9999]
+)
+def test_invalid_export_is_refused(text: str) -> None:
+    """Anything but what `export` gives in this version is no progress."""
+    with pytest.raises(ValueError, match=r"expected|Expecting|nested"):
+        merge.read_export(text)
+
+    assert merge.export() == merge.read_export(json.dumps(merge.export()))
+
+
+DATES = st.none() | st.dates().map(str)
+BLOCKS = st.dictionaries(
+    st.sampled_from("xyz"),
+    st.fixed_dictionaries(
+        {"status": st.sampled_from(["pass", "fail"]), "when": DATES, "hash": DATES}
+    ),
+)
+LESSONS = st.dictionaries(
+    st.sampled_from(["a/one", "a/two", "b/three"]),
+    st.fixed_dictionaries({"done": DATES, "blocks": BLOCKS})
+    | st.dictionaries(st.sampled_from(["done", "blocks", "other"]), st.integers() | st.text()),
+)
+STORED = st.fixed_dictionaries({"lessons": LESSONS}) | st.dictionaries(st.text(), st.integers())
+
+
+def done(value: dict[str, Any]) -> set[str]:
+    """Return the lessons that are done in a stored progress."""
+    return {name for name, fields in merge.merged(value, {})["lessons"].items() if fields["done"]}
+
+
+@given(STORED, STORED)
+def test_merging_loses_no_lesson_that_is_done(one: dict[str, Any], other: dict[str, Any]) -> None:
+    """What is done on either side is done in both together, and nothing else is."""
+    assert done(one) | done(other) == done(merge.merged(one, other))
+
+
+@given(STORED, STORED)
+def test_merging_in_either_order_gives_the_same(one: dict[str, Any], other: dict[str, Any]) -> None:
+    """Dates of lessons, and blocks, do not depend on which side is ours."""
+
+    def facts(value: dict[str, Any]) -> dict[str, Any]:
+        return {k: (v["done"], v["blocks"]) for k, v in value["lessons"].items()}
+
+    assert facts(merge.merged(one, other)) == facts(merge.merged(other, one))
+
+
+@given(STORED, STORED)
+def test_merging_again_changes_nothing(one: dict[str, Any], other: dict[str, Any]) -> None:
+    """The same export can be read any number of times."""
+    once = merge.merged(one, other)
+
+    assert once == merge.merged(once, other)
+    assert once == merge.merged(once, once)
+
+
+def test_learner_code_passes_block_beside_lesson_code(tmp_path: Path) -> None:
+    """It passes the block as well, and takes no pass from it; what was not run is forgotten."""
+    lesson = make_lesson(tmp_path, fence("print(1)"))
+    (one,) = blocks_of(lesson)
+
+    def known() -> lesson_progress.LessonProgress:
+        return lesson_progress.read().lessons[lesson.id]
+
+    lesson_progress.block_ended(lesson, one, BlockResult("one", "pass"), "print(2)")
+    assert ("pass", None) == (known().status(one), known().status_of(one, one.code))
+    assert "pass" == known().status_of(one, "print(2)")
+    assert lesson_progress.is_done(lesson.id)
+    lesson_progress.block_ended(lesson, one, BlockResult("one", "pass"), one.code)
+    lesson_progress.edit_ended(lesson, one, BlockResult("one", "error"), "print(")
+    lesson_progress.edit_ended(lesson, one, BlockResult("one", "notrun"), "print(2)")
+    assert ("pass", "pass") == (known().status(one), known().status_of(one, one.code))
+    assert ("error", None) == tuple(known().status_of(one, code) for code in ("print(", "print(2)"))
+    assert lesson_progress.is_done(lesson.id)
+
+
+def test_export_can_be_merged_on_another_machine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What was done on one machine is done on the other as well, through JSON."""
+    lesson_progress.lesson_done("a/one")
+    exported = json.loads(json.dumps(merge.export()))
+    monkeypatch.setenv("TPUSTARTER_HOME", str(tmp_path / "other"))
+    lesson_progress.lesson_done("a/two")
+    merge.merge(exported)
+
+    assert (True, True) == (lesson_progress.is_done("a/one"), lesson_progress.is_done("a/two"))
+
+
+def test_the_last_check_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its verdict, where it holds, and its headline; a full disk does not spoil the check."""
+    assert lesson_progress.last_check() is None
+    run = Run("1", "2026-11-01T10:00:00+00:00", "quick")
+    run.target = {"where": "8 virtual CPU devices", "devices": 8}
+    run.results = [Result("jax.x", "x", "pass", ran_on=WHERE, framework="jax")]
+    lesson_progress.remember_check(run)
+    known = lesson_progress.last_check() or {}
+
+    assert ("quick", "healthy", "virtual-cpu", 0) == (
+        known["level"],
+        known["verdict"],
+        known["verified_on"],
+        known["exit_code"],
+    )
+    assert summarize(run) == read_summary(known["summary"])
+    assert 1 == known["counts"]["pass"]
+    monkeypatch.setenv("TPUSTARTER_HOME", "/proc/nowhere")
+    lesson_progress.remember_check(run)
+
+
+def test_run_of_named_checks_is_kept_apart() -> None:
+    """It says too little about the machine to replace a whole one, and is a run all the same."""
+    run = Run("1", "2026-11-01T10:00:00+00:00", "quick", ids=["jax.*"])
+    run.results = [Result("jax.x", "x", "pass", ran_on=WHERE, framework="jax")]
+    lesson_progress.remember_check(run)
+
+    assert lesson_progress.last_check() is None
+    assert ["jax.*"] == (lesson_progress.last_named_check() or {})["ids"]
+
+
+def test_check_in_another_python_keeps_last_result() -> None:
+    """With what each had to say by name."""
+    run = Run("1", "2026-11-01T10:00:00+00:00", "quick")
+    run.results = [Result("jax.x", "x", "warn", framework="jax")]
+    for python, day in (("", 0), ("a", 1), ("b", 2), ("b", 3)):
+        run.started = f"2026-11-{day:02}T10:00:00+00:00"
+        run.target = {"where": "8 virtual CPU devices", "devices": 8, "shown": python}
+        lesson_progress.remember_check(run)
+        assert ((lesson_progress.last_check() or {}).get("before") is None) == (python in ("", "a"))
+    known = lesson_progress.last_check() or {}
+
+    assert ("b", "2026-11-03T10:00:00+00:00") == (known["python"], known["when"])
+    assert ("a", ["jax.x"]) == (known["before"]["python"], known["before"]["wrong"]["warn"])
+
+
+def test_stopped_check_replaces_no_complete_result() -> None:
+    """Home keeps what was proven; what was stopped proved little, and says so where it ran."""
+    run = Run("1", "2026-11-01T10:00:00+00:00", "quick")
+    run.target = {"where": "8 virtual CPU devices", "devices": 8}
+    run.results = [Result("jax.x", "x", "pass", ran_on=WHERE, framework="jax")]
+    lesson_progress.remember_check(run)
+    known = lesson_progress.last_check()
+    run.started = "2026-11-02T10:00:00+00:00"
+    run.results += [Result("jax.y", "y", "notrun", "interrupted", framework="jax")]
+    lesson_progress.remember_check(run)
+
+    assert known is not None
+    assert known == lesson_progress.last_check()

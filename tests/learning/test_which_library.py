@@ -1,0 +1,238 @@
+"""Which library to take: every answer gets one recommendation, and each row has its source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tpustarter.core import content
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.learning.content import which_library
+from tpustarter.learning.content.paths import read_paths
+from tpustarter.learning.content.which_library import LibraryAdvice, LibraryGuide
+from tpustarter.learning.lint import lesson_problems
+from tpustarter.machine.generations import GENERATIONS
+from tpustarter.setup.environment.profiles import PROFILES
+
+GUIDE = which_library.read()
+MADE = """
+questions:
+  - {id: from, ask: From?, choices: [{id: a, title: A, also: [old]}, {id: b, title: B}]}
+  - {id: have, ask: Have?, choices: [{id: tpu, title: T, generations: [v5e]}, {id: cpu, title: N}]}
+libraries:
+  - {id: x, title: X, install: [get x]}
+  - {id: y, title: Y, install: [get y]}
+reasons:
+  - {library: y, when: {from: [b], have: [cpu]}, text: first, source: https://a.b, read: 2026-11-01}
+  - {library: x, text: general, source: https://a.b, read: 2026-11-01}
+  - {library: y, when: {from: [b]}, text: second, source: https://a.b, read: 2026-11-01}
+notes:
+  - {when: {library: [y]}, text: of y, source: https://a.b, read: 2026-11-01}
+starts:
+  - {when: {library: [y]}, path: one, lesson: made/y}
+  - {path: one, lesson: made/x}
+"""
+
+
+def made(folder: Path, text: str = MADE) -> LibraryGuide:
+    """Return the rules of a text."""
+    (folder / which_library.FILE).write_text(text)
+    return which_library.read(folder)
+
+
+def every_advice() -> Iterator[LibraryAdvice]:
+    """Yield the advice for each combination of answers."""
+    for answers in which_library.every_answer(GUIDE):
+        yield which_library.advise(GUIDE, answers)
+
+
+def test_every_combination_of_answers_gets_library_and_reason() -> None:
+    """The rules have no hole, and whatever decides is shown first, with source and date."""
+    counts = [len(question.choices) for question in GUIDE.questions]
+    advice = list(every_advice())
+
+    assert counts[0] * counts[1] * counts[2] == len(advice)
+    assert len(advice) == len({tuple(one.answers.values()) for one in advice})
+    for one in advice:
+        assert one.library in GUIDE.libraries, one.answers
+        assert one.reasons, one.answers
+        for row in (*one.reasons, *one.notes):
+            assert row.source.startswith("https://")
+            assert row.read.startswith("2026-")
+
+
+def test_every_library_and_row_is_reachable() -> None:
+    """A row that no answers reach is dead, and says something nobody reads."""
+    advice = list(every_advice())
+
+    assert {one.id for one in GUIDE.libraries} == {one.library.id for one in advice}
+    assert [] == [row for row in GUIDE.reasons if not any(row in one.reasons for one in advice)]
+    assert [] == [row for row in GUIDE.notes if not any(row in one.notes for one in advice)]
+    assert [] == [start for start in GUIDE.starts if not any(start == one.start for one in advice)]
+
+
+def test_rules_have_no_complaint() -> None:
+    """Lessons, paths, answers and sources are there, and no name stands for two answers."""
+    lessons = [lesson.id for lesson in content.read_lessons()]
+    paths = [path.id for path in read_paths()]
+
+    assert [] == list(which_library.complaints(GUIDE, lessons, paths))
+
+
+def test_every_advised_package_can_be_installed() -> None:
+    """Every `tpustarter setup` names a profile."""
+    commands = [command for one in GUIDE.libraries for command in one.install]
+    profiles = {
+        line.removeprefix("tpustarter setup ") for line in commands if line.startswith("tpustarter")
+    }
+
+    assert profiles <= {*PROFILES}
+
+
+def test_every_generation_of_tpu_is_one_answer() -> None:
+    """Whatever TPU somebody has, typed as they like, there is an answer for it."""
+    question = GUIDE.questions[-1]
+    generations = [name for one in question.choices for name in one.generations]
+
+    assert sorted(row.name for row in GENERATIONS) == sorted(generations)
+    for typed, wanted in (
+        ("v6e-8", "v5e-v6e"),
+        ("V5litepod-4", "v5e-v6e"),
+        ("TPU v3-8", "v2-v3"),
+        ("tpu7x", "tpu7x"),
+        ("Ironwood", "tpu7x"),
+        ("colab", "notebook"),
+        ("6", "laptop"),
+        (" v4 ", "v4"),
+    ):
+        assert wanted == which_library.parse_answer(question, typed), typed
+
+
+@pytest.mark.parametrize(
+    ("origin", "need", "have", "library"),
+    [
+        ("pytorch", "train", "v6e-8", "torchtpu"),
+        ("pytorch", "train", "v3-8", "pytorch-xla"),
+        ("pytorch", "keep", "tpu7x", "torchtpu"),
+        ("pytorch", "learn", "laptop", "pytorch-xla"),
+        ("pytorch", "learn", "v5e", "torchtpu"),
+        ("pytorch", "serve", "v5p", "torchtpu"),
+        ("pytorch", "serve", "v4", "jax"),
+        ("pytorch", "research", "v6e", "jax"),
+        ("tensorflow", "keras", "tpu7x", "keras"),
+        ("tensorflow", "research", "kaggle", "jax"),
+        ("tensorflow", "keep", "v5e", "tensorflow"),
+        ("keras", "estimator", "laptop", "tensorflow"),
+        ("tensorflow", "keep", "tpu7x", "keras"),
+        ("tensorflow", "train", "v6e-8", "keras"),
+        ("tensorflow", "serve", "v6e-8", "jax"),
+        ("numpy", "learn", "laptop", "jax"),
+        ("none", "serve", "laptop", "jax"),
+    ],
+)
+def test_known_cases_get_expected_library(origin: str, need: str, have: str, library: str) -> None:
+    """The beta for what begins now, the last release for what runs, and JAX for what is new."""
+    typed = zip(GUIDE.questions, (origin, need, have), strict=True)
+    answers = {question.id: which_library.parse_answer(question, text) for question, text in typed}
+
+    assert library == which_library.advise(GUIDE, answers).library.id
+
+
+def test_beta_and_ending_libraries_are_marked() -> None:
+    """Nobody takes one of them without having read what it is."""
+    for one in every_advice():
+        notes = " ".join(row.text for row in one.notes)
+        if one.library.id == "torchtpu":
+            assert "0.2.0 is a beta" in notes
+        if one.library.id in ("pytorch-xla", "tensorflow"):
+            assert "the last release" in notes
+
+
+def test_tensorflow_users_are_never_sent_to_pytorch() -> None:
+    """Whatever they want to do: the model would have to be written anew."""
+    found = {one.library.id for one in every_advice() if one.answers["from"] == "tensorflow"}
+
+    assert {"jax", "keras", "tensorflow"} == found
+
+
+def test_first_reason_decides_and_only_its_library_follows(tmp_path: Path) -> None:
+    """Reasons for a library that is not taken are not shown."""
+    guide = made(tmp_path)
+    special = which_library.advise(guide, {"from": "b", "have": "cpu"})
+    general = which_library.advise(guide, {"from": "b", "have": "tpu"})
+
+    assert ("y", ["first", "second"]) == (special.library.id, [r.text for r in special.reasons])
+    assert ["of y"] == [row.text for row in special.notes]
+    assert "made/y" == special.start.lesson
+    assert ("x", ["general"]) == (general.library.id, [row.text for row in general.reasons])
+    assert () == general.notes
+    assert "made/x" == general.start.lesson
+    assert [] == list(which_library.complaints(guide, ["made/x", "made/y"], ["one"]))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "complaint"),
+    [
+        ("text: general", "when: {from: [b]}, text: general", "no rule in `which-library.yml`"),
+        ("library: x,", "library: z,", "no rule in"),
+        ("from: [b], have", "from: [c], have", "`from: c`, which is not an answer"),
+        ("when: {from: [b]}", "when: {whence: [b]}", "`whence: b`, which is not an answer"),
+        ("also: [old]", "also: [b]", "`b` stands for two answers to `from`"),
+        ("first, source: https://a.b", "first, source: a.b", "`first` has no public source"),
+        (
+            "of y, source: https://a.b, read: 2026-11-01",
+            "of y, source: https://a.b, read: soon",
+            "`of y` does not say when its source was read",
+        ),
+        ("lesson: made/y", "lesson: made/z", "the lesson `made/z` does not exist"),
+        ("path: one, lesson: made/x", "path: two, lesson: made/x", "path `two` does not exist"),
+    ],
+)
+def test_the_complaints_can_fail(tmp_path: Path, right: str, wrong: str, complaint: str) -> None:
+    """Each kind of mistake in the file is told."""
+    assert right in MADE
+    guide = made(tmp_path, MADE.replace(right, wrong, 1))
+
+    assert complaint in "\n".join(which_library.complaints(guide, ["made/x", "made/y"], ["one"]))
+
+
+def test_the_linter_reads_the_rules(tmp_path: Path) -> None:
+    """`learn --lint` says what is wrong with them, and nothing where there are none."""
+    (tmp_path / "paths.yml").write_text("[]")
+    told_without = lesson_problems.everything(tmp_path)
+    made(tmp_path)
+    told = [line for line in lesson_problems.everything(tmp_path) if line not in told_without]
+
+    assert f"{which_library.FILE}: the lesson `made/x` does not exist" in told
+    assert all(line.startswith(which_library.FILE) for line in told)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "- 3",
+        "",
+        MADE.replace("notes:", "more:"),
+        MADE.replace("[get x]", "get x"),
+        MADE.replace("[{id: a,", "[{name: a,"),
+        MADE.replace("when: {from: [b]}", "when: [b]"),
+    ],
+)
+def test_a_broken_file_is_one_problem(tmp_path: Path, text: str) -> None:
+    """It names the file."""
+    with pytest.raises(Problem, match=r"cannot read the rules in .*which-library\.yml"):
+        made(tmp_path, text)
+
+
+@pytest.mark.parametrize("typed", ["", "0", "7", "-1", "cuda", "v6e-x-8", "9" * 5000, "①", "v"])
+def test_unknown_answer_is_refused_with_valid_answers(typed: str) -> None:
+    """The error lists every answer with its meaning."""
+    with pytest.raises(Problem, match="is not an answer to `--have`") as refused:
+        which_library.parse_answer(GUIDE.questions[-1], typed)
+
+    assert ExitCode.USAGE == refused.value.code
+    for one in GUIDE.questions[-1].choices:
+        assert f"{one.id:<12}{one.title}" in (refused.value.hint or "")

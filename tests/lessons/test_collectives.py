@@ -1,0 +1,63 @@
+"""The lessons' count of collectives is the rehearsal's, in programs that TPU compilers wrote."""
+
+from __future__ import annotations
+
+import runpy
+from collections import Counter
+
+import pytest
+
+from tests.support.places import TESTS
+from tpustarter.core import locations
+from tpustarter.probe.rehearse import hlo
+
+FILE = "code/collectives.py"
+FOLDER = locations.content("lessons")
+
+SAMPLES = {
+    "shard_map": {"all-gather": 4},
+    "train_step": {"all-gather": 3, "all-reduce": 2, "reduce-scatter": 1},
+}
+"""Texts by libtpu 0.0.50.1 of two programs for a v5e-8: in the first, three gathers in several
+steps have the same channel; the second is the step with FSDP of `jax/train-a-model`."""
+
+LINES = {
+    "a pair counts once": (
+        " %s = f32[8] all-gather-start(%x), channel_id=1\n %d = f32[8] all-gather-done(%s)",
+        {"all-gather": 1},
+    ),
+    "one channel, two collectives": (
+        " %a = f32[8] all-to-all(%x), channel_id=1\n %b = f32[8] all-to-all(%a), channel_id=1",
+        {"all-to-all": 2},
+    ),
+    "a name is no collective": (" %a = f32[8] fusion(%all-reduce.1), calls=%all-reduce(", {}),
+}
+
+
+def count_collectives(text: str) -> dict[str, int]:
+    """Call the function as the lessons of JAX import it."""
+    return runpy.run_path(str(FOLDER / "jax" / FILE))["count_collectives"](text)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_steps_of_one_collective_count_once(name: str) -> None:
+    """The lesson's function and the reader of executables agree with what was compiled."""
+    text = (TESTS / "samples" / "hlo" / f"{name}.txt").read_text()
+    read: Counter[str] = Counter()
+    for one in hlo.read(text).collectives:
+        read[one.op] += one.count
+
+    assert (SAMPLES[name], SAMPLES[name]) == (count_collectives(text), dict(read))
+
+
+@pytest.mark.parametrize("case", LINES)
+def test_lines_are_counted_by_their_operation(case: str) -> None:
+    """Rows of text that a search for names alone would misread."""
+    text, expected = LINES[case]
+
+    assert expected == count_collectives(text)
+
+
+def test_both_tracks_count_with_the_same_function() -> None:
+    """A lesson imports files of its own track only, so each track has a copy."""
+    assert (FOLDER / "jax" / FILE).read_text() == (FOLDER / "project" / FILE).read_text()

@@ -1,0 +1,228 @@
+"""Frameworks are asked in processes that are ended: what each outcome leaves in the report."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import report_machine as telling
+from tests.support.machines import lay_out
+from tests.support.stubs import make_python
+from tpustarter.checking.plan.interpreters import Interpreter, installed
+from tpustarter.report.clean.allowed_fields import LeftOut, figure, like, text
+from tpustarter.report.clean.cleaner import Cleaner
+from tpustarter.report.clean.pseudonyms import Pseudonyms
+from tpustarter.report.collect import collectors, frameworks, stacks
+from tpustarter.report.collect.collectors import (
+    Collector,
+    CollectorUnanswered,
+    Context,
+    ReportSection,
+)
+
+WAIT_S = 60.0
+HANG_WAIT_S = 4.0
+"""For a framework that hangs: the limit is reached in any case."""
+
+
+def asked(context: Context, framework: str = "jax") -> ReportSection:
+    """Ask a framework; nothing that the stubs say must be left out."""
+    cleaner = Cleaner(context.machine.env, Pseudonyms())
+    section, _ = collectors.run(frameworks.collector(framework, context.wait_s), context, cleaner)
+    return section
+
+
+def context_of(
+    tmp_path: Path,
+    python: Interpreter | None,
+    generation: str | None = None,
+    wait_s: float = WAIT_S,
+) -> Context:
+    """Return a laid-out machine with a Python."""
+    root = tmp_path / "root"
+    root.mkdir()
+    env = {"PATH": "/usr/bin:/bin", "ZQ7_TEXTS": "[]", "TPUSTARTER_HOME": "unused"}
+    machine = lay_out(root, generation, chips=4, env=env)
+    return Context(machine, tmp_path, python, wait_s=wait_s)
+
+
+def steps(section: ReportSection) -> dict[str, str]:
+    """Return the state of each step."""
+    return {one["step"]: one["state"] for one in section.facts["steps"]}
+
+
+def test_hang_has_step_seconds_and_stack(tmp_path: Path) -> None:
+    """And the process is gone afterwards."""
+    python = telling.hostile_python(tmp_path / "v", "hangs")
+    section = asked(context_of(tmp_path, python, wait_s=HANG_WAIT_S))
+    facts = section.facts
+
+    assert ("answered", "jax.devices()") == (section.state, facts["hung_in"])
+    assert {"import jax": "answered", "jax.devices()": "hung"}.items() <= steps(section).items()
+    assert "not asked" == steps(section)["environment of JAX"]
+    assert facts["waited_s"] >= HANG_WAIT_S
+    assert "in local_devices" in facts["python_stack"]
+    assert facts["no_native_stack"] or facts["native_stack"]
+    assert [] == _running(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("begins", "hung", "unfinished"),
+    [("while True: pass", None, "import jax"), ("import time; time.sleep(99)", "import jax", None)],
+    ids=["computes", "waits"],
+)
+def test_import_that_computes_is_slow(
+    tmp_path: Path, begins: str, hung: str | None, unfinished: str | None
+) -> None:
+    """On a machine that is busy it takes long, and only one that does nothing is stuck."""
+    python = telling.hostile_python(tmp_path / "v")
+    (package,) = (tmp_path / "v").glob("lib/python3*/site-packages/jax/__init__.py")
+    package.write_text(f"{begins}\n")
+    facts = asked(context_of(tmp_path, python, wait_s=HANG_WAIT_S)).facts
+
+    assert (hung, unfinished) == (facts.get("hung_in"), facts.get("unfinished_in"))
+    assert (facts.get("cores") is None) == (unfinished is None)
+    assert ("unfinished" if unfinished else "hung") == facts["steps"][0]["state"]
+
+
+def _running(folder: Path) -> list[str]:
+    """Return the processes that run a file below a folder."""
+    lines: list[str] = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdecimal():
+                lines.append((entry / "cmdline").read_bytes().decode(errors="replace"))
+    return [line for line in lines if str(folder) in line]
+
+
+def test_crash_and_error_are_distinguished(tmp_path: Path) -> None:
+    """The first has an exit code, the second what was raised."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    dies = asked(context_of(tmp_path / "a", telling.hostile_python(tmp_path / "v", "dies")))
+    raises = asked(context_of(tmp_path / "b", telling.hostile_python(tmp_path / "w", "raises")))
+
+    assert "exit code 3 in jax.devices()" == dies.facts["ended"]
+    assert "crashed" == steps(dies)["jax.devices()"]
+    assert "failed" == steps(raises)["jax.devices()"]
+    assert raises.facts["error"].splitlines()[-1].startswith("RuntimeError")
+
+
+def test_devices_in_use_are_not_started(tmp_path: Path) -> None:
+    """The framework is imported, its devices are not started, and the reason is told."""
+    root = tmp_path / "root"
+    root.mkdir()
+    machine = lay_out(root, "v5e", chips=4, holder={"pid": 4242}, env={"ZQ7_TEXTS": "[]"})
+    python = telling.hostile_python(tmp_path / "v", "dies")
+    section = asked(Context(machine, tmp_path, python, wait_s=WAIT_S))
+
+    assert "answered" == steps(section)["import jax"]
+    assert "not asked" == steps(section)["jax.devices()"]
+    assert "in use by pid 4242" in section.facts["not_asked_because"]
+
+
+def test_environment_of_framework_hides_unlisted_values(
+    tmp_path: Path,
+) -> None:
+    """Variables are told by the list that holds everywhere."""
+    context = context_of(tmp_path, telling.hostile_python(tmp_path / "v"))
+    env = {
+        **context.machine.env,
+        "JAX_MINE": "hidden",
+        "JAX_ENABLE_X64": "1",
+        "XLA_FLAGS": "--xla_dump_to=/x --xla_cpu_y=3",
+    }
+    context.machine = type(context.machine)(context.machine.root, env)
+    said = asked(context).facts["environment_info"].splitlines()
+
+    assert "JAX_ENABLE_X64=1" in said
+    assert not [line for line in said if line.startswith(("JAX_PLATFORMS", "JAX_COMPILATION"))]
+    assert "XLA_FLAGS=--xla_dump_to=(set) --xla_cpu_y=3" in said
+    assert not [line for line in said if "hidden" in line or "JAX_MINE" in line]
+
+
+def test_missing_collect_env_of_torch_is_reported(tmp_path: Path) -> None:
+    """The stub has no collect_env, and that is told as it is."""
+    python = make_python(tmp_path / "v", torch_xla="2.9.0")
+    context = context_of(tmp_path, Interpreter(python, "--python", installed(tmp_path / "v")))
+    context.found["packages"] = {"torch": "2.9.0", "torch_xla": "2.9.0"}
+    section = asked(context, "torch")
+
+    assert ["torch", "torch_xla"] == frameworks.frameworks(context)
+    assert "failed" == steps(section)["environment of PyTorch"]
+    assert "error" not in section.facts
+    assert "torch.utils" in section.facts["aside"]
+
+
+def test_missing_python_leaves_section_unanswered(tmp_path: Path) -> None:
+    """It says that there is none."""
+    section = asked(context_of(tmp_path, None))
+
+    assert ("unanswered", "there is no Python to test on this machine") == (
+        section.state,
+        section.why,
+    )
+
+
+def test_missing_or_refused_py_spy_is_reported(tmp_path: Path) -> None:
+    """Its command line never gets into the stack."""
+    bin_folder = tmp_path / "bin"
+    bin_folder.mkdir()
+    python, spy = bin_folder / "python", bin_folder / "py-spy"
+
+    assert "py-spy is not installed" in stacks.native(1, python, {"PATH": str(tmp_path)})[1]
+    spy.write_text("#!/bin/sh\necho 'Permission Denied: try sudo' >&2; exit 1\n")
+    spy.chmod(0o755)
+    assert "may not look at it: Permission Denied" in stacks.native(1, python, {})[1]
+    spy.write_text("#!/bin/sh\nprintf 'Process 1: python x --password y\\n    main (x.py:1)\\n'\n")
+    assert ("    main (x.py:1)", "") == stacks.native(1, python, {})
+
+
+def _hangs(_: Context) -> dict[str, Any]:
+    import threading
+
+    threading.Event().wait()
+    return {}
+
+
+def _refuses(_: Context) -> dict[str, Any]:
+    raise CollectorUnanswered("there is nothing")
+
+
+COLLECTED = {
+    "hangs": (_hangs, "unanswered", "no answer within 0.05 s"),
+    "breaks": (lambda _: {"x": 1 // 0}, "unanswered", "ZeroDivisionError while it was asked"),
+    "refuses": (_refuses, "unanswered", "there is nothing"),
+    "tells what is not allowed": (lambda _: {"y": 1}, "left out", "nothing of it could be cleaned"),
+    "tells another form": (lambda _: {"x": "z"}, "left out", "nothing of it could be cleaned"),
+    "answers": (lambda _: {"x": 3}, "answered", ""),
+}
+
+
+@pytest.mark.parametrize("name", COLLECTED)
+def test_failing_collector_still_gives_section(name: str, tmp_path: Path) -> None:
+    """And what it may not tell is named, without a word of it."""
+    collect, state, why = COLLECTED[name]
+    limit_s = 0.05 if name == "hangs" else WAIT_S
+    one = Collector("name", "Title", collect, {"x": figure}, limit_s=limit_s)
+    cleaner = Cleaner({}, Pseudonyms())
+    section, left_out = collectors.run(one, context_of(tmp_path, None), cleaner)
+
+    assert (state, why) == (section.state, section.why)
+    assert (state == "answered") == (left_out == [])
+
+
+def test_failing_cleaner_leaves_field_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails closed: the field is named, the others are told."""
+    cleaner = Cleaner({}, Pseudonyms())
+    monkeypatch.setattr(cleaner, "text", lambda *_: 1 // 0)
+    facts = {"said": "hidden", "state": "fine"}
+    one = Collector("name", "Title", lambda _: facts, {"said": text(), "state": like("fine")})
+    section, left_out = collectors.run(one, context_of(tmp_path, None), cleaner)
+
+    assert {"state": "fine"} == section.facts
+    why = "it could not be cleaned (ZeroDivisionError)"
+    assert [LeftOut("name.said", why, is_unknown=False)] == left_out

@@ -1,0 +1,230 @@
+"""What a lesson shows beside text and code: figures, plots, answers that are folded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.made_lessons import fence
+from tests.support.tutor import on_screen, press, run, tutor
+from tpustarter.learning.progress import lesson_progress
+
+LESSON = """# Hello
+
+![Two devices side by side.](../figures/two.svg)
+
+<!--
+```figure
+┌───┬───┐
+│ 0 │ 1 │
+└───┴───┘
+```
+-->
+
+```python run id=curve plot=loss x=step
+loss, step = [3, 2, 1], [0, 10, 20]
+```
+
+```output of=curve
+```
+
+```python try id=turn
+print("answer", 41)
+```
+
+```output of=turn
+answer 42
+```
+
+<details><summary>The answer</summary>
+
+Everybody knows it.
+
+```python answer of=turn
+print("answer", 42)
+```
+
+```python run id=old
+print("older")
+```
+
+```output of=old
+older
+```
+
+</details>
+
+[Exercise: Sum the rows](exercises/rows.py)
+"""
+
+
+def test_figure_is_its_text_with_caption(tmp_path: Path) -> None:
+    """The comment around it is not shown."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": LESSON}, size=(80, 40)) as pilot:
+            seen = await press(pilot, "enter")
+            assert "│ 0 │ 1 │" in seen
+            assert "Two devices side by side." in seen
+            assert "<!--" not in seen
+            assert "figures/two.svg" not in seen
+
+    run(journey)
+
+
+def test_wide_figure_is_cut_with_mark(tmp_path: Path) -> None:
+    """Wrapped line by line it would be no drawing any more; the caption is whole."""
+    wide = LESSON.replace("│ 0 │ 1 │", "│ 0 │ 1 │" + " " * 50 + "P('data', None) ends here")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": wide}, size=(60, 40)) as pilot:
+            lines = (await press(pilot, "enter")).split("\n")
+            row = next(n for n, line in enumerate(lines) if "│ 0 │ 1 │" in line)
+            assert "…" in lines[row]
+            assert "ends here" not in "\n".join(lines)
+            assert "└───┴───┘" in lines[row + 1]
+            assert "Two devices side by side." in lines[row + 2]
+
+    run(journey)
+
+
+def test_block_shows_its_plot_after_run(tmp_path: Path) -> None:
+    """With the names of its variables along the axes."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": LESSON}, size=(80, 60)) as pilot:
+            assert "loss" not in (await press(pilot, "enter")).replace("loss, step =", "")
+            lines = (await press(pilot, "r")).split("\n")
+            title = next(n for n, line in enumerate(lines) if line.strip(" █│").strip() == "loss")
+            assert "3┤" in lines[title + 1]
+            assert any(line.strip(" █│").strip() == "step" for line in lines)
+
+    run(journey)
+
+
+def test_task_reports_not_yet_then_right(tmp_path: Path) -> None:
+    """The first line that differs is the feedback; the block as shipped is nobody's failure."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": LESSON}, size=(80, 60)) as pilot:
+            seen = await press(pilot, "enter", "tab")
+            assert "your turn: press e to change it, and Ctrl+R to run it" in seen
+            seen = await press(pilot, "r")
+            assert "not yet" in seen
+            assert "change it first, with e" in seen
+            assert 1 == seen.count("answer 42")
+            assert "printed   answer 41" in seen
+            assert "expected  answer 42" in seen
+            assert "FAIL" not in seen
+            await press(pilot, "e", "end", *["backspace"] * 2, "2", ")")
+            seen = await press(pilot, "escape", "r")
+            assert "not yet" not in seen
+            assert "pass" in seen
+            assert lesson_progress.read().lessons["start/hello"].blocks["turn"]["status"] == "pass"
+
+    run(journey)
+
+
+def test_failed_task_shows_expected_output(tmp_path: Path) -> None:
+    """Before the first run that is kept back, and then it is a help."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": LESSON}, size=(80, 60)) as pilot:
+            assert "┊ answer 42" not in await press(pilot, "enter", "tab", "e")
+            seen = await press(pilot, *"1/0;", "ctrl+r")
+            assert "ZeroDivisionError" in seen
+            assert "┊ answer 42" in seen
+
+    run(journey)
+
+
+def test_folded_part_opens_by_key_and_tab_skips(tmp_path: Path) -> None:
+    """Tab goes to no block that cannot be seen."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": LESSON}, size=(80, 60)) as pilot:
+            seen = await press(pilot, "enter")
+            assert "The answer  (o opens it)" in seen
+            assert "Everybody knows it." not in seen
+            views = pilot.app.screen._page.views
+            assert ["curve", "turn"] == [view.block.id for view in views]
+            seen = await press(pilot, "o")
+            assert "Everybody knows it." in seen
+            assert "The answer  (o closes it)" in seen
+            seen = await press(pilot, "tab", "tab", "tab", "r")
+            assert "older" in seen.split("expected when it runs:")[-1] or "pass" in seen
+            seen = await press(pilot, "o")
+            assert "Everybody knows it." not in seen
+
+    run(journey)
+
+
+def test_exercise_in_text_names_its_key(tmp_path: Path) -> None:
+    """A link to a file would lead nowhere here."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": LESSON}, size=(80, 60)) as pilot:
+            await press(pilot, "enter", "end")
+            seen = on_screen(pilot.app)
+            assert "Exercise: Sum the rows" in seen
+            assert "Press p to open it" in seen
+            assert "exercises/rows.py" not in seen
+
+    run(journey)
+
+
+def test_typing_begins_at_gap(tmp_path: Path) -> None:
+    """What is typed fills it; nobody looks for it with the arrow keys."""
+    lesson = LESSON.replace('print("answer", 41)', 'number = ...\nprint("answer", number)')
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": lesson}, size=(80, 60)) as pilot:
+            await press(pilot, "enter", "tab", "e", "4", "2", "escape")
+            seen = await press(pilot, "r")
+            assert "number = 42" in seen
+            assert "not yet" not in seen
+
+    run(journey)
+
+
+def test_tab_continues_from_block_scrolled_back_to(tmp_path: Path) -> None:
+    """The next block may have the focus from before, and be out of sight."""
+    text = "\n\n".join(f"Paragraph {number} of this lesson." for number in range(40))
+    far = (
+        "# Hello\n\n" + fence("print(1)", "1") + text + "\n\n" + fence("print(2)", "2", name="two")
+    )
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": far}) as pilot:
+            await press(pilot, "enter", "tab", "home", "r")
+            assert "print(2)" in await press(pilot, "tab")
+
+    run(journey)
+
+
+def test_block_pushed_down_is_in_sight_at_end(tmp_path: Path) -> None:
+    """Those above it ran first, and printed a screen full."""
+    long = fence("print('line\\n' * 60)", name="long")
+    lesson = "# Hello\n\n" + long + fence("print('the end')", "the end", name="two")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": lesson}) as pilot:
+            seen = await press(pilot, "enter", "tab", "r")
+            assert "pass" in seen
+            assert "print('the end')" in seen or "the end" in seen.split("pass")[-1]
+
+    run(journey)
+
+
+def test_predicted_output_is_hidden_until_run(tmp_path: Path) -> None:
+    """A block right below a question keeps its output back until it ran."""
+    quiz = "```quiz id=q\nWhat is printed?\n( ) six\n  No.\n(x) seven\n  Yes.\n```\n\n"
+    lesson = "# Hello\n\n" + quiz + fence("print(int('7'))", "7")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": lesson}, size=(80, 40)) as pilot:
+            seen = await press(pilot, "enter")
+            assert "print(int('7'))" in seen
+            assert "expected when" not in seen
+            assert "pass" in await press(pilot, "r")
+
+    run(journey)

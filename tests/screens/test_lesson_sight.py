@@ -1,0 +1,97 @@
+"""What stands in sight together in a lesson: a task, and the figure that it speaks of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.screens.test_ending import ASKS
+from tests.support.tutor import on_screen, press, run, tutor, until
+from tpustarter.tui.lesson.block.block import BlockView
+from tpustarter.tui.lesson.page.folded_parts import FigureView
+from tpustarter.tui.lesson.page.page import LessonPage
+from tpustarter.tui.lesson.page.question import QuestionView
+
+FIGURE = """![Rows in a column.](../figures/rows.svg)
+
+<!--
+```figure
+{}
+```
+-->
+
+Look at it, and answer.
+
+"""
+BLOCK = """```python run id=shown
+print("shown")
+```
+
+```output of=shown on=any
+shown
+```
+"""
+QUIZ = ASKS[ASKS.index("```quiz") :]
+TASK = """```python try id=turn
+print("one")
+print("two")
+```
+
+```output of=turn
+one
+three
+four
+```
+
+<details><summary>Answer</summary>
+
+```python answer of=turn
+print("one\\nthree\\nfour")
+```
+
+</details>
+"""
+
+
+@pytest.mark.parametrize(("task", "kind"), [(BLOCK, BlockView), (QUIZ, QuestionView)])
+@pytest.mark.parametrize(("rows", "is_seen"), [(5, True), (25, False)])
+def test_key_to_open_item_shows_its_figure(
+    task: str, kind: type[BlockView | QuestionView], rows: int, *, is_seen: bool, tmp_path: Path
+) -> None:
+    """Also from below; of a figure that leaves no room for the task nothing is kept in sight."""
+    text = "Some text.\n\n" * 20
+    figure = FIGURE.format("\n".join(f"row {number}" for number in range(rows)))
+    lesson = f"# Full\n\n{text}{figure}{task}\n{text * 2}"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"full": lesson}) as pilot:
+            await press(pilot, "enter", "end")
+            page = pilot.app.screen.query_one(LessonPage)
+            [view], [drawn] = page.query(kind), page.query(FigureView)
+            assert not page.region.overlaps(drawn.region)
+            await pilot.press("j")
+            await until(pilot, lambda: page.region.contains_region(view.region))
+            assert is_seen == page.region.contains_region(drawn.region)
+
+    run(journey)
+
+
+def test_wrong_answer_shows_only_first_differing_line(
+    tmp_path: Path,
+) -> None:
+    """All that is to be printed would be the answer to some tasks; that is one key away."""
+
+    async def journey() -> None:
+        lesson = f"# Full\n\n{TASK}"
+        async with tutor(tmp_path, lessons={"full": lesson}, size=(80, 50)) as pilot:
+            await press(pilot, "enter", "tab", "r")
+            await until(pilot, lambda: "not yet" in on_screen(pilot.app))  # type: ignore[arg-type]
+            seen = await press(pilot)
+            assert "Line 2 of the output is the first that differs:" in seen
+            assert "printed   two" in seen
+            assert "expected  three" in seen
+            assert "four" not in seen
+            assert "To see the answer, press o." in seen
+
+    run(journey)

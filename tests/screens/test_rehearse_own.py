@@ -1,0 +1,260 @@
+"""Rehearsal in the app: a function or a script of one's own, from its file to the answer."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.stub_compiler import SAMPLES
+from tests.support.tutor import on_screen, press, run, until
+from tests.tui.test_rehearse import FINE, choose, mark, rehearsing
+
+
+def test_own_program_is_offered_but_not_selected(
+    tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The function found here asks for its shapes once; after that a key takes it in and out."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "model.py").write_text(f"import jax\n\n\n@jax.jit\n{FINE}")
+    monkeypatch.chdir(tmp_path / "mine")
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles") as pilot:
+            seen = await press(pilot, "a", "home")
+            assert "[ ] jax.compiles" in seen
+            assert "0 programs chosen" in seen
+            assert "another script of mine, on the CPU " in seen
+            assert "or a for all checks" in " ".join(seen.split())
+            assert "[ ] model.py:fine f32[1024,1024] " in seen
+            seen = await press(pilot, "enter")
+            assert "Give the shapes of your own arrays" in seen
+            seen = await press(pilot, *(["left"] * 6), *(["backspace"] * 4), "8", "enter")
+            assert "[x] model.py:fine f32[8,1024] " in seen
+            assert "r compiles your own program for 7 TPUs, one of each generation." in seen
+            seen = await press(pilot, "space")
+            assert "[ ] model.py:fine f32[8,1024] " in seen
+            assert "Choose at least one program" in seen
+            seen = await press(pilot, "space")
+            assert "[x] model.py:fine f32[8,1024] " in seen  # its shapes are known by now
+            await press(pilot, "e")
+            assert "model.py:fine f32[8,1024]" == pilot.app.screen.query_one("#search").value
+
+    run(journey)
+
+
+def test_typed_function_is_compiled(tmp_path: Path, stub: Path) -> None:
+    """What cannot be read is told and can be mended; brackets in it are text."""
+    (tmp_path / "mine.py").write_text(FINE)
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles") as pilot:
+            pilot.app.choose(replace(pilot.app.choices, python=sys.executable))
+            await choose(pilot, "v5e-8", "v6e-8")
+            seen = await press(pilot, "home", "enter")
+            assert "Type FILE.py to see its functions" in seen
+            pilot.app.screen.query_one("#search").value = f"{tmp_path}/mine.py:too_big f32[8"
+            seen = await press(pilot, "enter")
+            assert "--arg f32[8 cannot be read" in seen
+            await press(pilot, "escape")
+            pilot.app.screen.query_one("#search").value += "]"
+            seen = await press(pilot, "enter")
+            assert "r compiles your own program for 2 TPUs." in seen
+            assert "[ ] jax.compiles" in seen
+
+            seen = await press(pilot, "r")
+            assert re.search(r"^ too_big +too big +too big", seen, re.MULTILINE)
+            assert "0 of 2 compile: too big for v5e-8, v6e-8." in seen
+            assert "Press c to compare the TPUs." in seen
+
+            seen = await press(pilot, "escape", "end", "space")
+            assert "[x] jax.compiles" in seen
+            assert "r compiles 1 check for 2 TPUs, in about 10 s." in seen
+
+    run(journey)
+
+
+ADDS = "def adds(a, b):\n    return a + b\n\n\ndef too_big(x):\n    return x + 1\n"
+WRONG = {
+    "adds f32[8] f32[3]": "mine.py:2: ",
+    "adds s64[8] s64[8]": "64-bit types",
+    "too_big f32[8]": "too big",
+}
+
+
+@pytest.mark.parametrize("typed", WRONG)
+def test_wrong_arguments_can_be_edited_from_their_error(
+    tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    """A key leads back to the line with what was typed, and the next start takes what it holds."""
+    (tmp_path / "mine.py").write_text(ADDS)
+    monkeypatch.chdir(tmp_path)
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles") as pilot:
+            pilot.app.choose(replace(pilot.app.choices, python=sys.executable))
+            await choose(pilot, "v5e-8")
+            await mark(pilot, "function")
+            await press(pilot, "enter")
+            pilot.app.screen.query_one("#search").value = f"mine.py:{typed}"
+            await press(pilot, "enter", "r")
+            await until(pilot, lambda: "Press e to change" in on_screen(pilot.app))
+            assert WRONG[typed] in on_screen(pilot.app)
+            assert "Once it is mended" not in on_screen(pilot.app)
+            assert ("f why it failed" in on_screen(pilot.app)) == ("too_big" not in typed)
+            await press(pilot, "e")
+            line = pilot.app.screen.query_one("#search")
+            assert f"mine.py:{typed}" == line.value
+            assert line.has_focus
+            line.value = "mine.py:adds f32[8] f32[8]"
+            seen = await press(pilot, "enter")
+            assert "[x] mine.py:adds f32[8] f32[8]" in seen
+            await press(pilot, "r")
+            await until(pilot, lambda: "1 of 1 compile" in on_screen(pilot.app))
+
+    run(journey)
+
+
+@pytest.mark.parametrize("kind", ["function", "script"])
+def test_error_of_own_program_is_explained_by_key(
+    tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """A mistake in the program is told as one, whether JAX met it or the script broke."""
+    lines = "import jax.numpy as jnp\n\n\ndef product(a, b):\n    return jnp.dot(a, b)\n"
+    call = "\n\nproduct(jnp.ones((8, 4)), jnp.ones((8, 4)))\n"
+    (tmp_path / "mine.py").write_text(lines + call * (kind == "script"))
+    monkeypatch.chdir(tmp_path)
+    typed = "mine.py" if kind == "script" else "mine.py:product f32[8,4] f32[8,4]"
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles") as pilot:
+            pilot.app.choose(replace(pilot.app.choices, python=sys.executable))
+            await choose(pilot, "v5e-8")
+            await mark(pilot, kind)
+            await press(pilot, "enter")
+            pilot.app.screen.query_one("#search").value = typed
+            await press(pilot, "enter", "r")
+            await until(pilot, lambda: "f why it failed" in on_screen(pilot.app))
+            await press(pilot, "f")
+            await until(pilot, lambda: "A product of matrices sums" in on_screen(pilot.app))
+            assert "Why it failed: " in on_screen(pilot.app)
+            assert "f why it failed" in await press(pilot, "escape")
+
+    run(journey)
+
+
+JITS = "import jax\n\n\n@jax.jit\ndef step(weights, batch):\n    return batch @ weights\n\n\n"
+OFFERS = {
+    "train.py": ("is given without the function", "train.py:step f32[1024,1024] f32[1024,1024]"),
+    "train.py:stpe": ("has no function stpe", "train.py:step f32[1024,1024] f32[1024,1024]"),
+    "train.py:step f32[8,8]": ("needs the type of batch", "train.py:step f32[8,8] f32[8,8]"),
+    "train.py:other f32[8] f32[8]": ("takes 1 argument by position", "train.py:other f32[8]"),
+    "script.py": ("is given without the function", "script.py, as a script"),
+}
+
+
+@pytest.mark.parametrize("typed", OFFERS)
+def test_functions_of_file_are_offered_while_typing(
+    tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    """Enter takes one into the line with its shapes, Esc leaves the offers and keeps the line."""
+    (tmp_path / "train.py").write_text(f"{JITS}def other(x):\n    return x + 1\n")
+    (tmp_path / "script.py").write_text("import jax\n\nprint(jax.jit(lambda x: x)(1.0))\n")
+    monkeypatch.chdir(tmp_path)
+    said, offer = OFFERS[typed]
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles") as pilot:
+            await mark(pilot, "function")
+            await press(pilot, "enter")
+            pilot.app.screen.query_one("#search").value = typed
+            seen = await press(pilot, "enter")
+            assert said in " ".join(seen.split())
+            assert offer in seen
+            assert "--arg" not in seen
+            assert "Enter take it" in seen
+            await press(pilot, "escape")
+            assert typed == pilot.app.screen.query_one("#search").value
+            await press(pilot, "enter", "enter")
+            assert offer.partition(",  ")[0].startswith(pilot.app.screen.query_one("#search").value)
+            seen = await press(pilot, "enter")
+            assert re.search("r (compiles your own program|runs your script)", seen)
+            assert "Your program" not in seen
+
+    run(journey)
+
+
+def test_file_without_functions_is_reported_while_typing(
+    tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a function nor a jit; as a script it is taken, and the line says what is missing."""
+    (tmp_path / "plain.py").write_text("print(1)\n")
+    monkeypatch.chdir(tmp_path)
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles") as pilot:
+            await mark(pilot, "function")
+            await press(pilot, "enter")
+            pilot.app.screen.query_one("#search").value = "plain.py"
+            seen = " ".join((await press(pilot, "enter")).split())
+            assert "plain.py defines no function, and has no jax.jit" in seen
+            seen = await press(pilot, "escape", "escape", "down", "space")
+            pilot.app.screen.query_one("#search").value = "plain.py"
+            seen = " ".join((await press(pilot, "enter")).split())
+            assert "It has no jax.jit of its own" in seen
+
+    run(journey)
+
+
+def test_script_runs_and_its_jits_are_compiled(tmp_path: Path, stub: Path) -> None:
+    """Its functions are rows; its output and how often each was compiled stand behind a key."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, size=(120, 40)) as pilot:
+            pilot.app.choose(replace(pilot.app.choices, python=sys.executable))
+            await choose(pilot, "v5e-8")
+            await press(pilot, "home", "down", "space")
+            pilot.app.screen.query_one("#search").value = f"{SAMPLES}/rehearsal/recompiles.py --pad"
+            seen = await press(pilot, "enter")
+            assert "r runs your script on CPU devices" in seen
+            await press(pilot, "r")
+            await until(pilot, lambda: "1 of 1 compile" in on_screen(pilot.app))
+            seen = on_screen(pilot.app)
+            assert "Your script ran on CPU devices, and nothing on a TPU" in seen
+            assert "Nothing was run" not in seen
+            assert "nothing is run on a TPU" in seen.splitlines()[0]
+            assert re.search(r"^[ │]+step.* ok", seen, re.MULTILINE)
+            seen = await press(pilot, "o")
+            assert re.search(r"step +recompiles.py:\d+: called 20 times, compiled once", seen)
+            assert "trained on 20 batches" in seen
+            assert "it called no function" not in seen
+
+    run(journey)
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "said"),
+    [
+        ("function", "", "no file is named"),
+        ("function", "'a.py", "a quotation mark is not closed"),
+        ("function", "jax.compiles", "expected `FILE.py:FUNCTION`"),
+        ("function", "/nowhere/a.py:f", "there is no file `/nowhere/a.py`"),
+        ("script", "/nowhere/[b]a.py", "there is no file `/nowhere/[b]a.py`"),
+    ],
+)
+def test_invalid_file_has_its_own_error(
+    tmp_path: Path, stub: Path, kind: str, typed: str, said: str
+) -> None:
+    """Each has its own error, and the line can be typed again."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles") as pilot:
+            await press(pilot, "home", *(["down"] if kind == "script" else []), "space")
+            pilot.app.screen.query_one("#search").value = typed
+            assert said.replace("`", "") in await press(pilot, "enter")
+            assert "Enter choose it" in await press(pilot, "escape")
+
+    run(journey)

@@ -1,0 +1,123 @@
+"""A run that a screen follows, from its first event to its last, stopped or broken."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+
+from textual.app import App
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from tests.support.tutor import run, until
+from tpustarter.tui.app.messages import EventsArrived
+from tpustarter.tui.kit.live_run import LiveRun
+
+
+class Follower(Screen[None]):
+    """A screen that keeps what it was told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ticks = 0
+        self.events: list[int] = []
+        self.ends = 0
+        self.run_ = LiveRun[int](self, "sample", self.tick)
+
+    def tick(self) -> None:
+        """Count the ticks."""
+        self.ticks += 1
+
+    def on_events_arrived(self, message: EventsArrived) -> None:
+        """Keep the events, and count the ends."""
+        self.events += self.run_.take(message)
+        self.ends += not self.run_.is_busy
+
+
+def followed(journey: Callable[[Pilot[None], Follower], object]) -> None:
+    """Run a journey on a screen that follows a run."""
+
+    async def whole() -> None:
+        app: App[None] = App()
+        async with app.run_test() as pilot:
+            screen = Follower()
+            await app.push_screen(screen)
+            await journey(pilot, screen)  # type: ignore[misc]
+
+    run(whole)
+
+
+def test_events_arrive_in_order_and_end_once() -> None:
+    """The clock shows the first moment at once, and a later run begins anew."""
+
+    async def journey(pilot: Pilot[None], screen: Follower) -> None:
+        for count in (1, 2):
+            screen.run_.begin(lambda: iter(range(9)))
+            assert screen.run_.is_busy
+            assert screen.run_.can_stop
+            await until(pilot, lambda: not screen.run_.is_busy)
+            assert [*range(9)] * count == screen.events
+            assert count == screen.ends
+            assert not screen.run_.can_stop
+        assert screen.ticks >= 2
+
+    followed(journey)
+
+
+def test_stop_before_anything_runs_is_kept() -> None:
+    """A process that starts after the stop is stopped at once."""
+    may_go_on, stopped = threading.Event(), threading.Event()
+
+    async def journey(pilot: Pilot[None], screen: Follower) -> None:
+        def play() -> Iterator[int]:
+            may_go_on.wait()
+            screen.run_.on_stop(stopped.set)
+            yield 1
+
+        screen.run_.begin(play)
+        screen.run_.stop()
+        assert not screen.run_.can_stop
+        assert screen.run_.is_busy
+        may_go_on.set()
+        await until(pilot, lambda: not screen.run_.is_busy)
+        assert stopped.is_set()
+        assert [1] == screen.events
+
+    followed(journey)
+
+
+def test_broken_run_ends_as_well() -> None:
+    """The events until then are kept."""
+
+    async def journey(pilot: Pilot[None], screen: Follower) -> None:
+        def play() -> Iterator[int]:
+            yield 1
+            raise ZeroDivisionError
+
+        screen.run_.begin(play)
+        await until(pilot, lambda: not screen.run_.is_busy)
+        assert [1] == screen.events
+
+    followed(journey)
+
+
+def test_events_of_an_earlier_run_are_dropped() -> None:
+    """A worker cannot be killed: it may tell something long after the next run has begun."""
+    has_begun, may_end, has_ended = (threading.Event() for _ in range(3))
+
+    async def journey(pilot: Pilot[None], screen: Follower) -> None:
+        def late() -> Iterator[int]:
+            has_begun.set()
+            may_end.wait()
+            yield 1
+            has_ended.set()
+
+        screen.run_.begin(late)
+        await until(pilot, has_begun.is_set)
+        screen.run_.begin(lambda: iter([2]))
+        may_end.set()
+        await until(pilot, lambda: not screen.run_.is_busy and has_ended.is_set())
+        await pilot.pause()
+        assert [2] == screen.events
+
+    followed(journey)

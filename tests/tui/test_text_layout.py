@@ -1,0 +1,40 @@
+"""Texts that are laid out anew for every width."""
+
+from __future__ import annotations
+
+import pytest
+from textual.content import Content
+
+from tpustarter.text import terminal
+from tpustarter.tui.kit import text_layout
+from tpustarter.tui.kit.text_layout import prose, wrapped
+
+ANSWER = "`key, subkey = jax.random.split(key)`, then `x = jax.random.uniform(subkey)`"
+
+
+def test_code_in_sentence_stays_on_line_if_fitting() -> None:
+    """A reader who compares four answers sees each call whole; a longer one breaks at a space."""
+    assert [
+        "key, subkey = jax.random.split(key), then",
+        "x = jax.random.uniform(subkey)",
+    ] == [line.plain for line in wrapped(prose(ANSWER), 70)]
+    assert [
+        "key, subkey =",
+        "jax.random.split(key), then",
+        "x =",
+        "jax.random.uniform(subkey)",
+    ] == [line.plain for line in wrapped(prose(ANSWER), 27)]
+
+
+def test_wide_command_breaks_between_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where it fits, the words that start this program stay together."""
+    for module in (text_layout, terminal):
+        monkeypatch.setattr(module, "command", lambda: "python3 -m uv run tpustarter")
+    text = Content("python3 -m uv run tpustarter rehearse jax.all_gather")
+
+    assert "python3 -m uv run tpustarter" == text_layout.wrapped(text, 30)[0].plain
+    assert ["python3 -m uv run", "tpustarter rehearse"] == [
+        line.plain for line in text_layout.wrapped(text, 20)[:2]
+    ]

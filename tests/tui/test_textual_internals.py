@@ -1,0 +1,104 @@
+"""Private parts of Textual: only `tui/terminal/` uses them, where a new version is looked at."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import textwrap
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from tpustarter import tui
+
+MAY_USE = "tpustarter.tui.terminal."
+HOOKS = ("watch_", "validate_", "compute_")
+"""Hooks that Textual calls for a reactive attribute: `watch__suggestion` for `_suggestion`."""
+
+
+def is_private(name: str) -> bool:
+    """Return whether a name begins with an underscore, and is no magic name."""
+    return name.startswith("_") and not name.startswith("__")
+
+
+def is_own(node: ast.Attribute) -> bool:
+    """Return whether an attribute is one of the object whose method this is."""
+    return ast.unparse(node.value) in ("self", "cls", "super()")
+
+
+@cache
+def private_names(owner: type) -> frozenset[str]:
+    """Return the private attributes that the source of a class defines or sets."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(owner)))
+    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    stored = {node.attr for node in attributes if isinstance(node.ctx, ast.Store) and is_own(node)}
+    return frozenset(filter(is_private, stored | set(vars(owner))))
+
+
+def names_of_textual(owner: type) -> set[str]:
+    """Return the private attributes that a class has from classes of Textual."""
+    parents = [parent for parent in owner.__mro__ if parent.__module__.split(".")[0] == "textual"]
+    return {name for parent in parents for name in private_names(parent)}
+
+
+def named(node: ast.AST) -> str:
+    """Return the attribute that is used or the method that is defined here."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        hook = next((hook for hook in HOOKS if node.name.startswith(hook)), "")
+        return node.name.removeprefix(hook)
+    return node.attr if isinstance(node, ast.Attribute) and is_own(node) else ""
+
+
+def private_uses(module: ModuleType) -> Iterator[str]:
+    """Yield what a module uses of Textual that is private.
+
+    That of other objects than `self`, as in `screen._compositor`, is refused by ruff (SLF001).
+    """
+    for node in ast.walk(ast.parse(Path(str(module.__file__)).read_bytes())):
+        if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] == "textual":
+            path = [*str(node.module).split("."), *(alias.name for alias in node.names)]
+            if any(map(is_private, path)):
+                yield f"{module.__name__} imports from {node.module}"
+        owner = getattr(module, node.name, None) if isinstance(node, ast.ClassDef) else None
+        if isinstance(owner, type):
+            private = names_of_textual(owner)
+            uses = {name for inner in ast.walk(node) if (name := named(inner)) in private}
+            yield from (f"{module.__name__}.{owner.__name__} uses {use}" for use in sorted(uses))
+
+
+def test_private_textual_is_used_in_one_folder() -> None:
+    """An attribute of ours with the name of one of Textual's would be taken for it."""
+    modules = [one.name for one in pkgutil.walk_packages(tui.__path__, f"{tui.__name__}.")]
+    others = [importlib.import_module(name) for name in modules if not name.startswith(MAY_USE)]
+    assert [] == [use for module in others for use in private_uses(module)]
+
+
+def test_the_rule_of_private_names_can_fail(tmp_path: Path) -> None:
+    """An import, an attribute, a method that is overridden, and a hook of one."""
+    path = tmp_path / "sample.py"
+    path.write_text(
+        "from textual._context import active_app\n"
+        "from textual.keys import _character_to_key\n"
+        "from textual.widgets import Input\n\n\n"
+        "class Line(Input):\n"
+        "    def watch__suggestion(self):\n"
+        "        self._own = self._id\n\n"
+        "    async def _on_key(self, event):\n"
+        "        super()._watch_value(self.value)\n"
+    )
+    spec = importlib.util.spec_from_file_location("sample", path)
+    assert spec is not None and spec.loader is not None  # noqa: PT018
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert [
+        "sample imports from textual._context",
+        "sample imports from textual.keys",
+        "sample.Line uses _id",
+        "sample.Line uses _on_key",
+        "sample.Line uses _suggestion",
+        "sample.Line uses _watch_value",
+    ] == list(private_uses(module))

@@ -1,0 +1,1 @@
+"""A run as text, as a JSON document, and as JUnit XML."""

@@ -1,0 +1,120 @@
+"""The run as one JSON document (`tpustarter.report/1`) and as a stream of JSON events.
+
+`schema.json` beside this file is the published shape; changes within a major number only add.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import Any
+
+from tpustarter.checking.results.results import SCHEMA, Result, Run, published
+from tpustarter.checking.results.verdict import exit_code, verdict, verified_on
+from tpustarter.checking.run.runner import CheckEnded, CheckStarted, CheckWaiting, FindingSeen
+from tpustarter.checking.selfcheck import Event, PlanMade
+from tpustarter.core.problem import ExitCode, Problem, foreseen
+from tpustarter.core.redact import Redactor
+
+
+def document(run: Run) -> dict[str, Any]:
+    """Return the whole run as the published document."""
+    return {
+        **_head(run),
+        "results": [result_fields(result) for result in run.results],
+        **_tail(run),
+    }
+
+
+def result_fields(result: Result) -> dict[str, Any]:
+    """Return one result as it appears in the document."""
+    return {
+        "id": result.id,
+        "title": result.title,
+        "status": result.status,
+        "reason": result.reason,
+        "detail": result.detail,
+        "seconds": round(result.seconds, 3),
+        "optional": result.optional,
+        "ran_on": result.ran_on,
+        "findings": [published(finding) for finding in result.findings],
+        "lesson": result.lesson or None,
+        "log": result.log,
+    }
+
+
+def event_fields(event: Event) -> dict[str, Any]:
+    """Return one event of the stream; the last one is made by `finished_fields`."""
+    match event:
+        case PlanMade(run=run):
+            return {"event": "began", **_head(run)}
+        case CheckStarted(check=check):
+            limit_s, about_s = check.timeout_s, check.estimate_s
+            return {
+                "event": "started",
+                "id": check.id,
+                "title": check.title,
+                "timeout_s": limit_s,
+                "estimate_s": about_s,
+            }
+        case CheckWaiting(check=check, seconds=seconds, progress=progress):
+            fields = {"event": "waiting", "id": check.id, "seconds": round(seconds, 1)}
+            return {**fields, "progress": progress} if progress else fields
+        case FindingSeen(id=check_id, finding=finding):
+            return {"event": "finding", "id": check_id, "finding": published(finding)}
+        case CheckEnded(result=result):
+            return {"event": "ended", **result_fields(result)}
+
+
+def finished_fields(run: Run) -> dict[str, Any]:
+    """Return the last event of the stream: the document without the parts already streamed."""
+    return {"event": "finished", "schema": SCHEMA, "seconds": round(run.seconds, 3), **_tail(run)}
+
+
+def error_fields(error: Exception) -> dict[str, Any]:
+    """Return the JSON that replaces the document on stdout when a run ends with an error."""
+    error = foreseen(error) or error
+    code = error.code if isinstance(error, Problem) else ExitCode.BUG
+    what = error.what if isinstance(error, Problem) else f"{type(error).__name__}: {error}"
+    hint = error.hint if isinstance(error, Problem) else None
+    redacted = Redactor(os.environ).value({"what": what, "hint": hint})
+    return {"schema": SCHEMA, "error": redacted, "exit_code": int(code)}
+
+
+def line(fields: dict[str, Any]) -> str:
+    """Return one JSON line; raises ValueError for what JSON has no form for, such as NaN.
+
+    A byte of a file name that isn't UTF-8 is written as an escape, because JSON has no text for it.
+    """
+    return _ESCAPE.sub(
+        lambda match: f"\\\\x{match[1]}" if match[1] else match[0],
+        json.dumps(fields, allow_nan=False),
+    )
+
+
+_ESCAPE = re.compile(r"\\\\|\\ud[89ab]..\\u....|\\udc([89a-f].)")
+"""A backslash, a character beyond 16 bits, or what Python makes of a byte that isn't UTF-8."""
+
+
+def _head(run: Run) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "tool": {"version": run.version},
+        "started": run.started,
+        "seconds": round(run.seconds, 3),
+        "target": run.target,
+        "host": run.host,
+        "selection": {"level": run.level, "ids": run.ids},
+    }
+
+
+def _tail(run: Run) -> dict[str, Any]:
+    blocked = run.blocked
+    return {
+        "blocked": {"what": blocked.what, "hint": blocked.hint or None} if blocked else None,
+        "counts": run.counts(),
+        "verified_on": verified_on(run),
+        "verdict": verdict(run),
+        "exit_code": int(exit_code(run)),
+    }

@@ -1,0 +1,109 @@
+"""The run as JUnit XML, for CI systems that show nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from tpustarter.checking.output.results_text import finding_line, summary
+from tpustarter.checking.results.headline import headline
+from tpustarter.checking.results.results import Result, Run
+from tpustarter.checking.results.verdict import verdict, verified_on
+from tpustarter.core import locations
+from tpustarter.text.terminal import visible
+
+_OURS = b'<testsuite name="tpustarter on '
+"""The beginning of every file written here, after the XML declaration."""
+_HEAD_BYTES = 200
+
+
+def write(run: Run, path: Path) -> None:
+    """Write the run to `path`; raises Problem when that cannot be done."""
+    _write(suite(run), path)
+
+
+def reserve(path: Path) -> None:
+    """Mark the file as that of an unfinished run; raises Problem if it cannot be written.
+
+    If this run is killed, no earlier result is left in the file. A file that is no report of this
+    program may have been named by mistake, so it is put aside. Nothing is written to a pipe or a
+    device yet, because it takes only one document.
+    """
+    with locations.output(path):
+        takes_file = path.is_file() or not path.exists()
+        if path.is_file():
+            _keep_what_is_not_ours(path.resolve())
+    if takes_file:
+        write_error("the run did not end", path)
+
+
+def _keep_what_is_not_ours(path: Path) -> None:
+    with path.open("rb") as stream:
+        head = stream.read(_HEAD_BYTES)
+    if head and _OURS not in head:
+        locations.put_aside(path, f"{path.name}.old", why="is no JUnit file of tpustarter")
+
+
+def write_error(what: str, path: Path) -> None:
+    """Write to `path` why there is no result; raises Problem when that cannot be done."""
+    root = ET.Element(
+        "testsuite", name="tpustarter on none", tests="1", failures="0", errors="1", skipped="0"
+    )
+    case = ET.SubElement(root, "testcase", classname="tpustarter", name="run")
+    ET.SubElement(case, "error", type="error", message=visible(what))
+    _write(root, path)
+
+
+def _write(root: ET.Element, path: Path) -> None:
+    locations.write(path, ET.tostring(root, encoding="utf-8", xml_declaration=True).decode())
+
+
+def suite(run: Run) -> ET.Element:
+    """Return the test suite; its name includes the kind of device the claims were verified on."""
+    counts = run.counts()
+    root = ET.Element(
+        "testsuite",
+        name=f"tpustarter on {verified_on(run)}",
+        tests=str(len(run.results)),
+        failures=str(counts["fail"]),
+        errors=str(counts["error"] + counts["notrun"]),
+        skipped=str(counts["skip"]),
+        time=f"{run.seconds:.3f}",
+        timestamp=run.started,
+    )
+    properties = ET.SubElement(root, "properties")
+    for name, value in (
+        ("verified_on", verified_on(run)),
+        ("verdict", verdict(run)),
+        ("headline", visible(headline(run))),
+        ("python", visible(str(run.target.get("python", "")))),
+    ):
+        ET.SubElement(properties, "property", name=name, value=value)
+    for result in run.results:
+        root.append(_case(result))
+    return root
+
+
+def _case(result: Result) -> ET.Element:
+    case = ET.Element(
+        "testcase",
+        classname=f"tpustarter.{result.framework}",
+        name=result.id,
+        time=f"{result.seconds:.3f}",
+    )
+    why = visible(": ".join(part for part in (result.reason, result.detail) if part))
+    text = "\n".join(visible(finding_line(finding)) for finding in result.findings)
+    if result.status == "fail":
+        message = visible(summary(result))  # not the claim: alone it reads as the opposite
+        codes = [finding["code"] for finding in result.findings if finding["verdict"] == "fail"]
+        ET.SubElement(case, "failure", type=",".join(codes), message=message).text = text
+    elif result.status in ("error", "notrun"):
+        kind = result.reason or result.status
+        element = ET.SubElement(case, "error", type=kind, message=why)
+        element.text = "\n".join(visible(line) for line in result.log.splitlines())
+    elif result.status == "skip":
+        ET.SubElement(case, "skipped", message=why)
+    elif text:
+        prefix = "warn\n" if result.status == "warn" else ""
+        ET.SubElement(case, "system-out").text = prefix + text
+    return case

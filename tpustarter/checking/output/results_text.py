@@ -1,0 +1,328 @@
+"""The run as plain text: worst first, then each claim that holds, then the headline."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tpustarter.checking.results import next_step
+from tpustarter.checking.results.headline import headline
+from tpustarter.checking.results.results import WORST_FIRST, Result, Run, Status
+from tpustarter.checking.results.status_words import no_tpu
+from tpustarter.checking.run import known_causes
+from tpustarter.machine import frameworks
+from tpustarter.text import bars, phrases
+from tpustarter.text.invocation import as_typed
+from tpustarter.text.terminal import Paint, line_width, unpainted, visible, wrap
+
+ID_WIDTH = 22
+"""Columns for the name of a check; more where a run has a check with a longer one."""
+SECONDS_WIDTH = 8
+MIN_ROOM = 24
+"""Fewest columns for the text beside the name of a check; with fewer it goes below the name."""
+_INDENT = " " * 6
+_WORDS: dict[Status, str] = {
+    "fail": "FAIL",
+    "error": "ERROR",
+    "notrun": "NOT",
+    "warn": "WARN",
+    "pass": "pass",
+    "skip": "skip",
+}
+_CLAIMS = {"pass": "", "fail": "does not hold: ", "warn": "holds with a warning: "}
+"""The words before a claim, so that a refuted one is not read as if it held."""
+_NOISE = (
+    "/tpustarter/probe/",
+    "probe.pyz/__main__.py",
+    "<frozen runpy>",
+    "=== Source Location Trace",
+    "learning/45eac/",
+)
+"""Frames of the probe itself and of libtpu's sources, which explain nothing about the machine."""
+FOLDED_FROM = 4
+"""Number of claims that hold from which they are folded into one line."""
+LOG_LINES = 12
+"""Lines of a process's output shown below an error; all of them with `-v`."""
+
+
+def render(
+    run: Run, *, verbose: bool = False, fold_passes: bool = False, paint: Paint = unpainted
+) -> str:
+    """Return the whole report, without the first line (`opening`).
+
+    Args:
+        run: The finished run.
+        verbose: Whether every finding, skip and log is shown.
+        fold_passes: Whether many claims that hold are one line; `verbose` outranks it.
+        paint: Colours words by a status.
+    """
+    lines: list[str] = []
+    raised = known_causes.raised(run.results, _rank)
+    results = sorted(run.results, key=lambda one: known_causes.place(one.id, _rank(one), raised))
+    folded, widths = (
+        0,
+        {
+            framework: id_width(one.id for one in run.results if one.framework == framework)
+            for framework in {result.framework for result in run.results}
+        },
+    )
+    not_run = [result for result in results if result.reason == "interrupted"]
+    passed = [result for result in results if result.status == "pass"]
+    folds_passes = fold_passes and not verbose and len(passed) >= FOLDED_FROM
+    for result in results:
+        if folds_passes and result.status == "pass":
+            lines += [_passes(passed, paint)] if result is passed[0] else []
+            continue
+        if result.status == "skip" and not verbose:
+            folded += 1
+            continue
+        if len(not_run) > 1 and result in not_run and not verbose:
+            lines += _interrupted(not_run, paint) if result is not_run[0] else []
+            continue
+        lines += _result(result, paint, widths[result.framework], verbose=verbose)
+    if folded:
+        lines += wrap(_skips(run), "", hang=_INDENT)
+    return "\n".join([*lines, "", *wrap(headline(run), "")])
+
+
+def _rank(result: Result) -> known_causes.Rank:
+    return WORST_FIRST.index(result.status), False
+
+
+def opening(run: Run) -> str:
+    """Return the Python, frameworks and devices under test, in lines of the terminal's width."""
+    return "\n".join(
+        line
+        for text, hang in opening_lines(run)
+        for line in (wrap(text, "", hang=" " * hang) if hang else [text])
+    )
+
+
+def opening_lines(run: Run) -> Iterator[tuple[str, int]]:
+    """Yield the unwrapped lines of `opening`, each with its hanging indent in columns."""
+    target = run.target
+    names = [
+        f"{name} {version}"
+        for name, version in target["frameworks"].items()
+        if name in frameworks.FRAMEWORKS
+    ]
+    what = ", ".join(names) or "no framework"
+    where = str(target["where"])
+    if target["platform"] not in ("tpu", "gpu"):
+        where = f"{no_tpu(run.host)}: {where}"
+    if run.level == "static":
+        where = "nothing is started on a device"
+    line = f"python {target['shown']} {target['python_version']}, {what} ({where})"
+    yield visible(line), 7
+    if target.get("settings") and run.level != "static":
+        settings = ", ".join(target["settings"])
+        text = f"with   {settings} set; `tpustarter check host.environment -v` explains"
+        yield as_typed(visible(text)), 7
+    if target["others"] and not names:
+        yield from ((f"also   {visible(interpreter)}", 0) for interpreter in target["others"])
+    if names and target.get("left_out") and run.level != "static":
+        why = _why_left_out(target["left_out"], target["frameworks"])
+        yield f"without {why}", 8
+
+
+def _why_left_out(left_out: Iterable[str], installed: Iterable[str]) -> str:
+    absent = [name for name in left_out if name not in installed]
+    alone = {
+        name: phrases.join(frameworks.lacking(name, installed))
+        for name in left_out
+        if name in installed
+    }
+    said = f"{', '.join(absent)} (not installed in this Python)"
+    others = [f"{name}, whose checks need {beside} beside it" for name, beside in alone.items()]
+    return "; without ".join([said, *others] if absent else others)
+
+
+def waiting(check_id: str, seconds: float, *, platform: str, progress: str = "") -> tuple[str, str]:
+    """Return a line on a check that is still running, and the usual time of its activity."""
+    activity, usual = visible(progress), ""
+    framework, _, name = check_id.partition(".")
+    if not activity and name == "devices_visible":
+        known = frameworks.FRAMEWORKS[framework]
+        what, time = known.title, known.starts_in
+        if platform == "tpu":
+            what, time = "the TPU runtime", "5 to 15 s"
+        activity, usual = f"starting {what}", f"usually {time}"
+    elif not activity and platform == "tpu" and framework != "host":
+        activity, usual = "compiling", "20 to 60 s the first time"
+    return f"{check_id}  {seconds:.0f} s" + (f", {activity}" if activity else ""), usual
+
+
+def id_width(ids: Iterable[str]) -> int:
+    """Return the columns for the names of checks, including the space after the longest."""
+    return max(ID_WIDTH, *(len(check_id) + 1 for check_id in ids), 0)
+
+
+def _result(result: Result, paint: Paint, width: int, *, verbose: bool) -> Iterator[str]:
+    word = paint(f"{_WORDS[result.status]:<6}", result.status)
+    seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
+    yield from _row(word, result.id, visible(summary(result)), seconds, width)
+    yield from _findings(result) if verbose else _worst(result)
+    if result.cause:
+        yield from wrap(visible(known_causes.sentence(result.cause)), _INDENT)
+    yield from _log(result, verbose=verbose)
+    if result.status in ("fail", "error", "warn"):
+        step = visible(next_step.hint(result))
+        yield from wrap(f"{_INDENT}do    {step}", "", hang=_INDENT + " " * 6)
+        if result.lesson:
+            yield as_typed(f"{_INDENT}read  tpustarter learn {result.lesson}")
+
+
+def _row_finding(result: Result) -> dict[str, Any] | None:
+    verdict = result.status if result.status in ("fail", "warn") else None
+    return next((finding for finding in result.findings if finding["verdict"] == verdict), None)
+
+
+def _worst(result: Result) -> Iterator[str]:
+    row_finding = _row_finding(result)
+    others = [
+        finding
+        for verdict in ("fail", "warn")
+        for finding in result.findings
+        if finding is not row_finding and finding["verdict"] == verdict
+    ]
+    for finding in others[:3] if row_finding else ():
+        yield from wrap(visible(finding_line(finding)), _INDENT)
+    if row_finding and len(others) > 3:
+        yield f"{_INDENT}and {len(others) - 3} more: -v shows them"
+
+
+def _findings(result: Result) -> Iterator[str]:
+    row_finding = _row_finding(result)
+    hints: set[str] = {next_step.hint(result)} if row_finding else set()
+    for finding in result.findings:
+        if finding is row_finding:
+            continue
+        line = f"{finding['verdict']:<5} {visible(finding_line(finding))}"
+        yield from wrap(line, _INDENT, hang=_INDENT * 2)
+        if filled := bars.of_peak(finding.get("share")):
+            yield _INDENT * 2 + filled
+        hint = str(finding["hint"] or "")
+        if hint and hint not in hints and finding["verdict"] != "ok":
+            hints.add(hint)
+            yield from wrap(visible(hint), _INDENT * 2)
+
+
+def _log(result: Result, *, verbose: bool) -> Iterator[str]:
+    lines = [line for line in result.log.splitlines() if line.strip(" ^~\t")]
+    if not verbose:
+        lines = _last_words([line for line in lines if not any(noise in line for noise in _NOISE)])
+        if result.reason not in ("timeout", "crashed", "protocol"):
+            lines = []  # the traceback of an exception ends with what the row already shows
+    for line in lines:
+        yield visible(f"{_INDENT}| {line}")[:400]
+
+
+def _last_words(lines: list[str]) -> list[str]:
+    starts = [n for n, line in enumerate(lines) if line.startswith(("Timeout (", "Fatal Python"))]
+    if not starts:
+        return lines[-LOG_LINES:]
+    output, stacks = lines[: starts[-1]], lines[starts[-1] :]
+    # faulthandler prints the main thread last, its innermost call first.
+    threads = [n for n, line in enumerate(stacks) if "most recent call first" in line]
+    stack = stacks[threads[-1] + 1 :] if threads else []
+    half = LOG_LINES // 2
+    return [*output[-half:], stacks[0], *stack[: half - 1]]
+
+
+def _row(word: str, name: str, text: str, seconds: str, width: int) -> Iterator[str]:
+    room = line_width() - 6 - width - SECONDS_WIDTH
+    if room < MIN_ROOM:
+        yield _spread(word, name, seconds)
+        yield from wrap(text, _INDENT)
+        return
+    first, *rest = textwrap.wrap(as_typed(text), room, break_on_hyphens=False) or [""]
+    yield f"{word}{name:<{width - 1}} {first:<{room}}{seconds:>{SECONDS_WIDTH}}".rstrip()
+    for line in rest:
+        yield " " * (6 + width) + line
+
+
+def _spread(word: str, label: str, seconds: str) -> str:
+    room = line_width() - 6 - SECONDS_WIDTH
+    return f"{word}{label:<{room}}{seconds:>{SECONDS_WIDTH}}".rstrip()
+
+
+def summary(result: Result) -> str:
+    """Return the most important fact about a result, on one line."""
+    row_finding = _row_finding(result)
+    if row_finding:
+        return finding_line(row_finding)
+    if result.status in _CLAIMS:
+        return f"{_CLAIMS[result.status]}{result.title}"
+    words = {"timeout": "time-out", "not-applicable": "does not apply", "load": "cannot be loaded"}
+    reason = words.get(result.reason or "", (result.reason or "").replace("-", " "))
+    if result.status == "skip" and result.detail:
+        return f"blocked {result.detail}" if result.reason == "dependency" else result.detail
+    return f"{reason}: {result.detail}" if result.detail else reason
+
+
+def finding_line(finding: dict[str, Any]) -> str:
+    """Return a finding as one sentence: name, found, expected, with the unit once."""
+    found, expected = finding["found"], finding["expected"]
+    unit = f" {finding['unit']}" if finding["unit"] else ""
+    if found == 1:
+        unit = re.sub(r"(chip|device|node)s$", r"\1", unit)
+    where = f" ({finding['entity']})" if finding["entity"] and not _says_where(finding) else ""
+    text = f"{finding['name']}{where}"
+    differs = expected is not None and expected != found
+    if found is not None:
+        word = "found " if differs or finding["verdict"] in ("warn", "fail") else ""
+        text += f": {word}{number(found)}{unit}"
+    if differs:
+        text += f", expected {number(expected)}{unit if found is None else ''}"
+    elif found is None and finding["verdict"] == "fail":
+        text += ": not as it has to be"
+    return text
+
+
+def _says_where(finding: dict[str, Any]) -> bool:
+    kind, _, part = str(finding["entity"]).rpartition(":")
+    named = bool(re.search(rf"(?<!\w){re.escape(part)}(?!\w)", str(finding["name"])))
+    phrase = f"{kind} {part}," if kind else part
+    return named or phrase in str(finding["found"])
+
+
+def number(value: Any) -> str:
+    """Return a value for people: three significant digits for a float, `yes` or `no` for a bool."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return str(value)
+
+
+def _interrupted(results: list[Result], paint: Paint) -> list[str]:
+    running = [result.id for result in results if result.detail]  # the interrupted one has a detail
+    others = [result.id for result in results if not result.detail]
+    parts = [f"{name} was stopped while it ran" for name in running]
+    if others:
+        parts.append(f"{len(others)} not started, {phrases.join(others, most=1)}")
+    first, *rest = wrap(
+        f"{_WORDS['notrun']:<6}{'; '.join(parts)} (-v names each)", "", hang=_INDENT
+    )
+    return [paint(first[:6], "notrun") + first[6:], *rest]
+
+
+def _passes(results: list[Result], paint: Paint) -> str:
+    seconds = sum(result.seconds for result in results)
+    text = f"{len(results)} claims hold (-v names each)"
+    return _spread(paint("pass  ", "pass"), text, f"{seconds:.1f} s")
+
+
+def _skips(run: Run) -> str:
+    reasons: dict[str, list[str]] = {}
+    for result in run.results:
+        if result.status == "skip":
+            reasons.setdefault(visible(summary(result)), []).append(result.id)
+    parts = [
+        f"{phrases.plural(len(ids), ids[0], f'{len(ids)} checks')}: {why}"
+        for why, ids in reasons.items()
+    ]
+    hint = " (-v names each)" if len(parts) < sum(map(len, reasons.values())) else ""
+    return f"skip  {'; '.join(parts)}{hint}"

@@ -1,0 +1,238 @@
+"""The choice of the Python under test, made by looking at files: no interpreter is started."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+
+from tpustarter.checking.plan import environments
+from tpustarter.core import locations, state
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine import frameworks
+
+PACKAGES = {
+    "flax": "flax",
+    "grain": "grain",
+    "msgpack": "msgpack",
+    "optax": "optax",
+    "orbax-checkpoint": "orbax",
+    "safetensors": "safetensors",
+    "transformers": "transformers",
+}
+"""Packages that lessons need beside a framework: the module of each, by the name to install."""
+VERSIONS = {"transformers": "5.23.*"}
+"""The versions of those that must not be the newest: transformers leaves torch_xla 2.9's torch."""
+GPU_PLUGINS = "jax_cuda*_plugin"
+"""Glob for the distributions that make an NVIDIA GPU JAX's default backend."""
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A Python that could be tested."""
+
+    path: Path
+    """Path of its executable, links not resolved: a virtual environment is known by its own
+    path."""
+    why: str
+    """Why it is a candidate, such as `--python` or `active environment`."""
+    frameworks: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Versions of the frameworks whose metadata is in its package folders."""
+
+    def has(self, framework: str) -> bool:
+        """Return whether a framework is installed in it, together with what it computes with."""
+        return framework in self.frameworks and not frameworks.lacking(framework, self.frameworks)
+
+    @property
+    def frameworks_text(self) -> str:
+        """Names and versions of its frameworks, such as `jax 0.12.0, torch 2.9.0`; often empty."""
+        return ", ".join(f"{name} {version}" for name, version in self.frameworks.items())
+
+    @property
+    def has_gpu_plugin(self) -> bool:
+        """Return whether JAX would use an NVIDIA GPU by default in this Python."""
+        return self._holds(GPU_PLUGINS)
+
+    @property
+    def has_torch(self) -> bool:
+        """Return whether PyTorch is installed in it, for any device."""
+        return self._holds("torch")
+
+    def _holds(self, distribution: str) -> bool:
+        pattern = f"lib/python3*/site-packages/{distribution}-*.dist-info"
+        return any(True for _ in self.path.parent.parent.glob(pattern))
+
+
+def choose(
+    explicit: str | None,
+    env: Mapping[str, str],
+    folder: Path,
+    wanted: str | None = None,
+    *,
+    option: str = "--python",
+) -> tuple[Interpreter, list[Interpreter]]:
+    """Return the Python under test, and the other candidates that have a framework.
+
+    Where a framework is `wanted`, the first candidate that has it comes before those without it.
+    `option` is the command-line option that named `explicit`, for messages.
+
+    Raises:
+        Problem: `explicit` names no Python, or there is none at all.
+    """
+    candidates = list(_candidates(env, folder))
+    saved = None if explicit is not None else _saved()
+    in_order = [saved, *candidates] if saved else candidates
+    if explicit is not None:
+        chosen = _explicit(explicit, option)
+    elif in_order:
+        having = (candidate for candidate in in_order if wanted and candidate.has(wanted))
+        chosen = next(having, in_order[0])
+    else:
+        raise Problem(
+            "there is no Python to test: no environment is active, and `python3` is not on PATH",
+            hint="name one with `--python PATH`",
+        )
+    others = [
+        candidate
+        for candidate in candidates
+        if candidate.frameworks and candidate.path != chosen.path
+    ]
+    return chosen, others
+
+
+def _saved() -> Interpreter | None:
+    with contextlib.suppress(Problem, ValueError):  # no path has a zero byte in it
+        path = Path(str(state.load("settings").get("python") or ""))
+        if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():
+            return Interpreter(path, "chosen in the settings", installed(path.parents[1]))
+    return None
+
+
+def with_libtpu(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
+    """Yield the Pythons that have JAX and libtpu: set-up's, the saved one, then others."""
+    proved = environments.proved(environments.COMPILES)
+    first = (
+        [Interpreter(proved / "bin/python", "made by `tpustarter setup rehearse`")]
+        if proved
+        else []
+    )
+    saved = [one] if (one := _saved()) else []
+    for candidate in (*first, *saved, *_candidates(env, folder)):
+        prefix = candidate.path.parent.parent
+        has_jax = "jax" in installed(prefix, env)
+        if has_jax and any(prefix.glob("lib/python3*/site-packages/libtpu-*.dist-info")):
+            yield candidate
+
+
+def shown(path: Path, env: Mapping[str, str], folder: Path | None = None) -> str:
+    """Return a path relative to `folder`, else relative to home with `~`, else whole."""
+    if folder and path.is_relative_to(folder):
+        return str(path.relative_to(folder))
+    home = env.get("HOME", "")
+    if len(home) > 1 and path.is_relative_to(home):
+        return f"~/{path.relative_to(home)}".removesuffix("/.")
+    return str(path)
+
+
+def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
+    own = Path(sys.prefix)
+    yielded: set[Path] = set()
+    active = [env[name] for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if env.get(name)]
+    found = [
+        *((Path(path), "active environment") for path in active),
+        (folder / ".venv", "./.venv"),
+    ]
+    proved = {key: environments.proved(key) for key in environments.CANDIDATES}
+    made = {key: (path, "the environment setup made") for key, path in proved.items() if path}
+    general = [made.pop(environments.TESTED)] if environments.TESTED in made else []
+
+    def usable(pairs: Iterable[tuple[Path, str]]) -> Iterator[Interpreter]:
+        for prefix, why in pairs:
+            executable = prefix / "bin" / "python"
+            if os.access(executable, os.X_OK) and not _same(prefix, own) and prefix not in yielded:
+                yielded.add(prefix)
+                yield Interpreter(executable, why, installed(prefix))
+
+    yield from usable([*found, *general])
+    if frameworks := installed(own):
+        yielded.add(own)
+        yield Interpreter(Path(sys.executable), "the Python tpustarter runs in", frameworks)
+    yield from usable(made.values())  # each is for one framework: all others come first
+    from shutil import which  # takes long, and is not needed to know names
+
+    on_path = which("python3", path=env.get("PATH"))
+    if on_path and not any(_same(Path(on_path).parent.parent, prefix) for prefix in yielded):
+        executable = Path(on_path)
+        yield Interpreter(executable, "python3 on PATH", installed(executable.parent.parent, env))
+
+
+def _explicit(text: str, option: str) -> Interpreter:
+    if not text.strip():  # as from `--python "$MY_PYTHON"` where that is not set
+        raise Problem(
+            "the Python to test was given as an empty text",
+            hint=f"set the variable behind `{option}`, or leave the option out",
+            code=ExitCode.USAGE,
+        )
+    from shutil import which
+
+    path = locations.expanded(text)
+    # os.path also answers where this user may not look; pathlib raises there.
+    if os.path.isdir(path):  # noqa: PTH112
+        path = path / "bin" / "python"
+    elif not os.path.exists(path) and os.sep not in text and (executable := which(text)):  # noqa: PTH110
+        path = Path(executable)
+    if not os.path.isfile(path) or not os.access(path, os.X_OK):  # noqa: PTH113
+        raise Problem(
+            f"`{option} {text}` is not a Python: there is no program at `{path}` that you may run",
+            hint=f"give the path of an interpreter, such as `{option} ~/tpu/bin/python`",
+            read="setup/python-and-environments",
+            code=ExitCode.USAGE,
+        )
+    path = path.absolute()
+    return Interpreter(path, option, installed(path.parent.parent))
+
+
+def installed(prefix: Path, env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the versions of the frameworks below a prefix, read from folder names alone."""
+    builds = {name.replace("-", "_"): framework for name, framework in frameworks.BUILDS.items()}
+    versions = _versions((*frameworks.FRAMEWORKS, *builds), prefix, env)
+    named = {builds.get(name, name): version for name, version in versions.items()}
+    return {name: named[name] for name in frameworks.FRAMEWORKS if name in named}
+
+
+def requirement(name: str) -> str:
+    """Return the requirement of a package that a lesson needs: its name, and a version if any."""
+    return f"{name}=={VERSIONS[name]}" if name in VERSIONS else name
+
+
+def missing(names: Iterable[str], prefix: Path, env: Mapping[str, str] | None = None) -> list[str]:
+    """Return the packages, by the names to install, that are not below a prefix."""
+    files = {name: name.replace("-", "_") for name in names}
+    versions = _versions(files.values(), prefix, env)
+    return [name for name, file in files.items() if file not in versions]
+
+
+def _versions(names: Iterable[str], prefix: Path, env: Mapping[str, str] | None) -> dict[str, str]:
+    folders = [
+        *prefix.glob("lib/python3*/site-packages"),
+        *prefix.glob("lib/python3*/dist-packages"),
+    ]
+    if env is not None and (home := env.get("HOME")):  # a system Python sees the user's packages
+        folders += Path(home).glob(".local/lib/python3*/site-packages")
+        folders += Path("/usr/local/lib").glob("python3*/dist-packages")
+    versions: dict[str, str] = {}
+    for folder, name in product(folders, tuple(names)):
+        for metadata in folder.glob(f"{name}-*.dist-info"):
+            versions.setdefault(name, metadata.name.removesuffix(".dist-info").split("-")[1])
+    return versions
+
+
+def _same(first: Path, second: Path) -> bool:
+    try:
+        return first == second or first.samefile(second)
+    except OSError:
+        return False

@@ -1,0 +1,401 @@
+"""The plan of a run on this machine, made before anything is started, with its reasons.
+
+DESIGN: the table "what happens on each machine" is this module; its rows are golden tests.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tpustarter.checking.plan import interpreters
+from tpustarter.checking.results.results import Blocked
+from tpustarter.checking.results.status_words import NOT_KNOWN
+from tpustarter.core.problem import ExitCode
+from tpustarter.core.redact import Redactor
+from tpustarter.machine import frameworks, generations, host, pip
+from tpustarter.probe.finding import Hint
+from tpustarter.running import run_folder
+from tpustarter.text import phrases
+
+VIRTUAL_DEVICES = 8
+"""Number of CPU devices simulated where there is no accelerator: as on most newcomers' TPUs."""
+
+_FORCED_COUNT = re.compile(r"--xla_force_host_platform_device_count=\S*")
+
+
+@dataclass(frozen=True)
+class OtherPython:
+    """A Python that could be tested in place of the one under test."""
+
+    shown_path: str
+    """Its path, as a person would type it."""
+    frameworks: Mapping[str, str]
+    """Versions of the frameworks in it, by import name."""
+
+
+@dataclass(frozen=True)
+class FrameworkPlan:
+    """How frameworks will be started on this machine, or why they will not."""
+
+    platform: str
+    """`tpu`, `gpu` or `cpu`, or the first name in the user's own JAX_PLATFORMS."""
+    devices: int | None
+    """Devices this process should see; None when that is unknown."""
+    virtual: bool
+    generation: str | None
+    """TPU generation of this machine, if any."""
+    chips: int
+    """TPU chips on this machine's PCI bus."""
+    env: dict[str, str] = field(default_factory=dict[str, str])
+    """Variables that the probe sets for every framework. Those of JAX are among them, because other
+    frameworks call JAX for kernels of their own."""
+    unset: tuple[str, ...] = ()
+    """Variables the probe removes."""
+    blocked: Blocked | None = None
+    unknown: tuple[str, ...] = ()
+    """Ids of Google's PCI devices here that may be TPUs this version does not know."""
+    where_parts: tuple[str, ...] = ()
+    """The devices in words, the most important first: `TPU v6e`, `8 chips`."""
+
+    @property
+    def where(self) -> str:
+        """The devices in words, such as `8 virtual CPU devices` or `TPU v6e, 8 chips`."""
+        return ", ".join(self.where_parts)
+
+
+def make(
+    machine: host.Machine,
+    *,
+    require: str | None = None,
+    devices: int | None = None,
+    this_host: bool = False,
+    gpu_plugin: bool = False,
+) -> FrameworkPlan:
+    """Return the plan for this machine.
+
+    Args:
+        machine: Where to look.
+        require: The platform the user insists on, `tpu` or `gpu`.
+        devices: Number of virtual CPU devices; on a machine with chips they are used only if
+            this is given.
+        this_host: Whether to run on this host of a slice alone.
+        gpu_plugin: Whether JAX in the Python under test would use a GPU by itself.
+    """
+    chips, unknown = len(host.chips(machine)), tuple(host.unknown_google_devices(machine))
+    jax_platforms = machine.env.get("JAX_PLATFORMS", "").strip()
+    platform = _platform(machine, jax_platforms, require, devices, gpu_plugin=gpu_plugin)
+    env, unset = _environment(machine, platform, jax_platforms)
+    if platform == "tpu":
+        return _on_tpu(machine, env, unset, require=require, this_host=this_host)
+    virtual = False
+    if platform == "cpu":
+        # On a machine with chips a CPU run is one device, unless virtual ones were asked for.
+        devices = devices or (1 if chips else VIRTUAL_DEVICES)
+        virtual = devices > 1
+        env["JAX_NUM_CPU_DEVICES"] = str(devices)
+    blocked = None
+    if require and platform != require:
+        what = f"`--require {require}` was given, and this run would use {platform}"
+        hint = "`tpustarter check 'host.*' -v`"
+        if unknown and not chips and require == "tpu":
+            what += f"; {NOT_KNOWN}, {host.unknown_text(unknown)}"
+            hint = "`JAX_PLATFORMS=tpu,cpu tpustarter check --require tpu` lets JAX decide"
+        blocked = Blocked(what, ExitCode.NO_DEVICE, hint)
+    generation = host.generation(machine)
+    where = "NVIDIA GPU" if platform == "gpu" else f"JAX_PLATFORMS={host.plain(jax_platforms, 40)}"
+    if platform == "cpu" and devices:
+        where = phrases.count(devices, "virtual CPU device" if virtual else "CPU device")
+    name = generation.name if generation else None
+    return FrameworkPlan(
+        platform, devices, virtual, name, chips, env, unset, blocked, unknown, (where,)
+    )
+
+
+def _on_tpu(
+    machine: host.Machine,
+    env: dict[str, str],
+    unset: tuple[str, ...],
+    *,
+    require: str | None,
+    this_host: bool,
+) -> FrameworkPlan:
+    metadata = host.metadata(machine)
+    generation = host.generation(machine, metadata)
+    shape = host.slice_shape(machine, metadata)
+    blocked = None
+    if shape.waits and this_host:
+        env |= {
+            "TPU_PROCESS_BOUNDS": "1,1,1",
+            "TPU_CHIPS_PER_PROCESS_BOUNDS": shape.chips_per_host_bounds or "1,1,1",
+            "TPU_SKIP_MDS_QUERY": "1",
+        }
+    elif shape.waits:
+        blocked = _one_of_many(machine, metadata, shape)
+    unknown = tuple(host.unknown_google_devices(machine))
+    if host.platform_hint(machine) != "tpu" and require == "tpu" and not unknown:
+        # JAX_PLATFORMS names a TPU that is not there; without --require JAX reports that itself.
+        blocked = Blocked(host.NO_TPU, ExitCode.NO_DEVICE)
+    blocked = _busy(machine) or _denied(machine) or blocked
+    chips = len(host.chips(machine))
+    # Colab and Kaggle may hide PCI: the device nodes are then counted as chips.
+    total_chips = chips or host.reachable_chips(machine)
+    devices = host.visible_devices(machine, metadata)
+    where = (generation.title.split(" (")[0] if generation else "TPU",)  # without the code name
+    if not sees_tpu(machine):
+        jax_platforms = host.plain(machine.env.get("JAX_PLATFORMS", ""), 40)
+        named = (NOT_KNOWN, host.unknown_text(unknown)) if unknown else ("no TPU seen",)
+        where = (*named, f"JAX_PLATFORMS={jax_platforms}")
+    if total_chips:
+        where = (*where, _chips(total_chips, devices, generation))
+    return FrameworkPlan(
+        "tpu",
+        devices,
+        virtual=False,
+        generation=generation.name if generation else None,
+        chips=chips,
+        env=env,
+        unset=unset,
+        blocked=blocked,
+        unknown=unknown,
+        where_parts=where,
+    )
+
+
+def sees_tpu(machine: host.Machine) -> bool:
+    """Return whether this machine has a TPU, whatever `JAX_PLATFORMS` names."""
+    return bool(host.reachable_chips(machine)) or host.platform_hint(machine) == "tpu"
+
+
+def _chips(total: int, devices: int | None, generation: generations.Generation | None) -> str:
+    per_chip = generation.devices_per_chip if generation else None
+    reached = devices // per_chip if per_chip and devices is not None else total
+    return phrases.count(total, "chip") if reached == total else f"{reached} of {total} chips"
+
+
+def _platform(
+    machine: host.Machine,
+    jax_platforms: str,
+    require: str | None,
+    devices: int | None,
+    *,
+    gpu_plugin: bool,
+) -> str:
+    if jax_platforms:  # the user's own choice is obeyed, and shown
+        first = jax_platforms.split(",", maxsplit=1)[0].strip()
+        return "gpu" if first in ("cuda", "rocm") else first
+    if devices is not None:
+        return "cpu"
+    if host.platform_hint(machine) == "tpu":
+        return "tpu"
+    if host.nvidia(machine) and (require == "gpu" or gpu_plugin):
+        return "gpu"
+    return "cpu"
+
+
+def _environment(
+    machine: host.Machine, platform: str, jax_platforms: str
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    platforms = frameworks.FRAMEWORKS["jax"].platforms
+    env = {"JAX_PLATFORMS": jax_platforms} if jax_platforms else dict(platforms[platform])
+    unset = [name for name in ("JAX_PLATFORM_NAME",) if name in machine.env]
+    flags = machine.env.get("XLA_FLAGS", "")
+    if _FORCED_COUNT.search(flags):  # JAX refuses this flag beside JAX_NUM_CPU_DEVICES
+        env["XLA_FLAGS"] = _FORCED_COUNT.sub("", flags).strip()
+    return env, tuple(unset)
+
+
+def variables(plan: FrameworkPlan, framework: str, env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that the probe sets for one framework, in addition to the user's own."""
+    own = frameworks.environment(framework, plan.platform, plan.devices, env)
+    return {**own, **plan.env}
+
+
+def run_env(
+    plan: FrameworkPlan, base: Mapping[str, str], folder: Path, framework: str
+) -> dict[str, str]:
+    """Return the whole environment of a probe: the user's, with the plan's changes."""
+    env = {name: value for name, value in base.items() if name not in plan.unset}
+    return {**env, **variables(plan, framework, base), **own_folders(folder)}
+
+
+def own_folders(folder: Path) -> dict[str, str]:
+    """Return variables that keep logs, compiled programs and temporary files in a folder."""
+    return {
+        "TMPDIR": str(run_folder.temporary(folder)),
+        "TPU_LOG_DIR": str(folder / "tpu_logs"),
+        "JAX_COMPILATION_CACHE_DIR": str(folder / "compiled"),
+    }
+
+
+def _busy(machine: host.Machine) -> Blocked | None:
+    holders = host.holders(machine)
+    if holders:
+        first = holders[0]
+        age = f", for {phrases.duration(first.age_s)}" if first.age_s is not None else ""
+        what = f"the TPU is in use by pid {first.pid} ({first.user}: {first.command}{age})"
+        hint = f"wait until it ends, or end it if it is yours: `kill {first.pid}`"
+        return Blocked(Redactor(machine.env).text(what), ExitCode.BUSY, hint)
+    lock = host.lock(machine)
+    if lock.state != "live":
+        return None
+    owner = f"pid {lock.pid}" if lock.pid else "owner unknown: not visible to this user"
+    return Blocked(
+        f"the TPU is in use: a live process holds libtpu's lock ({owner})",
+        ExitCode.BUSY,
+        "`tpustarter check host.holder -v` shows what can be seen",
+    )
+
+
+def _denied(machine: host.Machine) -> Blocked | None:
+    denied = [node for node in host.nodes(machine) if not (node.readable and node.writable)]
+    if not denied:
+        return None
+    first = denied[0]
+    return Blocked(
+        f"no permission on `{first.path}` (owner {first.owner}, mode {first.mode}) for this user",
+        ExitCode.DENIED,
+        "`tpustarter check host.device_nodes -v` says which group or command gives access",
+    )
+
+
+def _one_of_many(machine: host.Machine, metadata: host.Metadata, shape: host.Slice) -> Blocked:
+    worker = "one" if shape.worker is None else f"worker {shape.worker}"
+    everywhere = host.all_workers_command("tpustarter check", machine, metadata)
+    return Blocked(
+        f"this is {worker} of {shape.hosts} hosts in a slice, and a framework started here alone "
+        "waits for the others",
+        ExitCode.INCONCLUSIVE,
+        f"`{everywhere}`, or for this host alone `tpustarter check --this-host`",
+    )
+
+
+def without_framework(
+    framework: str,
+    python: str,
+    installed: Iterable[str],
+    others: Iterable[OtherPython],
+    *,
+    chips: int,
+    asked: bool,
+) -> Blocked:
+    """Return why nothing of `framework` is started in a Python that lacks it, and what to do.
+
+    Args:
+        framework: Its import name.
+        python: The Python under test, as a person would type it.
+        installed: Import names of the frameworks it has.
+        others: Other Pythons that have a framework.
+        chips: TPU chips on this machine.
+        asked: Whether the user asked for something that needs it.
+    """
+    known = frameworks.FRAMEWORKS[framework]
+    wheel = phrases.join((known.tpu_wheel if chips else known.wheel).split())
+    has_framework = any(name in frameworks.FRAMEWORKS for name in installed)
+    another = _other_python(others, framework if has_framework else "")
+    text = f"`tpustarter setup {known.profile}` makes an environment with {wheel}"
+    hint = another or Hint(text, setup=known.profile)
+    return Blocked(
+        f"{framework} is not installed in {python}"
+        if has_framework
+        else f"no framework yet in {python}",
+        ExitCode.NOTHING_VERIFIED,
+        hint,
+        "missing-resource" if asked else "not-applicable",
+    )
+
+
+def unusable(
+    framework: str,
+    python: str,
+    installed: Mapping[str, str],
+    others: Iterable[OtherPython],
+    *,
+    asked: bool,
+    oldest: str = "",
+) -> Blocked | None:
+    """Return why nothing is started of a framework that is installed; None where it may be.
+
+    Args:
+        framework: Its import name.
+        python: The Python under test, as a person would type it.
+        installed: Versions by import name; that of jaxlib too.
+        others: Other Pythons that have a framework.
+        asked: Whether the user asked for something that needs it.
+        oldest: The oldest version that will do; empty for the oldest supported one.
+    """
+    version = installed[framework]
+    if frameworks.is_too_old(framework, version, oldest):
+        known = frameworks.FRAMEWORKS[framework]
+        oldest = oldest or known.oldest
+        what = f"{framework} {version} in {python} is too old, {oldest} or newer is needed"
+        hint = f"`tpustarter setup {known.profile}` makes an environment with a newer one"
+        hint = Hint(hint, setup=known.profile)
+    elif framework == "jax" and "jaxlib" not in installed:
+        what = f"jax {version} in {python} has no jaxlib beside it, and cannot be imported"
+        hint = "`tpustarter check host.frameworks` says what to install"
+    elif lacking := frameworks.lacking(framework, installed):
+        what = f"{framework} {version} in {python} has no {phrases.join(lacking, 'or')} beside it"
+        profile = frameworks.FRAMEWORKS[framework].profile
+        hint = f"`tpustarter setup {profile}` makes an environment with both"
+        hint = Hint(hint, setup=profile)
+    else:
+        return None
+    reason = "missing-resource" if asked else "not-applicable"
+    hint = _other_python(others, framework) or hint
+    return Blocked(what, ExitCode.NOTHING_VERIFIED, hint, reason)
+
+
+def _other_python(others: Iterable[OtherPython], framework: str = "") -> str:
+    for python in others:
+        for name, version in python.frameworks.items():
+            if framework in ("", name):
+                command = f"tpustarter check --python {python.shown_path}"
+                return f"`{command}` tests one that has {name} {version}"
+    return ""
+
+
+def wrong_platform(framework: str, plan: FrameworkPlan) -> Blocked | None:
+    """Return why a framework cannot be started on the planned devices; None where it can."""
+    if plan.platform != "gpu" or "gpu" in frameworks.FRAMEWORKS[framework].platforms:
+        return None
+    return Blocked(
+        f"{framework} is tested on TPUs and CPUs, and this run would use a GPU",
+        ExitCode.NOTHING_VERIFIED,
+        "`--devices 8` tests it on virtual CPU devices",
+        "not-applicable",
+    )
+
+
+def without_packages(missing: Sequence[str], python: str) -> Blocked:
+    """Return why no block of a lesson is run in a Python that lacks packages, and what to do."""
+    wanted = shlex.join(map(interpreters.requirement, missing))
+    install = pip.command(f"{python} -m pip install {wanted}")
+    are = phrases.plural(len(missing), "is", "are")
+    return Blocked(
+        f"{phrases.join(missing)} {are} not installed in {python}",
+        ExitCode.NOTHING_VERIFIED,
+        f"`{install}` adds what this lesson needs",
+    )
+
+
+def host_of(plan: FrameworkPlan) -> dict[str, Any]:
+    """Return the fields of a document that describe the host."""
+    facts: dict[str, Any] = {"chips": plan.chips, "generation": plan.generation}
+    return {**facts, "unknown_google_devices": [*plan.unknown]} if plan.unknown else facts
+
+
+def target_of(plan: FrameworkPlan, machine: host.Machine) -> dict[str, Any]:
+    """Return the fields of the probe's `Target`."""
+    return {
+        "platform": plan.platform,
+        "devices": plan.devices,
+        "generation": plan.generation,
+        "virtual": plan.virtual,
+        "root": str(machine.root),
+        "uid": machine.uid,
+    }

@@ -1,0 +1,1 @@
+"""Results of checks and runs: data, verdict, headline, comparison, saved reports."""

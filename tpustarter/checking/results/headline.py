@@ -1,0 +1,162 @@
+"""The headline of a run, a sentence or two: what holds and where, and what was not tested."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tpustarter.checking.results.results import Run
+from tpustarter.checking.results.verdict import verified_on, without_verdict
+from tpustarter.text import phrases
+from tpustarter.text.terminal import visible
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """The numbers of a run's headline, and the devices and reasons that belong to it."""
+
+    passed: int = 0
+    warned: int = 0
+    failed: int = 0
+    undecided: int = 0
+    """Claims without a verdict, apart from those counted as `dependent`."""
+    dependent: int = 0
+    """Claims that were not tested because a check they depend on failed."""
+    devices: str = ""
+    """The devices on which claims hold, in words; empty for none."""
+    on_tpu: bool = False
+    was_stopped: bool = False
+    not_started: str = ""
+    """Why no framework was started; empty where one was or could have been."""
+    skipped: int = 0
+    not_applicable: str = ""
+    """Why the skipped checks do not apply."""
+
+    @property
+    def claims(self) -> int:
+        """Number of claims, with or without a verdict."""
+        return self.passed + self.warned + self.failed + self.undecided + self.dependent
+
+
+def summarize(run: Run) -> RunSummary:
+    """Return the summary of a run."""
+    counts = run.counts()
+    unknown = [result for result in run.results if without_verdict(result)]
+    dependent = sum(result.reason == "dependency" for result in unknown)
+    not_started = run.blocked.what if run.blocked else ""
+    details = [result.detail for result in run.results if result.status == "skip"]
+    return RunSummary(
+        passed=counts["pass"],
+        warned=counts["warn"],
+        failed=counts["fail"],
+        undecided=len(unknown) - dependent,
+        dependent=dependent,
+        devices=place(run),
+        on_tpu=verified_on(run) == "tpu",
+        was_stopped=run.stopped_by is not None,
+        not_started=not_started,
+        skipped=counts["skip"],
+        not_applicable="; ".join(dict.fromkeys(one for one in details if one != not_started)),
+    )
+
+
+def read_summary(fields: Mapping[str, Any]) -> RunSummary | None:
+    """Return a summary read from a state file; None for one that is damaged."""
+    defaults = asdict(RunSummary())
+    values: dict[str, Any] = {name: fields.get(name) for name in defaults}
+    if any(type(values[name]) is not type(default) for name, default in defaults.items()):
+        return None
+    return RunSummary(**values)
+
+
+def place(run: Run) -> str:
+    """Return the devices on which claims were shown to hold, in words; empty for none."""
+    kind = verified_on(run)
+    device = next(
+        (result.ran_on for result in run.results if result.kind == kind and result.ran_on), None
+    )
+    if device is None:
+        return ""
+    count = device["count"]
+    if kind == "tpu":
+        where = str(run.target["where"])
+        counts = {
+            result.ran_on["count"]
+            for result in run.results
+            if result.kind == kind and result.ran_on
+        }
+        count = min(counts)
+        if counts != {run.target.get("planned", run.target["devices"])} or not run.host.get(
+            "chips"
+        ):
+            where = f"{count} devices of {device['kind']}"
+        return where
+    if kind in ("cpu", "virtual-cpu"):
+        noun = "virtual CPU device" if kind == "virtual-cpu" else "CPU device"
+        return phrases.count(count, noun)
+    return f"{device['kind']}" + (f", {count} devices" if count > 1 else "")
+
+
+def headline(run: Run) -> str:
+    """Return the headline of a run: one or two sentences, whose numbers add up."""
+    return sentence(summarize(run))
+
+
+def sentence(summary: RunSummary, named: Mapping[str, Sequence[str]] | None = None) -> str:
+    """Return a summary in one or two sentences, whose numbers add up.
+
+    Args:
+        summary: The summary of a run.
+        named: The checks to name behind their number, by status: `fail` or `warn`.
+    """
+    total = summary.claims
+    if not total:
+        text = nothing(summary)
+        return text[0].upper() + text[1:] + closing(summary)
+    on = f" on {visible(summary.devices)}" if summary.devices else ""
+    if total == 1:
+        return _of_one(summary, on) + closing(summary)
+    names = {status: f" ({', '.join(ids)})" for status, ids in (named or {}).items() if ids}
+    text = f"{summary.passed} of {total} claims hold{on}"
+    if summary.failed:
+        text += f", {phrases.count(summary.failed, 'does', 'do')} not{names.get('fail', '')}"
+    if summary.warned:
+        verb = phrases.count(summary.warned, "has a warning", "have warnings")
+        text += f", {verb}{names.get('warn', '')}"
+    if summary.undecided:
+        text += f", {phrases.count(summary.undecided, 'has', 'have')} no verdict"
+    if summary.dependent:
+        text += f", {summary.dependent} blocked by that"
+    return text + closing(summary)
+
+
+def _of_one(summary: RunSummary, on: str) -> str:
+    if summary.passed:
+        return f"The claim holds{on}"
+    if summary.warned:
+        return f"The claim has a warning{on}"
+    if summary.failed:
+        return f"The claim does not hold{on}"
+    if summary.dependent:
+        return "The claim was not tested, as what it depends on failed"
+    return "The claim has no verdict"
+
+
+def nothing(summary: RunSummary) -> str:
+    """Return why a run has no claim to report, as part of a sentence."""
+    if not summary.not_applicable:
+        return "nothing was checked"
+    count = summary.skipped
+    which = phrases.plural(count, "this check does", f"these {count} checks do")
+    return f"nothing to check here: {which} not apply ({visible(summary.not_applicable)})"
+
+
+def closing(summary: RunSummary) -> str:
+    """Return the end of a headline: why the run stopped, and what was not tested."""
+    text = ", stopped before the end." if summary.was_stopped else "."
+    if summary.not_started:
+        text += f" No framework was started: {visible(summary.not_started)}."
+    if not summary.on_tpu:
+        text += " No TPU was tested." if summary.devices else " No device was tested."
+    return text

@@ -1,0 +1,84 @@
+"""The last failure of each check, saved so that a bug report can show it.
+
+The output of a check is saved unchanged in the state folder; code that sends it on redacts it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from tpustarter.checking.results.results import Result, Run, published
+from tpustarter.core import state
+from tpustarter.core.problem import Problem
+
+MOST = 50
+"""Failures that are kept; the oldest are dropped first."""
+_NAME = "last-failures"
+_LOG_CHARACTERS = 4000
+
+Fields = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class FailedCheck:
+    """The failure of a check in its last run."""
+
+    id: str
+    when: str
+    python: str
+    """The Python under test, already redacted."""
+    status: str
+    reason: str
+    detail: str
+    findings: tuple[Fields, ...]
+    """Findings that failed."""
+    log: str
+
+
+def remember(run: Run) -> None:
+    """Save the failures of a run and forget the checks that passed; a full disk is no error."""
+    kept = _kept()
+    for result in run.results:
+        if result.status in ("fail", "error") and result.framework != "host":
+            kept[result.id] = _fields(result, run)
+        elif result.status in ("pass", "warn"):
+            kept.pop(result.id, None)
+    newest = sorted(kept.items(), key=lambda item: str(item[1].get("when")), reverse=True)[:MOST]
+    with contextlib.suppress(Problem):
+        if newest or state.load(_NAME):
+            state.save(_NAME, {"failures": dict(newest)})
+
+
+def remembered() -> list[FailedCheck]:
+    """Return the saved failures, the newest first."""
+    return [_failed(name, fields) for name, fields in _kept().items()]
+
+
+def _fields(result: Result, run: Run) -> Fields:
+    return {
+        "when": run.started,
+        "python": str(run.target.get("python", "")),
+        "status": result.status,
+        "reason": result.reason or "",
+        "detail": result.detail,
+        "findings": [published(one) for one in result.findings if one["verdict"] == "fail"],
+        "log": result.log[-_LOG_CHARACTERS:],
+    }
+
+
+def _kept() -> dict[str, Fields]:
+    stored = state.load(_NAME).get("failures")
+    entries = cast("Mapping[Any, Any]", stored).items() if isinstance(stored, dict) else ()
+    return {str(name): entry for name, entry in entries if isinstance(entry, dict)}
+
+
+def _failed(name: str, fields: Fields) -> FailedCheck:
+    listed = fields.get("findings")
+    every = cast("list[Any]", listed) if isinstance(listed, list) else []
+    findings = tuple(cast("Fields", one) for one in every if isinstance(one, dict))
+    names = ("when", "python", "status", "reason", "detail", "log")
+    texts = {key: str(fields.get(key) or "") for key in names}
+    return FailedCheck(name, **texts, findings=tuple(one for one in findings if "code" in one))

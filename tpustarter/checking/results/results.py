@@ -1,0 +1,148 @@
+"""Results of a check and of a whole run: plain data that every renderer shares."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tpustarter.core.problem import ExitCode
+from tpustarter.probe.finding import Hint
+
+SCHEMA = "tpustarter.report/1"
+"""Name of the document of a run; changes within a major number only add."""
+
+LEARN_SCHEMA = "tpustarter.learn/1"
+"""Name of the document of lessons; `learning/schema.json` is its shape."""
+
+REHEARSAL_SCHEMA = "tpustarter.rehearsal/1"
+"""Name of the document of a rehearsal; `rehearsal/schema.json` is its shape."""
+
+NAMED_BY_HINT = ("command", "setup", "ends")
+"""Fields of a finding for what its hint names."""
+_UNPUBLISHED = (*NAMED_BY_HINT, "share")
+"""Fields of a finding that are in no document and no state file."""
+
+Status = Literal["pass", "warn", "fail", "error", "skip", "notrun"]
+STATUSES: tuple[Status, ...] = ("pass", "warn", "fail", "error", "skip", "notrun")
+WORST_FIRST: tuple[Status, ...] = ("fail", "error", "notrun", "warn", "pass", "skip")
+
+Reason = Literal[
+    "timeout",
+    "crashed",
+    "exception",
+    "protocol",
+    "load",
+    "lost",
+    "not-applicable",
+    "no-answer",
+    "missing-resource",
+    "dependency",
+    "level",
+    "user",
+    "interrupted",
+]
+"""Why there is no verdict; set for every error, skip and notrun. The published schema also allows
+`fail-fast` and `budget`, which no run uses."""
+
+Kind = Literal["tpu", "gpu", "cpu", "virtual-cpu", "none"]
+KINDS: tuple[Kind, ...] = ("none", "virtual-cpu", "cpu", "gpu", "tpu")
+"""Kinds of device that a claim can be verified on, weakest first."""
+
+
+def hint_of(finding: dict[str, Any]) -> Hint:
+    """Return the hint of a finding with the command or set-up it names; empty for no hint."""
+    named = {name: finding.get(name) for name in NAMED_BY_HINT}
+    return Hint(str(finding["hint"] or ""), **named)
+
+
+def published(finding: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a finding that documents and state files have."""
+    return {name: value for name, value in finding.items() if name not in _UNPUBLISHED}
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A finding of another check that explains why this one fails."""
+
+    check: str
+    finding: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of one check."""
+
+    id: str
+    title: str
+    status: Status
+    reason: Reason | None = None
+    detail: str = ""
+    """Details of the reason: the exception, the signal, or the checks that failed before."""
+    seconds: float = 0.0
+    ran_on: dict[str, Any] | None = None
+    findings: tuple[dict[str, Any], ...] = ()
+    log: str = ""
+    """The last lines of its process's output; empty for a check that passed."""
+    lesson: str = ""
+    framework: str = ""
+    optional: bool = False
+    cause: Cause | None = None
+    """Why it failed, where another check of the run shows that for certain."""
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of device it ran on, in the words of `verified_on`."""
+        if not self.ran_on:
+            return "none"
+        if self.ran_on["virtual"]:
+            return "virtual-cpu"
+        platform = str(self.ran_on["platform"])
+        return platform if platform in ("tpu", "gpu", "cpu") else "none"
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """Why frameworks were not started at all."""
+
+    what: str
+    """One sentence, with the value found."""
+    code: ExitCode
+    """The exit code when nothing worse happened."""
+    hint: str = ""
+    """One sentence with the command to run next."""
+    reason: Reason = "missing-resource"
+    """The reason of each check that was skipped because of it."""
+
+
+@dataclass
+class Run:
+    """All data that a report shows about one run."""
+
+    version: str
+    started: str
+    level: str
+    ids: list[str] = field(default_factory=list[str])
+    """Patterns that the user gave; empty for all checks."""
+    seconds: float = 0.0
+    target: dict[str, Any] = field(default_factory=dict[str, Any])
+    host: dict[str, Any] = field(default_factory=dict[str, Any])
+    results: list[Result] = field(default_factory=list[Result])
+    blocked: Blocked | None = None
+    """Why frameworks were not started; None where they were."""
+    require: str | None = None
+    """The platform given with `--require`."""
+    fail_on_warn: bool = False
+    stopped_by: int | None = None
+    """The signal that stopped the run; None for a run that ended by itself."""
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of results per status, zeros included."""
+        counter = Counter(result.status for result in self.results)
+        return {status: counter[status] for status in STATUSES}
+
+    def failed(self) -> list[Result]:
+        """Return the required checks that failed."""
+        return [
+            result for result in self.results if result.status == "fail" and not result.optional
+        ]

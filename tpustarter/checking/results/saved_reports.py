@@ -1,0 +1,130 @@
+"""Reports saved for later comparison: written atomically, validated when read, limited in number.
+
+A report to compare with may come from another machine or another program: any defect in it is one
+`Problem`, raised before a check runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from pathlib import Path
+from typing import Any, cast
+
+from tpustarter.checking.results.results import SCHEMA, Run
+from tpustarter.core import locations, state
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.text.terminal import visible
+
+LAST = "last"
+"""The name that means the newest report saved with `--save`."""
+MOST = 50
+"""Reports that are kept, of some 100 kilobytes each; the oldest are deleted first."""
+_HINT = "`tpustarter check --save` keeps a report, and `--compare last` reads the newest one"
+_LONGEST_NAME = 60
+
+Fields = dict[str, Any]
+
+
+def save(run: Run, document: Fields) -> Path:
+    """Save a report in the state folder, all of it or nothing; raises Problem on a full disk."""
+    timestamp = re.sub(r"[^0-9T]", "", run.started.partition("+")[0]).replace("T", "-")
+    kind = re.sub(r"[^a-z0-9]+", "-", str(run.target.get("kind", "")).lower()).strip("-")[:40]
+    name = f"saved-{timestamp}-{kind or 'unknown'}"
+    if state.path(name).exists():  # two runs in one second
+        name += f"-{time.time_ns()}"
+    state.save(name, document)
+    paths = kept()
+    for path in paths[: max(0, len(paths) - MOST)]:
+        with contextlib.suppress(OSError):
+            path.unlink()
+    return state.path(name)
+
+
+def kept() -> list[Path]:
+    """Return the saved reports, the oldest first: their names begin with the time.
+
+    A time in the future comes from a clock that was wrong, so that report counts as the oldest.
+    """
+    tomorrow = time.strftime("saved-%Y%m%d-%H%M%S", time.gmtime(time.time() + 86400))
+    paths = locations.state_place().glob("saved-*.json")
+    return sorted(paths, key=lambda path: (path.stem <= tomorrow, path.stem))
+
+
+def read(name: str) -> tuple[str, Fields]:
+    """Return the file's name and its report; `last` is the newest saved one.
+
+    Raises:
+        Problem: there is no such file, or it holds no report this program can read.
+    """
+    path = Path(name)
+    if name == LAST:
+        paths = kept()
+        if not paths:
+            raise Problem("no report has been saved yet", hint=_HINT, code=ExitCode.USAGE)
+        path = paths[-1]
+    shown_path = visible(str(path))
+    try:
+        fields = state.parse(locations.read_text(path, state.MAX_BYTES))
+    except FileNotFoundError:
+        what = f"there is no file `{shown_path}` to compare with"
+        raise Problem(what, hint=_HINT, code=ExitCode.USAGE) from None
+    except OSError as error:
+        raise _unusable(shown_path, error.strerror or str(error)) from error
+    except ValueError as error:
+        raise _unusable(shown_path, "it is not JSON") from error
+    if defect := _defect(fields):
+        raise _unusable(shown_path, defect)
+    return visible(path.name)[:_LONGEST_NAME], fields
+
+
+def _unusable(shown_path: str, why: str) -> Problem:
+    hint = "give a file that `tpustarter check --json` printed or `tpustarter check --save` saved"
+    return Problem(f"cannot compare with `{shown_path}`: {why}", hint=hint)
+
+
+def _defect(fields: Any) -> str | None:
+    schema = cast("Fields", fields).get("schema") if isinstance(fields, dict) else None
+    if schema != SCHEMA:
+        shown_schema = f"`{visible(schema)[:40]}`" if isinstance(schema, str) else "no schema"
+        kind, _, major = SCHEMA.rpartition("/")
+        parts = schema.rpartition("/") if isinstance(schema, str) else ("", "", "")
+        newer = parts[0] == kind and parts[2].isdecimal() and len(parts[2]) < 9
+        if newer and int(parts[2]) > int(major):
+            return f"found {shown_schema}, which a newer tpustarter made, expected `{SCHEMA}`"
+        return f"found {shown_schema}, expected `{SCHEMA}`"
+    if "error" in fields:
+        return "it describes an error, not a run"
+    return _misshapen(cast("Fields", fields))
+
+
+def _misshapen(fields: Fields) -> str | None:
+    target = fields.get("target")
+    if not isinstance(target, dict):
+        return "`target` is missing"
+    for name in ("frameworks", "env"):
+        if not isinstance(cast("Fields", target).get(name), dict):
+            return f"`target.{name}` is missing"
+    for name in ("tool", "host", "selection"):
+        if not isinstance(fields.get(name), dict):
+            return f"`{name}` is missing"
+    results = fields.get("results")
+    if not isinstance(results, list):
+        return "`results` is missing"
+    for index, result in enumerate(cast("list[Any]", results)):
+        if not _is_result(result):
+            return f"`results[{index}]` is not a result"
+    return None
+
+
+def _is_result(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    fields = cast("Fields", value)
+    findings = fields.get("findings")
+    if not isinstance(findings, list) or not all(
+        isinstance(finding, dict) for finding in cast("list[Any]", findings)
+    ):
+        return False
+    return all(isinstance(fields.get(name), str) for name in ("id", "status"))

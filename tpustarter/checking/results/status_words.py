@@ -1,0 +1,21 @@
+"""Words that several texts share, in a module light enough for commands that run no check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tpustarter.text import phrases
+
+NOT_KNOWN = "no TPU known here"
+"""The words for a machine without a TPU that this version knows."""
+
+
+def no_tpu(host_facts: Mapping[str, Any]) -> str:
+    """Return why the devices are not a TPU's: none is here, none is used, or none is known."""
+    from tpustarter.machine import host
+
+    if host_facts.get("chips"):
+        return f"{phrases.count(host_facts['chips'], 'TPU chip')} not used"
+    unknown = host_facts.get("unknown_google_devices")
+    return f"{NOT_KNOWN}, {host.unknown_text(unknown)}" if unknown else "no TPU"

@@ -1,0 +1,75 @@
+"""The one place where results become a verdict, its kind of device, and an exit code."""
+
+from __future__ import annotations
+
+import signal
+from typing import Literal
+
+from tpustarter.checking.results.results import KINDS, Kind, Result, Run
+from tpustarter.core.problem import ExitCode
+
+Verdict = Literal["unhealthy", "inconclusive", "degraded", "healthy"]
+
+
+def verified_on(run: Run) -> Kind:
+    """Return the weakest kind of device on which a claim of this run was shown to hold."""
+    kinds = [result.kind for result in run.results if result.status in ("pass", "warn")]
+    device_kinds = [kind for kind in kinds if kind != "none"]
+    return KINDS[min(KINDS.index(kind) for kind in device_kinds)] if device_kinds else "none"
+
+
+def without_verdict(result: Result) -> bool:
+    """Return whether a check that should have had a verdict has none."""
+    if result.status in ("error", "notrun"):
+        return True
+    without = ("missing-resource", "no-answer", "dependency")
+    return result.status == "skip" and result.reason in without
+
+
+def nothing_verified(run: Run) -> bool:
+    """Return whether no claim was shown: none at all, or none on a device though selected."""
+    passed = [result for result in run.results if result.status in ("pass", "warn")]
+    if not all(result.optional for result in run.results):  # optional ones alone: they count
+        passed = [result for result in passed if not result.optional]
+    asked_device = any(result.framework != "host" for result in run.results)
+    return not passed or (asked_device and verified_on(run) == "none")
+
+
+def verdict(run: Run) -> Verdict:
+    """Return the verdict of a run; only required checks that apply to this machine decide."""
+    required = [result for result in run.results if not result.optional]
+    if any(result.status == "fail" for result in required):
+        return "unhealthy"
+    if any(without_verdict(result) for result in required) or nothing_verified(run):
+        return "inconclusive"
+    if any(result.status in ("warn", "fail") for result in run.results):
+        return "degraded"
+    return "healthy"
+
+
+def exit_code(run: Run) -> ExitCode:
+    """Return the exit code; where several apply, the first in this list wins."""
+    interrupted = ExitCode.INTERRUPTED if run.stopped_by == signal.SIGINT else ExitCode.TERMINATED
+    judged = verdict(run)
+    candidates = (
+        (run.stopped_by is not None, interrupted),
+        (any(result.reason == "load" for result in run.results), ExitCode.CONFIGURATION),
+        (run.require not in (None, run.target.get("platform")), ExitCode.NO_DEVICE),
+        (run.blocked is not None and run.blocked.code == ExitCode.NO_DEVICE, ExitCode.NO_DEVICE),
+        (judged == "unhealthy", ExitCode.FAILED),
+        (judged == "inconclusive", _inconclusive(run)),
+        (judged == "degraded" and run.fail_on_warn, ExitCode.SOFT),
+    )
+    return next((code for applies, code in candidates if applies), ExitCode.OK)
+
+
+def _inconclusive(run: Run) -> ExitCode:
+    if run.blocked:
+        return run.blocked.code
+    broken = any(
+        result.status in ("error", "notrun") or result.reason == "no-answer"
+        for result in run.results
+    )
+    return (
+        ExitCode.NOTHING_VERIFIED if nothing_verified(run) and not broken else ExitCode.INCONCLUSIVE
+    )

@@ -1,0 +1,1 @@
+"""Checks in probes: sessions, events, outcomes."""

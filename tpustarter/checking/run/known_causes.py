@@ -1,0 +1,72 @@
+"""Causes of a failure that another check has found: a variable that the error itself names.
+
+Nothing is guessed. A check fails because of a mistake in the environment only where its own error,
+or the last words of its process, name the variable or the flag that a host check found to be wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tpustarter.checking.results.results import Cause, Result
+
+_FATAL = re.compile(r"^(F\d{4} |Fatal Python error|ERROR: Unknown command line flag)", re.MULTILINE)
+"""Beginnings of the lines that give the reason why a process ended."""
+_VARIABLE, _FLAG = "variable:", "--"
+Rank = tuple[int, bool]
+"""Sort key of a result before causes are taken into account."""
+
+
+def with_cause(result: Result, earlier: Sequence[Result]) -> Result:
+    """Return a result with its cause, where an earlier result of the run shows that for certain."""
+    words = "\n".join(_words(result))
+    for verdict in ("fail", "warn"):
+        for other in earlier if words else ():
+            for finding in other.findings:
+                if finding["verdict"] == verdict and _is_named(finding, words):
+                    return replace(result, cause=Cause(other.id, finding))
+    return result
+
+
+def raised(results: Iterable[Result], rank: Callable[[Result], Rank]) -> dict[str, Rank]:
+    """Return the checks that are causes, each with the best rank among its effects."""
+    ranks: dict[str, Rank] = {}
+    for result in results:
+        if result.cause:
+            check = result.cause.check
+            ranks[check] = min(rank(result), ranks.get(check, rank(result)))
+    return ranks
+
+
+def place(check: str, rank: Rank, raised: Mapping[str, Rank]) -> tuple[Rank, bool]:
+    """Return the sort key of a check: a cause comes directly above the first of its effects."""
+    return min(rank, raised.get(check, rank)), check not in raised
+
+
+def sentence(cause: Cause) -> str:
+    """Return the cause as a phrase: `because of host.environment: JAX_PLATFORMS ...`."""
+    return f"because of {cause.check}: {cause.finding['name']}"
+
+
+def _words(result: Result) -> Iterator[str]:
+    if result.reason == "exception":
+        yield result.detail
+    elif result.reason == "crashed":
+        yield from (line for line in result.log.splitlines() if _FATAL.match(line))
+    yield from (
+        str(finding["found"])
+        for finding in result.findings
+        if finding["code"] == "SETTINGS-CHANGED"
+    )
+
+
+def _is_named(finding: dict[str, Any], words: str) -> bool:
+    entity, found = str(finding["entity"] or ""), str(finding["found"])
+    if not entity.startswith(_VARIABLE):
+        return False
+    names = [entity.removeprefix(_VARIABLE)]
+    names += [found.removeprefix(_FLAG)] if found.startswith(_FLAG) else []
+    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words) for name in names)

@@ -1,0 +1,88 @@
+"""Outcomes: how the run of one check ended, and the result that this makes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tpustarter.checking.results.results import Reason, Result, Status
+from tpustarter.checking.run import probe_events
+from tpustarter.core.content import Check
+from tpustarter.running.process import Event, signal_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpustarter.core.redact import Redactor
+
+Ending = tuple[Status, Reason | None, str, dict[str, Any] | None]
+"""How the run of a check ended: status, reason, detail, and where it ran."""
+
+
+def timed_out(limit_s: float) -> Ending:
+    """Return the ending of a check that ran longer than its limit."""
+    return ("error", "timeout", f"no verdict within {limit_s:g} s", None)
+
+
+def did_not_stop(limit_s: float) -> Ending:
+    """Return the ending of a check that kept running after it was asked to end."""
+    detail = f"still running {limit_s:g} s after it was asked to end"
+    return ("notrun", "interrupted", detail, None)
+
+
+def ended(event: Event, redact: Redactor) -> Ending:
+    """Return the ending that the process itself reports in an `end` event."""
+    detail = redact.text(str(event.get("detail", "")))
+    kinds: dict[str, tuple[Status, Reason | None]] = {
+        "done": ("pass", None),
+        "unmet": ("skip", "not-applicable"),
+        "no-answer": ("skip", "no-answer"),
+        "exception": ("error", "exception"),
+        "load": ("error", "load"),
+        "changed": ("error", "protocol"),
+        "protocol": ("error", "protocol"),
+    }
+    status, reason = kinds.get(str(event.get("outcome")), ("error", "protocol"))
+    return (status, reason, detail, probe_events.place(event.get("ran_on")))
+
+
+def process_ending(gone: Event) -> Ending:
+    """Return the ending of a check whose process ended unexpectedly."""
+    if gone["signal"]:
+        name = signal_name(gone["signal"])
+        return ("error", "crashed", f"the process was ended by {name}", None)
+    if gone["code"]:
+        return ("error", "crashed", f"the process ended with exit code {gone['code']}", None)
+    if gone["code"] is None:
+        return ("error", "lost", "the supervisor was killed from outside", None)
+    return ("error", "protocol", "the process ended without a verdict, exit code 0", None)
+
+
+def judge(check: Check, findings: list[dict[str, Any]], end: Ending) -> Result:
+    """Return the result of a check, from its findings and the way the run ended.
+
+    A finding that failed refutes the claim however the run ended; no finding proves nothing.
+    """
+    status, reason, detail, ran_on = end
+    verdicts = {finding["verdict"] for finding in findings}
+    if reason != "not-applicable" and "fail" in verdicts:
+        status, reason, detail = "fail", None, detail if status != "pass" else ""
+    elif status == "pass" and not findings:
+        status, reason, detail = "error", "protocol", "it ended without a finding"
+    elif status == "pass" and "warn" in verdicts:
+        status = "warn"
+    result = outcome(check, status, reason, detail)
+    return replace(result, ran_on=ran_on, findings=tuple(findings))
+
+
+def outcome(check: Check, status: Status, reason: Reason | None = None, detail: str = "") -> Result:
+    """Return the result of a check without findings."""
+    return Result(
+        check.id,
+        check.title or check.id,
+        status,
+        reason,
+        detail,
+        lesson=check.lesson,
+        framework=check.framework,
+        optional=check.optional,
+    )

@@ -1,0 +1,144 @@
+"""Starting probes for one framework: interpreter, environment, lease, log."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from tpustarter.checking.results.results import Result
+from tpustarter.core.problem import ExitCode, Problem, of_limit
+from tpustarter.core.redact import Redactor
+from tpustarter.machine import frameworks, host, limits
+from tpustarter.running.process import CappedLog, Event, Probe
+
+TOO_OLD = 64
+"""Exit status of the probe under a Python older than 3.10, see `probe/zip_main.py`."""
+
+
+@dataclass
+class Session:
+    """The interpreter, environment and lease with which the probes of one framework are started."""
+
+    python: Path
+    archive: Path
+    folder: Path
+    env: Mapping[str, str]
+    target: Mapping[str, Any]
+    redact: Redactor
+    drop: tuple[int, int] | None = None
+    lease: int | None = None
+    isolate: bool = False
+    settings: tuple[str, ...] = ()
+    """The user's own variables in `env` that change what the framework does."""
+    results: dict[str, Result] = field(default_factory=dict[str, Result])
+    """Results of earlier checks of the run, for `AFTER`."""
+
+
+def start(
+    session: Session,
+    extra: Mapping[str, str] = MappingProxyType({}),
+    *,
+    stream: bool = False,
+    with_settings: bool = True,
+) -> tuple[Probe, CappedLog]:
+    """Start a probe of a session and send it the target; returns it with its log.
+
+    Args:
+        session: Where and how it runs.
+        extra: Further variables, such as a check's own `ENV`.
+        stream: Whether its output is read as it comes.
+        with_settings: Whether the user's own settings are in its environment.
+
+    Raises:
+        Problem: the interpreter cannot be started.
+    """
+    try:
+        log = CappedLog(_fresh_log(session.folder))
+    except OSError as error:
+        problem = Problem(f"cannot write to `{session.folder}`: {error.strerror}")
+        raise of_limit(error) or problem from error
+    env = session.env
+    if not with_settings:
+        env = frameworks.without_settings(env, session.settings)
+    try:
+        probe = Probe(
+            session.python,
+            session.archive,
+            log,
+            env={**env, **extra},
+            drop=session.drop,
+            lease=session.lease,
+            stream=stream,
+        )
+    except OSError as error:
+        log.close()
+        problem = Problem(f"cannot start `{session.python}`: {error.strerror}")
+        raise of_limit(error) or problem from error
+    tell(probe, session)
+    return probe, log
+
+
+def tell(probe: Probe, session: Session) -> None:
+    """Send a probe the target of its session; the last one sent counts."""
+    probe.send({"do": "target", **session.target})
+
+
+def _fresh_log(folder: Path) -> Path:
+    number = len(list(folder.glob("probe-*.log")))
+    while True:
+        path = folder / f"probe-{number}.log"
+        with contextlib.suppress(FileExistsError):
+            path.touch(exist_ok=False)
+            return path
+        number += 1
+
+
+def python_problem(
+    python: Path,
+    gone: Event | None,
+    output: str,
+    *,
+    waited_s: float | None = None,
+    option: str = "--python",
+) -> Problem:
+    """Return why an interpreter never reported its version: too old, broken, or no Python.
+
+    Args:
+        python: The interpreter.
+        gone: How it ended.
+        output: Its output.
+        waited_s: Seconds after which it was ended without an answer; None where it ended itself.
+        option: The option that names another one.
+    """
+    if limit := limits.named_in(output):
+        return Problem(limit.what, hint=limit.hint, code=ExitCode.LIMIT)
+    line = _telling_line(output)
+    hint = f"name another Python with `{option} PATH`"
+    if waited_s is not None:
+        what = f"`{python}` hangs: it did not answer within {waited_s:g} s"
+        what += f", and said: {line}" if output.strip() else ""
+    elif gone and gone["exit"] == TOO_OLD:
+        what = f"`{python}` is too old: found {line}, expected 3.10 or newer"
+    elif "Unknown option: -I" in output:
+        what = f"`{python}` is Python 2, expected 3.10 or newer"
+    elif "Fatal Python error" in output:
+        what = f"`{python}` cannot start: {line}"
+        home = re.search(r"PYTHONHOME = '?([^'\n]+)'?$", output, re.MULTILINE)
+        if home and home[1] != "(not set)":
+            what += f"; PYTHONHOME is `{home[1]}`"
+            hint = "run `unset PYTHONHOME`, then run the command again"
+    else:
+        what = f"`{python}` did not answer as a Python would: {line}"
+    return Problem(what, hint=hint, read="setup/python-and-environments")
+
+
+def _telling_line(output: str) -> str:
+    lines = [line for line in output.splitlines() if line.strip()] or ["it said nothing"]
+    fatal = [line for line in lines if line.startswith("Fatal Python error")]
+    is_traceback = any(line.startswith("Traceback") for line in lines)
+    return host.plain((fatal or (lines[-1:] if is_traceback else lines))[0])

@@ -1,0 +1,357 @@
+"""Runs checks in probes and judges their events: one stream of events for every front end.
+
+A probe runs one check at a time, so that order, time-outs and `AFTER` are decided here alone. A
+check that crashes or hangs affects only itself: the next one gets a fresh process.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tpustarter.checking.results.results import Blocked, Result
+from tpustarter.checking.run import probe_events
+from tpustarter.checking.run.outcomes import (
+    Ending,
+    did_not_stop,
+    ended,
+    judge,
+    outcome,
+    process_ending,
+    timed_out,
+)
+from tpustarter.checking.run.probe_session import Session, python_problem, start, tell
+from tpustarter.core.content import Check
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.core.redact import without_half_line
+from tpustarter.machine import limits
+from tpustarter.running.process import CappedLog, Event, Probe
+
+TICK_S = 1.0
+"""Seconds between two `CheckWaiting` events."""
+START_S = 60.0
+"""Longest wait for the first event of a fresh interpreter."""
+FINISH_S = 30.0
+"""Longest wait for a check that was asked to end with the findings it has so far."""
+ENDING = "ending by itself, with what it has shown"
+"""The progress shown for such a check until then."""
+MAX_EVENTS = 10_000
+"""Most events of one check: findings are facts, not a stream."""
+LOG_TAIL_CHARACTERS = 6000
+
+
+@dataclass(frozen=True)
+class CheckStarted:
+    """A check was started."""
+
+    check: Check
+
+
+@dataclass(frozen=True)
+class CheckWaiting:
+    """A check is still running; sent once a second."""
+
+    check: Check
+    seconds: float
+    progress: str = ""
+    """Progress in the check's own words."""
+
+
+@dataclass(frozen=True)
+class FindingSeen:
+    """A check reported a finding."""
+
+    id: str
+    finding: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CheckEnded:
+    """A check ended, or will not be run."""
+
+    result: Result
+
+
+class Runner:
+    """Runs the checks of one session, one after the other; `stop` ends it from anywhere."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._probe: Probe | None = None
+        self._log: CappedLog | None = None
+        self._with_settings = True
+        """Whether the process runs with the user's settings."""
+        self._changed_by_settings = 0
+        self.stopped_by: int | None = None
+        self._stops = 0
+
+    @property
+    def is_warm(self) -> bool:
+        """Return whether a process is running and waits for a check."""
+        return self._probe is not None
+
+    def stop(self, number: int = signal.SIGINT) -> None:
+        """End the run; safe in any thread and signal handler.
+
+        A soak check is asked to end by itself, and is ended when this is called again.
+        """
+        self.stopped_by = number
+        self._stops += 1
+        probe = self._probe
+        if probe:
+            probe.interrupt()
+
+    def warm(self) -> None:
+        """Start the process early; the session's target may change until `versions` is called."""
+        self._ready({})
+
+    def versions(self) -> dict[str, Any]:
+        """Return Python and framework versions of the interpreter under test.
+
+        Raises:
+            Problem: it is no Python, or one that is too old.
+        """
+        is_warm = self.is_warm
+        probe = self._ready({})
+        if is_warm:
+            tell(probe, self._session)
+        probe.send({"do": "versions"})
+        event = probe.read(START_S)
+        found = probe_events.versions(event) if event and event["event"] == "versions" else None
+        if found is not None:
+            return found
+        gone = self._end(gently=False)
+        if self.stopped_by is not None:
+            interrupted = self.stopped_by == signal.SIGINT
+            code = ExitCode.INTERRUPTED if interrupted else ExitCode.TERMINATED
+            raise Problem(
+                "stopped before anything was run", hint="run the command again", code=code
+            )
+        waited_s = START_S if event is None else None
+        raise python_problem(self._session.python, gone, self._tail(0), waited_s=waited_s)
+
+    def run(
+        self, checks: list[Check]
+    ) -> Iterator[CheckStarted | CheckWaiting | FindingSeen | CheckEnded]:
+        """Run checks in the order of their `AFTER`; yields events, one `CheckEnded` for each."""
+        try:
+            for check in in_order(checks):
+                result = self._without_running(check)
+                if result is None:
+                    yield CheckStarted(check)
+                    result = yield from self._judge(check)
+                self._session.results[check.id] = result
+                yield CheckEnded(result)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """End the process, waiting for it in bounded time."""
+        self._end(gently=self.stopped_by is None)
+
+    def _without_running(self, check: Check) -> Result | None:
+        if self.stopped_by is not None:
+            return outcome(check, "notrun", "interrupted")
+        if check.broken:
+            return outcome(check, "error", "load", check.broken)
+        before = self._session.results
+        blockers = [name for name in check.after if name in before and blocks(before[name])]
+        if blockers:
+            return outcome(check, "skip", "dependency", f"after {describe(blockers, before)}")
+        return None
+
+    def _judge(self, check: Check) -> Generator[CheckWaiting | FindingSeen, None, Result]:
+        names = self._session.settings
+        if not names:
+            return (yield from self._run(check))
+        from tpustarter.checking.run import user_settings
+
+        result = yield from self._run_unseen(check)
+        if not self._with_settings:
+            result = user_settings.left_out(result, names)
+        elif user_settings.may_be_to_blame(result) and self.stopped_by is None:
+            self._restart(with_settings=False)
+            without = yield from self._run_unseen(check)
+            self._changed_by_settings += user_settings.are_to_blame(result, without)
+            result = user_settings.joined(result, without, names)
+            if self._changed_by_settings < user_settings.MOST:
+                self._restart(with_settings=True)
+        for finding in result.findings:
+            yield FindingSeen(check.id, finding)
+        return result
+
+    def _run_unseen(self, check: Check) -> Generator[CheckWaiting, None, Result]:
+        run = self._run(check)
+        try:
+            while True:
+                event = next(run)
+                if isinstance(event, CheckWaiting):
+                    yield event
+        except StopIteration as end:
+            return end.value
+
+    def _restart(self, *, with_settings: bool) -> None:
+        self._end()
+        self._with_settings = with_settings
+
+    def _run(self, check: Check) -> Generator[CheckWaiting | FindingSeen, None, Result]:
+        session = self._session
+        fresh = session.isolate or check.own_process
+        if fresh:
+            self._end()
+        try:
+            probe = self._ready(check.env)
+        except Problem as problem:
+            return outcome(check, "error", "protocol", problem.what)
+        start = self._log.size if self._log else 0
+        began = time.monotonic()
+        findings: list[dict[str, Any]] = []
+        end = yield from self._follow(probe, check, findings)
+        seconds = time.monotonic() - began
+        log = self._tail(start)
+        if fresh or end[0] not in ("pass", "skip"):
+            # Broken or finished with: the next check gets a fresh process.
+            gone = self._end(gently=end[0] == "pass")
+            if gone and gone["left"]:
+                status, reason, detail, ran_on = end
+                end = (status, reason, f"{detail}; the kernel kept {gone['left']}", ran_on)
+        if end[1] == "crashed" and (limit := limits.named_in(log)):
+            end = (end[0], end[1], f"{end[2]}; {limit.what}", end[3])
+        result = judge(check, findings, end)
+        return replace(result, seconds=seconds, log="" if result.status == "pass" else log)
+
+    def _follow(
+        self, probe: Probe, check: Check, findings: list[dict[str, Any]]
+    ) -> Generator[CheckWaiting | FindingSeen, None, Ending]:
+        redact, limit_s = self._session.redact, time_limit_s(check, self._session.target)
+        probe.send(
+            {
+                "do": "check",
+                "id": check.id,
+                "framework": check.framework,
+                "needs": check.needs,
+                "timeout_s": limit_s,
+            }
+        )
+        began = time.monotonic()
+        tick_s, progress, finishing, count = TICK_S, "", False, 0
+        while count < MAX_EVENTS:
+            event = None
+            while event is None:
+                passed_s = time.monotonic() - began
+                if passed_s >= tick_s:
+                    yield CheckWaiting(check, passed_s, ENDING if finishing else progress)
+                    tick_s = passed_s + TICK_S
+                event = probe.read(max(0, min(tick_s, limit_s) - passed_s))
+                if event is None and passed_s >= limit_s:
+                    return did_not_stop(FINISH_S) if finishing else timed_out(limit_s)
+            kind = event["event"]
+            count += kind != "progress"  # not limited in number: the time limit bounds it
+            if kind == "finding":
+                finding = probe_events.finding(event.get("finding"))
+                if finding is None:
+                    return ("error", "protocol", "sent a finding that lacks something", None)
+                findings.append(redact.value(finding))
+                yield FindingSeen(check.id, findings[-1])
+            elif kind == "progress":
+                progress = redact.text(str(event.get("text")))
+            elif kind == "interrupted" and check.level == "soak" and self._stops < 2:
+                probe.send({"do": "finish"})  # it has findings to report for the time it ran
+                finishing, limit_s = True, time.monotonic() - began + FINISH_S
+                tick_s = 0.0  # the user sees at once that the stop was received
+            elif kind != "start":
+                return self._ending(event, check)
+        return ("error", "protocol", f"told more than {MAX_EVENTS} events", None)
+
+    def _ending(self, event: Event, check: Check) -> Ending:
+        kind = event["event"]
+        if kind == "end" and event.get("id") == check.id:
+            return ended(event, self._session.redact)
+        if kind == "interrupted":
+            return ("notrun", "interrupted", "stopped while it ran", None)
+        if kind == "gone":
+            return process_ending(event)
+        text = self._session.redact.text(str(event.get("text", event)))
+        return ("error", "protocol", f"wrote something that is not an event: {text[:80]!r}", None)
+
+    def _ready(self, extra: Mapping[str, str]) -> Probe:
+        if self._probe:
+            return self._probe
+        self._probe, self._log = start(self._session, extra, with_settings=self._with_settings)
+        if self.stopped_by is not None:
+            self._probe.interrupt()  # stop() came before there was a process to stop
+        return self._probe
+
+    def _end(self, *, gently: bool = True) -> Event | None:
+        probe = self._probe
+        if probe is None:
+            return None
+        try:
+            if not gently:
+                probe.end()
+            gone = probe.close()  # `stop` reaches it until it is closed
+        finally:
+            self._probe = None
+        if self._log:
+            self._log.close()
+        return gone
+
+    def _tail(self, position: int) -> str:
+        text = self._log.since(position) if self._log else ""
+        # Redacted before it is cut: half a secret would not be recognised.
+        if len(text) > 2 * LOG_TAIL_CHARACTERS:
+            text = without_half_line(text[-2 * LOG_TAIL_CHARACTERS :])
+        return self._session.redact.text(text)[-LOG_TAIL_CHARACTERS:]
+
+
+def time_limit_s(check: Check, target: Mapping[str, Any]) -> float:
+    """Return the time limit of a check in seconds; for `soak`, the requested minutes are added."""
+    minutes = target.get("minutes") if check.level == "soak" else None
+    return check.timeout_s + 60 * (minutes or 0)
+
+
+def skip_all(checks: list[Check], blocked: Blocked) -> Iterator[CheckEnded]:
+    """Yield a skip for each check of a framework that is not started at all."""
+    for check in in_order(checks):
+        yield CheckEnded(outcome(check, "skip", blocked.reason, blocked.what))
+
+
+def blocks(result: Result) -> bool:
+    """Return whether a result keeps the checks that name it in `AFTER` from running."""
+    if result.status == "skip":
+        return result.reason in ("dependency", "missing-resource", "no-answer")
+    return result.status in ("fail", "error", "notrun")
+
+
+def describe(names: list[str], results: Mapping[str, Result]) -> str:
+    """Return the checks that block another one, with how each ended."""
+    words = {
+        "fail": "failed",
+        "error": "had no verdict",
+        "skip": "was skipped",
+        "notrun": "was not run",
+    }
+    return ", ".join(f"{name} {words[results[name].status]}" for name in names)
+
+
+def in_order(checks: list[Check]) -> list[Check]:
+    """Return checks so that each comes after those it names in `AFTER`, otherwise in their order.
+
+    Those that need a process of their own come last: the warm process ends for each of them, and
+    importing a framework again may take longer than a check.
+    """
+    by_id = {check.id: check for check in checks}
+    done: dict[str, Check] = {}
+
+    def visit(check: Check, path: tuple[str, ...]) -> None:
+        for name in check.after:
+            if name in by_id and name not in done and name not in path:
+                visit(by_id[name], (*path, check.id))
+        done.setdefault(check.id, check)
+
+    for check in sorted(checks, key=lambda one: one.own_process):
+        visit(check, ())
+    return list(done.values())

@@ -1,0 +1,71 @@
+"""User settings that change results: a claim that fails with them is tried again without them.
+
+A flag such as `--xla_cpu_enable_fast_math` makes a sound machine compute other numbers. So a
+machine is reported as faulty only if the claim fails without such settings as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tpustarter.checking.results.results import Result
+from tpustarter.probe.finding import Finding, Hint, Verdict
+from tpustarter.text import phrases
+
+MOST = 3
+"""Claims that settings may change before the other checks run without them: each costs a start."""
+
+
+def may_be_to_blame(result: Result) -> bool:
+    """Return whether a setting could cause this result; a time-out takes too long to repeat."""
+    return result.status == "fail" or result.reason in ("exception", "crashed")
+
+
+def are_to_blame(result: Result, without: Result) -> bool:
+    """Return whether a claim that failed with the settings holds without them."""
+    return may_be_to_blame(result) and without.status in ("pass", "warn")
+
+
+def joined(result: Result, without: Result, names: tuple[str, ...]) -> Result:
+    """Return one result for two runs of a check, the first with the settings `names`.
+
+    The run without them counts, and a finding describes the other one. Only if the first process
+    crashed, its result stays without a verdict: what crashes in a user's shell does not work for
+    them.
+    """
+    variables, seconds = phrases.join(names), result.seconds + without.seconds
+    if not are_to_blame(result, without):
+        same = _finding("SETTINGS-SAME", f"it is the same without {variables}", "info")
+        return replace(without, seconds=seconds, findings=(*without.findings, same))
+    changed = _finding(
+        "SETTINGS-CHANGED",
+        f"fails with {variables}, and holds without",
+        "warn",
+        _outcome(result),
+        Hint.run(f"unset {' '.join(names)}", ", unless you mean it: the fault is in your setting"),
+    )
+    if result.reason == "crashed":
+        return replace(result, seconds=seconds, findings=(*result.findings, changed))
+    return replace(without, status="warn", seconds=seconds, findings=(changed, *without.findings))
+
+
+def left_out(result: Result, names: tuple[str, ...]) -> Result:
+    """Return a result with a finding that it comes from a run without the settings."""
+    note = _finding("SETTINGS-LEFT-OUT", f"it ran without {phrases.join(names)}", "info")
+    return replace(result, findings=(*result.findings, note))
+
+
+def _outcome(result: Result) -> str:
+    for finding in result.findings:
+        if finding["verdict"] == "fail":
+            expected = finding["expected"]
+            more = "" if expected is None else f", expected {expected}"
+            return f"{finding['name']}: {finding['found']}{more}"
+    return result.detail
+
+
+def _finding(
+    code: str, name: str, verdict: Verdict, found: str | None = None, hint: str | None = None
+) -> dict[str, Any]:
+    return Finding(code, name, verdict, found, hint=hint).as_dict()

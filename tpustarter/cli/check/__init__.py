@@ -1,0 +1,1 @@
+"""`tpustarter check`: the command, its progress on stderr, and its last lines."""

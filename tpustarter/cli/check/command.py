@@ -1,0 +1,345 @@
+"""`tpustarter check`: runs the self-check and prints its report."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Generator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tpustarter.checking.plan.check_request import CheckRequest
+from tpustarter.cli.command_end import json_even_if_it_breaks, print_result, stopped_by_signals
+from tpustarter.cli.parameters import FiniteRange, StrictCommand
+from tpustarter.core import content
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine import frameworks
+from tpustarter.text import phrases
+from tpustarter.text.terminal import coded, paint_for, visible, wrap
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpustarter.checking.results.results import Run
+    from tpustarter.checking.selfcheck import SelfCheck
+
+# The modules that run checks are imported where they are used: `--list` needs none of them.
+
+_COLOURS = {
+    "fail": "red",
+    "error": "magenta",
+    "notrun": "magenta",
+    "warn": "yellow",
+    "pass": "green",
+    "skip": "bright_black",
+}
+
+
+@click.command(
+    cls=StrictCommand,
+    short_help="Check this machine, and say what was proven and where.",
+    epilog="Example: tpustarter check 'jax.*' --python ~/tpu/bin/python -v\n\n"
+    "After a change: tpustarter check --compare last --save",
+)
+@click.argument("ids", nargs=-1, metavar="[ID ...]")
+@click.option(
+    "--level",
+    type=click.Choice(content.LEVELS),
+    default="quick",
+    show_default=True,
+    help="How much to check. static: loads no framework, so it is safe while a job is running. "
+    "quick: takes about half a minute on a TPU. full: measures speed too, in about three minutes. "
+    "soak: repeats its work for --minutes.",
+)
+@click.option(
+    "--minutes",
+    type=FiniteRange(0, 7 * 24 * 60, min_open=True),
+    metavar="N",
+    help="How many minutes the checks of level soak run (10 by default). Ctrl-C ends them early "
+    "and keeps the results so far; a second Ctrl-C ends them at once.",
+)
+@click.option(
+    "--framework",
+    type=click.Choice([*frameworks.FRAMEWORKS]),
+    help="Run only the checks of this framework.",
+)
+@click.option(
+    "--python",
+    metavar="PATH",
+    help="The Python to test: an interpreter, or the folder of an environment.",
+)
+@click.option(
+    "--devices",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="Use N virtual CPU devices, even beside a TPU.",
+)
+@click.option("--this-host", is_flag=True, help="On a slice of several hosts, test only this one.")
+@click.option(
+    "--require",
+    type=click.Choice(["tpu", "gpu"]),
+    help="Exit with code 69 if there is no such device.",
+)
+@click.option("--isolate", is_flag=True, help="Run every check in its own process.")
+@click.option("--list", "listing", is_flag=True, help="List the checks, and run nothing.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Show every finding, every skipped check and full logs."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
+@click.option("--ndjson", is_flag=True, help="Print each event as a line of JSON while it runs.")
+@click.option(
+    "--junit",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Also write the results to FILE as JUnit XML.",
+)
+@click.option("--save", is_flag=True, help="Save the report, and print where it is.")
+@click.option(
+    "--compare",
+    metavar="FILE",
+    help="Show what changed since FILE, a report from --json or --save. The word `last` stands for "
+    "the newest saved report.",
+)
+@click.option(
+    "--fail-on", type=click.Choice(["warn"]), help="Exit with code 4 if there are warnings."
+)
+def check(
+    *,
+    ids: tuple[str, ...],
+    listing: bool,
+    verbose: bool,
+    as_json: bool,
+    ndjson: bool,
+    junit: Path | None,
+    fail_on: str | None,
+    save: bool,
+    compare: str | None,
+    minutes: float | None,
+    **options: Any,
+) -> None:
+    """Check this machine, and say what was proven and on which devices.
+
+    ID is the id of a check, a part of one such as all_reduce, or a pattern such as 'jax.*'. Without
+    an ID, it runs every check up to the level that you choose. A run changes nothing outside
+    tpustarter's own state folder, ends no process of yours, and sends nothing anywhere.
+    """
+    from tpustarter.checking.results import results, verdict
+
+    if as_json and ndjson:
+        raise click.UsageError("give either --json or --ndjson, not both")
+    request = CheckRequest(ids=ids, fail_on_warn=fail_on == "warn", **options)
+    if minutes is not None:
+        request = replace(request, minutes=minutes)
+        if not any(entry.level == "soak" for entry in _select_checks(request)):
+            raise click.UsageError(
+                "--minutes only works with checks of level soak, so add --level soak"
+            )
+    if listing:
+        _list(request)
+        return
+    with json_even_if_it_breaks(results.SCHEMA, wanted=as_json or ndjson):
+        earlier = _read_earlier(compare)
+        with _error_in(junit):
+            selfcheck = _run(request, ndjson=ndjson, quiet=as_json or ndjson)
+            run = selfcheck.run
+        not_written = _write_junit(run, junit)
+        comparison = _compare(run, *earlier) if earlier else None
+        code = not_written.code if not_written else verdict.exit_code(run)
+        _report(run, comparison, code, verbose=verbose, as_json=as_json, ndjson=ndjson)
+    if save:
+        _save(run)
+    if not_written:
+        raise not_written  # after the report
+    _end(selfcheck, code, is_text=not (as_json or ndjson))
+    sys.exit(code)
+
+
+def _end(selfcheck: SelfCheck, code: ExitCode, *, is_text: bool) -> None:
+    """Print the next steps for a reader, and on stderr the reason for an exit code other than 0.
+
+    In a pipe the next steps are left out, so that the headline is the last line of stdout.
+    """
+    from tpustarter.cli import rebuild_command
+    from tpustarter.cli.check import end as check_end
+
+    run, context = selfcheck.run, click.get_current_context()
+    is_read = is_text and sys.stdout.isatty()
+    if steps := check_end.next_steps(run, code) if is_read else []:
+        click.echo(coded("\n".join(["", *steps])))
+    if code != ExitCode.OK:
+        left = check_end.left(run)
+        again = rebuild_command.words(context, **({"ids": left} if left else {}))
+        click.echo(visible(check_end.explain_exit(run, code, again)), err=True)
+    if why := check_end.why(run, selfcheck.logs):
+        click.echo(why, err=True)
+    elif is_read and code == ExitCode.OK and (now := check_end.what_now(run)):
+        click.echo(coded("\n".join([*([] if steps else [""]), *wrap(now)])))
+
+
+@contextlib.contextmanager
+def _error_in(junit: Path | None) -> Generator[None]:
+    """Write the error that ended a run without a result into the JUnit file."""
+    if junit is None:
+        yield
+        return
+    from tpustarter.checking.output import document
+    from tpustarter.checking.output import junit as xml
+
+    xml.reserve(junit)  # a path that cannot be written must not cost a whole run
+    try:
+        yield
+    except Exception as error:
+        with contextlib.suppress(Problem):
+            xml.write_error(document.error_fields(error)["error"]["what"], junit)
+        raise
+
+
+def _write_junit(run: Run, junit: Path | None) -> Problem | None:
+    """Write the JUnit file, and return the problem, which must not hide the report."""
+    if junit is None:
+        return None
+    from tpustarter.checking.output import junit as xml
+
+    try:
+        xml.write(run, junit)
+    except Problem as problem:
+        return problem
+    return None
+
+
+def _run(request: CheckRequest, *, ndjson: bool, quiet: bool) -> SelfCheck:
+    from tpustarter.checking.selfcheck import SelfCheck
+
+    selfcheck = SelfCheck(request)
+    with stopped_by_signals(selfcheck.stop):
+        if quiet:
+            _stream(selfcheck, ndjson=ndjson)
+        else:
+            _follow(selfcheck)
+    from tpustarter.checking.results import last_failures
+    from tpustarter.learning.progress import lesson_progress
+
+    lesson_progress.remember_check(selfcheck.run)
+    last_failures.remember(selfcheck.run)
+    return selfcheck
+
+
+def _stream(selfcheck: SelfCheck, *, ndjson: bool) -> None:
+    from tpustarter.checking.output import document
+
+    for event in selfcheck.events():
+        if ndjson:
+            click.echo(document.line(document.event_fields(event)))
+
+
+def _follow(selfcheck: SelfCheck) -> None:
+    """Run the checks, with the Python's name on stdout and the progress on stderr.
+
+    The reader of stdout may print to the same terminal as stderr, at any time. Therefore a pipe
+    gets nothing before the progress line has been cleared for the last time.
+    """
+    from tpustarter.checking.output import results_text
+    from tpustarter.checking.selfcheck import PlanMade
+    from tpustarter.cli.check.progress import CheckProgress
+
+    opening = ""
+    with CheckProgress(selfcheck) as progress:
+        for event in selfcheck.events():
+            if isinstance(event, PlanMade):
+                progress.clear()
+                opening = f"{results_text.opening(event.run)}\n"
+                if sys.stdout.isatty() or not progress.rewrites:
+                    click.echo(opening)
+                    opening = ""
+            progress.follow(event)
+    if opening:
+        click.echo(opening)
+
+
+def _read_earlier(name: str | None) -> tuple[str, dict[str, Any]] | None:
+    """Read the report to compare with; a problem with it is raised before anything runs."""
+    if name is None:
+        return None
+    from tpustarter.checking.results import saved_reports
+
+    return saved_reports.read(name)
+
+
+def _compare(run: Run, file: str, earlier: dict[str, Any]) -> dict[str, Any]:
+    from tpustarter.checking.output import document
+    from tpustarter.checking.results import comparison as checking_comparison
+
+    return checking_comparison.compare(file, earlier, document.document(run))
+
+
+def _save(run: Run) -> None:
+    """Save the report; a full disk must not hide a verdict that was already printed."""
+    from tpustarter.checking.output import document
+    from tpustarter.checking.results import saved_reports
+    from tpustarter.core.redact import Redactor
+
+    try:
+        path = saved_reports.save(run, document.document(run))
+    except Problem as problem:
+        click.echo(str(problem), err=True)
+    else:
+        click.echo(f"saved: {visible(Redactor(os.environ).text(str(path)))}", err=True)
+
+
+def _select_checks(request: CheckRequest) -> list[content.Check]:
+    installed = set[str]()
+    if any(not content.is_glob(name) for name in request.ids):
+        from tpustarter.checking.plan import interpreters
+
+        chosen, _ = interpreters.choose(request.python, os.environ, Path.cwd())
+        installed = {*chosen.frameworks}
+    checks = content.read_checks()
+    return content.select(checks, request.ids, request.level, request.framework, installed)
+
+
+def _list(request: CheckRequest) -> None:
+    from tpustarter.checking.output import results_text
+
+    checks = _select_checks(request)
+    width = results_text.id_width(entry.id for entry in checks)
+    for entry in checks:
+        estimate = (
+            phrases.estimate(content.seconds([entry], request.minutes)) if entry.estimate_s else ""
+        )
+        click.echo(
+            f"{entry.id:<{width}} {entry.level:<6} {estimate:>7}  {entry.broken or entry.title}"
+        )
+    total = phrases.estimate(content.seconds(checks, request.minutes))
+    count = phrases.count(len(checks), "check")
+    click.echo(f"{count}, about {total} on 8 virtual CPU devices", err=True)
+
+
+def _report(
+    run: Run,
+    comparison: dict[str, Any] | None,
+    code: ExitCode,
+    *,
+    verbose: bool,
+    as_json: bool,
+    ndjson: bool,
+) -> None:
+    if as_json or ndjson:
+        from tpustarter.checking.output import document
+
+        fields = document.document(run) if as_json else document.finished_fields(run)
+        fields["exit_code"] = int(code)
+        print_result({**fields, "comparison": comparison} if comparison else fields)
+        return
+    from tpustarter.checking.output import results_text
+    from tpustarter.cli.check.progress import can_rewrite
+
+    paint = paint_for(_COLOURS)
+    folded = can_rewrite(sys.stdout)  # in a pipe each check keeps its line
+    click.echo(coded(results_text.render(run, verbose=verbose, fold_passes=folded, paint=paint)))
+    if comparison:
+        from tpustarter.checking.output import comparison_text
+
+        click.echo(coded(f"\n{comparison_text.render(comparison, paint)}"))

@@ -1,0 +1,109 @@
+"""The progress of a check run on stderr: one line that is rewritten, or a line now and then."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+from tpustarter.checking.output import results_text
+from tpustarter.checking.run.runner import CheckEnded, CheckStarted, CheckWaiting
+from tpustarter.checking.run_progress import RunProgress
+from tpustarter.text import bars
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from tpustarter.checking.selfcheck import Event, SelfCheck
+
+WAIT_LINE_S = 30
+"""Seconds between two lines about a check that takes long, where no line can be rewritten."""
+
+_MOST = 100
+"""Columns of the line at most. A narrower window breaks such a line into two rows, rarely more."""
+
+
+def can_rewrite(stream: TextIO) -> bool:
+    """Return whether a line can be rewritten: only on a terminal that is not a dumb one."""
+    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+class CheckProgress:
+    """The progress of one run; however the run ends, its line is cleared."""
+
+    def __init__(self, selfcheck: SelfCheck, stream: TextIO | None = None) -> None:
+        self._selfcheck = selfcheck
+        self._stream = stream or sys.stderr
+        self.rewrites = can_rewrite(self._stream)
+        """Whether there is one line, which is rewritten at each event."""
+        self._shown = 0
+        """Columns of the line on the screen; 0 for none."""
+        self._progress = RunProgress(selfcheck.checks)
+
+    def __enter__(self) -> CheckProgress:  # noqa: PYI034  Python 3.10 has no Self
+        self._draw("starting Python")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.clear()
+
+    def follow(self, event: Event) -> None:
+        """Show the progress after an event."""
+        self._progress.follow(event)
+        if isinstance(event, CheckEnded):
+            self._draw("")
+        elif isinstance(event, CheckStarted | CheckWaiting):
+            seconds, said = (
+                (event.seconds, event.progress) if isinstance(event, CheckWaiting) else (0, "")
+            )
+            platform, name = self._progress.platform, event.check.id
+            activity, usual = results_text.waiting(name, seconds, platform=platform, progress=said)
+            if self.rewrites:
+                self._draw(activity, usual)
+            elif isinstance(event, CheckWaiting) and int(seconds) % WAIT_LINE_S == 0:
+                self._write(", ".join(filter(None, (activity, usual))) + "\n")
+
+    def _draw(self, activity: str, usual: str = "") -> None:
+        if not self.rewrites:
+            return
+        if self._selfcheck.run.stopped_by is not None:
+            activity = f"stopping {activity}".rstrip()
+        room = min(self._width() - 1, _MOST)
+        line = self._line(f"{activity}, {usual}" if usual else activity, room)
+        if bars.columns(line) > room:
+            line = bars.shortened(self._line(activity, room), room)
+        self._write(self._erasing() + line)
+        self._shown = bars.columns(line)
+
+    def _line(self, activity: str, room: int) -> str:
+        line = self._progress.numbers()
+        if room >= 40:
+            bar = bars.bar(self._progress.share, room // 5, self._stream.encoding or "ascii")
+            line = f"{bar}  {line}"
+        return f"{line}  {activity}".rstrip()
+
+    def clear(self) -> None:
+        """Clear the line, so that something else can be written."""
+        if self._shown:
+            self._write(self._erasing())
+            self._shown = 0
+
+    def _erasing(self) -> str:
+        """Return the codes that clear the line, and the row above if the window broke it in two."""
+        rows_above = max(self._shown - 1, 0) // self._width()
+        return f"\r\x1b[{rows_above}A\x1b[J" if rows_above else "\r\x1b[K"
+
+    def _width(self) -> int:
+        try:
+            return os.get_terminal_size(self._stream.fileno()).columns or 80
+        except (OSError, ValueError):
+            return 80
+
+    def _write(self, text: str) -> None:
+        self._stream.write(text)
+        self._stream.flush()

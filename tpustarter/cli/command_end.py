@@ -1,0 +1,155 @@
+"""The end of a command that runs something: signals, and JSON also for an error."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.text import phrases
+from tpustarter.text.invocation import NAME, command
+from tpustarter.text.terminal import visible
+
+
+@contextlib.contextmanager
+def stopped_by_signals(stop: Callable[[int], None]) -> Generator[None]:
+    """Call `stop` at Ctrl-C, TERM or HUP, so that the run ends in good order.
+
+    A second signal calls it again, which kills the processes that were only asked to end; a third
+    one exits at once.
+    """
+
+    def on_first_signal(number: int, _: object) -> None:
+        stop(number)
+        signal.signal(number, on_second_signal)
+
+    def on_second_signal(number: int, _: object) -> None:
+        stop(number)
+        signal.signal(number, on_third_signal)
+
+    def on_third_signal(number: int, _: object) -> None:
+        sys.exit(ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.TERMINATED)
+
+    with _handled_by(on_first_signal):
+        yield
+
+
+@contextlib.contextmanager
+def left_by_signals(following: Callable[[], str]) -> Generator[None]:
+    """Exit at Ctrl-C, TERM or HUP, through the cleanup of everything that was started.
+
+    Args:
+        following: Returns the command with which the user continues after Ctrl-C.
+    """
+
+    def leave(number: int, _: object) -> None:
+        if number == signal.SIGINT:
+            text = f"\nexit {int(ExitCode.INTERRUPTED)}: stopped by you. Next: `{following()}`"
+            click.echo(text, err=True)
+        sys.exit(ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.TERMINATED)
+
+    with _handled_by(leave):
+        yield
+
+
+@contextlib.contextmanager
+def _handled_by(handler: Callable[[int, Any], None]) -> Generator[None]:
+    """Install a handler for the signals that end a command, except where they are ignored."""
+    numbers = [
+        number
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN  # under nohup, or in the background
+    ]
+    handlers = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, former in handlers.items():
+            signal.signal(number, former)
+
+
+def explaining(logs: Sequence[Path]) -> str:
+    """Return the command that explains the logs of a failed run."""
+    if len(logs) == 1:
+        return f"tpustarter explain {typed(logs[0])}"
+    return f"cat {typed(logs[0].parent)}/* | tpustarter explain"
+
+
+def typed(path: Path) -> str:
+    """Return a path as the user would type it, with `~` for the home folder."""
+    from shlex import quote  # slow to import, and rarely needed
+
+    quoted = quote(str(path))
+    home = os.environ.get("HOME", "").rstrip("/")
+    is_plain = quoted == str(path) and home and quoted.startswith(f"{home}/")
+    return visible(f"~{quoted[len(home) :]}" if is_plain else quoted)
+
+
+@contextlib.contextmanager
+def json_even_if_it_breaks(schema: str, *, wanted: bool) -> Generator[None]:
+    """Print a JSON error on stdout for an error that ends the run, which is raised again."""
+    try:
+        yield
+    except Exception as error:
+        if wanted:
+            print_error_json(error, schema)
+        raise
+
+
+def print_result(fields: dict[str, Any]) -> None:
+    """Print the JSON document of a run, which contains its exit code.
+
+    The next signal therefore no longer changes that code; a second one ends the process at once.
+    """
+    from tpustarter.checking.output import document
+
+    _pass_over_one_signal()
+    click.echo(document.line(fields))
+
+
+def _pass_over_one_signal() -> None:
+    """Ignore one signal: its handler restores the handlers of before, for the second one."""
+    former = {
+        number: signal.getsignal(number)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN  # under nohup, or in the background
+    }
+
+    def pass_over(_: int, __: object) -> None:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+    for number in former:
+        signal.signal(number, pass_over)
+
+
+def refused(error: click.ClickException) -> Problem:
+    """Return click's refusal of a command line as a Problem that names the help to read."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    words = context.command_path.removeprefix(command()) if context else ""
+    hint = f"run `{NAME}{words} --help` for what it takes"
+    if isinstance(error, click.NoSuchOption):
+        what = f"there is no option `{error.option_name}`"
+        near = phrases.join((f"`{name}`" for name in error.possibilities or ()), "or")
+        return Problem(
+            what, hint=f"did you mean {near}? Or {hint}" if near else hint, code=ExitCode.USAGE
+        )
+    text = error.format_message()
+    return Problem(text[:1].lower() + text[1:].rstrip("."), hint=hint, code=ExitCode.USAGE)
+
+
+def print_error_json(error: Exception, schema: str) -> None:
+    """Print an error as a JSON document, or as the last event with `--ndjson`."""
+    from tpustarter.checking.output import document
+
+    if isinstance(error, click.ClickException):
+        error = refused(error)
+    event = {"event": "error"} if "--ndjson" in sys.argv else {}
+    click.echo(document.line({**event, **document.error_fields(error), "schema": schema}))

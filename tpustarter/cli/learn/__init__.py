@@ -1,0 +1,1 @@
+"""`tpustarter learn`: lessons, exercises, the search and the choice of a library."""

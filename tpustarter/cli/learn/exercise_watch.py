@@ -1,0 +1,140 @@
+"""`tpustarter learn --exercise ID --watch`: judges the file at each save, and takes keys meanwhile.
+
+A key needs no Enter; however the watch ends, the terminal's line mode is restored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import sys
+import termios
+import time
+import tty
+from collections.abc import Callable, Generator
+from typing import Any
+
+import click
+
+from tpustarter.cli.command_end import left_by_signals
+from tpustarter.cli.learn import next_step as learn_next_step
+from tpustarter.cli.learn.exercise_text import again, judge_once, show_hint, show_task
+from tpustarter.core import content
+from tpustarter.learning.content import exercises
+from tpustarter.learning.content.exercises import AnswerVerdict, Exercise
+from tpustarter.learning.progress.lesson_end import NextStep
+from tpustarter.learning.run.lesson_process import LessonSession
+
+END_OF_INPUT = "\x04"
+"""Character that Ctrl-D types, and that stands for a terminal that is gone."""
+ENTER = ("\n", "\r")
+
+ReadKey = Callable[[], str]
+
+
+def follow(exercise: Exercise, **options: Any) -> AnswerVerdict:
+    """Judge the file at each save, and continue with the next exercise on request.
+
+    Without a terminal, the watch ends with the first right answer.
+    """
+    with left_by_signals(lambda: f"{again(exercise)} --watch"), _keys() as read_key:
+        while True:
+            judged, way = _one(exercise, read_key, **options)
+            if way is None or way.exercise is None:
+                break
+            exercise = exercises.find(content.read_lessons(), way.exercise)
+            click.echo()
+            show_task(exercise, exercises.open_file(exercise))
+    if way and way.lesson:
+        _read_lesson(way.lesson)
+    return judged
+
+
+def _one(
+    exercise: Exercise, read_key: ReadKey | None, **options: Any
+) -> tuple[AnswerVerdict, NextStep | None]:
+    """Watch one exercise; returns its last verdict and the next step, None to end the watch."""
+    path, has_keys = exercises.open_file(exercise), read_key is not None
+    with contextlib.closing(LessonSession(exercise.lesson, **options)) as session:
+        while True:
+            last_saved = exercises.saved(path)
+            judged = judge_once(exercise, session)
+            way = learn_next_step.after_right(exercise) if judged.is_right else None
+            leads_on = way is not None and bool(way.exercise or way.lesson)
+            if judged.result.status not in ("fail", "error") and not (leads_on and has_keys):
+                return judged, None
+            click.echo(f"\n{_offer(way, with_keys=has_keys)}", err=True)
+            key = _wait(exercise, last_saved, read_key, way)
+            if key in ("q", END_OF_INPUT):
+                return judged, None
+            if key == "n":
+                return judged, way
+            click.echo(err=True)
+
+
+def _offer(way: NextStep | None, *, with_keys: bool) -> str:
+    if not with_keys:
+        return "Save the file to try again."
+    if way is None:
+        return (
+            "Save the file to try again. Or press h for a hint, s for the solution, r to judge it "
+            "again, or q to quit."
+        )
+    following = "exercise" if way.exercise else "lesson"
+    return (
+        f"Press n for the next {following}, s for the solution, r to judge it again, or q to quit."
+    )
+
+
+def _wait(
+    exercise: Exercise,
+    last_saved: tuple[int, int] | None,
+    read_key: ReadKey | None,
+    way: NextStep | None,
+) -> str:
+    """Wait for a save or for a key that ends the wait, and return the key, `r` for a save."""
+    path = exercises.learner_file(exercise)
+    while (saved := exercises.saved(path)) == last_saved or saved is None:
+        key = read_key() if read_key else time.sleep(exercises.LOOK_S)
+        if key in ("q", END_OF_INPUT) or (key == "n" and way):
+            return key
+        if key in ("r", *ENTER):
+            return "r"
+        if key == "h" and way is None:
+            click.echo()
+            show_hint(exercise)
+        elif key == "s":
+            click.echo(f"\nThe solution:\n\n{exercises.show_solution(exercise)}", nl=False)
+        else:
+            continue
+        click.echo(f"\n{_offer(way, with_keys=True)}", err=True)  # again, below a long solution
+    return "r"
+
+
+def _read_lesson(lesson_id: str) -> None:
+    from tpustarter.cli.learn import lesson_page
+
+    lesson = content.find_lesson(lesson_id, content.read_lessons())
+    lesson_page.show([lesson])
+
+
+@contextlib.contextmanager
+def _keys() -> Generator[ReadKey | None]:
+    """Yield a function that waits briefly for a key without Enter; None without a terminal."""
+    if not sys.stdin.isatty():
+        yield None
+        return
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+
+    def read_key() -> str:
+        if not select.select([terminal], [], [], exercises.LOOK_S)[0]:
+            return ""
+        return os.read(terminal, 1).decode("ascii", "replace").lower() or END_OF_INPUT
+
+    try:
+        tty.setcbreak(terminal)
+        yield read_key
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)

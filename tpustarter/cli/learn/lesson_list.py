@@ -1,0 +1,190 @@
+"""The lists of `tpustarter learn`: the path with its stages, the progress, and the next lesson."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from tpustarter.cli.echo import say, say_rows
+from tpustarter.cli.learn import next_step as learn_next_step
+from tpustarter.core import content
+from tpustarter.core.content import Lesson
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content.paths import LessonPath, read_paths
+from tpustarter.text import phrases
+from tpustarter.text.invocation import as_typed
+from tpustarter.text.terminal import cut, visible, wrap
+
+if TYPE_CHECKING:
+    from tpustarter.learning.progress.path_progress import PathPart, PathProgress
+
+_BEFORE_ID, _ID, _TITLE = 8, 29, 32
+"""Columns of a mark with its spaces, of an id and of a title."""
+
+
+def show(lessons: list[Lesson], *, every: bool = False) -> None:
+    """Print the learner's path with its current stage, and the next command.
+
+    Args:
+        lessons: All lessons.
+        every: Whether to print all stages, the lessons beside the path and the other paths too.
+    """
+    if not lessons:
+        raise Problem("there are no lessons here", hint="install tpustarter again")
+    shelf = _Shelf(lessons)
+    paths = read_paths()
+    path = learn_next_step.path_here(paths)
+    standing = shelf.standing(path) if path else None
+    say_rows(shelf.path_lines(standing, every=every) if standing else ())
+    others = [lesson for lesson in lessons if not path or lesson.id not in path.lessons]
+    if every or not standing:
+        say_rows(shelf.by_track(others, "Not on your path: " if standing else ""))
+        say_rows(shelf.other_paths([other for other in paths if other is not path]))
+    say(shelf.end(standing, 0 if every else len(others)))
+
+
+def show_path(chosen: str = "") -> None:
+    """Print the learner's path with all its lessons, after switching to the chosen one, if any."""
+    shelf = _Shelf(content.read_lessons())
+    paths = read_paths()
+    if chosen:
+        from tpustarter.core import short_ids
+        from tpustarter.learning.progress import course
+
+        titles = {path.id: path.title for path in paths}
+        course.follow(short_ids.find(chosen, titles, kind="path", listed_by="tpustarter learn -v"))
+    path = learn_next_step.path_here(paths)
+    if path is None:
+        raise Problem("there are no paths here", hint="install tpustarter again")
+    click.echo(visible(f"{path.title}. {path.who}"))
+    standing = shelf.standing(path)
+    say_rows(list(shelf.path_lines(standing, every=True))[1:])
+    say(shelf.end(standing, 0))
+
+
+def show_track(lessons: list[Lesson], track: str) -> None:
+    """Print the lessons of one track."""
+    shelf = _Shelf(lessons)
+    rows = shelf.by_track([one for one in lessons if _track(one) == track], "")
+    say_rows(list(rows)[:-1])
+
+
+def describe(lessons: list[Lesson]) -> None:
+    """Print one JSON document about lessons, without running them."""
+    from tpustarter.checking.output import document
+    from tpustarter.learning.run import lesson_run
+    from tpustarter.learning.run.batch_run import BatchRun
+
+    click.echo(document.line(lesson_run.document(BatchRun(lessons))))
+
+
+class _Shelf:
+    def __init__(self, lessons: Iterable[Lesson]) -> None:
+        from tpustarter.learning.progress import lesson_progress
+
+        self._lessons = {lesson.id: lesson for lesson in lessons}
+        self._records = lesson_progress.read().lessons
+        self._done, self._read = lesson_progress.done(), lesson_progress.read_only()
+
+    def standing(self, path: LessonPath) -> PathProgress:
+        from tpustarter.learning.progress.path_progress import standing_on
+
+        return standing_on(path, self._lessons, self._done, self._read)
+
+    def path_lines(self, standing: PathProgress, *, every: bool) -> Iterator[str]:
+        """Yield a path: its stages, and the lessons of the current one."""
+        from tpustarter.learning.progress import solved_exercises
+
+        yield visible(f"Your path: {standing.path.title}")
+        yield f"{_bar(standing.whole)}  {standing.whole.words}"
+        on_path = [self._lessons[name] for name in standing.whole.lessons]
+        if achieved := solved_exercises.words(on_path, self._records):
+            yield achieved
+        yield ""
+        for number, stage in enumerate(standing.stages):
+            is_here = number == standing.current
+            if stage.title:
+                mark = "done" if stage.is_done else "next" if is_here else ""
+                yield f"  {mark:<5} {visible(stage.title):<38} {_amount(stage):>33}"
+            if every or is_here or not stage.title:
+                indent = "    " if stage.title else ""
+                for name in stage.lessons:
+                    yield from self._lesson_lines(name, standing.next, indent)
+        yield ""
+
+    def by_track(self, lessons: Collection[Lesson], prefix: str) -> Iterator[str]:
+        tracks: dict[str, list[Lesson]] = {}
+        for lesson in lessons:
+            tracks.setdefault(_track(lesson), []).append(lesson)
+        for track, members in tracks.items():
+            yield visible(f"{prefix}lessons on {track}").capitalize()
+            for lesson in members:
+                yield from self._lesson_lines(lesson.id, None, "")
+            yield ""
+
+    def other_paths(self, paths: Collection[LessonPath]) -> Iterator[str]:
+        if paths:
+            yield as_typed("Other paths, to be followed with `tpustarter learn --path ID`")
+            for path in paths:
+                amount = _amount(self.standing(path).whole)
+                yield visible(f"  {path.id:<15} {path.title:<27} {amount:>34}")
+            yield ""
+
+    def end(self, standing: PathProgress | None, left_out: int) -> Iterator[str]:
+        if standing and standing.next:
+            lesson = self._lessons[standing.next]
+            yield visible(f"Next: {lesson.title}, {_minutes(lesson)}")
+            yield visible(f"  tpustarter learn {lesson.id}")
+        elif standing:
+            yield "You have done all of your path. `tpustarter learn -v` shows what else there is."
+        if left_out:
+            yield ""
+            text = f"`tpustarter learn -v` lists every stage, {left_out} more lessons and the "
+            yield from wrap(f"{text}other paths; `tpustarter learn --search TEXT` finds a topic.")
+
+    def _lesson_lines(self, name: str, following: str | None, indent: str) -> Iterator[str]:
+        """Yield the row of a lesson; after an id that is too wide the title is on the next line."""
+        from tpustarter.learning.progress import lesson_progress, solved_exercises
+
+        lesson = self._lessons[name]
+        state = lesson_progress.mark(lesson, self._records.get(name))
+        mark = "next" if name == following else state if state in ("done", "read") else ""
+        mark = "begun" if state.startswith("begun") and not mark else mark
+        right = state if state.startswith("begun ") else ""
+        if state == "done":
+            count = len(solved_exercises.still_open(lesson, self._records))
+            right = f"{count} open" if count else ""
+        if known := self._records.get(name) if state == "read" else None:
+            right = solved_exercises.things_open(known.open)
+        title = cut(visible(lesson.title), _TITLE - len(indent) - len(right) + 1)
+        left = f"  {indent}{mark:<5} {visible(name):<{_ID}}"
+        if len(name) > _ID:
+            yield left
+            left = " " * (len(indent) + _BEFORE_ID + _ID)
+        left = f"{left} {title}"
+        yield f"{left:<{72 - len(right)}}{right} {_minutes(lesson):>7}"
+
+
+def _track(lesson: Lesson) -> str:
+    return lesson.id.partition("/")[0]
+
+
+def _minutes(lesson: Lesson) -> str:
+    return f"{visible(str(lesson.header.get('minutes', '?')))} min"
+
+
+def _amount(stage: PathPart) -> str:
+    if stage.is_begun and not stage.is_done:
+        read = f", {stage.read} read" if stage.read else ""
+        left = f", {phrases.duration(60 * stage.left)} left" if stage.left else ""
+        return f"{stage.done} of {len(stage.lessons)} done{read}{left}"
+    return stage.amount
+
+
+def _bar(part: PathPart, width: int = 20) -> str:
+    """Return a bar of the share of time that is done, in ASCII, which every terminal has."""
+    from tpustarter.text import bars
+
+    return f"[{bars.bar(part.share_behind, width, 'ascii')}]"

@@ -1,0 +1,97 @@
+"""A lesson as `tpustarter learn` shows it: its text, its notebook, its files and its mistakes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from tpustarter.cli.echo import page
+from tpustarter.cli.learn import next_step as learn_next_step
+from tpustarter.core import content, locations
+from tpustarter.core.content import Lesson
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.learning.content.paths import read_paths
+from tpustarter.text import phrases
+from tpustarter.text.invocation import as_typed
+from tpustarter.text.terminal import visible
+
+
+def show(lessons: list[Lesson]) -> None:
+    """Print lessons as plain text, with the learner's progress."""
+    page(lines(lessons))
+
+
+def lines(lessons: list[Lesson]) -> Iterator[str]:
+    """Yield the lines of lessons as plain text, with the learner's progress."""
+    from tpustarter.learning.content import lesson_text
+    from tpustarter.learning.progress import course, lesson_progress
+
+    records, done, read = (
+        lesson_progress.read().lessons,
+        lesson_progress.done(),
+        lesson_progress.read_only(),
+    )
+    path = learn_next_step.path_here(read_paths())
+    for number, lesson in enumerate(lessons):
+        if number:
+            yield ""
+        known = records.get(lesson.id, lesson_progress.LessonProgress())
+        following = course.onward(lesson.id, path, done, read).lesson
+        for line in lesson_text.render(lesson, known, following):
+            yield as_typed(visible(line))
+
+
+def write_notebook(lesson: Lesson, file: Path, *, force: bool) -> None:
+    """Write a lesson as a Jupyter notebook; an existing file is overwritten only with `force`."""
+    from tpustarter.learning.content import notebook
+
+    with locations.output(file):
+        exists = file.is_file()
+    if exists and not force:
+        raise Problem(
+            f"`{file}` already exists, and may contain your work",
+            hint="name another file, or add `--force` to overwrite this one",
+            code=ExitCode.USAGE,
+        )
+    text = notebook.text(lesson)
+    locations.write(file, text)
+    click.echo(visible(f"{lesson.title}: written to {file}; open it in Jupyter or Colab"))
+
+
+def show_code(lesson: Lesson, name: str, *, force: bool) -> None:
+    """Print a file that the blocks of a lesson use, or copy all of them into a folder."""
+    from tpustarter.learning.content import code_files
+
+    folder = Path(name)
+    if not folder.is_dir():
+        click.echo(code_files.text(lesson, name), nl=False)
+        return
+    texts = code_files.read(lesson)
+    existing = [one for one in texts if (folder / one).exists()]
+    if existing and not force:
+        raise Problem(
+            f"`{folder / existing[0]}` already exists, and may contain your work",
+            hint="name another folder, or add `--force` to overwrite its files",
+            code=ExitCode.USAGE,
+        )
+    for one, text in texts.items():
+        locations.write(folder / one, text)
+    names = phrases.join(texts) if texts else "it uses no files"
+    click.echo(visible(f"{lesson.title}: {names}"))
+
+
+def lint() -> None:
+    """Print the mistakes in the lessons, and exit with 78 if there are any."""
+    from tpustarter.learning.lint import lesson_problems as linter
+
+    complaints = linter.everything()
+    for complaint in complaints:
+        click.echo(visible(complaint))
+    if complaints:
+        count = phrases.count(len(complaints), "complaint")
+        click.echo(f"exit 78: {count}. Next: fix the lines above", err=True)
+        sys.exit(ExitCode.CONFIGURATION)
+    click.echo(f"{len(content.read_lessons())} lessons, nothing to complain about")

@@ -1,0 +1,106 @@
+"""The last lines after a lesson or an exercise: what was done, and the next command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tpustarter.cli.echo import say
+from tpustarter.core import content
+from tpustarter.core.content import Lesson
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content.paths import LessonPath, lessons_on, read_paths
+from tpustarter.text.terminal import visible, wrap
+
+if TYPE_CHECKING:
+    from tpustarter.learning.content.exercises import Exercise
+    from tpustarter.learning.progress.lesson_end import NextStep
+
+
+def path_here(paths: list[LessonPath]) -> LessonPath | None:
+    """Return the path that the learner chose, or else the one for this kind of machine."""
+    from tpustarter.learning.progress import course
+    from tpustarter.machine import host
+
+    return course.path_to_follow(paths, on_tpu=host.platform_hint(host.Machine()) == "tpu")
+
+
+def after_run(lesson: Lesson, *, all_passed: bool) -> None:
+    """Print the progress in a lesson after its run; where all passed, the next command too."""
+    from tpustarter.learning.content import blocks, exercises
+    from tpustarter.learning.progress import lesson_end, lesson_progress
+
+    known = lesson_progress.read().lessons.get(lesson.id, lesson_progress.LessonProgress())
+    of_lesson = exercises.read(lesson)
+    end = lesson_end.look(blocks.parse(lesson), known, of_lesson, by_id=True)
+    _say(end.headline)
+    for sentence in end.still_open:
+        say(wrap(visible(f"{sentence}."), "  "))
+    if all_passed:
+        if not end.is_done:  # a question or a task is open
+            say(wrap("In the tutor you answer questions and change blocks: `tpustarter`", "  "))
+        _say_achieved()
+        for exercise in of_lesson:
+            if exercises.state(exercise) != "pass":
+                _say_way(lesson_end.NextStep(f"Exercise: {exercise.title}", exercise=exercise.id))
+        lessons, done, read = (
+            content.read_lessons(),
+            lesson_progress.done(),
+            lesson_progress.read_only(),
+        )
+        _say_way(lesson_end.after_lesson(lesson.id, _path(), lessons, done, read))
+
+
+def after_right(exercise: Exercise) -> NextStep:
+    """Print the point of a solved exercise, and return the next step."""
+    from tpustarter.learning.progress import lesson_end, lesson_progress
+
+    if exercise.learned:
+        _say(f"What you learned: {exercise.learned}")
+    _say_achieved()
+    lessons, done, read = (
+        content.read_lessons(),
+        lesson_progress.done(),
+        lesson_progress.read_only(),
+    )
+    way = lesson_end.after_exercise(exercise, _path(), lessons, done, read)
+    _say_way(way)
+    return way
+
+
+def next_exercise() -> str | None:
+    """Return the id of the first unsolved exercise of the path; None where all are solved."""
+    from tpustarter.learning.progress import lesson_end
+
+    way = lesson_end.next_exercise(_path(), content.read_lessons())
+    return way.exercise if way else None
+
+
+def _path() -> LessonPath | None:
+    """Return the path to follow; None where the paths cannot be read, which `learn` reports."""
+    try:
+        return path_here(read_paths())
+    except Problem:
+        return None
+
+
+def _say_achieved() -> None:
+    from tpustarter.learning.progress import lesson_progress, solved_exercises
+
+    on_path = lessons_on(_path(), content.read_lessons())
+    if achieved := solved_exercises.words(on_path, lesson_progress.read().lessons):
+        _say(achieved)
+
+
+def _say_way(way: NextStep) -> None:
+    _say(way.text)
+    if way.exercise:
+        say(f"  tpustarter learn --exercise {visible(way.exercise)}")
+    elif way.lesson:
+        say(f"  tpustarter learn {visible(way.lesson)}")
+
+
+def _say(text: str) -> None:
+    click.echo("")
+    say(wrap(visible(text)))

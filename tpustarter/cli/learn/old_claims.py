@@ -1,0 +1,73 @@
+"""`tpustarter learn --old`: the claims of older tutorials, each with what is true today."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+import click
+
+from tpustarter.cli.echo import say
+from tpustarter.core.problem import ExitCode
+from tpustarter.text.terminal import visible
+
+if TYPE_CHECKING:
+    from tpustarter.learning.content.then_now import Claim
+
+
+def _found(text: str) -> list[Claim]:
+    """Return the claim of that name, the claims that contain the text, or the results of a search.
+
+    Names of older tutorials are matched letter by letter: `v2-nightly` is the beginning of one, and
+    `xla_dist` is not the same as `dist`, while the search splits words and stems them.
+    """
+    from tpustarter.learning.content import then_now
+    from tpustarter.learning.search import search as searching
+
+    listed = then_now.read()
+    claims = {claim.id: claim for claim in listed}
+    if text.strip() in claims:
+        return [claims[text.strip()]]
+    if literally := then_now.search(listed, text):
+        return literally
+    shelf = searching.read_shelf()
+    found = searching.SearchLibrary(shelf, searching.read_synonyms()).search(text)
+    hits = found.of("old")
+    return [claims[hit.id] for hit in hits if hit.is_whole == hits[0].is_whole]
+
+
+def search(text: str) -> None:
+    """Print the claims of older tutorials about a text in full; exit with 5 if there are none."""
+    claims = _found(text)
+    for number, claim in enumerate(claims):
+        if number:
+            click.echo()
+        click.echo(visible(claim.heading))
+        command = f"{claim.command}" if claim.command else "no lesson yet"
+        for label, value in (
+            ("then", claim.then),
+            ("now", claim.now),
+            ("read", command),
+            ("shown by", claim.proof or ""),
+            ("source", claim.source),
+        ):
+            if not value:
+                continue
+            say(
+                textwrap.wrap(
+                    visible(value),
+                    79,
+                    initial_indent=f"  {label:<9}",
+                    subsequent_indent=" " * 11,
+                    break_long_words=False,
+                    break_on_hyphens=False,
+                )
+            )
+    if not claims:
+        error = (
+            f"exit 5: no older claim is about `{visible(text)}`. Next: `tpustarter learn "
+            "--search TEXT`"
+        )
+        click.echo(error, err=True)
+        sys.exit(ExitCode.NOTHING_VERIFIED)

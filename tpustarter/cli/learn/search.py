@@ -1,0 +1,157 @@
+"""`tpustarter learn --search`: the lessons, words, checks and old claims about a text, best first.
+
+A match is bold and underlined on a terminal; its line also names the heading it is under.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+
+import click
+
+from tpustarter.cli.echo import say
+from tpustarter.core import state
+from tpustarter.core.problem import ExitCode
+from tpustarter.learning.content.paths import read_paths
+from tpustarter.learning.search import search as searching
+from tpustarter.learning.search.passages import Kind
+from tpustarter.learning.search.search import SPOTS, FoundLine, Hit, Parts, SearchResult
+from tpustarter.text.terminal import WIDTH, glue, unglue, visible, wrap
+
+_SHOWN: dict[Kind, int] = {"lesson": 8, "word": 3, "check": 5, "old": 3}
+"""Hits of each kind that are shown; the app shows more."""
+_BEST = 3
+"""Lessons whose matches are all shown; of the others only the best one is."""
+_TITLES: dict[Kind, str] = {
+    "lesson": "Lessons",
+    "word": "Glossary",
+    "check": "Checks",
+    "old": "Older tutorials",
+}
+Mark = Callable[[str], str]
+"""A function that marks a match."""
+
+
+def search(text: str) -> None:
+    """Print the hits for a text, and exit with 5 if there are none."""
+    library = searching.SearchLibrary(searching.read_shelf(), searching.read_synonyms())
+    chosen = state.load("settings").get("path")
+    path = next((path for path in read_paths() if path.id == chosen), None)
+    found = library.search(text, path.lessons if path else ())
+    if not found.hits:
+        meant = f"tpustarter learn --search {visible(repr(found.meant))}" if found.meant else ""
+        following = f"Did you mean `{meant}`?" if meant else "Next: `tpustarter learn`"
+        click.echo(f"exit 5: nothing here is about `{visible(text)}`. {following}", err=True)
+        sys.exit(ExitCode.NOTHING_VERIFIED)
+    _show(found, _marked if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else str)
+
+
+def _marked(text: str) -> str:
+    """Return a text marked in a way that needs no colour."""
+    return click.style(text, bold=True, underline=True)
+
+
+def _show(found: SearchResult, mark: Mark) -> None:
+    if found.also:
+        others = ", ".join(visible(word) for word in found.also)
+        for line in wrap(f"Also looked for: {others}.", hang="  "):
+            click.echo(line)
+        click.echo()
+    if not any(hit.is_whole for hit in found.hits):
+        click.echo("No text has all of these words; these have some of them.\n")
+    for hit in filter(found.is_asked_for, found.hits):
+        click.echo(_TITLES["word"])
+        for line in _whole(hit):
+            click.echo(line)
+        click.echo()
+    groups = list(_groups(found))
+    for kind, hits in groups:
+        click.echo(_TITLES[kind])
+        for number, hit in enumerate(hits[: _SHOWN[kind]]):
+            for line in _lines(hit, SPOTS if number < _BEST else 1, mark):
+                click.echo(line)
+        if len(hits) > _SHOWN[kind]:
+            click.echo(f"  and {len(hits) - _SHOWN[kind]} more")
+        click.echo()
+    say(_following(groups[0][1][0] if groups else found.hits[0]))
+
+
+def _groups(found: SearchResult) -> Iterable[tuple[Kind, list[Hit]]]:
+    """Yield the hits that were named by id, then the others by kind, without the word asked for."""
+    named = [hit for hit in found.hits if found.is_named(hit)]
+    for hit in named:
+        yield hit.kind, [hit]
+    kinds: list[Kind] = [*_TITLES]
+    for kind in kinds:
+        others = [hit for hit in found.of(kind) if hit not in named]
+        if hits := [hit for hit in others if not found.is_asked_for(hit)]:
+            yield kind, hits
+
+
+def _whole(word: Hit) -> list[str]:
+    name, meaning = ("".join(text for text, _ in parts) for parts in (word.title, word.text))
+    return wrap(f"  {visible(name)}: {visible(' '.join(meaning.split()))}", hang="    ")
+
+
+def _following(best: Hit) -> str:
+    if best.kind == "check":
+        return f"Run it: tpustarter check {visible(best.id)}"
+    if best.kind == "old":
+        return f"Read all of it: tpustarter learn --old {visible(best.id)}"
+    if best.kind == "word":
+        return "To read it, open the app with `tpustarter`, and press / to search."
+    return f"Read it: tpustarter learn {visible(best.id)}"
+
+
+def _lines(hit: Hit, spots: int, mark: Mark) -> Iterable[str]:
+    if hit.kind == "lesson":
+        yield f"  {visible(hit.id):<30}  {_windowed(hit.title, WIDTH - 34, mark)}"
+        yield from (_spot(spot, mark) for spot in hit.spots[:spots])
+    elif hit.kind == "check":
+        yield f"  {visible(hit.id):<32}  {_windowed(hit.title, WIDTH - 36, mark)}"
+    elif hit.kind == "word":
+        name = "".join(text for text, _ in hit.title)
+        yield f"  {visible(name)}: {_windowed(hit.text, WIDTH - len(name) - 4, mark)}"
+    else:
+        yield f"  {visible(hit.id)}  {_windowed(hit.title, WIDTH - len(hit.id) - 4, mark)}"
+
+
+def _spot(spot: FoundLine, mark: Mark) -> str:
+    label = f"    {visible('code' if spot.is_code else spot.heading)}: "
+    if len(label) > WIDTH // 2:
+        label = f"{label[: WIDTH // 2 - 5].rstrip()}...: "
+    return label + _windowed(spot.parts, WIDTH - len(label), mark)
+
+
+def _windowed(parts: Parts, width: int, mark: Mark) -> str:
+    text = glue("".join(visible(piece.strip("\n")) for piece, _ in parts))
+    found = [is_found for piece, is_found in parts for _ in visible(piece.strip("\n"))]
+    begin, end = _window(text, found, width)
+    before, after = ("... " if begin else ""), (" ..." if end < len(text) else "")
+    signs = [(text[n], found[n]) for n in range(begin, end)]
+    return unglue(f"{before}{_painted(signs, mark)}{after}")
+
+
+def _window(text: str, found: list[bool], width: int) -> tuple[int, int]:
+    """Return where to cut a text between words, so that the first match stays in it."""
+    begin, end = len(text) - len(text.lstrip()), len(text.rstrip())
+    if end - begin <= width:
+        return begin, end
+    width -= 8
+    first = found.index(True) if True in found else begin
+    if first - begin > width // 2:
+        begin = text.find(" ", max(begin, min(first - width // 3, end - width - 1))) + 1
+    if end - begin > width:
+        end = max(text.rfind(" ", begin, begin + width + 1), begin + 1)
+    return begin, end
+
+
+def _painted(signs: list[tuple[str, bool]], mark: Mark) -> str:
+    text, run, was = "", "", False
+    for sign, is_found in [*signs, ("", False)]:
+        if is_found != was:
+            text, run, was = text + (mark(run) if was else run), "", is_found
+        run += sign
+    return text + run

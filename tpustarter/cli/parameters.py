@@ -1,0 +1,50 @@
+"""The commands and parameter types that refuse empty texts and numbers that are not finite."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, cast
+
+import click
+
+
+class StrictCommand(click.Command):
+    """A command that refuses an empty value, as from a shell variable that is not set."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the command line; raises UsageError for an empty value."""
+        typed, _, _ = self.make_parser(ctx).parse_args([*args])
+        rest = super().parse_args(ctx, args)  # first, because it may show the help
+        for parameter in self.params:
+            if _has_blank(typed.get(str(parameter.name))) and not _is_passed_on(parameter, typed):
+                raise click.UsageError(f"{_shown(parameter)} was given as an empty text", ctx)
+        return rest
+
+
+def _has_blank(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(map(_has_blank, cast("tuple[Any, ...]", value)))
+    return isinstance(value, str) and not value.strip()
+
+
+def _is_passed_on(parameter: click.Parameter, typed: dict[str, Any]) -> bool:
+    is_name = isinstance(parameter, click.Argument)
+    return is_name and (parameter.type is click.UNPROCESSED or bool(typed.get("script")))
+
+
+def _shown(parameter: click.Parameter) -> str:
+    is_option = isinstance(parameter, click.Option)
+    return f"`{parameter.opts[-1]}`" if is_option else f"`{str(parameter.name).upper()}`"
+
+
+class FiniteRange(click.FloatRange):
+    """A number within bounds; `inf`, and `nan`, which no comparison refuses, are refused."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number; fails for one that is not finite."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number", param, ctx)
+        return number

@@ -1,0 +1,1 @@
+"""`tpustarter rehearse`: the command, its first page and its last lines."""

@@ -1,0 +1,268 @@
+"""`tpustarter rehearse`: compiles for a TPU that is not there, and reports the answer."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tpustarter.checking.results.results import REHEARSAL_SCHEMA
+from tpustarter.cli.command_end import json_even_if_it_breaks, print_result, stopped_by_signals
+from tpustarter.cli.echo import say
+from tpustarter.cli.parameters import FiniteRange, StrictCommand
+from tpustarter.core import content
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine import frameworks
+from tpustarter.text.terminal import paint_for, visible, wrap
+
+if TYPE_CHECKING:
+    from tpustarter.rehearsal.compile.compiler import StillCompiling
+    from tpustarter.rehearsal.run import Event, Rehearsal
+
+_COLOURS = {"compiles": "green", "does-not-fit": "red", "refused": "red", "error": "magenta"}
+
+
+_HELP = """Compile programs for TPUs that you don't have, with the real TPU compiler.
+
+The report says whether each program compiles, whether it fits into the memory of one device,
+and which arrays take that memory. Without a name, the command lists the functions in your
+files, each with the command that compiles it, and compiles nothing.
+
+\b
+A PROGRAM is one of these:
+  FILE.py:FUNCTION  a function of yours, jitted or not; --arg gives the
+                    type and shape of each argument
+  FILE.py           its function programs(devices), which yields tuples of
+                    a name, a function and its arguments
+  FILE.py:make      a function that returns a PyTorch module and its
+                    example inputs
+  FILE.mlirbc       a StableHLO file, such as torch_xla writes
+  ID                a check; 'jax.*' stands for every check of JAX
+
+Arguments from programs(devices) may be pytrees, and may have shardings. A PyTorch module is
+lowered with torch_xla or torchax for one device: once its forward pass, and once a training
+step. FILE.py:make may return a third value, a function that makes the optimizer from the
+parameters.
+
+--script FILE.py [-- ARGUMENTS] runs a script unchanged on CPU devices. It also compiles each
+function that the script passes to jax.jit, once for each set of shapes. It doesn't see pmap,
+operations outside jit, or functions that call back into Python. The output of the script goes
+to stderr.
+
+Your functions are lowered as on a TPU, so they see the backend and the kind of device of a
+TPU, and a note tells you if they read them. A script itself runs on a CPU, and the report says
+where it reads that. All processes of a rehearsal together use at most 80 % of the memory that
+is available at the start. Your programs are compiled but not executed, so a rehearsal verifies
+no TPU.
+
+\b
+Exit codes:
+  0  everything compiles and fits
+  1  a program doesn't fit, or JAX or the compiler refuses it
+  3  there is no answer: your code failed, nothing was passed to jax.jit,
+     or time or memory ran out
+"""
+
+
+@click.command(
+    cls=StrictCommand,
+    help=_HELP,
+    short_help="Compile programs for TPUs that you don't have.",
+    epilog="Example: tpustarter rehearse train.py:step --arg 'f32[8192,8192]' --tpu v5e-8,v6e-8"
+    "\n\ntpustarter rehearse model.py:make --framework torch_xla --tpu v5e-8",
+)
+@click.argument("ids", nargs=-1, metavar="[PROGRAM ...]")
+@click.option(
+    "--tpu",
+    "tpus",
+    metavar="NAME[,NAME...]",
+    help="TPUs to compile for.  [default: one of each generation]",
+)
+@click.option(
+    "--arg",
+    "arguments",
+    multiple=True,
+    metavar="TYPE[SHAPE]",
+    help="Type and shape of an argument, such as 'bf16[128,512]'. Repeat it for each argument.",
+)
+@click.option(
+    "--script", metavar="FILE.py", help="Run a script, and compile what it passes to jax.jit."
+)
+@click.option(
+    "--framework",
+    type=click.Choice(["jax", *frameworks.LOWERERS]),
+    help="What lowers FILE.py:FUNCTION.  [default: the one that is installed]",
+)
+@click.option("--python", metavar="PATH", help="The Python that runs your file.")
+@click.option("--compiler", metavar="PATH", help="The Python that compiles, with jax and libtpu.")
+@click.option(
+    "--jobs", type=click.IntRange(1, 64), metavar="N", help="How many compilers run in parallel."
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=FiniteRange(1, 86400),
+    default=600,
+    show_default=True,
+    metavar="S",
+    help="The seconds that lowering a program may take, and compiling it.",
+)
+@click.option("--fresh", is_flag=True, help="Compile again, even where an answer is stored.")
+@click.option(
+    "--beside-tpu", is_flag=True, help="Allow a rehearsal on a machine that has TPU chips."
+)
+@click.option("--list", "listing", is_flag=True, help="List the checks that can be compiled.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Show every fact, and the compiler's full messages."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
+def rehearse(
+    *,
+    ids: tuple[str, ...],
+    tpus: str | None,
+    script: str | None,
+    listing: bool,
+    verbose: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Compile programs for TPUs that are not there; `_HELP` says how."""
+    if listing:
+        _list()
+        return
+    if not (ids or script or _anything(tpus, as_json, options)):
+        from tpustarter.cli.rehearse.start import start
+
+        say(start(Path.cwd()))
+        return
+    with json_even_if_it_breaks(REHEARSAL_SCHEMA, wanted=as_json):
+        rehearsal = _asked(ids, tpus, script, options)
+        shown = _Shown(rehearsal, quiet=as_json)
+        with stopped_by_signals(rehearsal.stop), _ends_with_a_command():
+            try:
+                for event in rehearsal.events():
+                    shown.show(event)
+            finally:  # also after an error or Ctrl-C
+                shown.clear()
+        _report(rehearsal, verbose=verbose, as_json=as_json)
+    sys.exit(rehearsal.exit_code)
+
+
+def _asked(
+    ids: tuple[str, ...], tpus: str | None, script: str | None, options: dict[str, Any]
+) -> Rehearsal:
+    from tpustarter.rehearsal.programs.request import EVERY_GENERATION, RehearsalRequest
+    from tpustarter.rehearsal.run import Rehearsal
+
+    if not (ids or script):
+        raise _nothing_named(tpus)
+    listed = tuple(name.strip() for name in (tpus or "").split(",") if name.strip())
+    names = listed or (("",) if tpus else EVERY_GENERATION)
+    script_command = (script, *ids) if script else ()
+    return Rehearsal(
+        RehearsalRequest(ids=() if script else ids, script=script_command, tpus=names, **options)
+    )
+
+
+def _anything(tpus: str | None, as_json: bool, options: dict[str, Any]) -> bool:  # noqa: FBT001
+    given = (value for name, value in options.items() if name != "timeout_s")
+    return as_json or tpus is not None or any(given)
+
+
+def _nothing_named(tpus: str | None) -> Problem:
+    words = ["tpustarter", "rehearse", "jax.*", *(("--tpu", tpus) if tpus else ())]
+    hint = f"`{shlex.join(words)}` compiles all checks of JAX, and `tpustarter rehearse` alone "
+    hint += "shows what else you can name, among it your own files"
+    return Problem("nothing is named to compile", hint=hint, code=ExitCode.USAGE)
+
+
+def _list() -> None:
+    checks = [check for check in content.read_checks() if check.has_programs]
+    width = max((len(check.id) for check in checks), default=0)
+    for check in checks:
+        click.echo(f"{check.id:<{max(width, 26)}} {check.title}")
+
+
+class _Shown:
+    """The output of events: a first line on stdout, progress and a script's output on stderr.
+
+    On a terminal one line shows the progress, and is cleared before anything else is written.
+    """
+
+    def __init__(self, rehearsal: Rehearsal, *, quiet: bool) -> None:
+        from tpustarter.cli.check.progress import can_rewrite
+
+        self._rehearsal = rehearsal
+        self._quiet = quiet
+        self._on_screen = can_rewrite(sys.stderr)
+        self._stands = False
+
+    def clear(self) -> None:
+        if self._stands:
+            click.echo("\r\x1b[K", nl=False, err=True)
+            self._stands = False
+
+    def show(self, event: Event) -> None:
+        from tpustarter.rehearsal.compile.compiler import StillCompiling
+        from tpustarter.rehearsal.programs.own_code import ProgramWarning, ScriptOutput
+        from tpustarter.rehearsal.run import RehearsalStarted
+        from tpustarter.rehearsal.text import rehearsal_text
+
+        if isinstance(event, StillCompiling):
+            if not (self._quiet or self._rehearsal.runs_script):
+                self._follow(event)
+            return
+        self.clear()
+        if isinstance(event, ScriptOutput):
+            click.echo(event.data, nl=False, err=True)
+        elif isinstance(event, ProgramWarning):
+            lines = wrap(visible(f"{event.program}: {event.text}"), "warning: ", hang=" " * 9)
+            click.echo("\n".join(lines), err=True)
+        elif isinstance(event, RehearsalStarted) and not self._quiet:
+            click.echo(f"{rehearsal_text.opening(event.compiler, event.versions, event.tpus)}\n")
+
+    def _follow(self, event: StillCompiling) -> None:
+        from tpustarter.text import bars
+
+        progress = self._rehearsal.progress
+        check = (event.check or "").partition(".")[2]
+        program = event.program if event.program == event.check else f"{check}: {event.program}"
+        program = program if check else event.program
+        line = visible(f"{program} for {event.tpu}  {event.seconds:.0f} s")
+        if self._on_screen:
+            if text := progress.text():
+                line = f"{progress.bar(sys.stderr.encoding)}  {text}  {line}"
+            click.echo(f"\r\x1b[K{bars.shortened(line, 78)}", nl=False, err=True)
+            self._stands = True
+        elif event.seconds >= 1 and int(event.seconds) % 30 == 0:
+            click.echo(line, err=True)
+
+
+@contextlib.contextmanager
+def _ends_with_a_command() -> Generator[None]:
+    try:
+        yield
+    except Problem as problem:
+        from tpustarter.cli.rehearse import end as rehearse_end
+
+        completed = rehearse_end.completed(problem, click.get_current_context())
+        raise completed from (None if completed is problem else problem)
+
+
+def _report(rehearsal: Rehearsal, *, verbose: bool, as_json: bool) -> None:
+    if as_json:
+        print_result(rehearsal.document())
+        return
+    from tpustarter.rehearsal.text import rehearsal_text
+
+    paint = paint_for(_COLOURS)
+    say(rehearsal_text.render(rehearsal, verbose=verbose, paint=paint))
+    from tpustarter.cli.rehearse import end as rehearse_end
+
+    if lines := [*rehearse_end.lines(rehearsal, click.get_current_context())]:
+        say(lines)

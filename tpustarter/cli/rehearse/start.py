@@ -1,0 +1,95 @@
+"""`tpustarter rehearse` without a name: what it does, with commands for this folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from tpustarter.checking.plan import interpreters
+from tpustarter.core import content
+from tpustarter.rehearsal.programs import source, suggestions
+from tpustarter.rehearsal.programs.source import FileSource
+from tpustarter.text import phrases
+from tpustarter.text.invocation import as_typed, command_anywhere
+from tpustarter.text.terminal import cut, visible, wrap
+
+MOST_FILES = 6
+"""Files of the user that are shown."""
+TPU = "v6e-8"
+_MEANT = next(iter(suggestions.EXAMPLES))
+"""Check in the examples."""
+_INDENT = "  "
+
+
+def start(folder: Path) -> Iterator[str]:
+    """Yield the lines: what a rehearsal is, examples, and the user's files; compiles nothing."""
+    yield from wrap(
+        "A rehearsal compiles your program for a TPU that you don't have, with the real TPU "
+        "compiler. It shows whether the program compiles, and whether it fits into the memory of "
+        "one device. Nothing is run on a TPU."
+    )
+    yield ""
+    yield from _compiler(folder)
+    yield "\nExamples"
+    checks = [check for check in content.read_checks() if check.has_programs]
+    jax = sum(check.framework == "jax" for check in checks)
+    examples = (
+        (f"tpustarter rehearse {_MEANT} --tpu {TPU}", "the programs of one check, for one TPU"),
+        (f"tpustarter rehearse {_MEANT} --tpu v5e-1,v5p-8,tpu7x-8", "the same for several TPUs"),
+        (
+            f"tpustarter rehearse 'jax.*' --tpu {TPU}",
+            f"all {jax} checks of JAX, in 3 to 8 minutes on two cores",
+        ),
+    )
+    for command, does in examples:
+        yield from _shown(command, does)
+    yield "\nYour files in this folder"
+    yield from _own(folder)
+    yield ""
+    yield from wrap(
+        "`tpustarter rehearse --list` lists the checks with programs, and "
+        "`tpustarter rehearse --help` explains every option, also those for PyTorch."
+    )
+
+
+def _shown(command: str, does: str) -> Iterator[str]:
+    yield as_typed(f"{_INDENT}{visible(command)}")
+    yield f"{_INDENT * 3}{does}"
+
+
+def _compiler(folder: Path) -> Iterator[str]:
+    for found in interpreters.with_libtpu(os.environ, folder):
+        path = interpreters.shown(found.path, os.environ, folder)
+        yield from wrap(visible(f"The compiler is in {path}."))
+        return
+    yield from wrap(
+        "The compiler isn't installed yet, and the commands below need it. This makes an "
+        "environment with it (400 MB to download, 1.2 GB on the disk):"
+    )
+    yield as_typed(f"{_INDENT}tpustarter setup rehearse")
+
+
+def _own(folder: Path) -> Iterator[str]:
+    sources = source.programs_in(folder)
+    if not sources:
+        yield from wrap(
+            "No Python file here imports JAX. Go to the folder of your program and type "
+            f"`{command_anywhere()} rehearse` there.",
+            _INDENT,
+        )
+    for one in sources[:MOST_FILES]:
+        yield from _file(one)
+    if more := sources[MOST_FILES:]:
+        names = ", ".join(one.path.name for one in more)
+        yield from wrap(visible(cut(f"and {len(more)} more: {names}", 200)), _INDENT)
+
+
+def _file(one: FileSource) -> Iterator[str]:
+    name = one.path.name
+    named = ["jitted " * f.jitted + suggestions.signature(f) for f in one.functions]
+    listed = phrases.join(named, most=suggestions.MOST_FUNCTIONS)
+    about = listed or ("a script" if one.jits else "a script without `jax.jit`")
+    yield from wrap(visible(f"{name}: {about}"), _INDENT, hang=_INDENT * 3)
+    for command in suggestions.offers(one, name, (TPU,)):
+        yield as_typed(f"{_INDENT * 3}{visible(command)}")

@@ -1,0 +1,1 @@
+"""`tpustarter tpu` and `tpustarter trc`: a module per verb."""

@@ -1,0 +1,94 @@
+"""`tpustarter tpu cost`: an upper bound of what the chips have cost, and what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import click
+
+from tpustarter.cli.command_end import json_even_if_it_breaks, print_result
+from tpustarter.cli.echo import say
+from tpustarter.cli.parameters import StrictCommand
+from tpustarter.cli.tpu.options import INDENT, common_options, connect, place, show_commands
+from tpustarter.cloud.api import gcloud_commands
+from tpustarter.cloud.api.client import EVERY_ZONE
+from tpustarter.cloud.api.clock import WallClock
+from tpustarter.cloud.api.resources import QueuedResource, TpuNode
+from tpustarter.cloud.billing import chips, cost
+from tpustarter.cloud.billing.cost import Estimate
+from tpustarter.cloud.create import request
+from tpustarter.cloud.trc import grant as trc_grant
+from tpustarter.text import phrases
+from tpustarter.text.terminal import visible, wrap
+
+
+@click.command("cost", cls=StrictCommand, epilog="Example: tpustarter tpu cost")
+@common_options(zone=None)
+@click.option("--zone", metavar="ZONE", help="Look in this zone only.  [default: every zone]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def cost_command(*, project: str | None, zone: str | None, dry_run: bool, as_json: bool) -> None:
+    """Show the most that the chips of each TPU can have cost so far.
+
+    The figure is the hours since creation, times the number of chips, times the on-demand price,
+    which is shown with its date. If a price is not known, the answer says so. Chips that a TRC
+    grant covers cost nothing.
+    """
+    with json_even_if_it_breaks(cost.SCHEMA, wanted=as_json):
+        where = place(project, dry_run=dry_run)
+        zone_name = request.check_zone(zone) if zone else EVERY_ZONE
+        if dry_run:
+            kinds = ("queued-resources", "tpu-vm")
+            show_commands(
+                [gcloud_commands.listing(kind, zone_name, where) for kind in kinds],
+                dry_run=True,
+                schema=cost.SCHEMA if as_json else None,
+            )
+            return
+        client = connect(where)
+        queued, nodes = client.queued_resources(zone_name), client.nodes(zone_name)
+        rows: list[QueuedResource | TpuNode] = [*queued.items, *nodes.items]
+        if trc_grant.is_broken():
+            text = "note: the TRC grant cannot be read, so no chips are taken for covered by it"
+            click.echo(text, err=True)
+        estimates = cost.estimate(rows, WallClock().now(), trc_grant.known())
+        unreachable = tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))
+        if as_json:
+            print_result(cost.document(estimates, unreachable))
+            return
+        say(describe(estimates, unreachable))
+
+
+def describe(estimates: Sequence[Estimate], unreachable: Sequence[str]) -> Iterator[str]:
+    """Yield the cost of each TPU, the sum of the known ones, and what is left out."""
+    for one in estimates:
+        row = one.resource
+        age = f", {phrases.duration(one.hours * 3600)}" if one.hours is not None else ""
+        what = f"{chips.type_name(row.type)} {row.tier} in {row.zone}"
+        yield f"{visible(row.name)}  {visible(what)}{age}"
+        yield from wrap(visible(one.words), INDENT)
+        if one.usd_per_hour:
+            yield f"{INDENT}each further hour: {one.usd_per_hour:,.2f} USD"
+    if not estimates:
+        yield "Nothing exists that chips could be billed for, as far as Google lists it."
+    else:
+        yield ""
+        yield from _sum(estimates)
+    yield ""
+    for sentence in cost.LEFT_OUT:
+        yield from wrap(sentence)
+    for price in dict.fromkeys(one.price for one in estimates if one.price):
+        line = f"{price.usd_per_chip_hour:g} USD a chip and hour, read {price.read}: {price.source}"
+        yield from wrap(line, "", INDENT)
+    if unreachable:
+        zones = ", ".join(map(visible, unreachable))
+        yield from wrap(f"Google could not reach {zones}, so what is there is not in this list.")
+
+
+def _sum(estimates: Sequence[Estimate]) -> Iterator[str]:
+    known = [one.usd for one in estimates if one.usd is not None]
+    missing = [one for one in estimates if one.kind in ("look-up", "unknown")]
+    if known:
+        yield f"Known together: at most {sum(known):,.2f} USD for chips."
+    if missing:
+        count = phrases.count(len(missing), "TPU is", "TPUs are")
+        yield f"{count} not in this sum, as the price is not known here."

@@ -1,0 +1,373 @@
+"""`tpustarter tpu create`: asks for a TPU, in one zone or in the first of several that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tpustarter.cli.echo import say, say_if_it_waits
+from tpustarter.cli.parameters import StrictCommand
+from tpustarter.cli.tpu.options import (
+    command_lines,
+    common_options,
+    confirm,
+    connect,
+    place,
+    show_commands,
+    show_events,
+    stoppable,
+)
+from tpustarter.cli.tpu.watch import finish
+from tpustarter.cloud.api import gcloud_commands, project_and_zone
+from tpustarter.cloud.api.client import Client
+from tpustarter.cloud.api.clock import WallClock
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.api.resources import QueuedResource, Tier, TpuNode
+from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.create import compute_engine, request
+from tpustarter.cloud.create.creation import PATIENCE_S, Creation
+from tpustarter.cloud.create.request import DataDisk, TpuRequest
+from tpustarter.cloud.text import event_text
+from tpustarter.cloud.trc import grant as trc_grant
+from tpustarter.cloud.trc.grant import Grant
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine.tpus import TpuType
+from tpustarter.text.terminal import visible, wrap
+
+MAX_METADATA_BYTES = 256 * 1024
+"""Largest value of metadata that Compute Engine accepts.
+
+Source: https://docs.cloud.google.com/compute/docs/metadata/setting-custom-metadata (read 2026-11).
+"""
+
+
+@click.command(
+    "create",
+    cls=StrictCommand,
+    short_help="Ask for a TPU, and follow the request until it is there.",
+    epilog="Example: tpustarter tpu create bert --type v6e-8 --zone us-central1-b --spot --dry-run",
+)
+@click.argument("name")
+@click.option(
+    "--type",
+    "type_name",
+    required=True,
+    metavar="TYPE",
+    help="The accelerator type, such as v6e-8.",
+)
+@click.option(
+    "--zone",
+    "zones",
+    multiple=True,
+    metavar="ZONE",
+    help="The zone. Repeat it to try several zones, in this order.  [default: gcloud's]",
+)
+@click.option(
+    "--spot",
+    is_flag=True,
+    help="Ask for a spot TPU, which is cheaper, but which Google may pre-empt at any time.",
+)
+@click.option("--reserved", is_flag=True, help="Take the TPU from a reservation of the project.")
+@click.option(
+    "--reservation", default="", metavar="PATH", help="The full name of that reservation."
+)
+@click.option(
+    "--version", metavar="NAME", help="The runtime version.  [default: the one for this generation]"
+)
+@click.option(
+    "--slices",
+    type=click.IntRange(1, 256),
+    default=1,
+    metavar="N",
+    help="How many slices to ask for. More than one make a multislice.",
+)
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A label. Repeat it for more labels.",
+)
+@click.option(
+    "--metadata",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Metadata for every worker. Repeat it for more keys.",
+)
+@click.option(
+    "--startup-script",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A script that every worker runs as root whenever it starts.",
+)
+@click.option(
+    "--libtpu-flags",
+    default="",
+    metavar="FLAGS",
+    help="Flags that the start-up script puts into LIBTPU_INIT_ARGS on every worker.",
+)
+@click.option(
+    "--data-disk",
+    "disks",
+    multiple=True,
+    metavar="PATH[:ro]",
+    help="A disk to attach, as projects/P/zones/Z/disks/NAME. Repeat it for more disks.",
+)
+@click.option(
+    "--network", default="default", metavar="NAME", help="The VPC network.  [default: default]"
+)
+@click.option(
+    "--subnetwork",
+    default="",
+    metavar="NAME",
+    help="A subnetwork of that network in the region of the zone.",
+)
+@click.option(
+    "--internal-ips",
+    is_flag=True,
+    help="Give the workers no external addresses. They then need Private Google Access or "
+    "Cloud NAT.",
+)
+@click.option(
+    "--service-account",
+    default="",
+    metavar="EMAIL",
+    help="The service account that the workers use for Google Cloud.",
+)
+@click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="TAG",
+    help="A network tag for firewall rules. Repeat it for more tags.",
+)
+@click.option(
+    "--valid-until",
+    default="",
+    metavar="TIME",
+    help="How long the request may wait for a TPU before it expires, such as 6h or 2d.",
+)
+@click.option(
+    "--patience",
+    default="15m",
+    metavar="TIME",
+    help="How long to wait in one zone before trying the next.  [default: 15m]",
+)
+@click.option(
+    "--flex-start",
+    default="",
+    metavar="TIME",
+    help="Print the command that asks for a flex-start TPU for this time, such as 4h.",
+)
+@click.option(
+    "--outside-grant",
+    is_flag=True,
+    help="Ask for a TPU that the TRC grant doesn't cover, and pay for it.",
+)
+@common_options(zone=None)
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Don't ask me to type the name, unless the TRC grant doesn't cover this TPU.",
+)
+@click.option(
+    "--no-wait", is_flag=True, help="Stop following once Google has accepted the request."
+)
+def create_command(**options: Any) -> None:
+    """Ask for a TPU with a queued resource, and follow it until it is there.
+
+    NAME becomes the name of the request and of its TPU VM. If you give several zones, they are
+    tried one after the other. At most one request exists at any time, so you never pay for two
+    TPUs.
+    """
+    grant = None if options["outside_grant"] else trc_grant.load()
+    requests = [_request(options, zone) for zone in _zones(options, grant)]
+    project = place(options["project"], dry_run=options["dry_run"])
+    run_s = request.parse_duration(options["flex_start"]) if options["flex_start"] else 0
+    if run_s or compute_engine.is_needed(requests[0].type):
+        _judge(requests, grant, None)
+        _show_compute_engine(requests[0], project, run_s)
+        return
+    _say_what_is_special(requests[0])
+    if options["dry_run"]:
+        _judge(requests, grant, None)
+    show_commands(
+        [gcloud_commands.create(one, project) for one in requests], dry_run=options["dry_run"]
+    )
+    if options["dry_run"]:
+        return
+    ledger.require_whole()
+    client = connect(project)
+    _judge(requests, grant, client)
+    name = requests[0].name
+    question = f"This is billed from the moment it is there. To ask for it, type `{name}`"
+    if grant:
+        question = f"The grant covers its chips. To ask for it, type `{name}`"
+    confirm(question, name, "--yes", yes=options["yes"] and not options["outside_grant"])
+    _ask(client, project, requests, options)
+
+
+def _ask(
+    client: Client, project: Project, requests: Sequence[TpuRequest], options: dict[str, Any]
+) -> None:
+    name = requests[0].name
+    patience_s = float(request.parse_duration(options["patience"]) or PATIENCE_S)
+    creation = Creation(client, project, WallClock())
+    happening = creation.run(requests, patience_s=patience_s, wait=not options["no_wait"])
+    with stoppable(
+        f"the request stays; `tpustarter tpu watch {name}` follows it, "
+        f"`tpustarter tpu delete {name}` takes it back"
+    ):
+        resource = show_events(happening)
+    if resource:
+        finish(resource)
+    else:
+        say(f"Follow it with: tpustarter tpu watch {name}")
+
+
+def _judge(
+    requests: Sequence[TpuRequest],
+    grant: Grant | None,
+    client: Client | None,
+) -> None:
+    """Print the judgement of a TRC grant; raises Problem for a request that it does not cover.
+
+    The chips in use are not known without a client, or where a zone did not answer.
+    """
+    if grant is None:
+        return
+    in_use: list[QueuedResource | TpuNode] | None = None
+    if client:
+        queued, nodes = client.queued_resources(), client.nodes()
+        is_whole = not (queued.unreachable or nodes.unreachable)
+        in_use = [*queued.items, *nodes.items] if is_whole else None
+    for one in requests:
+        judgement = trc_grant.require(one, grant, in_use, WallClock().now())
+        for note in (f"{one.zone}: {judgement.why}.", *judgement.notes):
+            say(wrap(note))
+
+
+def _show_compute_engine(one: TpuRequest, project: Project, run_s: int) -> None:
+    if run_s:
+        steps = compute_engine.flex_start(one, project, run_s)
+    else:
+        steps = compute_engine.steps(one, project)
+    for note in compute_engine.notes(one, run_s=run_s):
+        say(wrap(note))
+    after = () if run_s else compute_engine.removal(one, project)
+    for step in (*steps, *after):
+        click.echo("")
+        say(visible(line) for line in wrap(step.sentence))
+        for line in command_lines(step.command):
+            click.echo(visible(line))
+    click.echo("")
+    click.echo("Nothing was sent.")
+
+
+def _zones(options: dict[str, Any], grant: Grant | None) -> list[str]:
+    """Return the zones to try, each once: as typed, or else the grant's, or else gcloud's."""
+    typed: Sequence[str] = options["zones"]
+    if not typed and grant:
+        tpu = request.parse_type(options["type_name"])
+        typed = trc_grant.zones(grant, tpu, _tier(options), options["slices"])
+        # Where no zone of the grant fits, its first one is refused with the reason.
+        typed = typed or [row.zone for row in grant.allowances][:1]
+    if not typed:
+        return [project_and_zone.need_zone(None)]
+    return list(dict.fromkeys(request.check_zone(zone) for zone in typed))
+
+
+def _tier(options: dict[str, Any]) -> Tier:
+    if options["spot"]:
+        return "spot"
+    return "reserved" if options["reserved"] or options["reservation"] else "on-demand"
+
+
+def _request(options: dict[str, Any], zone: str) -> TpuRequest:
+    if options["spot"] and options["reserved"]:
+        raise Problem("give either `--spot` or `--reserved`, not both", code=ExitCode.USAGE)
+    tpu = request.parse_type(options["type_name"])
+    return TpuRequest(
+        name=request.check_name(options["name"]),
+        type=tpu,
+        zone=zone,
+        version=options["version"] or _default_version(tpu),
+        tier=_tier(options),
+        slices=options["slices"],
+        labels=request.check_labels(_pairs("--label", options["labels"])),
+        metadata=_metadata(options),
+        data_disks=tuple(map(_disk, options["disks"])),
+        network=options["network"],
+        subnetwork=options["subnetwork"],
+        internal_addresses=options["internal_ips"],
+        service_account=options["service_account"],
+        tags=tuple(options["tags"]),
+        reservation=options["reservation"],
+        valid_until_s=request.parse_duration(options["valid_until"])
+        if options["valid_until"]
+        else 0,
+    )
+
+
+def _default_version(tpu: TpuType) -> str:
+    """Return the documented image; empty for Compute Engine, whose images are of another kind."""
+    return "" if compute_engine.is_needed(tpu) else request.default_version(tpu)
+
+
+def _pairs(option: str, typed: Sequence[str]) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for text in typed:
+        key, equals, value = text.partition("=")
+        if not (key and equals):
+            raise Problem(
+                f"`{option} {text}` has no key or no value, expected KEY=VALUE", code=ExitCode.USAGE
+            )
+        pairs[key] = value
+    return pairs
+
+
+def _metadata(options: dict[str, Any]) -> dict[str, str]:
+    values = _pairs("--metadata", options["metadata"])
+    script = values.pop("startup-script", "")
+    if options["startup_script"]:
+        script = _read(options["startup_script"])
+    if options["libtpu_flags"]:
+        script = request.with_libtpu_flags(script, options["libtpu_flags"])
+    return values | ({"startup-script": script} if script else {})
+
+
+def _read(path: Path) -> str:
+    try:
+        say_if_it_waits(path)
+        return locations.read_given(path, MAX_METADATA_BYTES)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise Problem(f"cannot read `{path}`: {why}", code=ExitCode.USAGE) from error
+
+
+def _disk(typed: str) -> DataDisk:
+    source, _, mode = typed.partition(":")
+    if source.count("/") != 5 or mode not in ("", "ro", "rw"):
+        raise Problem(
+            f"`--data-disk {typed}` is not the name of a disk, expected "
+            "projects/P/zones/Z/disks/NAME, "
+            "and `:ro` after it for a disk that is only read",
+            code=ExitCode.USAGE,
+        )
+    return DataDisk(source, read_only=mode == "ro")
+
+
+def _say_what_is_special(one: TpuRequest) -> None:
+    lines = [*event_text.of_request(one)]
+    if one.reservation:
+        lines.append(
+            "gcloud has no option for one reservation by name, so its command below takes any that "
+            "the project has."
+        )
+    lines.append(compute_engine.FIXED_BOOT_DISK)
+    for line in lines:
+        say(wrap(line))

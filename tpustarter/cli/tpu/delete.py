@@ -1,0 +1,143 @@
+"""`tpustarter tpu delete`: deletes a TPU, or all requests that are left over."""
+
+from __future__ import annotations
+
+import click
+
+from tpustarter.cli.parameters import StrictCommand
+from tpustarter.cli.tpu.options import (
+    common_options,
+    confirm,
+    connect,
+    describe_row,
+    place,
+    show_commands,
+    show_events,
+    stoppable,
+)
+from tpustarter.cloud.api import gcloud_commands, project_and_zone
+from tpustarter.cloud.api.client import EVERY_ZONE, Client
+from tpustarter.cloud.api.clock import WallClock
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.billing import inventory, ledger
+from tpustarter.cloud.create import request
+from tpustarter.cloud.create.follow import GONE_S
+from tpustarter.cloud.delete import removal
+from tpustarter.cloud.delete.removal import DeletionPlan
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.text import phrases
+from tpustarter.text.terminal import visible
+
+
+@click.command(
+    "delete",
+    cls=StrictCommand,
+    short_help="Delete a TPU and its request, or requests that are left over.",
+    epilog="Example: tpustarter tpu delete bert",
+)
+@click.argument("name", required=False)
+@click.option(
+    "--leftovers",
+    is_flag=True,
+    help="Delete every request that has no TPU but still takes up its name and quota.",
+)
+@common_options(zone=None)
+@click.option("--zone", metavar="ZONE", help="Look in this zone only.  [default: every zone]")
+@click.option("--yes", is_flag=True, help="Don't ask me to type the name.")
+@click.option("--no-wait", is_flag=True, help="Return as soon as Google has accepted the deletion.")
+def delete_command(
+    *,
+    name: str | None,
+    leftovers: bool,
+    project: str | None,
+    zone: str | None,
+    dry_run: bool,
+    yes: bool,
+    no_wait: bool,
+) -> None:
+    """Delete a TPU and its request, or every request that is left over.
+
+    You see first what will be deleted, and nothing is sent before you type its name.
+    """
+    if bool(name) == leftovers:
+        raise Problem(
+            "it is not clear what to delete, expected either a name or `--leftovers`",
+            hint="`tpustarter tpu list` shows what exists",
+            code=ExitCode.USAGE,
+        )
+    where = place(project, dry_run=dry_run)
+    if dry_run:
+        _show_what_would_be_sent(name, zone, where)
+        return
+    client = connect(where)
+    doomed = _find(client, name, request.check_zone(zone) if zone else EVERY_ZONE)
+    if not doomed:
+        click.echo("Nothing is left over, and no name or quota is taken up by an old request.")
+        return
+    _show(client, doomed, where)
+    word = name or "leftovers"
+    confirm(f"To delete this, type `{word}`", word, "--yes", yes=yes)
+    if not no_wait and not any(one.must_wait for one in doomed):
+        click.echo(
+            f"Waiting until Google lists it no longer, for {phrases.duration(GONE_S)} at most."
+        )
+    kept = 0
+    with stoppable("`tpustarter tpu list` shows what is left"):
+        for one in doomed:
+            kept += not show_events(removal.delete(client, one, WallClock(), wait=not no_wait))
+    if kept and not no_wait:
+        raise Problem(
+            f"{kept} of {len(doomed)} are still listed by Google",
+            hint="`tpustarter tpu list` shows them until they are gone",
+            code=ExitCode.INCONCLUSIVE,
+        )
+
+
+def _show_what_would_be_sent(name: str | None, zone: str | None, project: Project) -> None:
+    """Print the commands without asking Google, whose states they therefore don't know."""
+    zone_shown = zone or project_and_zone.zone(None) or "ZONE"
+    if name is None:
+        commands = [
+            gcloud_commands.listing(kind, "-", project) for kind in ("queued-resources", "tpu-vm")
+        ]
+        click.echo("What is SUSPENDED, FAILED or PREEMPTED in these lists would be deleted.")
+    else:
+        commands = [gcloud_commands.delete_queued_resource(zone_shown, name, project, force=True)]
+    show_commands(commands, dry_run=True)
+
+
+def _find(client: Client, name: str | None, zone: str) -> list[DeletionPlan]:
+    """Return the deletions; raises Problem for a name that nothing or several things have."""
+    queued, nodes = client.queued_resources(zone), client.nodes(zone)
+    if name is None:
+        return removal.leftovers(queued.items, nodes.items)
+    doomed = removal.find(queued.items, nodes.items, name)
+    asked = ledger.of_name(client.project, name)
+    if not doomed and any(zone in (EVERY_ZONE, entry.zone) for entry in asked):
+        raise Problem(
+            f"Google does not list `{visible(name)}`, but its request may still arrive",
+            hint=f"follow it with `tpustarter tpu watch {visible(name)}`, and delete it once it "
+            "is there",
+            code=ExitCode.BUSY,
+        )
+    if not doomed:
+        raise removal.nothing_of(visible(name))
+    if len(doomed) > 1:
+        zones = ", ".join(one.zone for one in doomed)
+        raise Problem(
+            f"`{visible(name)}` exists in {len(doomed)} zones: {zones}",
+            hint="add `--zone ZONE` with the zone of the one that you mean",
+            code=ExitCode.USAGE,
+        )
+    return doomed
+
+
+def _show(client: Client, doomed: list[DeletionPlan], project: Project) -> None:
+    now = WallClock().now()
+    for one in doomed:
+        for line in describe_row(inventory.row_of(one, client.project), now):
+            click.echo(line)
+        names = ", ".join(visible(node.name) for node in one.nodes)
+        click.echo(f"      goes with its nodes: {names}" if names else "      it has no nodes")
+    click.echo("What is on their disks is lost.")
+    show_commands([line for one in doomed for line in one.commands(project)], dry_run=False)

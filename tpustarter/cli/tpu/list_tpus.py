@@ -1,0 +1,162 @@
+"""`tpustarter tpu list` and `show`: the TPUs of a project, their states and what can be done."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from tpustarter.cli.command_end import json_even_if_it_breaks, print_result, typed
+from tpustarter.cli.parameters import StrictCommand
+from tpustarter.cli.tpu.options import (
+    common_options,
+    connect,
+    describe_row,
+    draw,
+    place,
+    show_commands,
+)
+from tpustarter.cloud.api import gcloud_commands, project_and_zone
+from tpustarter.cloud.api.client import EVERY_ZONE
+from tpustarter.cloud.api.clock import WallClock
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.billing import inventory, ledger
+from tpustarter.cloud.billing.inventory import Overview, Tpu
+from tpustarter.cloud.create import request
+from tpustarter.cloud.delete import removal
+from tpustarter.cloud.text import event_text
+from tpustarter.text import phrases
+from tpustarter.text.invocation import as_typed
+from tpustarter.text.terminal import coded, visible, wrap
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+@click.command(
+    "list",
+    cls=StrictCommand,
+    short_help="List every TPU and every request, with its state.",
+    epilog="Example: tpustarter tpu list",
+)
+@common_options(zone=None)
+@click.option("--zone", metavar="ZONE", help="Look in this zone only.  [default: every zone]")
+@_JSON
+def list_command(*, project: str | None, zone: str | None, dry_run: bool, as_json: bool) -> None:
+    """List every TPU and every request for one, and say what its state means.
+
+    A request that you made with tpustarter is listed until it is known to be gone, even if Google
+    no longer lists it.
+    """
+    with json_even_if_it_breaks(inventory.SCHEMA, wanted=as_json):
+        where = place(project, dry_run=dry_run)
+        zone_name = request.check_zone(zone) if zone else EVERY_ZONE
+        if dry_run:
+            show_commands(
+                _commands(zone_name, where),
+                dry_run=True,
+                schema=inventory.SCHEMA if as_json else None,
+            )
+            return
+        seen = inventory.look(connect(where), WallClock(), zone_name)
+        _print(seen, seen.rows, as_json=as_json)
+
+
+@click.command(
+    "show",
+    cls=StrictCommand,
+    short_help="Show the state, workers, addresses and health of one TPU.",
+    epilog="Example: tpustarter tpu show bert",
+)
+@click.argument("name")
+@common_options(zone=None)
+@click.option("--zone", metavar="ZONE", help="Look in this zone only.  [default: every zone]")
+@_JSON
+def show_command(
+    *, name: str, project: str | None, zone: str | None, dry_run: bool, as_json: bool
+) -> None:
+    """Show the state of one TPU, its workers with their addresses, and its health."""
+    with json_even_if_it_breaks(inventory.SCHEMA, wanted=as_json):
+        where = place(project, dry_run=dry_run)
+        zone_name = request.check_zone(zone) if zone else EVERY_ZONE
+        if dry_run:
+            zone_shown = zone or project_and_zone.zone(None) or "ZONE"
+            kinds = ("queued-resources", "tpu-vm")
+            commands = [gcloud_commands.describe(kind, zone_shown, name, where) for kind in kinds]
+            show_commands(commands, dry_run=True, schema=inventory.SCHEMA if as_json else None)
+            return
+        seen = inventory.look(connect(where), WallClock(), zone_name)
+        rows = inventory.find(seen.rows, name)
+        if not rows:
+            raise removal.nothing_of(visible(name))
+        _print(seen, tuple(rows), as_json=as_json, whole=True)
+
+
+def _commands(zone: str, project: Project) -> list[tuple[str, ...]]:
+    return [gcloud_commands.listing(kind, zone, project) for kind in ("queued-resources", "tpu-vm")]
+
+
+def _print(seen: Overview, rows: tuple[Tpu, ...], *, as_json: bool, whole: bool = False) -> None:
+    now = WallClock().now()
+    if as_json:
+        fields = {
+            "schema": inventory.SCHEMA,
+            "tpus": [row.fields(now) for row in rows],
+            "unreachable": list(seen.unreachable),
+            "billed_chips": seen.billed_chips,
+            "put_aside": [_put_aside(path) for path in ledger.put_aside()],
+            "exit_code": 0,
+        }
+        print_result(fields)
+        return
+    for row in rows:
+        click.echo(coded("\n".join(describe_row(row, now))))
+        if whole:
+            for line in _describe_nodes(row):
+                click.echo(line)
+    for line in _summary(seen, rows, now):
+        click.echo(line)
+
+
+def _put_aside(path: Path) -> dict[str, str]:
+    from tpustarter.core.redact import Redactor
+
+    file = Redactor(os.environ).text(str(path))
+    return {"file": file, "words": event_text.of_put_aside(file)}
+
+
+def _describe_nodes(row: Tpu) -> Iterator[str]:
+    for node in row.nodes:
+        facts = ", ".join(filter(None, (node.state, node.runtime_version)))
+        yield visible(f"      {node.name}: {facts}")
+        yield from draw(node, "        ")
+        for worker, address in enumerate(node.internal_addresses):
+            outside = node.external_addresses[worker : worker + 1]
+            shown = f", {outside[0]} from outside" if outside else ", no external address"
+            yield f"        worker {worker}: {address}{shown}"
+
+
+def _summary(seen: Overview, rows: tuple[Tpu, ...], now: datetime) -> Iterator[str]:  # noqa: ARG001
+    """Yield the summary of all rows, and what is known to be missing from it."""
+    if rows:
+        yield ""
+    if not seen.rows:
+        yield "No TPU and no request for one exists in this project, as far as Google lists them."
+        yield as_typed("To get one: tpustarter tpu create NAME --type v5e-1 --zone ZONE --dry-run")
+    elif seen.billed_chips:
+        number = seen.billed_chips
+        chips = phrases.count(number, "chip is billed", "chips are billed")
+        yield from wrap(f"{chips}, or may be, until you delete what has them.")
+    else:
+        yield "None of this is billed for chips now."
+    if seen.leftovers:
+        count = len(seen.leftovers)
+        subject = phrases.count(count, "leftover takes up its", "leftovers take up their")
+        yield as_typed(f"{subject} name and quota: tpustarter tpu delete --leftovers")
+    for path in ledger.put_aside():
+        yield from wrap(visible(event_text.of_put_aside(typed(path))))
+    if seen.unreachable:
+        zones = ", ".join(map(visible, seen.unreachable))
+        yield from wrap(f"Google could not reach {zones}, so what is there is not in this list.")

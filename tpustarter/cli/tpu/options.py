@@ -1,0 +1,202 @@
+"""The common parts of the verbs of `tpustarter tpu`: options, client, commands and events."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from tpustarter.cli.command_end import print_result
+from tpustarter.cli.echo import say
+from tpustarter.cloud.api import project_and_zone
+from tpustarter.cloud.api.clock import WallClock
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.api.resources import TpuNode
+from tpustarter.cloud.billing.inventory import Tpu
+from tpustarter.cloud.create import events
+from tpustarter.cloud.text import event_text
+from tpustarter.cloud.text.event_text import command_lines
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.core.redact import Redactor
+from tpustarter.text.terminal import paint_for, visible, wrap
+
+if TYPE_CHECKING:
+    from tpustarter.cloud.api.client import Client
+
+INDENT = " " * 6
+_COLOURS = {"good": "green", "wait": "cyan", "act": "yellow", "bad": "red", "unknown": "magenta"}
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_Result = TypeVar("_Result")
+
+
+def common_options(*, zone: str | None = "The zone.") -> Callable[[_Function], _Function]:
+    """Return a decorator that adds `--project`, `--dry-run`, and `--zone` if it has a help text."""
+
+    def add(function: _Function) -> _Function:
+        dry = click.option(
+            "--dry-run", is_flag=True, help="Show the gcloud command and send nothing."
+        )
+        project = click.option(
+            "--project", metavar="ID", help="The Google Cloud project.  [default: gcloud's]"
+        )
+        function = dry(project(function))
+        if zone is not None:
+            option = click.option("--zone", metavar="ZONE", help=f"{zone}  [default: gcloud's]")
+            function = option(function)
+        return function
+
+    return add
+
+
+def connect(project: Project) -> Client:
+    """Return Google's client for a project; prints a note if a local server replaces Google."""
+    from tpustarter.cloud.api import client
+
+    if address := client.endpoint():
+        click.echo(f"asking {address} in place of Google ({client.ENDPOINT})", err=True)
+    return client.Client(project.name)
+
+
+def place(typed: str | None, *, dry_run: bool) -> Project:
+    """Return the project; in a dry run a placeholder where none is known."""
+    if dry_run and project_and_zone.find_project(typed) is None:
+        return project_and_zone.PLACEHOLDER
+    return project_and_zone.project(typed)
+
+
+def show_commands(
+    commands: Iterable[tuple[str, ...]], *, dry_run: bool, schema: str | None = None
+) -> None:
+    """Print the equivalent gcloud commands before anything is sent.
+
+    Args:
+        commands: The words of each command.
+        dry_run: Whether nothing is sent after them.
+        schema: The name of the JSON document that was asked for, if any.
+    """
+    if schema:
+        print_commands(map(shlex.join, commands), schema)
+        return
+    click.echo("The same with gcloud:")
+    for command in commands:
+        for line in command_lines(command):
+            click.echo(visible(line))
+    if dry_run:
+        click.echo("Nothing was sent.")
+
+
+def print_commands(commands: Iterable[str], schema: str) -> None:
+    """Print the JSON document of a dry run on stdout."""
+    redacted = [Redactor(os.environ).text(command) for command in commands]
+    print_result({"schema": schema, "commands": redacted, "exit_code": ExitCode.OK})
+
+
+def confirm(question: str, expected: str, option: str, *, yes: bool) -> None:
+    """Return if the user types the expected text; raises Problem otherwise.
+
+    Args:
+        question: The prompt on stderr.
+        expected: The text to type, such as the name of the TPU to delete.
+        option: The option that answers it where there is no terminal.
+        yes: Whether that option was given.
+    """
+    if yes:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise Problem(
+            "there is no terminal to ask on, so nothing was sent",
+            hint=f"add `{option}` once you have read the command above",
+            code=ExitCode.USAGE,
+        )
+    typed = click.prompt(question, default="", show_default=False, err=True)
+    if typed.strip() != expected:
+        raise Problem(
+            f"found `{visible(typed)}`, expected `{expected}`, so nothing was sent",
+            code=ExitCode.INTERRUPTED,
+        )
+
+
+def describe_row(row: Tpu, now: datetime) -> Iterator[str]:
+    """Yield the lines of one TPU: its state, what the state means, and what can be done."""
+    age = event_text.age(row, now)
+    mark = paint_for(_COLOURS)(row.state.name, row.state.mark)
+    where = visible(event_text.place(row)) + (f", {age}" if age else "")
+    yield f"{visible(row.name)}  {where}  {mark}"
+    for sentence in (row.state.meaning, *event_text.of_row(row), event_text.of_clocks(row, now)):
+        yield from wrap(visible(sentence), INDENT)
+    if workers := event_text.of_workers(row):
+        yield f"{INDENT}{visible(workers)}"
+    yield from wrap(row.state.do, f"{INDENT}do  ", f"{INDENT}    ")
+
+
+def draw(node: TpuNode, indent: str) -> Iterator[str]:
+    """Yield the drawing of a slice: its hosts with their chips, and the state of each worker."""
+    from tpustarter.cloud.text import slice_drawing
+
+    if lines := list(slice_drawing.text(node)):
+        yield f"{indent}{slice_drawing.title(node)}"
+    paint = paint_for(_COLOURS)
+    for begin, state, mark in lines:
+        yield f"{indent}{begin}{paint(visible(state), mark)}"
+
+
+class _StoppedError(BaseException):
+    """The signal that ended a wait; no `Exception`, so that nothing on the way catches it."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@contextlib.contextmanager
+def stoppable(hint: str) -> Generator[None]:
+    """Let Ctrl-C, TERM and HUP end a wait; raises Problem with a hint about the request."""
+
+    def stop(number: int, _: object) -> None:
+        raise _StoppedError(number)
+
+    numbers = [
+        number
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN  # under nohup, or in the background
+    ]
+    handlers = {number: signal.signal(number, stop) for number in numbers}
+    try:
+        yield
+    except _StoppedError as stopped:
+        interrupted = stopped.number == signal.SIGINT
+        raise Problem(
+            "stopped waiting",
+            hint=hint,
+            code=ExitCode.INTERRUPTED if interrupted else ExitCode.TERMINATED,
+        ) from None
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+def show_events(happening: Generator[events.Event, None, _Result]) -> _Result:
+    """Print each event as it happens, and return the generator's result."""
+    while True:
+        try:
+            event = next(happening)
+        except StopIteration as end:
+            return end.value
+        say(describe_event(event))
+
+
+def describe_event(event: events.Event) -> Iterator[str]:
+    """Yield the lines of an event, the first with the time of day."""
+    now = WallClock().now().astimezone()
+    at = f"{now:%H:%M:%S}  "
+    hang = " " * len(at)
+    for number, line in enumerate(event_text.of_event(event)):
+        yield from wrap(visible(line), hang if number else at, hang)

@@ -1,0 +1,194 @@
+"""`tpustarter tpu run`: runs a command on one or all workers of a TPU."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tpustarter.cli.command_end import stopped_by_signals
+from tpustarter.cli.parameters import FiniteRange, StrictCommand
+from tpustarter.cli.tpu.options import command_lines, common_options, connect, place
+from tpustarter.cloud.api import project_and_zone, workers
+from tpustarter.cloud.api.client import Client
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.api.resources import TpuNode
+from tpustarter.cloud.api.workers import Choice, Worker
+from tpustarter.cloud.create import request
+from tpustarter.cloud.jobs import connection as worker_connection
+from tpustarter.cloud.jobs import remote_command, remote_text, worker_output
+from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerEnded, WorkerJob, WorkerLines
+from tpustarter.core.problem import ExitCode
+from tpustarter.explain import known_failures
+from tpustarter.text.terminal import visible, wrap
+
+
+@click.command(
+    "run",
+    cls=StrictCommand,
+    short_help="Run a command on one worker of a TPU, or on all of them.",
+    epilog="Example: tpustarter tpu run bert --worker all -- python3 train.py",
+)
+@click.argument("name")
+@click.argument("words", nargs=-1, required=True, metavar="-- COMMAND")
+@click.option(
+    "--worker",
+    default="0",
+    metavar="N|all",
+    help="The number of the worker, or all for every worker.  [default: 0]",
+)
+@click.option(
+    "--via",
+    type=click.Choice(["gcloud", "ssh"]),
+    default="gcloud",
+    help="The program that connects.  [default: gcloud]",
+)
+@click.option(
+    "--iap",
+    is_flag=True,
+    help="Connect through Identity-Aware Proxy, even if the TPU has an address.",
+)
+@click.option("--user", metavar="NAME", help="The user to log in as.  [default: as gcloud does]")
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=FiniteRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="End the command on every worker after this time.",
+)
+@common_options()
+def run_command(*, name: str, words: tuple[str, ...], **options: Any) -> None:
+    """Run a command on one worker of a TPU, or on all of them at the same time.
+
+    If COMMAND is one word, the shell of the worker gets it as it is. Several words are quoted, so
+    that they arrive as you typed them. Each line of output names its worker, and the output of each
+    worker is saved in a file. The exit code is the worst one of all workers, and 255 means that a
+    worker could not be reached.
+    """
+    choice = workers.parse_choice(options["worker"])
+    user = worker_connection.check_user(options["user"])
+    project = place(options["project"], dry_run=options["dry_run"])
+    zone = project_and_zone.zone(options["zone"])
+    text = worker_connection.remote_text(words)
+
+    def command(worker: Worker) -> tuple[str, ...]:
+        iap = options["iap"] or worker.needs_iap
+        if options["via"] == "ssh":
+            return worker_connection.ssh_command(worker, text, iap=iap, user=user)
+        return worker_connection.gcloud_command(worker, project, text, iap=iap, user=user)
+
+    if options["dry_run"]:
+        _show_what_would_run(request.check_name(name), zone, project, choice, command)
+        return
+    path = remote_command.program(options["via"])
+    client = connect(project)
+    nodes = workers.find(client, name, zone)
+    chosen = workers.of_nodes(nodes, choice)
+    remote_text.refuse_without_way(chosen, options["via"], iap=options["iap"])
+    _announce(chosen, nodes, command)
+    jobs = [
+        WorkerJob(worker.label, (path, *command(worker)[1:]), number)
+        for number, worker in enumerate(chosen)
+    ]
+    folder = worker_output.make_folder(nodes[0].name)
+    sys.exit(
+        _run(client, chosen, RemoteCommand(jobs, folder, timeout_s=options["timeout_s"]), folder)
+    )
+
+
+def _show_what_would_run(
+    name: str, zone: str | None, project: Project, choice: Choice, command: Any
+) -> None:
+    """Print the command without asking Google, so the addresses are placeholders."""
+    number = choice[0] if choice else 0
+    addresses = ("EXTERNAL_ADDRESS",) * (number + 1)
+    node = TpuNode(
+        project.name,
+        zone or "ZONE",
+        name,
+        "",
+        "READY",
+        workers=number + 1,
+        external_addresses=addresses,
+    )
+    for line in command_lines(command(Worker(node, number, f"w{number}"))):
+        click.echo(visible(line))
+    if choice is None or choice[1:]:
+        which = "every further worker"
+        if choice:
+            which = remote_text.of_labels([f"w{other}" for other in choice[1:]])
+        for line in wrap(
+            f"The same is run for {which}. {remote_command.CONNECTING} are connected at a "
+            "time, and all that are connected run side by side."
+        ):
+            click.echo(line)
+    click.echo("Nothing was run.")
+
+
+def _announce(chosen: Sequence[Worker], nodes: Sequence[TpuNode], command: Any) -> None:
+    for line in command_lines(command(chosen[0])):
+        click.echo(visible(line), err=True)
+    if others := remote_text.of_others(chosen, nodes):
+        click.echo(others, err=True)
+    for caution in remote_text.cautions(chosen, nodes):
+        for line in wrap(visible(caution)):
+            click.echo(line, err=True)
+
+
+def _run(client: Client, chosen: Sequence[Worker], job: RemoteCommand, folder: Path) -> int:
+    began = time.monotonic()
+    signals: list[int] = []
+    endings: list[WorkerEnded] = []
+
+    def stop(number: int) -> None:
+        signals.append(number)
+        job.stop()
+
+    with stopped_by_signals(stop), contextlib.closing(job.events()) as happening:
+        for event in happening:
+            if isinstance(event, WorkerEnded):
+                endings.append(event)
+            else:
+                _show_lines(event)
+    endings.sort(key=lambda ended: ended.job.number)
+    for line in _summary(endings, time.monotonic() - began, folder):
+        click.echo(line, err=True)
+    if not all(ended.reached for ended in endings):
+        for sentence in remote_text.what_became(client, chosen):
+            for line in wrap(visible(sentence)):
+                click.echo(line, err=True)
+    if signals:
+        return ExitCode.INTERRUPTED if signals[0] == 2 else ExitCode.TERMINATED  # SIGINT
+    return remote_command.exit_code(endings)
+
+
+def _show_lines(output: WorkerLines) -> None:
+    stream = sys.stdout if output.stream == "stdout" else sys.stderr
+    lines = output.lines
+    if stream.isatty():  # output of a worker must not control this terminal
+        lines = tuple(visible(line.expandtabs()) for line in lines)
+    label = output.job.label
+    stream.write("".join(f"{label} | {line}\n" for line in lines))
+    stream.flush()
+
+
+def _summary(endings: Sequence[WorkerEnded], seconds: float, folder: Path) -> Iterator[str]:
+    yield remote_text.count(endings, seconds)
+    for way, fixes in remote_text.ways(endings):
+        yield from wrap(visible(way))
+        for fix in fixes:
+            if known_failures.is_command(fix):
+                yield f"  $ {visible(fix)}"  # in one line, so that it can be copied
+            else:
+                yield from wrap(visible(fix), "  - ", "    ")
+    if any(ended.cut_short for ended in endings):
+        yield from wrap(remote_text.STILL_RUNNING)
+    for ended in endings:
+        if ended.left_out:
+            yield f"{ended.job.label}: {ended.left_out} bytes are not in its file"
+    yield f"output of each worker: {visible(str(folder))}"

@@ -1,0 +1,80 @@
+"""`tpustarter tpu stop` and `start`: pause and resume the billing of a single TPU VM's chips."""
+
+from __future__ import annotations
+
+import click
+
+from tpustarter.cli.parameters import StrictCommand
+from tpustarter.cli.tpu.options import common_options, confirm, connect, place, show_commands
+from tpustarter.cloud.api import gcloud_commands, project_and_zone
+from tpustarter.cloud.api.client import EVERY_ZONE, Client
+from tpustarter.cloud.api.resources import TpuNode
+from tpustarter.cloud.delete import removal, stop_and_start
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.text.invocation import as_typed
+from tpustarter.text.terminal import visible
+
+_YES = click.option("--yes", is_flag=True, help="Don't ask me to type the name.")
+
+
+@click.command("stop", cls=StrictCommand, epilog="Example: tpustarter tpu stop bert")
+@click.argument("name")
+@common_options()
+@_YES
+def stop_command(
+    *, name: str, project: str | None, zone: str | None, dry_run: bool, yes: bool
+) -> None:
+    """Stop a TPU VM. Its chips are no longer billed, but its disk is.
+
+    Google can't stop a slice of several hosts, and a stopped TPU VM needs free capacity to start.
+    """
+    _send("stop", name, project, zone, dry_run=dry_run, yes=yes)
+
+
+@click.command("start", cls=StrictCommand, epilog="Example: tpustarter tpu start bert")
+@click.argument("name")
+@common_options()
+@_YES
+def start_command(
+    *, name: str, project: str | None, zone: str | None, dry_run: bool, yes: bool
+) -> None:
+    """Start a stopped TPU VM. It is billed from then on."""
+    _send("start", name, project, zone, dry_run=dry_run, yes=yes)
+
+
+def _send(
+    verb: str, name: str, typed: str | None, zone: str | None, *, dry_run: bool, yes: bool
+) -> None:
+    project = place(typed, dry_run=dry_run)
+    zone_name = project_and_zone.zone(zone)
+    if dry_run:
+        show_commands(
+            [gcloud_commands.on_node(verb, zone_name or "ZONE", name, project)], dry_run=True
+        )
+        return
+    client = connect(project)
+    node = _find(client, name, zone_name)
+    stop_and_start.refuse_what_cannot_be(verb, node)
+    show_commands([gcloud_commands.on_node(verb, node.zone, node.name, project)], dry_run=False)
+    billed = "it is billed from then on" if verb == "start" else "what runs on it ends"
+    confirm(f"To {verb} `{name}`, type its name ({billed})", name, "--yes", yes=yes)
+    if verb == "stop":
+        client.stop_node(node.zone, node.name)
+    else:
+        client.start_node(node.zone, node.name)
+    following = f"tpustarter tpu show {visible(name)}"
+    click.echo(as_typed(f"Google has taken it. Follow it with: {following}"))
+
+
+def _find(client: Client, name: str, zone: str | None) -> TpuNode:
+    nodes = [node for node in client.nodes(zone or EVERY_ZONE).items if node.name == name]
+    if not nodes:
+        raise removal.nothing_of(visible(name))
+    if len(nodes) > 1:
+        zones = ", ".join(node.zone for node in nodes)
+        raise Problem(
+            f"`{visible(name)}` exists in {len(nodes)} zones: {zones}",
+            hint="add `--zone ZONE` with the zone of the one that you mean",
+            code=ExitCode.USAGE,
+        )
+    return nodes[0]

@@ -1,0 +1,305 @@
+"""`tpustarter trc`: the grant of the TPU Research Cloud, read from its e-mail."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import date, datetime, timezone
+from typing import Any
+
+import click
+
+from tpustarter.cli.command_end import json_even_if_it_breaks, print_result
+from tpustarter.cli.echo import say, say_if_it_waits
+from tpustarter.cli.parameters import StrictCommand
+from tpustarter.cloud.api.clock import WallClock
+from tpustarter.cloud.billing import other_charges
+from tpustarter.cloud.billing.chips import Resource
+from tpustarter.cloud.trc import grant as trc_grant
+from tpustarter.cloud.trc import mail as trc_mail
+from tpustarter.cloud.trc.grant import MOST_ALLOWANCES, MOST_DAYS, Grant
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.text import phrases
+from tpustarter.text.terminal import paint_for, visible, wrap
+
+SCHEMA = "tpustarter.trc/1"
+SITE = "https://sites.research.google/trc/about/"
+PASTE_PAUSE_S = 0.5
+"""Seconds without input after which an empty line ends the pasted text."""
+_COLOURS = {"heading": "cyan", "ended": "red"}
+_MOST_BYTES = 4 * trc_mail.MOST_CHARACTERS
+
+
+@click.command(
+    "trc",
+    cls=StrictCommand,
+    short_help="Record what your TPU Research Cloud grant covers, and show it.",
+    epilog="Example: tpustarter trc --allow v6e:64:spot:us-east1-d --days 30",
+)
+@click.argument("file", required=False, metavar="[FILE|-]")
+@click.option(
+    "--paste", is_flag=True, help="Read another e-mail that you paste into this terminal."
+)
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="LINE",
+    help="One line of the grant, as GENERATION:CHIPS:TIER:ZONE, in place of the e-mail. Repeat it "
+    "for more lines.",
+)
+@click.option("--start", metavar="DAY", help="The first day of the grant, such as 2026-11-03.")
+@click.option(
+    "--days",
+    type=click.IntRange(1, MOST_DAYS),
+    metavar="N",
+    help="How many days the grant lasts.",
+)
+@click.option("--forget", is_flag=True, help="Delete what is stored about the grant.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def trc(
+    *,
+    file: str | None,
+    paste: bool,
+    allow: Sequence[str],
+    start: str | None,
+    days: int | None,
+    forget: bool,
+    as_json: bool,
+) -> None:
+    """Record what your TPU Research Cloud (TRC) grant covers, and show it.
+
+    FILE is the e-mail about the grant, and - reads it from stdin. Without either, you can paste it.
+    Only the zones, generations, chips and tiers, the first day and the number of days are stored,
+    and only on this machine. From then on, `tpustarter tpu create` refuses what the grant doesn't
+    cover.
+    """
+    with json_even_if_it_breaks(SCHEMA, wanted=as_json):
+        now = WallClock().now()
+        if forget:
+            _refuse_both(file, paste=paste, allow=allow)
+            _forget(as_json=as_json)
+            return
+        grant, notes = _find(file, paste=paste, allow=allow)
+        first = _day(start) if start else grant.start
+        changed = replace(grant, start=first, days=days or grant.days)
+        kept = trc_grant.known()
+        if changed != kept and not (file or allow):
+            changed = _ask_for_what_is_missing(changed)
+        if changed != kept:
+            trc_grant.save(changed)
+        if as_json:
+            print_result(fields(changed, None, now, notes))
+            return
+        say(describe(changed, None, now, notes))
+
+
+def _refuse_both(file: str | None, *, paste: bool, allow: Sequence[str]) -> None:
+    if sum((file is not None, paste, bool(allow))) > 0:
+        raise Problem(
+            "`--forget` cannot be combined with a file, `--paste` or `--allow`", code=ExitCode.USAGE
+        )
+
+
+def _find(file: str | None, *, paste: bool, allow: Sequence[str]) -> tuple[Grant, Sequence[str]]:
+    if sum((file is not None, paste, bool(allow))) > 1:
+        raise Problem(
+            "give the grant in one way only: a file, `--paste` or `--allow`", code=ExitCode.USAGE
+        )
+    if allow:
+        rows = [trc_grant.parse_allowance(text) for text in allow[:MOST_ALLOWANCES]]
+        return Grant(tuple({row.key: row for row in rows}.values())), ()
+    kept = None if file is not None or paste else trc_grant.load()
+    if kept:
+        return kept, ()
+    reading = trc_mail.read(_mail(file))
+    return reading.grant, reading.notes
+
+
+def _mail(file: str | None) -> str:
+    if file and file != "-":
+        from pathlib import Path
+
+        try:
+            say_if_it_waits(Path(file))
+            return locations.read_given(Path(file), _MOST_BYTES)
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise Problem(f"cannot read `{file}`: {why}", code=ExitCode.USAGE) from error
+    if file == "-" and not sys.stdin.isatty():
+        return _read_stdin()
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise Problem(
+            "no TRC grant is stored, and there is no terminal to paste its e-mail into",
+            hint="name the file with its e-mail, as in `tpustarter trc FILE`, or give its "
+            "lines, as in "
+            "`tpustarter trc --allow v6e:64:spot:us-east1-d`",
+            read="start/trc-to-first-vm",
+            code=ExitCode.USAGE,
+        )
+    return pasted(sys.stdin.fileno())
+
+
+def _read_stdin() -> str:
+    data = sys.stdin.buffer.read(_MOST_BYTES + 1)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def pasted(terminal: int) -> str:
+    """Return the text that is pasted into a terminal, until Ctrl-D or a last empty line.
+
+    E-mails have empty lines of their own, so one ends the text only if nothing follows at once.
+    """
+    click.echo("Paste the e-mail. End it with Enter and Ctrl-D, or with an empty line:", err=True)
+    data = b""
+    while len(data) <= _MOST_BYTES:
+        chunk = os.read(terminal, 65536)
+        data += chunk
+        ended = data.replace(b"\r", b"").endswith(b"\n\n") and data.strip()
+        if not chunk or (ended and not select.select([terminal], [], [], PASTE_PAUSE_S)[0]):
+            break
+    return data.decode("utf-8", "replace")
+
+
+def _ask_for_what_is_missing(grant: Grant) -> Grant:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return grant
+    if grant.start is None:
+        typed = _ask("The day on which it began, such as 2026-11-03")
+        grant = replace(grant, start=_day(typed) if typed else None)
+    if grant.days is None:
+        typed = _ask("For how many days it holds")
+        number = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 5 else 0
+        if typed and not 0 < number <= MOST_DAYS:
+            raise Problem(f"`{typed[:40]}` is not a number of days", code=ExitCode.USAGE)
+        grant = replace(grant, days=number or None)
+    return grant
+
+
+def _ask(question: str) -> str:
+    text = f"{question}; Enter if you don't know"
+    return str(click.prompt(text, default="", show_default=False, err=True)).strip()
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text.strip())
+    except ValueError as error:
+        raise Problem(
+            f"`{text[:40]}` is not a day, expected a date such as 2026-11-03", code=ExitCode.USAGE
+        ) from error
+
+
+def _forget(*, as_json: bool) -> None:
+    existed = trc_grant.forget()
+    if as_json:
+        print_result({"schema": SCHEMA, "grant": None, "exit_code": 0})
+    elif existed:
+        command = "`tpustarter tpu create`"
+        say(wrap(f"The grant is forgotten. {command} no longer asks whether it covers a TPU."))
+    else:
+        click.echo("There was no grant to forget.")
+
+
+def describe(
+    grant: Grant, in_use: Sequence[Resource] | None, now: datetime, notes: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yield the lines of a grant, its chips in use, its end, and the charges beside it."""
+    paint = paint_for(_COLOURS)
+    yield paint("What the TRC grant covers", "heading")
+    for row in grant.allowances:
+        device = f", as {row.device} devices" if row.device else ""
+        used = None if in_use is None else trc_grant.chips_in_use(in_use, [row])
+        left = "" if used is None else f"; {used} in use, {max(0, row.chips - used)} left"
+        noun = phrases.plural(row.chips, "chip", "chips")
+        yield (
+            f"  {row.zone:<18} {row.chips:>5} {row.generation} {noun}, "
+            f"{trc_grant.TIERS[row.tier]}{device}{left}"
+        )
+    if in_use is None:
+        yield from wrap(
+            "How much of it is in use is not known here; `tpustarter tpu list` asks "
+            "Google what exists.",
+            "  ",
+        )
+    yield ""
+    yield from wrap(_when(grant, now))
+    for note in notes:
+        yield from wrap(visible(note))
+    yield ""
+    yield paint("What is billed all the same", "heading")
+    for thing in other_charges.BESIDE_CHIPS:
+        yield from wrap(f"{thing.what.capitalize()}: {thing.why}", "  * ", "    ")
+        yield f"    {thing.source}"
+    yield from wrap(
+        "TPUs outside these lines, in any other project than the one that you "
+        "registered, and after the end.",
+        "  * ",
+        "    ",
+    )
+    yield f"    {SITE}"
+
+
+def _when(grant: Grant, now: datetime) -> str:
+    today = now.astimezone(timezone.utc).date()
+    if grant.end is None:
+        missing = phrases.join(
+            name
+            for name, value in (("`--start DAY`", grant.start), ("`--days N`", grant.days))
+            if value is None
+        )
+        return f"When it ends is not known. `tpustarter trc` with {missing} notes it."
+    first = (
+        f"It began on {grant.start}"
+        if grant.start and grant.start <= today
+        else (f"It begins on {grant.start}")
+    )
+    left = (grant.end - today).days
+    if left <= 0:
+        return f"It ended on {grant.end}, so whatever still runs is billed. Delete it."
+    days = phrases.plural(left, "tomorrow", f"in {left} days")
+    return f"{first} and ends on {grant.end}, {days}. Delete everything before that day."
+
+
+def fields(
+    grant: Grant, in_use: Sequence[Resource] | None, now: datetime, notes: Sequence[str]
+) -> dict[str, Any]:
+    """Return the JSON document."""
+    today = now.astimezone(timezone.utc).date()
+    rows: list[dict[str, Any]] = []
+    for row in grant.allowances:
+        used = None if in_use is None else trc_grant.chips_in_use(in_use, [row])
+        left = None if used is None else max(0, row.chips - used)
+        rows.append(
+            {
+                "generation": row.generation,
+                "chips": row.chips,
+                "tier": row.tier,
+                "zone": row.zone,
+                "device": row.device or None,
+                "chips_in_use": used,
+                "chips_left": left,
+            }
+        )
+    return {
+        "schema": SCHEMA,
+        "grant": {
+            "allowances": rows,
+            "start": grant.start.isoformat() if grant.start else None,
+            "days": grant.days,
+            "end": grant.end.isoformat() if grant.end else None,
+            "ended": None if grant.end is None else today >= grant.end,
+        },
+        "notes": list(notes),
+        "billed_anyway": [
+            {"what": one.what, "why": one.why, "source": one.source}
+            for one in other_charges.BESIDE_CHIPS
+        ],
+        "exit_code": 0,
+    }

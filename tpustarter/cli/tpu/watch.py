@@ -1,0 +1,103 @@
+"""`tpustarter tpu watch`: follows a request through its states."""
+
+from __future__ import annotations
+
+import click
+
+from tpustarter.cli.parameters import StrictCommand
+from tpustarter.cli.tpu.options import (
+    common_options,
+    connect,
+    place,
+    show_commands,
+    show_events,
+    stoppable,
+)
+from tpustarter.cloud.api import errors as api_errors
+from tpustarter.cloud.api import gcloud_commands, project_and_zone, states
+from tpustarter.cloud.api.client import EVERY_ZONE, Client
+from tpustarter.cloud.api.clock import WallClock
+from tpustarter.cloud.api.resources import QueuedResource
+from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.billing.ledger import LedgerEntry
+from tpustarter.cloud.create.follow import follow
+from tpustarter.cloud.delete import removal, withdrawal
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.text.invocation import as_typed
+from tpustarter.text.terminal import visible
+
+
+@click.command(
+    "watch",
+    cls=StrictCommand,
+    short_help="Follow a request until its TPU is there.",
+    epilog="Example: tpustarter tpu watch bert",
+)
+@click.argument("name")
+@common_options()
+def watch_command(*, name: str, project: str | None, zone: str | None, dry_run: bool) -> None:
+    """Follow a request until its TPU is there, or until it is certain that it won't come.
+
+    Ctrl-C only stops following, and the request stays in the queue.
+    """
+    where = place(project, dry_run=dry_run)
+    if dry_run:
+        zone_shown = zone or project_and_zone.zone(None) or "ZONE"
+        show_commands(
+            [gcloud_commands.describe("queued-resources", zone_shown, name, where)], dry_run=True
+        )
+        return
+    client, clock = connect(where), WallClock()
+    entry = find_entry(client, name, zone)
+    hint = f"`{name}` stays as it is; take it back with `tpustarter tpu delete {name}`"
+    with stoppable(hint):
+        resource = show_events(follow(client, entry, clock))
+    if resource is None:
+        show_events(withdrawal.wait_until_gone(client, entry, clock))
+        raise removal.nothing_of(name)
+    finish(resource)
+
+
+def find_entry(client: Client, name: str, zone: str | None) -> LedgerEntry:
+    """Return the entry to follow, from the ledger or else from Google's list; raises Problem."""
+    matches = [
+        entry
+        for entry in ledger.entries()
+        if entry.project == client.project and entry.name == name and zone in (None, entry.zone)
+    ]
+    if len(matches) == 1:
+        return matches[0]
+    rows = [
+        one
+        for one in client.queued_resources(zone or EVERY_ZONE).items
+        if one.name == name or name in one.nodes
+    ]
+    if not rows:
+        raise removal.nothing_of(visible(name))
+    if len(rows) > 1:
+        zones = ", ".join(row.zone for row in rows)
+        raise Problem(
+            f"`{visible(name)}` is the name of {len(rows)} requests, in {zones}",
+            hint="add `--zone ZONE` with the zone of the one that you mean",
+            code=ExitCode.USAGE,
+        )
+    one = removal.DeletionPlan(rows[0].zone, rows[0].name, rows[0], ())
+    return removal.entry_for(client.project, one)
+
+
+def finish(resource: QueuedResource) -> None:
+    """Print how to use a TPU that is ready; raises Problem for a request that has failed."""
+    if resource.state == "ACTIVE":
+        node = resource.nodes[0] if resource.nodes else resource.name
+        click.echo("")
+        click.echo(f"Connect:        gcloud compute tpus tpu-vm ssh {node} --zone={resource.zone}")
+        click.echo(as_typed(f"On all workers: tpustarter tpu run {node} --worker all -- COMMAND"))
+        click.echo(as_typed(f"When done:      tpustarter tpu delete {resource.name}"))
+        return
+    if resource.error:
+        raise api_errors.problem(*resource.error, f"Google Cloud did not provide `{resource.name}`")
+    raise Problem(
+        f"`{resource.name}` is {resource.state}: {states.of_resource(resource).meaning}",
+        hint=f"run `tpustarter tpu delete {resource.name}`, then ask for the TPU again",
+        code=ExitCode.FAILED,
+    )

@@ -1,0 +1,1 @@
+"""Google's interfaces: clients, credentials, answers as plain data, errors."""

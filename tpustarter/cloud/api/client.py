@@ -1,0 +1,308 @@
+"""A client of the Cloud TPU API, with a time limit on every call and answers as plain data.
+
+Reads are repeated when the service does not answer. A call that changes something is sent once,
+because a request whose answer is missing may have been carried out. The error of a failed operation
+is in its first `errors` entry, not in `details`.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from tpustarter.cloud.api import credentials, loopback
+from tpustarter.cloud.api import errors as api_errors
+from tpustarter.cloud.api import messages as api_messages
+from tpustarter.cloud.api.clock import Clock, WallClock
+from tpustarter.cloud.api.errors import CloudProblem
+from tpustarter.cloud.api.resources import Listing, QueuedResource, TpuNode
+from tpustarter.cloud.create.request import TpuRequest
+
+ENDPOINT = "TPUSTARTER_TPU_ENDPOINT"
+"""Variable with the host and port of a local server that replaces Google's, in tests."""
+READ_S = 20.0
+WRITE_S = 60.0
+"""Seconds that a call may take."""
+READ_PAUSES_S = (1.0, 3.0, 8.0)
+"""Seconds before each further attempt of a read, plus or minus half."""
+RATE_PAUSE_S = 60.0
+"""Seconds to wait after too many creations in one minute."""
+EVERY_ZONE = "-"
+UNAVAILABLE, UNAUTHENTICATED = 14, 16
+"""gRPC codes for errors of Google's library that have no code of their own."""
+UNANSWERED = ("network", "internal", "unknown")
+"""Kinds of errors after which nobody knows whether a request was carried out."""
+
+_Answer = TypeVar("_Answer")
+
+
+def endpoint() -> str | None:
+    """Return the local server that replaces Google's, if any; raises Problem for one elsewhere."""
+    return loopback.endpoint(ENDPOINT)
+
+
+@dataclass(frozen=True)
+class OperationState:
+    """The state of one of Google's operations."""
+
+    done: bool
+    problem: CloudProblem | None = None
+    """The reason of a failure."""
+
+
+class Client:
+    """The Cloud TPU API of one project."""
+
+    def __init__(
+        self,
+        project: str,
+        *,
+        channel: Any = None,
+        clock: Clock | None = None,
+        read_s: float = READ_S,
+        write_s: float = WRITE_S,
+    ) -> None:
+        self.project = project
+        self._clock = clock or WallClock()
+        self._read_s = read_s
+        self._write_s = write_s
+        self._client = _connect(channel, project)
+        """Google's own client; untyped, because its package takes a third of a second to import."""
+
+    def zones(self) -> list[str]:
+        """Return the zones that have Cloud TPU for this project, sorted."""
+        names: list[str] = []
+        token = ""
+        while True:
+            request = {"name": f"projects/{self.project}", "page_size": 200, "page_token": token}
+            answer = self._read(
+                "list the zones",
+                lambda r=request: self._client.list_locations(r, timeout=self._read_s),
+            )
+            names += [api_messages.plain(row.location_id) for row in answer.locations]
+            if answer.next_page_token in ("", token):
+                return sorted(names)
+            token = answer.next_page_token
+
+    def types(self, zone: str) -> list[str]:
+        """Return the accelerator types that a zone offers, in Google's spelling."""
+        rows, _ = self._all_pages("accelerator_types", zone)
+        return sorted((api_messages.plain(row.type_) for row in rows), key=api_messages.type_order)
+
+    def versions(self, zone: str) -> list[str]:
+        """Return the runtime versions that a zone offers, which are the images of TPU VMs."""
+        rows, _ = self._all_pages("runtime_versions", zone)
+        return sorted(api_messages.plain(row.version) for row in rows)
+
+    def nodes(self, zone: str = EVERY_ZONE) -> Listing[TpuNode]:
+        """Return the nodes of a zone, or of all zones."""
+        rows, unreachable = self._all_pages("nodes", zone)
+        return Listing(tuple(map(api_messages.node, rows)), unreachable)
+
+    def queued_resources(self, zone: str = EVERY_ZONE) -> Listing[QueuedResource]:
+        """Return the queued resources of a zone, or of all zones."""
+        rows, unreachable = self._all_pages("queued_resources", zone)
+        return Listing(tuple(map(api_messages.queued_resource, rows)), unreachable)
+
+    def node(self, zone: str, name: str) -> TpuNode | None:
+        """Return one node; None if there is none of this name."""
+        path = self._client.node_path(self.project, zone, name)
+        row = self._one(f"describe `{name}`", self._client.get_node, path)
+        return api_messages.node(row) if row else None
+
+    def queued_resource(self, zone: str, name: str) -> QueuedResource | None:
+        """Return one queued resource; None if there is none of this name."""
+        path = self._client.queued_resource_path(self.project, zone, name)
+        row = self._one(f"describe `{name}`", self._client.get_queued_resource, path)
+        return api_messages.queued_resource(row) if row else None
+
+    def create(self, request: TpuRequest) -> str:
+        """Request a queued resource, and return the name of the operation that creates it."""
+        return self._write(
+            f"create `{request.name}`",
+            self._client.create_queued_resource,
+            parent=f"projects/{self.project}/locations/{request.zone}",
+            queued_resource_id=request.name,
+            queued_resource=api_messages.queued_resource_of(request, self.project),
+        )
+
+    def delete_queued_resource(self, zone: str, name: str, *, force: bool) -> None:
+        """Request the deletion of a queued resource; `force` includes its nodes."""
+        path = self._client.queued_resource_path(self.project, zone, name)
+        request = {"name": path, "force": force}
+        self._write(f"delete `{name}`", self._client.delete_queued_resource, request=request)
+
+    def delete_node(self, zone: str, name: str) -> None:
+        """Request the deletion of a node."""
+        path = self._client.node_path(self.project, zone, name)
+        self._write(f"delete `{name}`", self._client.delete_node, name=path)
+
+    def stop_node(self, zone: str, name: str) -> str:
+        """Request that a TPU VM stops, and return the operation's name; slices cannot stop."""
+        path = self._client.node_path(self.project, zone, name)
+        return self._write(f"stop `{name}`", self._client.stop_node, request={"name": path})
+
+    def start_node(self, zone: str, name: str) -> str:
+        """Request that a stopped TPU VM starts, and return the operation's name."""
+        path = self._client.node_path(self.project, zone, name)
+        return self._write(f"start `{name}`", self._client.start_node, request={"name": path})
+
+    def operation(self, name: str) -> OperationState:
+        """Return the state of an operation; one that Google does not know has ended."""
+        try:
+            row = self._read(
+                "show the operation",
+                lambda: self._client.get_operation(
+                    {"name": name}, retry=None, timeout=self._read_s
+                ),
+            )
+        except CloudProblem as problem:
+            if problem.kind == "missing":
+                return OperationState(done=True)
+            raise
+        return _ending(row, "finish what it was asked for")
+
+    def _all_pages(self, kind: str, zone: str) -> tuple[list[Any], tuple[str, ...]]:
+        """Return the rows of all pages, and the zones that could not be reached.
+
+        Args:
+            kind: The part that the client's method and the field of its answer share.
+            zone: The zone; `EVERY_ZONE` for all.
+        """
+        method = getattr(self._client, f"list_{kind}")
+        request = {"parent": f"projects/{self.project}/locations/{zone}", "page_size": 1000}
+        pages = self._read(
+            f"list the {kind.replace('_', ' ')}",
+            lambda: [*method(request=request, retry=None, timeout=self._read_s).pages],
+        )
+        rows = [row for page in pages for row in getattr(page, kind)]
+        unreachable = (zone for page in pages for zone in page.unreachable)
+        return rows, tuple(
+            dict.fromkeys(api_messages.plain(name).rpartition("/")[2] for name in unreachable)
+        )
+
+    def _one(self, doing: str, method: Callable[..., Any], path: str) -> Any | None:
+        try:
+            return self._read(doing, lambda: method(name=path, retry=None, timeout=self._read_s))
+        except CloudProblem as error:
+            if error.kind == "missing":
+                return None
+            raise
+
+    def _read(self, doing: str, ask: Callable[[], _Answer]) -> _Answer:
+        """Return an answer; repeats the call for a while if the service does not answer."""
+        for pause in READ_PAUSES_S:
+            began = self._clock.now()
+            try:
+                return _in_words(doing, ask)
+            except CloudProblem as error:
+                passed_s = (self._clock.now() - began).total_seconds()
+                if not _is_unavailable(error) or passed_s > self._read_s / 2:
+                    raise
+            self._clock.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  no secret
+        return _in_words(doing, ask)
+
+    def _write(self, doing: str, method: Callable[..., Any], **arguments: Any) -> str:
+        """Send a change once, and return the name of its operation.
+
+        Only where Google limited the rate, so that nothing has begun, is it sent again.
+        """
+
+        def send() -> str:
+            operation = method(**arguments, retry=None, timeout=self._write_s).operation
+            if problem := _ending(operation, doing).problem:
+                raise problem
+            return operation.name
+
+        try:
+            return _in_words(doing, send)
+        except CloudProblem as error:
+            if error.kind != "rate":
+                raise
+            self._clock.sleep(RATE_PAUSE_S)
+            return _in_words(doing, send)
+
+
+def _ending(operation: Any, doing: str) -> OperationState:
+    if not (operation.done and operation.HasField("error")):
+        return OperationState(done=bool(operation.done))
+    status = operation.error
+    text = api_messages.plain(status.message)
+    problem = api_errors.problem(status.code, text, _did_not(doing), status.details)
+    return OperationState(done=True, problem=problem)
+
+
+def _did_not(doing: str) -> str:
+    return f"Google Cloud did not {doing}"
+
+
+def _is_unavailable(problem: CloudProblem) -> bool:
+    """Return whether the service did not answer, and may do so in a moment.
+
+    A call that took most of its time is not repeated, so that nobody waits for several of them. Nor
+    is one that found no server.
+    """
+    from google.api_core import exceptions
+
+    is_no_network = problem.failure is not None and problem.failure.id == "dns"
+    if problem.kind != "network" or is_no_network:
+        return False  # gRPC reports an expired login as UNAVAILABLE too
+    return isinstance(problem.__cause__, exceptions.ServiceUnavailable)
+
+
+def _in_words(doing: str, ask: Callable[[], _Answer]) -> _Answer:
+    """Return the result of a call; an error of Google's library becomes a CloudProblem."""
+    from google.api_core import exceptions
+    from google.auth import exceptions as auth
+
+    try:
+        return ask()
+    except exceptions.GoogleAPICallError as error:
+        raised: Any = error  # its attributes have no types
+        code = raised.grpc_status_code.value[0] if raised.grpc_status_code else None
+        problem = api_errors.problem(code, _text(raised), _did_not(doing), raised.details)
+        raise _doubt_the_proxy(problem) from error
+    except (exceptions.RetryError, auth.TransportError) as error:
+        problem = api_errors.problem(UNAVAILABLE, api_messages.plain(str(error)), _did_not(doing))
+        raise _doubt_the_proxy(problem) from error
+    except auth.GoogleAuthError as error:
+        raise api_errors.problem(
+            UNAUTHENTICATED, api_messages.plain(str(error)), _did_not(doing)
+        ) from error
+
+
+def _doubt_the_proxy(problem: CloudProblem) -> CloudProblem:
+    """Return the Problem, with a hint about the proxy if one is set."""
+    names = ("grpc_proxy", "https_proxy", "http_proxy")  # in gRPC's order
+    proxy = next((name for name in names if os.environ.get(name)), None)
+    if proxy and problem.kind == "network" and problem.failure is None and endpoint() is None:
+        problem.hint = f"look whether the proxy that `{proxy}` names answers, then try again"
+    return problem
+
+
+def _text(raised: Any) -> str:
+    """Return Google's own text from an error of its library; empty where there is none."""
+    first: Any = next(iter(raised.errors or ()), None)
+    details = getattr(first, "details", None)  # of gRPC's error; its `str` is for programmers
+    told = (
+        raised.message or getattr(first, "message", "") or (details() if callable(details) else "")
+    )
+    return api_messages.plain(str(told or ""))
+
+
+def _connect(channel: Any, project: str) -> Any:
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # it writes to stderr when a server goes away
+    from google.cloud import tpu_v2
+    from google.cloud.tpu_v2.services.tpu.transports import TpuGrpcTransport
+
+    address = endpoint()
+    if channel is None and address is None:
+        return tpu_v2.TpuClient(credentials=credentials.find(project))
+    if channel is None and address is not None:
+        import grpc
+
+        channel = grpc.insecure_channel(address, options=[("grpc.enable_http_proxy", 0)])
+    return tpu_v2.TpuClient(transport=TpuGrpcTransport(channel=channel))

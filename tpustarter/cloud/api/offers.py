@@ -1,0 +1,69 @@
+"""Google's offers: zones, types and versions, read live and stored with their date.
+
+A stored list is used only where Google cannot be reached, and then with its date. A generation's
+documented zones are no substitute, because a project's grants decide which zones it sees.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.errors import CloudProblem
+from tpustarter.core import state
+from tpustarter.core.problem import Problem
+
+STATE = "tpu-offers"
+_WRITING = threading.Lock()
+"""Lock for the file: several lists may arrive at the same time, and all are in one file."""
+
+
+@dataclass(frozen=True)
+class CloudOffer:
+    """A list of Google's with the time at which it was read."""
+
+    items: tuple[str, ...]
+    read: datetime
+    problem: CloudProblem | None = None
+    """The reason why the list is a stored one; None for a list that was just read."""
+
+
+def ask(key: str, read: Callable[[], list[str]], clock: Clock) -> CloudOffer:
+    """Return a list of Google's; the stored one where Google cannot be reached now.
+
+    Args:
+        key: The name of the list, such as `my-project zones`.
+        read: Asks Google.
+        clock: Gives the time of the answer.
+
+    Raises:
+        CloudProblem: Google refused, or cannot be reached and nothing is stored.
+    """
+    try:
+        items = tuple(read())
+    except CloudProblem as problem:
+        known = kept(key)
+        if problem.kind != "network" or known is None:
+            raise
+        return CloudOffer(known.items, known.read, problem)
+    offer = CloudOffer(items, clock.now())
+    with _WRITING:
+        rows = {**state.load(STATE), key: {"items": list(items), "read": offer.read.isoformat()}}
+        with contextlib.suppress(Problem):  # Google's answer counts on a full disk too
+            state.save(STATE, rows)
+    return offer
+
+
+def kept(key: str) -> CloudOffer | None:
+    """Return the stored list; None where there is none, or it cannot be used."""
+    row: Any = state.load(STATE).get(key)
+    try:
+        read, items = datetime.fromisoformat(row["read"]), cast("list[Any]", row["items"])
+    except (KeyError, TypeError, ValueError):
+        return None
+    return CloudOffer(tuple(map(str, items)), read) if read.tzinfo else None

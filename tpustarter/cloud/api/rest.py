@@ -1,0 +1,290 @@
+"""Google's documented REST methods, called with the user's own credentials and bounded in time.
+
+A call without an answer raises an `UnansweredError` with the reason in a sentence: the caller never
+guesses. The token goes to Google's hosts alone: redirections are not followed, and a local server
+that replaces Google's, in tests, gets none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections import defaultdict
+from typing import Any, Literal, cast
+
+from tpustarter.cloud.api import loopback
+
+ENDPOINT = "TPUSTARTER_REST_ENDPOINT"
+"""Variable with the host and port of a local server that replaces Google's, in tests."""
+CALL_S = 8.0
+"""Seconds until a call is given up, and for a byte of its answer."""
+MOST_PAGES = 50
+
+BILLING = "cloudbilling.googleapis.com"
+COMPUTE = "compute.googleapis.com"
+RESOURCES = "cloudresourcemanager.googleapis.com"
+SERVICES = "serviceusage.googleapis.com"
+TPU = "tpu.googleapis.com"
+TITLES = {
+    BILLING: "the Cloud Billing API",
+    COMPUTE: "the Compute Engine API",
+    RESOURCES: "the Cloud Resource Manager API",
+    SERVICES: "the Service Usage API",
+    TPU: "the Cloud TPU API",
+}
+
+Reason = Literal[
+    "credentials",
+    "denied",
+    "garbled",
+    "invalid",
+    "missing",
+    "network",
+    "not-tried",
+    "off",
+    "rate",
+    "server",
+    "silent",
+]
+"""Reasons why something is not known."""
+
+_STATUS: dict[int, Reason] = {
+    400: "invalid",
+    401: "credentials",
+    403: "denied",
+    404: "missing",
+    429: "rate",
+}
+_WORDS: dict[Reason, str] = {
+    "credentials": "Google did not accept the credentials",
+    "denied": "Google refuses to tell",
+    "invalid": "Google did not take the question",
+    "missing": "Google knows no such thing",
+    "rate": "too many questions were asked in one minute",
+    "server": "Google's service failed",
+    "garbled": "the answer is not what Google documents",
+    "silent": "there was no answer in time",
+    "network": "Google cannot be reached",
+}
+_BY_REASON: dict[str, Reason] = {
+    "SERVICE_DISABLED": "off",
+    "ACCESS_TOKEN_EXPIRED": "credentials",
+    "ACCESS_TOKEN_SCOPE_INSUFFICIENT": "credentials",
+    "CREDENTIALS_MISSING": "credentials",
+    "RATE_LIMIT_EXCEEDED": "rate",
+}
+"""Reasons of `google.rpc.ErrorInfo` that say more than the status does.
+
+Source: https://github.com/googleapis/googleapis/blob/master/google/api/error_reason.proto
+(read 2026-11).
+"""
+
+
+class UnansweredError(Exception):
+    """A question without an answer, with the reason in words and in Google's own text."""
+
+    def __init__(
+        self, reason: Reason, text: str = "", *, service: str = "", status: int = 0
+    ) -> None:
+        self.reason: Reason = reason
+        self.service = service
+        """The API that was called, such as `compute.googleapis.com`."""
+        self.text = text
+        """Google's own text, or a description of the network's failure."""
+        what = _WORDS.get(reason, "it is not known")
+        if reason == "off":
+            what = f"{TITLES.get(service, service)} is not enabled"
+        elif text:
+            number = f" ({status})" if status else ""
+            what += f"{number}: {' '.join(text.split()).rstrip('.')[:300]}"
+        super().__init__(what)
+
+
+def endpoint() -> str | None:
+    """Return the local server that replaces Google's, if any; raises Problem for one elsewhere."""
+    return loopback.endpoint(ENDPOINT)
+
+
+class RestClient:
+    """A client of Google's REST services; raises UnansweredError where there is no answer."""
+
+    def __init__(
+        self,
+        credentials: Any,
+        *,
+        address: str | None = None,
+        call_s: float = CALL_S,
+        total_s: float = 15.0,
+    ) -> None:
+        self._credentials = credentials
+        self._address = address
+        """A server on this machine; None for Google's own."""
+        self._call_s = call_s
+        self._ends_at = time.monotonic() + total_s
+        self._sessions = threading.local()
+        self._listed: dict[str, list[dict[str, Any]]] = {}
+        self._locks: dict[str, threading.Lock] = defaultdict(threading.Lock)
+
+    def get(self, service: str, path: str, **query: Any) -> dict[str, Any]:
+        """Return the answer to a GET of `https://SERVICE/PATH`."""
+        return self._ask("GET", service, path, query, None)
+
+    def post(self, service: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer to a POST; the methods called here change nothing."""
+        return self._ask("POST", service, path, {}, body)
+
+    def pages(self, service: str, path: str, field: str, **query: Any) -> list[dict[str, Any]]:
+        """Return the rows of all pages of a listing, which is read once for all callers."""
+        with self._locks[path]:
+            if path not in self._listed:
+                self._listed[path] = self._all_pages(service, path, field, query)
+            return self._listed[path]
+
+    def _all_pages(
+        self, service: str, path: str, field: str, query: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        token = ""
+        for _ in range(MOST_PAGES):
+            more = {"pageToken": token} if token else {}
+            answer = self.get(service, path, **query, **more)
+            found += rows(answer, field, service)
+            token = str(answer.get("nextPageToken") or "")
+            if not token:
+                return found
+        raise UnansweredError("garbled", f"more than {MOST_PAGES} pages", service=service)
+
+    def _ask(
+        self, method: str, service: str, path: str, query: dict[str, Any], body: Any
+    ) -> dict[str, Any]:
+        """Call once, and once more where the service failed."""
+        try:
+            return self._ask_once(method, service, path, query, body)
+        except UnansweredError as error:
+            if error.reason != "server":
+                raise
+        return self._ask_once(method, service, path, query, body)
+
+    def _ask_once(
+        self, method: str, service: str, path: str, query: dict[str, Any], body: Any
+    ) -> dict[str, Any]:
+        import requests
+        from google.auth import exceptions as auth
+
+        left_s = min(self._call_s, self._ends_at - time.monotonic())
+        if left_s <= 0:
+            raise UnansweredError("silent", "the time for all questions was over", service=service)
+        base = f"http://{self._address}/{service}" if self._address else f"https://{service}"
+        try:
+            answer = self._session().request(
+                method,
+                f"{base}/{path}",
+                params=query or None,
+                json=body,
+                timeout=left_s,
+                allow_redirects=False,
+            )
+        except (requests.RequestException, auth.GoogleAuthError, OSError) as error:
+            raise of_exception(error, service) from error
+        return _content(answer.status_code, answer.content, service)
+
+    def _session(self) -> Any:
+        """Return the session of this thread, because sessions cannot be shared."""
+        session = getattr(self._sessions, "session", None)
+        if session is None:
+            from google.auth.transport import requests as transport
+
+            requests_of_google: Any = transport  # its classes have no types
+            session = requests_of_google.AuthorizedSession(
+                self._credentials, refresh_status_codes=(), refresh_timeout=self._call_s
+            )
+            session.auth = _as_it_is
+            session.trust_env = self._address is None  # no proxy between two ends on one machine
+            self._sessions.session = session
+        return session
+
+
+def _as_it_is(request: Any) -> Any:
+    """Return a request unchanged: else an entry in ~/.netrc would replace the token."""
+    return request
+
+
+def _content(status: int, body: bytes, service: str) -> dict[str, Any]:
+    try:
+        content: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        content = None
+    if status == 200 and isinstance(content, dict):
+        return cast("dict[str, Any]", content)
+    if status == 200 or 300 <= status < 400:
+        kind = "a web page" if body.lstrip()[:1] == b"<" else "no complete JSON"
+        text = f"{kind}, as a proxy or a sign-in page sends"
+        raise UnansweredError("garbled", text, service=service, status=status)
+    content = cast("dict[str, Any]", content) if isinstance(content, dict) else {}
+    error: Any = content.get("error")
+    error = cast("dict[str, Any]", error) if isinstance(error, dict) else {}
+    reason = _STATUS.get(status, "server" if status >= 500 else "invalid")
+    for detail in _dicts(error.get("details")):
+        reason = _BY_REASON.get(str(detail.get("reason")), reason)
+    if any(row.get("reason") == "accessNotConfigured" for row in _dicts(error.get("errors"))):
+        reason = "off"  # the older form, which Compute Engine sends
+    text = str(error.get("message") or "")
+    raise UnansweredError(reason, text or "no reason given", service=service, status=status)
+
+
+def of_exception(error: Exception, service: str) -> UnansweredError:
+    """Return the reason why a call got no answer, without the addresses of proxies."""
+    import requests
+    from google.auth import exceptions as auth
+
+    if isinstance(error, auth.RefreshError):
+        return UnansweredError("credentials", str(error.args[0] if error.args else error))
+    text = str(error)
+    if isinstance(error, requests.Timeout) or "timed out" in text.lower():
+        return UnansweredError("silent", service=service)
+    if isinstance(error, requests.exceptions.ProxyError) or "ProxyError" in text:
+        names = [
+            name
+            for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
+            if os.environ.get(name)
+        ]
+        where = f" that {names[0]} names" if names else ""
+        return UnansweredError("network", f"the proxy{where} does not answer", service=service)
+    if "CERTIFICATE_VERIFY_FAILED" in text:
+        is_clock = "not yet valid" in text or "expired" in text
+        cause = (
+            "the clock of this machine may be wrong" if is_clock else "a proxy may be in between"
+        )
+        text = f"its certificate was not accepted; {cause}"
+        return UnansweredError("network", text, service=service)
+    if "NameResolution" in text or "getaddrinfo" in text:
+        return UnansweredError("network", f"the name {service} is not resolved", service=service)
+    return UnansweredError("network", "the connection failed", service=service)
+
+
+def rows(answer: dict[str, Any], field: str, service: str = "") -> list[dict[str, Any]]:
+    """Return the rows of a listing; empty where the field is missing, as in Google's empty ones."""
+    value: Any = answer.get(field)
+    if value is None:
+        return []
+    found = _dicts(value)
+    if not isinstance(value, list) or len(found) != len(cast("list[Any]", value)):
+        raise UnansweredError("garbled", f"`{field}` is not a list of objects", service=service)
+    return found
+
+
+def words(row: dict[str, Any], field: str) -> list[str]:
+    """Return the texts in a field; items that are no texts are left out."""
+    value: Any = row.get(field)
+    if not isinstance(value, list):
+        return []
+    return [item for item in cast("list[Any]", value) if isinstance(item, str)]
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    if not isinstance(value, list):
+        return []
+    items = cast("list[Any]", value)
+    return [cast("dict[str, Any]", item) for item in items if isinstance(item, dict)]

@@ -1,0 +1,102 @@
+"""The states of queued resources and nodes: what each means, and what the user can do.
+
+The words are data, in `states.yml`, with a source per row.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+import msgspec
+
+from tpustarter.cloud.api.resources import QueuedResource, TpuNode
+from tpustarter.core import yaml_rows
+from tpustarter.core.problem import Problem
+from tpustarter.core.yaml_rows import Text
+
+FILE = Path(__file__).with_name("states.yml")
+
+Table = Literal["queued_resources", "nodes", "health", "symptoms"]
+Mark = Literal["good", "wait", "act", "bad", "unknown"]
+"""The outcome for the user: a TPU, a wait, an action to take, a loss, or an unknown state."""
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One state, explained."""
+
+    name: str
+    mark: Mark
+    meaning: Text
+    do: Text
+    """The user's next action, in a sentence."""
+    next: str = ""
+    """The usual next state; empty where there is none."""
+    usually: str = ""
+    """The usual time until then in public reports; empty where there are none."""
+    billed: bool = True
+    """Whether the chips are billed in this state."""
+    held: bool = True
+    """Whether it keeps its name and its share of the quota."""
+    sources: tuple[Text, ...] = ()
+
+
+class _FileState(State, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A state of `states.yml`: it has sources, and costs nothing unless the file says so."""
+
+    billed: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.sources:
+            raise ValueError("it has no `sources`")
+
+
+@functools.cache
+def read(file: Path = FILE) -> dict[str, dict[str, State]]:
+    """Return the states by table and name; raises Problem for a row that cannot be used."""
+    tables: Any = yaml_rows.load(file)
+    expected = get_args(Table)
+    if not isinstance(tables, dict) or {*cast("dict[Any, Any]", tables)} != {*expected}:
+        raise Problem(f"`{file.name}` does not hold the tables {', '.join(expected)}, each once")
+    return {name: _table(name, table, file) for name, table in cast("Any", tables).items()}
+
+
+def _table(name: str, table: Any, file: Path) -> dict[str, State]:
+    if not isinstance(table, dict):
+        raise Problem(f"`{name}` in `{file.name}` holds no states")
+    return {
+        str(state): yaml_rows.convert_row(
+            {"name": str(state), **cast("dict[Any, Any]", row)} if isinstance(row, dict) else row,
+            _FileState,
+            f"{name}.{state}",
+            file,
+        )
+        for state, row in cast("dict[Any, Any]", table).items()
+    }
+
+
+def of(table: Table, name: str) -> State:
+    """Return a state; one that the table lacks gets its name, with the mark `unknown`."""
+    known = read()[table].get(name)
+    if known:
+        return known
+    return State(
+        name=name or "not given",
+        mark="unknown",
+        meaning="This program doesn't know this state, so Google may have added it lately.",
+        do="Look it up in Google's documentation of the Cloud TPU API.",
+    )
+
+
+def of_resource(resource: QueuedResource | TpuNode) -> State:
+    """Return the state of a queued resource or a node."""
+    table: Table = "queued_resources" if isinstance(resource, QueuedResource) else "nodes"
+    return of(table, resource.state)
+
+
+def is_leftover(resource: QueuedResource | TpuNode) -> bool:
+    """Return whether a resource never becomes a TPU, and only holds its name and quota."""
+    if isinstance(resource, QueuedResource):
+        return resource.state in ("FAILED", "SUSPENDED")
+    return resource.state in ("PREEMPTED", "TERMINATED")

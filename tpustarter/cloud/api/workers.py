@@ -1,0 +1,173 @@
+"""The workers of a TPU: one host each, with its own address, counted from 0 in every slice."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tpustarter.cloud.api import states
+from tpustarter.cloud.api.client import EVERY_ZONE, Client
+from tpustarter.cloud.api.resources import Listing, TpuNode
+from tpustarter.cloud.delete import removal
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.text.terminal import visible
+
+EVERY_WORKER = "all"
+Choice = tuple[int, ...] | None
+"""Numbers of workers, lowest first; None for every worker."""
+
+_PART = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
+
+
+@dataclass(frozen=True)
+class Worker:
+    """One host of a TPU."""
+
+    node: TpuNode
+    number: int
+    """Index in its slice, as `--worker` of gcloud counts."""
+    label: str
+    """Mark of its output: `w3`, or `bert-1/w3` where there are several slices."""
+
+    @property
+    def address(self) -> str:
+        """Return its external address; empty where it has none."""
+        if len(self.node.external_addresses) != max(1, self.node.workers):
+            return ""
+        return self.node.external_addresses[self.number]
+
+    @property
+    def needs_iap(self) -> bool:
+        """Return whether it is known to have internal addresses only."""
+        return bool(self.node.internal_addresses) and not self.address
+
+
+def find(client: Client, name: str, zone: str | None) -> list[TpuNode]:
+    """Return the nodes of a name: one node, or all slices of a queued resource.
+
+    Raises:
+        Problem: there is none, or it is in several zones, or one of its nodes is not READY.
+    """
+    nodes = listed(client, zone).items
+    matches = [node for node in nodes if node.name == name]
+    matches = matches or sorted(
+        (node for node in nodes if node.queued_resource == name), key=_order
+    )
+    zones = sorted({node.zone for node in matches})
+    if len(zones) > 1:
+        raise Problem(
+            f"`{visible(name)}` exists in {len(zones)} zones: {', '.join(zones)}",
+            hint="add `--zone ZONE` with the zone of the one that you mean",
+            code=ExitCode.USAGE,
+        )
+    if not matches:
+        raise _no_node(client, name, zone)
+    for node in matches:
+        refuse_unready(node)
+    return matches
+
+
+def listed(client: Client, zone: str | None) -> Listing[TpuNode]:
+    """Return the nodes of a zone or of all zones, with the project named as in the request."""
+    listing = client.nodes(zone or EVERY_ZONE)
+    items = tuple(replace(node, project=client.project) for node in listing.items)
+    return replace(listing, items=items)
+
+
+def _order(node: TpuNode) -> tuple[str, int]:
+    """Return a sort key that puts `bert-2` before `bert-10`."""
+    prefix, _, number = node.name.rpartition("-")
+    return (prefix, int(number)) if number.isdigit() and len(number) < 9 else (node.name, -1)
+
+
+def _no_node(client: Client, name: str, zone: str | None) -> Problem:
+    """Return the Problem for a name without a node; its request may still be in the queue."""
+    for resource in client.queued_resources(zone or EVERY_ZONE).items:
+        if resource.name == name or name in resource.nodes:
+            state = states.of_resource(resource)
+            return Problem(
+                f"`{resource.name}` has no TPU VM, because it is {state.name}: {state.meaning}",
+                hint=f"`tpustarter tpu watch {resource.name}` follows it",
+                code=ExitCode.BUSY if state.mark == "wait" else ExitCode.USAGE,
+            )
+    return removal.nothing_of(visible(name))
+
+
+def refuse_unready(node: TpuNode) -> None:
+    """Raise Problem for a node that is not READY."""
+    if node.state == "READY":
+        return
+    state = states.of_resource(node)
+    raise Problem(
+        f"`{node.name}` is {state.name}, expected READY: {state.meaning}",
+        hint=state.do,
+        code=ExitCode.BUSY if state.mark == "wait" else ExitCode.USAGE,
+    )
+
+
+def of_nodes(nodes: Sequence[TpuNode], chosen: Choice = None) -> list[Worker]:
+    """Return the chosen workers of READY slices; raises Problem for a missing one."""
+    workers = [
+        Worker(node, number, _label(node, number, len(nodes)))
+        for node in nodes
+        for number in _numbers(node, chosen)
+    ]
+    for worker in workers:
+        _refuse_strange(worker)
+    return workers
+
+
+def parse_choice(text: str) -> Choice:
+    """Return the workers that `--worker` means, in gcloud's syntax; raises Problem for none.
+
+    Source: https://docs.cloud.google.com/sdk/gcloud/reference/compute/tpus/tpu-vm/ssh (read
+    2026-11): "a comma-separated list (e.g. '1,4,6'), range (e.g. '1-3'), or special keyword
+    ``all''"; a list may have ranges in it.
+    """
+    if text.strip().casefold() == EVERY_WORKER:
+        return None
+    numbers: set[int] = set()
+    for part in [part for part in text.split(",") if part.strip()] or [""]:
+        match = _PART.fullmatch(part.strip())
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if first > last:
+            raise Problem(
+                f"`{visible(text)}` doesn't name a worker, expected a number from 0, a list such "
+                f"as `0,2`, a range such as `1-3`, or `{EVERY_WORKER}`",
+                hint="`tpustarter tpu show NAME` lists the workers",
+                code=ExitCode.USAGE,
+            )
+        numbers.update(range(first, last + 1))
+    return tuple(sorted(numbers))
+
+
+def _numbers(node: TpuNode, chosen: Choice) -> Sequence[int]:
+    count = max(1, node.workers)
+    if chosen is None:
+        return range(count)
+    if chosen[-1] >= count:
+        missing = next(number for number in chosen if number >= count)
+        raise Problem(
+            f"`{node.name}` has no worker {missing}, expected 0 to {count - 1}",
+            hint=f"add `--worker {EVERY_WORKER}` for every worker",
+            code=ExitCode.USAGE,
+        )
+    return chosen
+
+
+def _label(node: TpuNode, number: int, slices: int) -> str:
+    return f"w{number}" if slices == 1 else f"{node.name}/w{number}"
+
+
+def _refuse_strange(worker: Worker) -> None:
+    """Raise Problem for names and addresses that are unsafe in commands and files."""
+    from tpustarter.cloud.create.request import check_name, check_zone
+
+    check_name(worker.node.name)
+    check_zone(worker.node.zone)
+    try:
+        ipaddress.ip_address(worker.address or "127.0.0.1")
+    except ValueError as error:
+        raise Problem(f"`{visible(worker.address)}` is not the address of a worker") from error

@@ -1,0 +1,76 @@
+"""Counts of the chips of queued resources and nodes, with each chip counted once.
+
+A node and the request that it came from are the same chips, and a listing has both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tpustarter.cloud.api.resources import QueuedResource, TpuNode
+from tpustarter.machine import tpus
+from tpustarter.machine.tpus import TpuType
+
+Resource = QueuedResource | TpuNode
+
+
+def type_of(resource: Resource) -> TpuType | None:
+    """Return the TPU type of each of its slices; None for an unknown type."""
+    try:
+        return tpus.parse_type(resource.type)
+    except LookupError:
+        return None
+
+
+def type_name(text: str) -> str:
+    """Return a type in its short form: `v5e-8` for `v5litepod-8`; another text unchanged."""
+    try:
+        return tpus.parse_type(text).name
+    except LookupError:
+        return text
+
+
+def count(resource: Resource) -> int | None:
+    """Return the chips of all its slices; None for an unknown type."""
+    tpu = type_of(resource)
+    if tpu is None:
+        return None
+    slices = len(resource.nodes) if isinstance(resource, QueuedResource) else 1
+    return tpu.chips * max(1, slices)
+
+
+def without_nodes_of_requests(resources: Iterable[Resource]) -> list[Resource]:
+    """Return requests, and nodes whose request is not among them, as quota counts them."""
+    rows = list(resources)
+    requested = {place(row) for row in rows if isinstance(row, QueuedResource)}
+    return [row for row in rows if not (isinstance(row, TpuNode) and _request(row) in requested)]
+
+
+def without_requests_of_nodes(resources: Iterable[Resource]) -> list[Resource]:
+    """Return nodes, and requests none of whose nodes is among them, as the bill has them."""
+    rows = list(resources)
+    nodes = [row for row in rows if isinstance(row, TpuNode)]
+    from_requests = {_request(node) for node in nodes} | _named(rows, nodes)
+    return [
+        row for row in rows if not (isinstance(row, QueuedResource) and place(row) in from_requests)
+    ]
+
+
+def place(resource: Resource) -> tuple[str, str, str]:
+    """Return the key of a resource, which is unique among requests, and among nodes."""
+    return (resource.project, resource.zone, resource.name)
+
+
+def _request(node: TpuNode) -> tuple[str, str, str]:
+    """Return the key of a node's request, whose name may be given as a whole path."""
+    return (node.project, node.zone, node.queued_resource.rpartition("/")[2])
+
+
+def _named(rows: Sequence[Resource], nodes: Sequence[TpuNode]) -> set[tuple[str, str, str]]:
+    listed = {place(node) for node in nodes}
+    return {
+        place(row)
+        for row in rows
+        if isinstance(row, QueuedResource)
+        and any((row.project, row.zone, name) in listed for name in row.nodes)
+    }

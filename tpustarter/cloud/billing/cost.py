@@ -1,0 +1,199 @@
+"""The cost of existing TPUs' chips so far, as an upper bound, and the charges that it leaves out.
+
+It is the hours since creation times the chips times a dated on-demand price. Where one of the three
+is not known, the cost is not known either; no figure here is a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta, timezone
+from typing import Any, Literal
+
+from tpustarter.cloud.api import states
+from tpustarter.cloud.api.resources import QueuedResource
+from tpustarter.cloud.billing import chips, other_charges, prices
+from tpustarter.cloud.billing.chips import Resource
+from tpustarter.cloud.billing.prices import Price
+from tpustarter.cloud.trc import grant as trc_grant
+from tpustarter.cloud.trc.grant import Grant
+from tpustarter.text import phrases
+
+SCHEMA = "tpustarter.cost/1"
+Kind = Literal["priced", "covered", "look-up", "none", "unknown"]
+
+WITHOUT_CHIPS = ("CREATING", "ACCEPTED", "WAITING_FOR_RESOURCES", "FAILED")
+"""States of a request that has no chips, and had none."""
+
+LEFT_OUT: tuple[str, ...] = (
+    "The figures are for chips alone, from the creation of a node until now.",
+    "How long a TPU was stopped is not known, so its chips can have cost less.",
+    "Disks, external addresses, traffic and buckets are billed as well, and are left out.",
+    "What exists no longer is left out, and so are contracts, credits and taxes.",
+)
+"""Parts of the bill that no figure here includes, in sentences."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The cost of one resource so far, or the reason why it is not known."""
+
+    resource: Resource
+    kind: Kind
+    words: str
+    """The answer in a sentence."""
+    hours: float | None = None
+    """Hours that were counted."""
+    chips: int | None = None
+    usd: float | None = None
+    """The upper bound so far; None where it is not known."""
+    price: Price | None = None
+
+    @property
+    def usd_per_hour(self) -> float | None:
+        """Return the cost of each further hour on demand; None where it is not known."""
+        if self.kind in ("covered", "none"):
+            return 0.0
+        if self.kind != "priced" or self.price is None or self.chips is None:
+            return None
+        return self.chips * self.price.usd_per_chip_hour
+
+    def fields(self) -> dict[str, Any]:
+        """Return the estimate as its JSON object."""
+        price = self.price
+        return {
+            "name": self.resource.name,
+            "zone": self.resource.zone,
+            "type": chips.type_name(self.resource.type),
+            "tier": self.resource.tier,
+            "state": self.resource.state,
+            "kind": self.kind,
+            "words": self.words,
+            "chips": self.chips,
+            "hours": None if self.hours is None else round(self.hours, 2),
+            "usd_at_most": None if self.usd is None else round(self.usd, 2),
+            "usd_per_hour": None if self.usd_per_hour is None else round(self.usd_per_hour, 4),
+            "price": price
+            and {
+                "usd_per_chip_hour": price.usd_per_chip_hour,
+                "source": price.source,
+                "read": price.read.isoformat(),
+            },
+        }
+
+
+def estimate(
+    resources: Sequence[Resource], now: datetime, grant: Grant | None = None
+) -> list[Estimate]:
+    """Return the cost so far of each thing that may be billed; a node stands for its request.
+
+    Args:
+        resources: Nodes and queued resources, as they were listed.
+        now: The current time.
+        grant: A grant of TRC's, whose chips cost nothing.
+    """
+    rows = chips.without_requests_of_nodes(resources)
+    within = _within(rows, grant) if grant else frozenset[int]()
+    end = _midnight(grant.end) if grant else None
+    return [_estimate(row, now, end, granted=id(row) in within) for row in rows]
+
+
+def _within(rows: Sequence[Resource], grant: Grant) -> frozenset[int]:
+    """Return the ids of rows under the grant: the oldest first, until its chips are spent."""
+    start, end = _midnight(grant.start), _midnight(grant.end)
+    left = {row.key: row.chips for row in grant.allowances}
+    within: set[int] = set()
+    dated = [(row.created, row) for row in rows if row.created]
+    for created, resource in sorted(dated, key=lambda pair: pair[0]):
+        number = chips.count(resource) or 0
+        if (start and created < start) or (end and created >= end):
+            continue
+        for allowance in grant.allowances:
+            fits = trc_grant.covers(Grant((allowance,)), resource)
+            if fits and left[allowance.key] >= number:
+                left[allowance.key] -= number
+                within.add(id(resource))
+                break
+    return frozenset(within)
+
+
+def _midnight(day: date | None) -> datetime | None:
+    return datetime.combine(day, time(), timezone.utc) if day else None
+
+
+def _estimate(row: Resource, now: datetime, end: datetime | None, *, granted: bool) -> Estimate:
+    """Return the estimate of one row; `end` is the end of the grant that may cover it."""
+    number = chips.count(row)
+    hours = None if row.created is None else (now - row.created) / timedelta(hours=1)
+    if isinstance(row, QueuedResource) and row.state in WITHOUT_CHIPS:
+        words = f"nothing for chips: the request is {row.state}"
+        return Estimate(row, "none", words, chips=number, usd=0.0)
+    has_ended = end is not None and now >= end
+    if granted and not has_ended:
+        words = "0 USD for chips: the TRC grant covers it"
+        return Estimate(row, "covered", words, hours, number, 0.0)
+    reason = _why_unknown(row, hours, number)
+    if reason or hours is None or number is None:
+        return Estimate(row, "unknown", _unknown(reason or ""), hours, number)
+    if row.tier == "spot":
+        words = f"spot prices change often, so look it up: {prices.read().page}"
+        return Estimate(row, "look-up", words, hours, number)
+    if granted and end:
+        since = (now - end) / timedelta(hours=1)
+        return _priced(row, since, number, " since the TRC grant ended")
+    return _priced(row, hours, number, "")
+
+
+def _priced(row: Resource, hours: float, number: int, since: str) -> Estimate:
+    """Return the estimate of a row on demand; `since` names the start of the hours."""
+    table, tpu = prices.read(), chips.type_of(row)
+    price = table.find(tpu, row.zone) if tpu else None
+    if price is None:
+        region = row.zone.rpartition("-")[0]
+        reason = f"the table has none for {chips.type_name(row.type)} in {region}; see {table.page}"
+        return Estimate(row, "unknown", _unknown(reason), hours, number)
+    usd = hours * number * price.usd_per_chip_hour
+    of_chips = phrases.count(number, "chip")
+    words = (
+        f"at most {usd:,.2f} USD for chips{since}: {hours:,.2f} hours x {of_chips} x "
+        f"{price.usd_per_chip_hour:g} USD"
+    )
+    return Estimate(row, "priced", words, hours, number, usd, price)
+
+
+def _unknown(why: str) -> str:
+    return f"price unknown: {why}"
+
+
+def _why_unknown(row: Resource, hours: float | None, number: int | None) -> str | None:
+    if number is None:
+        return f"`{row.type}` is not a type that tpustarter knows"
+    if hours is None:
+        return "Google does not say when it was created"
+    if hours < 0:
+        return "it was created later than this machine's clock says, so the clock may be off"
+    if isinstance(row, QueuedResource):
+        return f"the request is {row.state or 'in no known state'}, and no node of it was listed"
+    if not states.of_resource(row).billed:
+        return f"it is {row.state}, and since when is not known"
+    if row.tier == "reserved":
+        return "a reservation has a contract of its own"
+    return None
+
+
+def document(estimates: Sequence[Estimate], unreachable: Sequence[str]) -> dict[str, Any]:
+    """Return the JSON document, with the sum of the known costs and the names of the others."""
+    known = [one.usd for one in estimates if one.usd is not None]
+    return {
+        "schema": SCHEMA,
+        "tpus": [one.fields() for one in estimates],
+        "usd_at_most_known": round(sum(known), 2),
+        "not_known": [one.resource.name for one in estimates if one.kind in ("look-up", "unknown")],
+        "unreachable": list(unreachable),
+        "left_out": [*LEFT_OUT],
+        "beside_chips": [
+            {"what": row.what, "source": row.source} for row in other_charges.BESIDE_CHIPS
+        ],
+        "exit_code": 0,
+    }

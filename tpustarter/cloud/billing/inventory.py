@@ -1,0 +1,219 @@
+"""The TPUs of a project in one list: those that Google lists, and those that only the ledger knows.
+
+Each row is one thing that can be deleted: a queued resource with its nodes, a node without one, or
+an entry of the ledger that Google does not list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from tpustarter.cloud.api import states
+from tpustarter.cloud.api.client import EVERY_ZONE, Client
+from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.resources import TpuNode
+from tpustarter.cloud.api.states import State
+from tpustarter.cloud.billing import chips, ledger
+from tpustarter.cloud.billing.ledger import LedgerEntry
+from tpustarter.cloud.billing.reconcile import reconcile
+from tpustarter.cloud.create.events import RequestGone
+from tpustarter.cloud.delete import removal
+from tpustarter.cloud.delete.removal import DeletionPlan
+from tpustarter.machine import tpus
+
+SCHEMA = "tpustarter.tpus/1"
+
+NOT_SEEN = State(
+    name="NOT_SEEN",
+    mark="act",
+    meaning="Its request was sent, but Google doesn't list it. It may still appear, or never.",
+    do="Run `tpustarter tpu list` again in ten minutes; until then it may be billed.",
+)
+NOT_LOOKED = State(
+    name="NOT_LOOKED",
+    mark="unknown",
+    meaning="This program asked for it, and Google has not been asked since.",
+    do="Run `tpustarter tpu list`, which asks Google.",
+)
+
+
+@dataclass(frozen=True)
+class Tpu:
+    """One TPU, from the request in the queue to the leftovers that hold quota."""
+
+    name: str
+    zone: str
+    type: str
+    tier: str
+    chips: int
+    state: State
+    created: datetime | None
+    nodes: tuple[TpuNode, ...]
+    error: str
+    """Google's text on the failure; empty where there is none."""
+    is_leftover: bool
+    made_here: bool
+    """Whether the ledger has it, because this program requested it."""
+    note: str = ""
+    """The note in the ledger."""
+    project: str = ""
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """Return Google's reports on the health of its nodes, in sentences."""
+        found: list[str] = []
+        for node in self.nodes:
+            if node.health not in ("", "HEALTHY"):
+                found.append(f"{node.name}: {states.of('health', node.health).meaning}")
+            for symptom in node.symptoms:
+                worker = f", worker {symptom.worker}" if symptom.worker else ""
+                meaning = states.of("symptoms", symptom.kind).meaning
+                found.append(f"{node.name}{worker}: {meaning}")
+        return tuple(found)
+
+    def age_s(self, now: datetime) -> float | None:
+        """Return the seconds since the request; None where Google gives no time."""
+        return (now - self.created).total_seconds() if self.created else None
+
+    def fields(self, now: datetime) -> dict[str, Any]:
+        """Return the row as its JSON object."""
+        return {
+            "name": self.name,
+            "zone": self.zone,
+            "type": self.type,
+            "tier": self.tier,
+            "chips": self.chips,
+            "state": self.state.name,
+            "meaning": self.state.meaning,
+            "do": self.state.do,
+            "billed": self.state.billed,
+            "leftover": self.is_leftover,
+            "age_seconds": self.age_s(now),
+            "nodes": [node.name for node in self.nodes],
+            "troubles": list(self.troubles),
+            "error": self.error or None,
+            "made_here": self.made_here,
+        }
+
+
+@dataclass(frozen=True)
+class Overview:
+    """The rows of a project, and the zones that were not reached."""
+
+    rows: tuple[Tpu, ...]
+    unreachable: tuple[str, ...]
+
+    @property
+    def billed_chips(self) -> int:
+        """Return the number of chips that are, or may be, billed now."""
+        return sum(row.chips for row in self.rows if row.state.billed)
+
+    @property
+    def leftovers(self) -> tuple[Tpu, ...]:
+        """Return the rows that never become a TPU."""
+        return tuple(row for row in self.rows if row.is_leftover)
+
+
+def look(client: Client, clock: Clock, zone: str = EVERY_ZONE) -> Overview:
+    """Return all TPUs of a zone, or of all zones, with those that only the ledger knows.
+
+    Entries of TPUs that are known to be gone are removed from the ledger.
+    """
+    queued, nodes = client.queued_resources(zone), client.nodes(zone)
+    gone: set[tuple[str, str, str]] = set()
+    if zone == EVERY_ZONE:
+        for event in reconcile(client, clock, queued_resources=queued, nodes=nodes):
+            if isinstance(event, RequestGone):  # on a full disk its entry stays in the file
+                gone.add(event.entry.key)
+    entries = [
+        entry
+        for entry in ledger.entries()
+        if entry.project == client.project
+        and zone in (EVERY_ZONE, entry.zone)
+        and entry.key not in gone
+    ]
+    things = removal.everything(queued.items, nodes.items)
+    mine = {(entry.zone, entry.name): entry for entry in entries}
+    rows = [_row(one, mine.get((one.zone, one.name)), client.project) for one in things]
+    listed = {(one.zone, one.name) for one in things}
+    rows += [_unseen(entry, NOT_SEEN) for key, entry in mine.items() if key not in listed]
+    unreachable = tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))
+    return Overview(tuple(sorted(rows, key=_order)), unreachable)
+
+
+def remembered() -> tuple[Tpu, ...]:
+    """Return the entries of the ledger as rows, of every project; nothing is sent."""
+    return tuple(_unseen(entry, NOT_LOOKED) for entry in ledger.entries())
+
+
+def row_of(one: DeletionPlan, project: str) -> Tpu:
+    """Return one thing as a row, with the note that the ledger has on it."""
+    key = (project, one.zone, one.name)
+    return _row(one, next((entry for entry in ledger.entries() if entry.key == key), None), project)
+
+
+def _row(one: DeletionPlan, entry: LedgerEntry | None, project: str) -> Tpu:
+    made = one.queued_resource or one.nodes[0]
+    error = one.queued_resource.error if one.queued_resource else None
+    slices = len(one.queued_resource.nodes) if one.queued_resource else 1
+    return Tpu(
+        name=one.name,
+        zone=one.zone,
+        type=chips.type_name(made.type),
+        tier=made.tier,
+        chips=chips_of(made.type) * max(1, slices),
+        state=_state(one),
+        created=made.created,
+        nodes=one.nodes,
+        error=error[1] if error else "",
+        is_leftover=removal.is_leftover(one),
+        made_here=entry is not None,
+        note=entry.note if entry else "",
+        project=project,
+    )
+
+
+def _state(one: DeletionPlan) -> State:
+    """Return the state that says most: that of a node that is not READY, for an ACTIVE request."""
+    if one.queued_resource is None or one.queued_resource.state != "ACTIVE":
+        return states.of_resource(one.queued_resource or one.nodes[0])
+    others = [states.of_resource(node) for node in one.nodes if node.state != "READY"]
+    return others[0] if others else states.of_resource(one.queued_resource)
+
+
+def _unseen(entry: LedgerEntry, state: State) -> Tpu:
+    return Tpu(
+        name=entry.name,
+        zone=entry.zone,
+        type=chips.type_name(entry.type),
+        tier=entry.tier,
+        chips=entry.chips,
+        state=state,
+        created=entry.asked_at,
+        nodes=(),
+        error="",
+        is_leftover=False,
+        made_here=True,
+        note=entry.note,
+        project=entry.project,
+    )
+
+
+def _order(row: Tpu) -> tuple[int, str, str]:
+    return (["bad", "act", "unknown", "wait", "good"].index(row.state.mark), row.zone, row.name)
+
+
+def chips_of(name: str) -> int:
+    """Return the chips of a type; 0 where it is not known."""
+    try:
+        return tpus.parse_type(name).chips
+    except LookupError:
+        return 0
+
+
+def find(rows: Sequence[Tpu], name: str) -> list[Tpu]:
+    """Return the rows with this name or a node of this name, in all zones."""
+    return [row for row in rows if name == row.name or name in [node.name for node in row.nodes]]

@@ -1,0 +1,198 @@
+"""The ledger of what may be billed: written before a request leaves, kept until it is seen gone.
+
+An entry is evidence that something may exist, not that it does. Therefore a crash or a lost
+connection between request and answer leaves an entry, never a TPU that nobody knows of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from tpustarter.core import locations, state
+from tpustarter.core.problem import ExitCode, Problem
+
+STATE = "tpus"
+LOCK_WAIT_S = 10.0
+KEPT_AFTER_UNANSWERED_S = 600.0
+"""Seconds for which an entry stays if its request was not answered and its resource is not seen: a
+request that Google received may show late."""
+
+Phase = Literal["sent", "taken", "seen", "deleting"]
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """One thing that was requested and may exist."""
+
+    project: str
+    zone: str
+    name: str
+    type: str
+    chips: int
+    tier: str
+    asked: str
+    """Time of the request in UTC: `2026-11-22T16:00:00+00:00`."""
+    phase: Phase = "sent"
+    """`sent` until Google has answered, then `taken`; `seen` once it was listed; `deleting`."""
+    nodes: tuple[str, ...] = ()
+    operation: str = ""
+    """Name of the operation that creates it; empty until Google has answered."""
+    note: str = ""
+    """Reason why it is here although its state is not known."""
+    created: str = ""
+    """Time of creation by Google's clock; empty until it was seen. Another resource of the same
+    name has another time."""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Return the key of the entry, which is unique in the ledger."""
+        return (self.project, self.zone, self.name)
+
+    @property
+    def asked_at(self) -> datetime:
+        """Return the time of the request."""
+        return datetime.fromisoformat(self.asked)
+
+
+def entries() -> list[LedgerEntry]:
+    """Return all entries, oldest first."""
+    read = [entry for row in _rows() if (entry := _read(row)) is not None]
+    return sorted(read, key=lambda entry: entry.asked_at)
+
+
+def of_name(project: str, name: str) -> list[LedgerEntry]:
+    """Return the entries of one name, in all zones."""
+    return [entry for entry in entries() if (entry.project, entry.name) == (project, name)]
+
+
+def current(entry: LedgerEntry) -> LedgerEntry:
+    """Return the entry as the ledger has it now; the given one if it is not there."""
+    return next((row for row in entries() if row.key == entry.key), entry)
+
+
+def put_aside() -> list[Path]:
+    """Return the ledgers that could not be read, oldest first; `entries` has nothing from them."""
+    return sorted(locations.state_place().glob(f"{STATE}.broken-*.json"))
+
+
+def require_whole() -> None:
+    """Raise Problem for a ledger of which a part cannot be read.
+
+    That part may name a request that is alive, and a user who sends another one pays for two TPUs.
+    """
+    rows = _rows()  # puts aside a file that is no ledger
+    unread = sum(_read(row) is None for row in rows)
+    if not unread and not put_aside():
+        return
+    file = state.place(STATE) if unread else put_aside()[-1]
+    entries = f"{unread} of its {len(rows)} entries cannot be read" if unread else "it is broken"
+    raise Problem(
+        f"the ledger of TPUs in `{file}` may name one that is billed, and {entries}",
+        hint="`tpustarter tpu list` and the Google Cloud console show what exists; delete what you "
+        f"don't want, and then {'those entries' if unread else 'that file'}",
+    )
+
+
+def _rows() -> list[Any]:
+    """Return the rows of the file, also those that cannot be read here."""
+    stored = state.load(STATE)
+    rows = stored.get("entries", [])
+    if not isinstance(rows, list):
+        with locations.writing(state.place(STATE)):
+            state.put_aside(STATE)
+        return []
+    return cast("list[Any]", rows)
+
+
+def _read(row: Any) -> LedgerEntry | None:
+    """Return an entry; None for a row that this version did not write."""
+    try:
+        values: dict[str, Any] = {**row}
+        nodes = cast("list[Any]", values.pop("nodes", []))
+        texts = [*nodes, *(value for name, value in values.items() if name != "chips")]
+        fits = type(nodes) is list and type(values["chips"]) is int
+        if not (fits and all(isinstance(text, str) for text in texts)):
+            return None
+        entry = LedgerEntry(**values, nodes=tuple(nodes))
+        is_ours = entry.phase in get_args(Phase) and entry.asked_at.tzinfo and all(entry.key)
+        return entry if is_ours else None
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+
+
+def add(entry: LedgerEntry) -> None:
+    """Write an entry to the disk before its request leaves; raises Problem if that fails."""
+    _change(entry, lambda _: entry)
+
+
+def update(entry: LedgerEntry, phase: Phase, note: str = "", **facts: str) -> LedgerEntry:
+    """Write the progress of an entry, and return the changed entry.
+
+    An entry that another process has removed meanwhile is written again, because it was just seen.
+
+    Args:
+        entry: The entry to change.
+        phase: Its phase now.
+        note: The reason why it is here although its state is not known.
+        facts: An `operation`, or the time at which it was `created`.
+    """
+    known = {name: value for name, value in facts.items() if value}
+
+    def change(row: LedgerEntry | None) -> LedgerEntry:
+        return replace(row or entry, phase=phase, note=note, **known)
+
+    return cast("LedgerEntry", _change_if_possible(entry, change))
+
+
+def remove(entry: LedgerEntry) -> None:
+    """Remove an entry whose request was refused, or whose resource was seen to be gone.
+
+    One that another process has requested again meanwhile stays.
+    """
+    _change_if_possible(entry, lambda row: row if row and row.asked != entry.asked else None)
+
+
+def _change_if_possible(
+    entry: LedgerEntry, change: Callable[[LedgerEntry | None], LedgerEntry | None]
+) -> LedgerEntry | None:
+    """Change an entry; if the disk cannot be written, an entry that is there stays unchanged.
+
+    It is then out of date, but nothing is forgotten, and a full disk keeps nobody from following or
+    deleting a TPU.
+    """
+    try:
+        return _change(entry, change)
+    except Problem:
+        before = next((row for row in entries() if row.key == entry.key), None)
+        if before is None:
+            raise
+        return change(before)
+
+
+def _change(
+    entry: LedgerEntry, change: Callable[[LedgerEntry | None], LedgerEntry | None]
+) -> LedgerEntry | None:
+    """Replace one row by the result of `change`, and return that; all other rows stay."""
+    busy = Problem(
+        "another tpustarter is writing the ledger of TPUs",
+        hint="try again in a moment",
+        code=ExitCode.BUSY,
+    )
+    path = locations.state() / f"{STATE}.lock"
+    with locations.alone(path, wait_s=LOCK_WAIT_S, busy=busy, is_needed=True):
+        rows = [(row, _read(row)) for row in _rows()]
+        before = next((read for _, read in rows if read and read.key == entry.key), None)
+        after = change(before)
+        kept = [row for row, read in rows if read is None or read.key != entry.key]
+        written = [] if after is None else [asdict(after)]
+        state.save(STATE, {"entries": [*kept, *written]})
+    return after
+
+
+def stamp(moment: datetime) -> str:
+    """Return a time in the form that entries have."""
+    return moment.astimezone(timezone.utc).isoformat(timespec="seconds")

@@ -1,0 +1,44 @@
+"""The charges beside the chips of a TPU: no grant covers them, and no estimate includes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class OtherCharge:
+    """One thing with a charge of its own."""
+
+    what: str
+    why: str
+    """A sentence or two."""
+    source: str
+    """A page, read 2026-11."""
+
+
+BESIDE_CHIPS: tuple[OtherCharge, ...] = (
+    OtherCharge(
+        "disks",
+        "A TPU VM comes with a boot disk of 100 GiB, and each disk that you attach or leave behind "
+        "is billed until you delete it. Your first bill shows whether the boot disk is on it.",
+        "https://docs.cloud.google.com/tpu/docs/setup-persistent-disk",
+    ),
+    OtherCharge(
+        "external addresses",
+        "Each worker gets one unless you create the TPU with `--internal-ips`. An address that "
+        "you reserved is billed while nothing uses it, too.",
+        "https://cloud.google.com/vpc/network-pricing",
+    ),
+    OtherCharge(
+        "traffic",
+        "What leaves Google Cloud or goes from one region to another is billed, so keep the "
+        "bucket in the region of the TPU.",
+        "https://cloud.google.com/vpc/network-pricing",
+    ),
+    OtherCharge(
+        "buckets and other machines",
+        "Storage, other virtual machines and notebooks in the project are billed as they always "
+        "are.",
+        "https://cloud.google.com/storage/pricing",
+    ),
+)

@@ -1,0 +1,117 @@
+"""The comparison of the ledger with Google's list: a resource that is gone loses its entry.
+
+A listing may lag behind and a zone may not answer. Therefore an entry is removed only once Google
+says of the resource itself and of each of its nodes that there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from tpustarter.cloud.api.client import Client
+from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.errors import CloudProblem
+from tpustarter.cloud.api.resources import Listing, QueuedResource, TpuNode
+from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.billing.ledger import KEPT_AFTER_UNANSWERED_S, LedgerEntry
+from tpustarter.cloud.create.events import Event, RequestGone, RequestKept, StateSeen
+from tpustarter.cloud.create.follow import is_gone
+from tpustarter.cloud.delete import ownership
+
+_NOT_SHOWN = "Google has not shown it yet"
+
+
+def reconcile(
+    client: Client,
+    clock: Clock,
+    *,
+    queued_resources: Listing[QueuedResource] | None = None,
+    nodes: Listing[TpuNode] | None = None,
+) -> Generator[Event, None, list[LedgerEntry]]:
+    """Yield the outcome for each entry of a project, and return the entries that stay.
+
+    Nothing is sent where the ledger has no entry of the project. No resource is deleted.
+
+    Args:
+        client: The client of the project.
+        clock: Tells the age of an entry.
+        queued_resources: Those of all zones, if the caller has them.
+        nodes: Those of all zones, if the caller has them.
+
+    Raises:
+        CloudProblem: Google did not list the resources; then nothing has changed.
+    """
+    mine = [entry for entry in ledger.entries() if entry.project == client.project]
+    if not mine:
+        return []
+    queued_resources = queued_resources or client.queued_resources()
+    nodes = nodes or client.nodes()
+    listed = {(row.zone, row.name): row for row in queued_resources.items}
+    node_places = {(row.zone, row.name) for row in nodes.items}
+    silent = {*queued_resources.unreachable, *nodes.unreachable}
+    stay: list[LedgerEntry] = []
+    for entry in mine:
+        resource = listed.get((entry.zone, entry.name))
+        if resource is not None:
+            kept = yield from _seen(entry, resource, clock)
+        elif any((entry.zone, name) in node_places for name in entry.nodes):
+            yield RequestKept(entry, "its nodes still exist")
+            kept = entry
+        elif entry.zone in silent:
+            yield RequestKept(entry, f"Google could not reach `{entry.zone}`")
+            kept = entry
+        else:
+            kept = yield from _unseen(client, entry, clock)
+        stay += [kept] if kept else []
+    return stay
+
+
+def _seen(
+    entry: LedgerEntry, resource: QueuedResource, clock: Clock
+) -> Generator[Event, None, LedgerEntry | None]:
+    """Return the entry of the resource of its name; None if that belongs to someone else."""
+    owner = ownership.whose(entry, resource)
+    if owner == "other":
+        ledger.remove(entry)
+        yield RequestGone(entry)
+        return None
+    if owner == "unclear":
+        yield RequestKept(entry, ownership.UNCLEAR)
+        return entry
+    phase = "deleting" if entry.phase == "deleting" else "seen"
+    if entry.phase != phase or entry.note or not entry.created:
+        entry = ledger.update(entry, phase, created=ownership.created(resource))
+    yield StateSeen(entry, resource, clock.now())
+    return entry
+
+
+def _unseen(
+    client: Client, entry: LedgerEntry, clock: Clock
+) -> Generator[Event, None, LedgerEntry | None]:
+    """Return the entry of a resource that is not listed; None once it is certain to be gone."""
+    try:
+        why = why_it_may_exist(client, entry, clock)
+    except CloudProblem as problem:
+        why = problem.summary
+    if why:
+        yield RequestKept(entry, why)
+        return entry
+    ledger.remove(entry)
+    yield RequestGone(entry)
+    return None
+
+
+def why_it_may_exist(client: Client, entry: LedgerEntry, clock: Clock) -> str:
+    """Return why a resource that is not shown may exist all the same; empty if it does not.
+
+    Raises:
+        CloudProblem: Google does not answer.
+    """
+    if not is_gone(client, entry):
+        return "Google does not list it, but it still exists or is being made"
+    if entry.phase in ("seen", "deleting"):
+        return ""
+    if (clock.now() - entry.asked_at).total_seconds() < KEPT_AFTER_UNANSWERED_S:
+        unanswered = "Google has not answered the request, which may still arrive"
+        return _NOT_SHOWN if entry.phase == "taken" else unanswered
+    return ""

@@ -1,0 +1,1 @@
+"""Requests for a TPU: checked, sent, and followed through their states."""

@@ -1,0 +1,263 @@
+"""The creation of a TPU, over one zone or several, with one request alive at a time.
+
+A request that waits longer than the user's patience is withdrawn before the next zone is tried, so
+that two TPUs are never billed. One that cannot be withdrawn stays in the ledger. A request of this
+program that a crash has left under the same name is continued; a resource of someone else is left
+alone.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Generator, Sequence
+
+from tpustarter.cloud.api.client import Client
+from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.errors import CloudProblem, problem
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.api.resources import QueuedResource
+from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.billing.ledger import LedgerEntry
+from tpustarter.cloud.billing.reconcile import why_it_may_exist
+from tpustarter.cloud.create.events import (
+    Event,
+    RequestGone,
+    RequestKept,
+    RequestRefused,
+    RequestResumed,
+    SendingPaused,
+    TpuReady,
+)
+from tpustarter.cloud.create.follow import QUEUED, follow
+from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.create.submit import ask
+from tpustarter.cloud.delete import ownership
+from tpustarter.cloud.delete.withdrawal import wait_until_gone, withdraw
+from tpustarter.core.problem import ExitCode, Problem
+
+PATIENCE_S = 900.0
+"""Seconds for which a request may wait in one zone, while there are others to try."""
+ROUND_PAUSE_S = 120.0
+"""Seconds between two rounds over the zones, more or less by half."""
+ELSEWHERE = ("capacity", "internal", "quota", "config")
+"""Kinds of errors that another zone may not have."""
+ONE_ZONE = ("location-denied", "queue-denied", "type-denied")
+"""Ids of errors about one zone, although other errors of their kind are not."""
+ONCE = ("internal",)
+"""Kinds, among these, that are tried once more in the same zone."""
+FOR_LATER = ("capacity",)
+"""Kinds that the same zone may not have later."""
+
+
+class Creation:
+    """The creation of one TPU, in the first of some zones that has it."""
+
+    def __init__(self, client: Client, project: Project, clock: Clock) -> None:
+        self._client = client
+        self._project = project
+        self._clock = clock
+        self._internal_errors: dict[str, int] = {}
+
+    def run(
+        self,
+        requests: Sequence[TpuRequest],
+        *,
+        patience_s: float = PATIENCE_S,
+        wait: bool = True,
+        rounds: int | None = None,
+    ) -> Generator[Event, None, QueuedResource | None]:
+        """Yield the events; return the queued resource once it is active.
+
+        Args:
+            requests: The same TPU in each zone allowed, in the order of the attempts.
+            patience_s: Seconds in the queue of one zone, if there are others.
+            wait: Follow the request; else return None once Google has accepted the first one.
+            rounds: Number of rounds over the zones; None for no limit.
+
+        Raises:
+            Problem: no zone is left that can have it, or an earlier request of the same name is for
+                another TPU, or the ledger cannot say whether there is one.
+        """
+        ledger.require_whole()
+        left = [*requests]
+        last: CloudProblem | None = None
+        number = 0
+        while left and (rounds is None or number < rounds):
+            if number:
+                pause = ROUND_PAUSE_S * random.uniform(0.5, 1.5)  # noqa: S311  no secret
+                yield SendingPaused(pause, "every zone has been tried")
+                self._clock.sleep(pause)
+            number += 1
+            for request in [*left]:
+                patience = patience_s if len(left) > 1 else None
+                try:
+                    done, resource = yield from self._try(request, patience, wait=wait)
+                except CloudProblem as error:
+                    last = error
+                    goes_on = self._goes_on(request, error, left)
+                    yield RequestRefused(self._entry(request), error, goes_on)
+                    if not goes_on:
+                        raise
+                    continue
+                if done:
+                    return resource
+        if last and (not left or last.kind in FOR_LATER):
+            raise last
+        raise Problem(
+            f"no zone had capacity in {number} rounds",
+            code=ExitCode.BUSY,
+            hint="try again later, or ask for a smaller slice or another zone",
+        )
+
+    def _goes_on(self, request: TpuRequest, error: CloudProblem, left: list[TpuRequest]) -> bool:
+        """Return whether another attempt makes sense; removes zones that cannot have it."""
+        id_ = error.failure.id if error.failure else ""
+        if error.kind not in ELSEWHERE and id_ not in ONE_ZONE:
+            return False
+        errors = self._internal_errors.get(request.zone, 0) + 1
+        if error.kind in ONCE:
+            self._internal_errors[request.zone] = errors
+        retried = error.kind in FOR_LATER or (error.kind in ONCE and errors < 2)
+        if id_ == "insufficient-reserved":
+            retried = False
+        if not retried:
+            left.remove(request)
+        return bool(left)
+
+    def _entry(self, request: TpuRequest) -> LedgerEntry:
+        return LedgerEntry(
+            project=self._project.name,
+            zone=request.zone,
+            name=request.name,
+            type=request.type.name,
+            chips=request.chips,
+            tier=request.tier,
+            asked=ledger.stamp(self._clock.now()),
+            nodes=request.node_names,
+        )
+
+    def _try(
+        self, request: TpuRequest, patience_s: float | None, *, wait: bool
+    ) -> Generator[Event, None, tuple[bool, QueuedResource | None]]:
+        """Continue an earlier request, or else send this one.
+
+        Returns whether that ended the rounds, and the queued resource if it is active.
+        """
+        given_up: set[str] = set()
+        for entry in ledger.of_name(self._project.name, request.name):
+            if not (yield from self._is_alive(entry, request)):
+                continue
+            yield RequestResumed(entry)
+            if not wait:
+                return True, None
+            alone = entry.zone == request.zone and patience_s is None
+            try:
+                resource = yield from self._wait(entry, None if alone else patience_s or PATIENCE_S)
+            except CloudProblem as error:
+                if error.kind not in ELSEWHERE:
+                    raise
+                yield RequestRefused(entry, error, goes_on=True)
+                continue
+            if resource is not None:
+                return True, resource
+            given_up.add(entry.zone)
+        if request.zone in given_up:
+            return False, None
+        entry = yield from ask(self._client, self._project, request, self._entry(request))
+        if not wait:
+            return True, None
+        resource = yield from self._wait(entry, patience_s)
+        return resource is not None, resource
+
+    def _is_alive(self, entry: LedgerEntry, request: TpuRequest) -> Generator[Event, None, bool]:
+        """Return whether an earlier request can be continued; removes one that is gone.
+
+        Raises:
+            CloudProblem: it cannot be seen.
+            Problem: it is for another TPU, or the resource of its name may belong to someone else.
+        """
+        resource = self._client.queued_resource(entry.zone, entry.name)
+        if resource is None:
+            return (yield from self._may_come(entry))
+        owner = ownership.whose(entry, resource)
+        if owner == "unclear":
+            raise ownership.unclear(entry, resource)
+        if owner == "other":
+            ledger.remove(entry)
+            yield RequestGone(entry)
+            return False
+        if entry.phase == "deleting" or resource.state == "DELETING":
+            yield from self._take_back(entry, resource, "it was to be deleted")
+            return False
+        ownership.check_same(entry, request)
+        return True
+
+    def _may_come(self, entry: LedgerEntry) -> Generator[Event, None, bool]:
+        """Return whether an earlier request that is not shown is still being carried out."""
+        why = why_it_may_exist(self._client, entry, self._clock)
+        if not why:
+            ledger.remove(entry)
+            yield RequestGone(entry)
+        elif entry.phase in ("seen", "deleting"):
+            yield from wait_until_gone(self._client, entry, self._clock)
+        elif entry.phase == "sent":
+            yield RequestKept(entry, why)
+        return bool(why) and entry.phase == "taken"
+
+    def _wait(
+        self, entry: LedgerEntry, patience_s: float | None
+    ) -> Generator[Event, None, QueuedResource | None]:
+        """Follow a request to its end; returns the active resource, or None for the next zone."""
+        while True:
+            resource = yield from follow(self._client, entry, self._clock, patience_s=patience_s)
+            if resource is None:
+                yield from wait_until_gone(self._client, entry, self._clock)
+                raise problem(5, "", f"`{entry.name}` is gone: somebody deleted it")
+            if resource.state == "ACTIVE":
+                yield TpuReady(ledger.current(entry), resource)
+                yield from self._cancel_losers(entry)
+                return resource
+            if resource.state in ("", *QUEUED):
+                if (yield from self._take_back(entry, resource, "it waited longer than asked for")):
+                    return None
+                patience_s = None  # a request being provisioned cannot be withdrawn
+                continue
+            yield from self._take_back(entry, resource, f"it is {resource.state}")
+            raise _loss(resource)
+
+    def _take_back(
+        self, entry: LedgerEntry, resource: QueuedResource, why: str
+    ) -> Generator[Event, None, bool]:
+        """Delete a request; returns false, and keeps its entry, if Google did not accept that."""
+        entry = ledger.current(entry)
+        if resource.state == "DELETING":
+            yield from wait_until_gone(self._client, entry, self._clock)
+            return True
+        return (yield from withdraw(self._client, entry, resource.state, why, self._clock))
+
+    def _cancel_losers(self, winner: LedgerEntry) -> Generator[Event, None, None]:
+        """Withdraw the requests of this name in other zones; those left stay in the ledger."""
+        for entry in ledger.of_name(winner.project, winner.name):
+            if entry.zone == winner.zone:
+                continue
+            try:
+                resource = self._client.queued_resource(entry.zone, entry.name)
+            except CloudProblem as error:
+                yield RequestKept(entry, error.summary)
+                continue
+            if resource is None:
+                yield RequestKept(entry, "Google has not shown it, but it may still arrive")
+            elif ownership.whose(entry, resource) == "ours":
+                yield from self._take_back(entry, resource, "another zone was faster")
+            else:
+                yield RequestKept(entry, ownership.UNCLEAR)
+
+
+def _loss(resource: QueuedResource) -> CloudProblem:
+    if resource.error and any(resource.error):
+        return problem(*resource.error, f"Google Cloud did not provide `{resource.name}`")
+    if resource.state == "SUSPENDED":
+        what = f"`{resource.name}` was pre-empted before anybody could use it"
+        return CloudProblem(None, "capacity", "", what)
+    what = f"Google Cloud did not provide `{resource.name}` and gave no reason"
+    return CloudProblem(None, "internal", "", what)

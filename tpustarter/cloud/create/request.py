@@ -1,0 +1,166 @@
+"""A request to Google Cloud for one queued resource, checked before anything is sent.
+
+Defaults are gcloud's: external addresses, the network `default`, the service account of Compute
+Engine.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tpustarter.cloud.api.resources import Tier
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine import tpus
+from tpustarter.machine.tpus import TpuType
+
+_NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+_ZONE = re.compile(r"[a-z]+-[a-z]+[0-9]+-[a-z][a-z0-9]*")
+_LABEL = re.compile(r"[a-z][-_a-z0-9]{0,62}")
+_LABEL_VALUE = re.compile(r"[-_a-z0-9]{0,63}")
+_DURATION = re.compile(r"([0-9]+)([smhd])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+MOST_DAYS = 3660
+"""Days of a duration at most; Google's own form of one ends at 10,000 years."""
+
+
+@dataclass(frozen=True)
+class DataDisk:
+    """An existing disk in the same zone that is attached to every worker."""
+
+    source: str
+    """`projects/P/zones/Z/disks/NAME`."""
+    read_only: bool = False
+
+
+@dataclass(frozen=True)
+class TpuRequest:
+    """A queued resource to request."""
+
+    name: str
+    type: TpuType
+    zone: str
+    version: str
+    """The runtime version, which is the image of the TPU VM."""
+    tier: Tier = "on-demand"
+    slices: int = 1
+    """Number of slices; several make a multislice with the nodes `NAME-0`, `NAME-1` and so on."""
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str])
+    data_disks: tuple[DataDisk, ...] = ()
+    network: str = "default"
+    subnetwork: str = ""
+    internal_addresses: bool = False
+    service_account: str = ""
+    tags: tuple[str, ...] = ()
+    reservation: str = ""
+    """`projects/P/locations/Z/reservations/NAME`; for the tier `reserved` alone."""
+    valid_until_s: int = 0
+    """Seconds after which the request leaves the queue; 0 for no limit."""
+
+    @property
+    def chips(self) -> int:
+        """Return the number of chips in all its slices."""
+        return self.type.chips * self.slices
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """Return the names that its nodes will have."""
+        if self.slices == 1:
+            return (self.name,)
+        return tuple(f"{self.name}-{number}" for number in range(self.slices))
+
+
+def check_name(name: str) -> str:
+    """Return the name of a TPU; raises Problem for one that Google would refuse."""
+    if _NAME.fullmatch(name):
+        return name
+    raise Problem(
+        f"`{name}` cannot be the name of a TPU, expected lowercase letters, digits and `-`, "
+        "a letter first and at most 63",
+        hint="take a name such as `bert` or `my-tpu-1`",
+        code=ExitCode.USAGE,
+    )
+
+
+def is_zone(text: str) -> bool:
+    """Return whether a text has the form of a zone's name."""
+    return _ZONE.fullmatch(text) is not None
+
+
+def check_zone(zone: str) -> str:
+    """Return a zone; raises Problem for a text of another form, such as a region."""
+    if is_zone(zone):
+        return zone
+    raise Problem(
+        f"`{zone}` is not the name of a zone, expected a name such as `us-central1-b`",
+        hint="`tpustarter tpu zones` lists the zones that have TPUs",
+        code=ExitCode.USAGE,
+    )
+
+
+def parse_type(text: str) -> TpuType:
+    """Return the TPU of `v5e-8` or `v5litepod-8`; raises Problem with the nearest name."""
+    try:
+        return tpus.parse_type(text)
+    except LookupError as error:
+        raise Problem(
+            str(error.args[0]),
+            hint="`tpustarter tpu types --zone ZONE` lists what a zone offers",
+            code=ExitCode.USAGE,
+        ) from error
+
+
+def default_version(tpu: TpuType) -> str:
+    """Return the documented runtime version of a generation; raises Problem if there is none."""
+    version = tpu.generation.runtime_version
+    if version:
+        return version
+    raise Problem(
+        f"no runtime version is documented for {tpu.generation.title}",
+        hint="`tpustarter tpu versions --zone ZONE` lists them; pass one with `--version`",
+        code=ExitCode.USAGE,
+    )
+
+
+def parse_duration(text: str) -> int:
+    """Return the seconds in `90m` or `6h`; raises Problem for another form."""
+    if match := _DURATION.fullmatch(text.strip()):
+        seconds = int(match[1].lstrip("0")[:12] or 0) * _SECONDS[match[2]]
+        if seconds <= MOST_DAYS * _SECONDS["d"]:
+            return seconds
+        raise Problem(
+            f"`{text[:40]}` is too long, expected `{MOST_DAYS}d` at most", code=ExitCode.USAGE
+        )
+    raise Problem(
+        f"`{text}` is not a duration, expected a number and its unit such as `90m`, `6h` or `2d`",
+        code=ExitCode.USAGE,
+    )
+
+
+def check_labels(labels: Mapping[str, str]) -> Mapping[str, str]:
+    """Return labels; raises Problem for one that Google would refuse."""
+    for key, value in labels.items():
+        if not (_LABEL.fullmatch(key) and _LABEL_VALUE.fullmatch(value)):
+            raise Problem(
+                f"`{key}={value}` cannot be a label, expected lowercase letters, digits, `_` "
+                "and `-`, at most 63 on each side",
+                code=ExitCode.USAGE,
+            )
+    return labels
+
+
+def with_libtpu_flags(script: str, flags: str) -> str:
+    """Return a start-up script that also sets `LIBTPU_INIT_ARGS` for every later login.
+
+    libtpu reads flags from this variable alone, and no key of the metadata sets it.
+    """
+    line = f"LIBTPU_INIT_ARGS={shlex.quote(flags)}"
+    first, rest = "#!/bin/bash", script
+    if script.startswith("#!"):
+        first, _, rest = script.partition("\n")
+    file = "/etc/environment"
+    command = f"grep -q '^LIBTPU_INIT_ARGS=' {file} || echo {shlex.quote(line)} >> {file}"
+    return "\n".join(filter(None, (first, command, rest)))

@@ -1,0 +1,149 @@
+"""The zones and types that Google offers: whether the zone has TPUs, and the type is one of them.
+
+The lists are those of the Cloud TPU API at this moment, for this project. An offer of a type says
+nothing about free capacity.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from tpustarter.cloud.api import rest
+from tpustarter.cloud.api.rest import RestClient, UnansweredError
+from tpustarter.cloud.doctor.observations import Observation, ProjectQuestion
+from tpustarter.cloud.doctor.subject import WantedTpu
+from tpustarter.text import phrases
+
+WORKERS = 8
+IN_COMPUTE_ENGINE = "https://docs.cloud.google.com/tpu/docs/tpus-in-compute-engine"
+
+
+def examine_zone(subject: WantedTpu, google: RestClient) -> Observation:
+    """Return whether the zone has Cloud TPU, as an observation."""
+    names = zones(subject, google)
+    if subject.zone is None:
+        found = f"no zone is named; {len(names)} zones have TPUs for this project"
+        return Observation("info", found, "tpustarter tpu doctor --zone ZONE --type TYPE")
+    if subject.zone in names:
+        return Observation("ok", f"{subject.zone} has Cloud TPU for this project")
+    near = phrases.near_matches(subject.zone, names)
+    if near:
+        found = f"{subject.zone} has no Cloud TPU for this project; {near[0]} does"
+        kind = f" --type {subject.type.name}" if subject.type else ""
+        return Observation("fail", found, f"tpustarter tpu doctor --zone {near[0]}{kind}")
+    found = f"{subject.zone} has no Cloud TPU for this project; {len(names)} other zones do"
+    return Observation("fail", found, "tpustarter tpu zones")
+
+
+def examine_type(subject: WantedTpu, google: RestClient) -> Observation:
+    """Return whether the zone offers the type, or else which zone does."""
+    if subject.type is None:
+        return Observation("info", "no type is named", "tpustarter tpu doctor --type v6e-8")
+    wanted = subject.type.accelerator_type
+    if is_in_compute_engine(subject):
+        found = f"{subject.type.name} is not in the Cloud TPU API; Compute Engine makes it"
+        return Observation("info", found, IN_COMPUTE_ENGINE)
+    if subject.zone is None:
+        elsewhere, silent = _zones_with(wanted, zones(subject, google), subject, google)
+        return _elsewhere(subject, subject.type.name, elsewhere, silent)
+    names = zones(subject, google)
+    if subject.zone in names and wanted in types(subject.zone, subject, google):
+        return Observation("ok", f"{subject.zone} offers {subject.type.name}")
+    others = [name for name in names if name != subject.zone]
+    elsewhere, silent = _zones_with(wanted, others, subject, google)
+    return _elsewhere(subject, subject.type.name, elsewhere, silent)
+
+
+def is_in_compute_engine(subject: WantedTpu) -> bool:
+    """Return whether the type's generation is missing from the Cloud TPU API.
+
+    Source: https://docs.cloud.google.com/tpu/docs/configure-networking-access (read 2026-11):
+    "not supported on TPU7x and later".
+    """
+    return subject.type is not None and not subject.type.generation.cloud_tpu_api
+
+
+def zones(subject: WantedTpu, google: RestClient) -> list[str]:
+    """Return the zones that have Cloud TPU for the project."""
+    path = f"v2/projects/{subject.id}/locations"
+    rows = google.pages(rest.TPU, path, "locations", pageSize=200)
+    names = sorted({str(row["locationId"]) for row in rows if row.get("locationId")})
+    if not names:
+        raise UnansweredError("garbled", "a list without any zone", service=rest.TPU)
+    return names
+
+
+def types(zone: str, subject: WantedTpu, google: RestClient) -> list[str]:
+    """Return the accelerator types that a zone offers to the project."""
+    path = f"v2/projects/{subject.id}/locations/{zone}/acceleratorTypes"
+    rows = google.pages(rest.TPU, path, "acceleratorTypes", pageSize=1000)
+    return [str(row["type"]) for row in rows if row.get("type")]
+
+
+def _zones_with(
+    wanted: str, names: Sequence[str], subject: WantedTpu, google: RestClient
+) -> tuple[list[str], int]:
+    """Return the zones that offer a type, and how many did not answer; asks several at once."""
+    found: list[str] = []
+    silent: list[str] = []
+    waiting = list(names)
+
+    def ask() -> None:
+        while waiting:
+            try:
+                zone = waiting.pop()
+            except IndexError:  # another thread took the last one
+                return
+            try:
+                if wanted in types(zone, subject, google):
+                    found.append(zone)
+            except UnansweredError:
+                silent.append(zone)
+
+    threads = [threading.Thread(target=ask, daemon=True) for _ in range(min(WORKERS, len(names)))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sorted(found), len(silent)
+
+
+def _elsewhere(subject: WantedTpu, wanted: str, elsewhere: list[str], silent: int) -> Observation:
+    lead = f"{subject.zone} does not offer {wanted}" if subject.zone else ""
+    unasked = f"; {silent} zones did not answer" if silent else ""
+    if elsewhere:
+        zones = phrases.join(elsewhere, most=3)
+        fix = f"tpustarter tpu doctor --zone {elsewhere[0]} --type {wanted}"
+        if lead:
+            do = phrases.plural(len(elsewhere), "does", "do")
+            return Observation("fail", f"{lead}; {zones} {do}{unasked}", fix)
+        return Observation("info", f"{wanted} is offered in {zones}{unasked}", fix)
+    if silent and not lead:
+        raise UnansweredError("silent", service=rest.TPU)
+    nobody = f"no zone that answered offers {wanted}" if silent else f"no zone offers {wanted}"
+    fix = f"tpustarter tpu types --zone {subject.zone or 'ZONE'}"
+    return Observation("fail", f"{nobody} to this project{unasked}", fix)
+
+
+def _command(subject: WantedTpu) -> str:
+    zone = f"--zone={subject.zone or 'ZONE'}"
+    return subject.gcloud("compute", "tpus", "tpu-vm", "accelerator-types", "list", zone)
+
+
+LOOKS = (
+    ProjectQuestion(
+        "zone",
+        "the zone has Cloud TPU",
+        "https://docs.cloud.google.com/tpu/docs/reference/rest/v2/projects.locations/list",
+        examine_zone,
+        lambda subject: subject.gcloud("compute", "tpus", "locations", "list"),
+    ),
+    ProjectQuestion(
+        "type",
+        "the zone offers the type",
+        "https://docs.cloud.google.com/tpu/docs/reference/rest/v2/projects.locations.acceleratorTypes/list",
+        examine_type,
+        _command,
+    ),
+)

@@ -1,0 +1,1 @@
+"""Deletion of TPUs, and the pause of their billing."""

@@ -1,0 +1,94 @@
+"""The owner of a queued resource: an entry in the ledger, or someone else who took the same name.
+
+A resource of someone else is never continued, and never deleted without the user. A name is unique
+in a zone, so where someone else has it, the entry's resource does not exist.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from tpustarter.cloud.api.resources import QueuedResource
+from tpustarter.cloud.billing.ledger import KEPT_AFTER_UNANSWERED_S, LedgerEntry
+from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine import tpus
+
+Whose = Literal["ours", "other", "unclear"]
+
+UNCLEAR = "something of this name exists, and it may be somebody else's"
+
+
+def whose(entry: LedgerEntry, resource: QueuedResource) -> Whose:
+    """Return whether a queued resource of the same name is the one that an entry requested.
+
+    It is `unclear` where the request was not answered, and a resource that fits it was created at
+    another time than the request was sent.
+    """
+    if entry.created:
+        is_same = resource.created is None or resource.created.isoformat() == entry.created
+        return "ours" if is_same else "other"
+    if not fits(entry, resource):
+        return "other"
+    if entry.phase != "sent":
+        return "ours"
+    if resource.created is None:
+        return "unclear"
+    late_s = (resource.created - entry.asked_at).total_seconds()
+    # This machine's clock may be off, in both directions.
+    return "ours" if abs(late_s) <= KEPT_AFTER_UNANSWERED_S else "unclear"
+
+
+def created(resource: QueuedResource) -> str:
+    """Return the time at which Google created a resource, in the form that the ledger has."""
+    return resource.created.isoformat() if resource.created else ""
+
+
+def same_type(one: str, other: str) -> bool:
+    """Return whether two names mean the same TPU, such as `v5e-8` and `v5litepod-8`."""
+    return one == other or _plain(one) == _plain(other)
+
+
+def fits(entry: LedgerEntry, resource: QueuedResource) -> bool:
+    """Return whether a queued resource has the requested type, tier and nodes, where known."""
+    return (
+        (not resource.type or same_type(entry.type, resource.type))
+        and entry.tier == resource.tier
+        and (not (entry.nodes and resource.nodes) or {*entry.nodes} == {*resource.nodes})
+    )
+
+
+def unclear(entry: LedgerEntry, resource: QueuedResource) -> Problem:
+    """Return the Problem for a resource of the same name that may belong to someone else."""
+    made = f"{resource.created:%Y-%m-%d %H:%M} UTC" if resource.created else "an unknown time"
+    return Problem(
+        f"`{entry.name}` exists in `{entry.zone}` and was made at {made}, but you asked for it at "
+        f"{entry.asked_at:%Y-%m-%d %H:%M} UTC, so it may be somebody else's",
+        hint=f"look at it with `tpustarter tpu show {entry.name} --zone {entry.zone}`, or take "
+        "another name",
+        code=ExitCode.USAGE,
+    )
+
+
+def check_same(entry: LedgerEntry, request: TpuRequest) -> None:
+    """Raise Problem if the earlier request that still exists is for another TPU than this one."""
+    is_same = (
+        same_type(entry.type, request.type.name)
+        and entry.tier == request.tier
+        and {*entry.nodes} == {*request.node_names}
+    )
+    if not is_same:
+        raise Problem(
+            f"`{entry.name}` exists already: you asked for it as {entry.type}, {entry.tier}, in "
+            f"`{entry.zone}`, and now it is to be {request.type.name}, {request.tier}",
+            hint=f"delete the first one with `tpustarter tpu delete {entry.name}`, or take "
+            "another name",
+            code=ExitCode.USAGE,
+        )
+
+
+def _plain(name: str) -> str:
+    try:
+        return tpus.parse_type(name).name
+    except LookupError:
+        return name

@@ -1,0 +1,227 @@
+"""The deletion of TPUs: the plan is shown first, and an entry goes once Google lists nothing.
+
+A queued resource that is ACTIVE is deleted with its nodes, by force. One in PROVISIONING cannot be
+deleted before that ends. Nodes without a queued resource are deleted by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+
+from tpustarter.cloud.api import gcloud_commands, states
+from tpustarter.cloud.api.client import UNANSWERED, Client
+from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.errors import CloudProblem
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.api.resources import QueuedResource, TpuNode
+from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.billing.ledger import LedgerEntry
+from tpustarter.cloud.create.events import Event, RequestKept, RequestWithdrawn
+from tpustarter.cloud.create.follow import follow
+from tpustarter.cloud.delete import ownership
+from tpustarter.cloud.delete.withdrawal import STILL_LISTED, UNFORCED, send, wait_until_gone
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine import tpus
+
+UNDELETABLE = ("PROVISIONING", "CREATING", "SUSPENDING")
+"""States of a queued resource in which Google refuses to delete it."""
+ATTEMPTS = 3
+"""Number of attempts at a deletion whose queued resource changes its state meanwhile."""
+
+
+@dataclass(frozen=True)
+class DeletionPlan:
+    """The resources that one deletion removes."""
+
+    zone: str
+    name: str
+    queued_resource: QueuedResource | None
+    nodes: tuple[TpuNode, ...]
+
+    @property
+    def must_wait(self) -> bool:
+        """Return whether Google cannot delete it yet."""
+        return self.queued_resource is not None and self.queued_resource.state in UNDELETABLE
+
+    def commands(self, project: Project) -> list[tuple[str, ...]]:
+        """Return the equivalent gcloud commands, in order."""
+        if self.queued_resource is not None:
+            forced = self.queued_resource.state not in UNFORCED
+            return [
+                gcloud_commands.delete_queued_resource(self.zone, self.name, project, force=forced)
+            ]
+        return [
+            gcloud_commands.on_node("delete", self.zone, node.name, project) for node in self.nodes
+        ]
+
+
+def find(
+    queued_resources: Sequence[QueuedResource], nodes: Sequence[TpuNode], name: str
+) -> list[DeletionPlan]:
+    """Return the resources of a name: a queued resource with its nodes, or a node by itself."""
+    return [one for one in everything(queued_resources, nodes) if _is_meant(one, name)]
+
+
+def leftovers(
+    queued_resources: Sequence[QueuedResource], nodes: Sequence[TpuNode]
+) -> list[DeletionPlan]:
+    """Return the resources that never become a TPU, and only hold their name and quota."""
+    return [one for one in everything(queued_resources, nodes) if is_leftover(one)]
+
+
+def is_leftover(one: DeletionPlan) -> bool:
+    """Return whether a resource never becomes a TPU, and only holds its name and quota."""
+    if one.queued_resource is not None:
+        return states.is_leftover(one.queued_resource)
+    return all(map(states.is_leftover, one.nodes))
+
+
+def everything(
+    queued_resources: Sequence[QueuedResource], nodes: Sequence[TpuNode]
+) -> list[DeletionPlan]:
+    """Return all resources, each queued resource together with its nodes."""
+    rows: list[DeletionPlan] = []
+    claimed: set[tuple[str, str]] = set()
+    # By name and by request, so that 2,000 of each are not compared with each other.
+    named: dict[tuple[str, str], list[int]] = {}
+    made_for: dict[tuple[str, str], list[int]] = {}
+    for index, node in enumerate(nodes):
+        named.setdefault((node.zone, node.name), []).append(index)
+        made_for.setdefault((node.zone, node.queued_resource), []).append(index)
+    for resource in queued_resources:
+        found = {*made_for.get((resource.zone, resource.name), ())}
+        for name in resource.nodes:
+            found.update(named.get((resource.zone, name), ()))
+        mine = tuple(nodes[index] for index in sorted(found))
+        claimed.update((node.zone, node.name) for node in mine)
+        rows.append(DeletionPlan(resource.zone, resource.name, resource, mine))
+    rows += [
+        DeletionPlan(node.zone, node.name, None, (node,))
+        for node in nodes
+        if (node.zone, node.name) not in claimed
+    ]
+    return sorted(rows, key=lambda row: (row.zone, row.name))
+
+
+def _is_meant(one: DeletionPlan, name: str) -> bool:
+    return name == one.name or any(name == node.name for node in one.nodes)
+
+
+def delete(
+    client: Client, one: DeletionPlan, clock: Clock, *, wait: bool = True
+) -> Generator[Event, None, bool]:
+    """Delete the resources of a plan; yields the events, and returns whether they are gone.
+
+    Raises:
+        CloudProblem: Google refused, for another reason than that they are gone already.
+    """
+    is_added = _known(client.project, one) is None
+    entry = entry_of(client.project, one)
+    try:
+        if one.queued_resource is None:
+            for node in one.nodes:
+                _send_node(client, node)
+        elif not (yield from _send(client, entry, one.queued_resource, clock, wait=wait)):
+            yield RequestKept(
+                entry, f"it is {one.queued_resource.state}, so Google cannot delete it yet"
+            )
+            return False
+    except CloudProblem as problem:
+        if is_added and problem.kind not in UNANSWERED:
+            ledger.remove(entry)
+        raise
+    if wait:
+        return (yield from wait_until_gone(client, entry, clock))
+    yield RequestKept(ledger.update(entry, "deleting"), STILL_LISTED)
+    return False
+
+
+def _send(
+    client: Client, entry: LedgerEntry, resource: QueuedResource, clock: Clock, *, wait: bool
+) -> Generator[Event, None, bool]:
+    """Send the deletion once Google allows it; returns false without `wait` where it must wait."""
+    seen: QueuedResource | None = resource
+    for attempt in range(1, ATTEMPTS + 1):
+        if seen and seen.state in UNDELETABLE:
+            if not wait:
+                return False
+            seen = yield from follow(client, entry, clock, until=_can_be_deleted)
+        if seen is None or seen.state == "DELETING":
+            return True
+        yield RequestWithdrawn(entry, f"it is {seen.state}")
+        try:
+            send(client, entry, force=seen.state not in UNFORCED)
+        except CloudProblem as problem:
+            if problem.kind != "state" or attempt == ATTEMPTS:
+                raise
+            seen = client.queued_resource(entry.zone, entry.name)
+        else:
+            return True
+    return False
+
+
+def _can_be_deleted(state: str) -> bool:
+    return state not in ("", *UNDELETABLE)
+
+
+def _send_node(client: Client, node: TpuNode) -> None:
+    try:
+        client.delete_node(node.zone, node.name)
+    except CloudProblem as problem:
+        if problem.kind != "missing":
+            raise
+
+
+def entry_of(project: str, one: DeletionPlan) -> LedgerEntry:
+    """Return the ledger's entry of a plan, after adding one for a TPU created elsewhere."""
+    known = _known(project, one)
+    if known is not None:
+        return known
+    entry = entry_for(project, one)
+    ledger.add(entry)
+    return entry
+
+
+def entry_for(project: str, one: DeletionPlan) -> LedgerEntry:
+    """Return an entry for a TPU that was created elsewhere, without adding it to the ledger."""
+    resource = one.queued_resource
+    made = resource or one.nodes[0]
+    return LedgerEntry(
+        project=project,
+        zone=one.zone,
+        name=one.name,
+        type=made.type,
+        chips=_chips(made.type),
+        tier=made.tier,
+        asked=ledger.stamp(made.created) if made.created else "1970-01-01T00:00:00+00:00",
+        phase="seen",
+        nodes=resource.nodes if resource else (one.name,),
+        created=ownership.created(resource) if resource else "",
+    )
+
+
+def _known(project: str, one: DeletionPlan) -> LedgerEntry | None:
+    """Return the ledger's entry of a plan; None where it has none, or one of another resource."""
+    for entry in ledger.entries():
+        if entry.key == (project, one.zone, one.name):
+            resource = one.queued_resource
+            is_others = resource is not None and ownership.whose(entry, resource) == "other"
+            return None if is_others else entry
+    return None
+
+
+def _chips(name: str) -> int:
+    try:
+        return tpus.parse_type(name).chips
+    except LookupError:
+        return 0
+
+
+def nothing_of(name: str) -> Problem:
+    """Return the Problem for a name that no resource has."""
+    return Problem(
+        f"there is no TPU and no request called `{name}`",
+        hint="`tpustarter tpu list` shows what exists in every zone",
+        code=ExitCode.USAGE,
+    )

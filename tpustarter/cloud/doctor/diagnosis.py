@@ -1,0 +1,244 @@
+"""The obstacles between a project and its first TPU: credentials first, then all else at once.
+
+Nothing is guessed: a question without an answer is unknown, with the command that finds out. A
+question that depends on a failed one is not tried, or its finding says so.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tpustarter.cloud.api import credentials, rest
+from tpustarter.cloud.api.client import ENDPOINT as TPU_ENDPOINT
+from tpustarter.cloud.api.rest import Reason, RestClient, UnansweredError
+from tpustarter.cloud.create import zone_and_type
+from tpustarter.cloud.doctor import allowance, login, network, observations, project_checks
+from tpustarter.cloud.doctor.observations import (
+    Observation,
+    ProjectFinding,
+    ProjectQuestion,
+    Verdict,
+)
+from tpustarter.cloud.doctor.subject import WantedTpu
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.text import phrases
+
+SCHEMA = "tpustarter.doctor/1"
+TOTAL_S = 15.0
+"""Seconds until a question without an answer is unknown."""
+WORKERS = 6
+WORST_FIRST: tuple[Verdict, ...] = ("fail", "unknown", "warn", "info", "ok")
+
+LOOKS = (*project_checks.LOOKS, *zone_and_type.LOOKS, *allowance.LOOKS, *network.LOOKS)
+
+
+@dataclass(frozen=True)
+class DoctorReport:
+    """All findings, worst first."""
+
+    subject: WantedTpu
+    findings: tuple[ProjectFinding, ...]
+    server: str | None = None
+    """Local server that replaced Google's, if any."""
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Return 0 without an obstacle, 1 with one, 3 in doubt, 77 without credentials."""
+        by_id = {finding.id: finding for finding in self.findings}
+        if by_id["credentials"].verdict == "fail":
+            return ExitCode.DENIED
+        if any(finding.verdict == "fail" for finding in self.findings):
+            return ExitCode.FAILED
+        doubts = [one for one in self.findings if one.verdict == "unknown" and one.matters]
+        return ExitCode.INCONCLUSIVE if doubts else ExitCode.OK
+
+    def counts(self) -> dict[Verdict, int]:
+        """Return the number of findings with each verdict."""
+        verdicts = [finding.verdict for finding in self.findings]
+        return {verdict: verdicts.count(verdict) for verdict in WORST_FIRST}
+
+    def fields(self) -> dict[str, Any]:
+        """Return the report as its JSON document, `doctor.schema.json`."""
+        subject = self.subject
+        return {
+            "schema": SCHEMA,
+            "project": subject.id if subject.show_names else None,
+            "project_from": subject.project.source,
+            "zone": subject.zone,
+            "type": subject.type.name if subject.type else None,
+            "server": self.server,
+            "findings": [vars(finding) for finding in self.findings],
+            "counts": self.counts(),
+            "exit_code": int(self.exit_code),
+        }
+
+
+def examine(
+    subject: WantedTpu,
+    *,
+    find: Callable[[], Any] = credentials.find,
+    call_s: float = rest.CALL_S,
+    total_s: float = TOTAL_S,
+) -> DoctorReport:
+    """Return the obstacles between a project and its first TPU; nothing is changed.
+
+    Args:
+        subject: The project, with the zone and the type that are wanted.
+        find: Returns the user's credentials; raises CloudProblem for none.
+        call_s: Seconds until one call is given up.
+        total_s: Seconds until a question without an answer is unknown.
+    """
+    address = _server()
+    if address:
+        found = f"none are read: {address} on this machine is asked instead of Google"
+        pass_, first = login.anonymous(), observations.of(login.LOOK, Observation("info", found))
+    else:
+        pass_, first = login.tried(subject, find)
+    if pass_ is None:
+        lack = "work" if first.verdict == "fail" else "could be tried"
+        why = f"not tried, as no credentials {lack}"
+        rest_of = [
+            observations.of(look, Observation("unknown", why, look.command(subject), "not-tried"))
+            for look in LOOKS
+        ]
+        return DoctorReport(subject, _sorted((first, *rest_of)), address)
+    google = RestClient(pass_, address=address, call_s=call_s, total_s=total_s)
+    seen = tuple(_all(subject, google, total_s))
+    return DoctorReport(subject, _sorted(_conclude(first, seen)), address)
+
+
+def _server() -> str | None:
+    """Return the local server, if any; raises Problem where it replaces only half of Google's."""
+    address = rest.endpoint()
+    if address is None and os.environ.get(TPU_ENDPOINT):
+        raise Problem(
+            f"`{TPU_ENDPOINT}` names a server on this machine, but the doctor asks Google's REST "
+            "services",
+            hint=f"set {rest.ENDPOINT} too, or unset {TPU_ENDPOINT}",
+            code=ExitCode.USAGE,
+        )
+    return address
+
+
+def _all(subject: WantedTpu, google: RestClient, total_s: float) -> Iterator[ProjectFinding]:
+    """Yield a finding for every question, several at once; one that takes too long is unknown.
+
+    The threads are daemons: one that hangs in a call does not keep the program from ending.
+    """
+    waiting: queue.SimpleQueue[ProjectQuestion] = queue.SimpleQueue()
+    for look in LOOKS:
+        waiting.put(look)
+    done: queue.SimpleQueue[ProjectFinding | Exception] = queue.SimpleQueue()
+
+    def work() -> None:
+        while True:
+            try:
+                look = waiting.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                done.put(observations.of(look, look.examine(subject, google)))
+            except UnansweredError as error:
+                done.put(observations.unknown(look, subject, error))
+            except Exception as error:  # noqa: BLE001  it is raised in the first thread
+                done.put(error)
+
+    for _ in range(WORKERS):
+        threading.Thread(target=work, daemon=True).start()
+    missing = {look.id: look for look in LOOKS}
+    clock = _Countdown(total_s + 0.5)  # the calls themselves end with `total_s`
+    while missing:
+        try:
+            finding = done.get(timeout=clock.left_s())
+        except queue.Empty:
+            break
+        if isinstance(finding, Exception):
+            raise finding
+        del missing[finding.id]
+        yield finding
+    for look in missing.values():
+        yield observations.unknown(look, subject, UnansweredError("silent"))
+
+
+class _Countdown:
+    def __init__(self, seconds: float) -> None:
+        import time
+
+        self._now = time.monotonic
+        self._ends_at = time.monotonic() + seconds
+
+    def left_s(self) -> float:
+        """Return the seconds left, at least 0.01."""
+        return max(0.01, self._ends_at - self._now())
+
+
+def _conclude(first: ProjectFinding, seen: Sequence[ProjectFinding]) -> list[ProjectFinding]:
+    """Return the findings, changed by what one of them implies for the others."""
+    if refused := [finding for finding in seen if finding.reason == "credentials"]:
+        first = login.refused(refused[0].found)
+    project = next(finding for finding in seen if finding.id == "project")
+    if project.verdict != "fail":
+        return [first, *seen]
+    hidden: tuple[Reason, ...] = ("denied", "missing")
+    why = "not known, as the project itself is not shown to this account"
+    return [
+        first,
+        *(
+            replace(finding, found=why)
+            if finding.verdict == "unknown" and finding.reason in hidden
+            else finding
+            for finding in seen
+        ),
+    ]
+
+
+def _sorted(found: Sequence[ProjectFinding]) -> tuple[ProjectFinding, ...]:
+    """Return findings worst first, and else in the order in which a newcomer settles them."""
+    order = [login.LOOK.id, *(look.id for look in LOOKS)]
+    return tuple(
+        sorted(found, key=lambda one: (WORST_FIRST.index(one.verdict), order.index(one.id)))
+    )
+
+
+def commands(subject: WantedTpu) -> dict[str, str]:
+    """Return the gcloud command behind each finding, by its title; nothing is sent."""
+    return {look.title: look.command(subject) for look in (login.LOOK, *LOOKS)}
+
+
+def headline(report: DoctorReport) -> str:
+    """Return the summary of a report in one sentence."""
+    counts, total = report.counts(), len(report.findings)
+    doubts = sum(1 for one in report.findings if one.verdict == "unknown")
+    unseen = f"{phrases.count(doubts, 'is', 'are')} not known"
+    if report.exit_code == ExitCode.DENIED and doubts == total - 1:
+        return (
+            "Nothing is known about the project, because there are no credentials that work: "
+            f"{doubts} of {total} findings are not known."
+        )
+    if failed := counts["fail"]:
+        verb = phrases.plural(failed, "stands", "stand")
+        also = f", and {unseen}" if doubts else ""
+        return f"{failed} of {total} findings {verb} in the way of a TPU{also}."
+    if report.exit_code == ExitCode.INCONCLUSIVE:
+        verb = phrases.plural(doubts, "is", "are")
+        return (
+            f"Nothing that was seen stands in the way of a TPU, but {doubts} of {total} "
+            f"findings {verb} not known, so this is no proof."
+        )
+    warned = counts["warn"]
+    also = f", {phrases.count(warned, 'has a warning', 'have warnings')}" if warned else ""
+    also += f", {unseen}" if doubts else ""
+    if report.subject.zone is None:
+        return (
+            f"Nothing that was seen stands in the way of a TPU: {total} findings{also}. No "
+            "zone is named, so its quota was not looked at."
+        )
+    return (
+        f"Nothing stands in the way of a TPU: {total} findings{also}. "
+        "Whether one is free right now was not asked."
+    )

@@ -1,0 +1,201 @@
+"""The network of TPU VMs: whether it exists, who can reach it, and whether ssh gets in.
+
+Rules are judged one by one, not by their order: a rule of a higher priority may close what another
+one opens, and so may a policy of the organisation.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+from tpustarter.cloud.api import rest
+from tpustarter.cloud.api.rest import RestClient, UnansweredError
+from tpustarter.cloud.doctor.observations import Observation, ProjectQuestion
+from tpustarter.cloud.doctor.subject import WantedTpu
+from tpustarter.text import phrases
+
+NETWORK = "default"
+"""Network that gcloud and `tpustarter tpu create` use by default."""
+IAP = "35.235.240.0/20"
+"""Addresses from which Identity-Aware Proxy connects.
+
+Source: https://docs.cloud.google.com/iap/docs/using-tcp-forwarding (read 2026-11).
+"""
+WORLD = {"0.0.0.0/0", "::/0"}
+USUAL = {"tcp:22", "tcp:3389", "icmp"}
+"""Ports that Google opens in every network `default`: ssh, remote desktops and ping.
+
+Source: https://docs.cloud.google.com/firewall/docs/firewalls (read 2026-11).
+"""
+_PORTS = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
+
+Opening = Literal["all", "some", "usual"]
+
+
+def examine_network(subject: WantedTpu, google: RestClient) -> Observation:
+    """Return whether the network `default` exists, with a subnet in the zone's region."""
+    try:
+        path = f"compute/v1/projects/{subject.id}/global/networks/{NETWORK}"
+        answer = google.get(rest.COMPUTE, path)
+    except UnansweredError as error:
+        if error.reason == "missing" and f"networks/{NETWORK}" in error.text:
+            found = (
+                "there is no network `default`; make it, or name another one when you create a TPU"
+            )
+            fix = subject.gcloud("compute", "networks", "create", NETWORK, "--subnet-mode=auto")
+            return Observation("fail", found, fix)
+        raise
+    if answer.get("name") != NETWORK:
+        raise UnansweredError("garbled", "a network of another name", service=rest.COMPUTE)
+    subnets = rest.words(answer, "subnetworks")
+    region = subject.region
+    if region and not any(f"/regions/{region}/" in address for address in subnets):
+        found = f"the network `default` has no subnet in {region}"
+        fix = subject.gcloud(
+            "compute",
+            "networks",
+            "subnets",
+            "create",
+            NETWORK,
+            f"--network={NETWORK}",
+            f"--region={region}",
+            "--range=10.128.0.0/20",
+        )
+        return Observation("warn", found, fix)
+    where = f", with a subnet in {region}" if region else ""
+    return Observation("ok", f"the network `default` exists{where}")
+
+
+def examine_firewall(subject: WantedTpu, google: RestClient) -> Observation:
+    """Return which rules let in the whole internet."""
+    rules = _rules(subject, google)
+    found: dict[Opening, list[dict[str, Any]]] = {"all": [], "some": [], "usual": []}
+    for rule in rules:
+        if WORLD & {*rest.words(rule, "sourceRanges")} and (kind := opening(rule)):
+            found[kind].append(rule)
+    if wide := found["all"] or found["some"]:
+        ports = {name for rule in wide for one in _allowed(rule) for name in _names(one)} - USUAL
+        what = "every port" if found["all"] else phrases.join(sorted(ports), most=3)
+        text = (
+            f"{_let(subject, wide)} the whole internet reach {what}; delete what is not "
+            "needed, or let in your own addresses alone"
+        )
+        rule = subject.hide(str(wide[0].get("name")))
+        return Observation(
+            "warn", text, subject.gcloud("compute", "firewall-rules", "delete", rule)
+        )
+    if usual := found["usual"]:
+        text = (
+            f"{_let(subject, usual)} the whole internet try ssh, ping or remote desktop, as "
+            "Google sets up `default`; ssh asks for a key, and Google's proxy (IAP) can take "
+            "its place"
+        )
+        rule = subject.hide(str(usual[0].get("name")))
+        fix = subject.gcloud("compute", "firewall-rules", "update", rule, f"--source-ranges={IAP}")
+        return Observation("info", text, fix)
+    return Observation("ok", f"none of {len(rules)} rules lets the whole internet in")
+
+
+def examine_ssh(subject: WantedTpu, google: RestClient) -> Observation:
+    """Return whether any rule of the network lets ssh in."""
+    rules = [rule for rule in _rules(subject, google) if _network_of(rule) == NETWORK]
+    open_rules = [rule for rule in rules if any(_has_port(one, 22) for one in _allowed(rule))]
+    if open_rules:
+        ranges = {text for rule in open_rules for text in rest.words(rule, "sourceRanges")}
+        if ranges & WORLD:
+            return Observation("ok", "a rule of the network `default` lets ssh in")
+        through = " through IAP" if IAP in ranges else " from some addresses"
+        return Observation("ok", f"a rule of the network `default` lets ssh in{through}")
+    found = (
+        "no rule of the network `default` lets ssh in; this one lets it in through IAP, which "
+        "`--tunnel-through-iap` then uses"
+    )
+    options = (f"--network={NETWORK}", "--allow=tcp:22", f"--source-ranges={IAP}")
+    fix = subject.gcloud("compute", "firewall-rules", "create", "allow-ssh-from-iap", *options)
+    return Observation("warn", found, fix)
+
+
+def opening(rule: dict[str, Any]) -> Opening | None:
+    """Return how much a rule opens; None for one that lets nothing in."""
+    allowed = _allowed(rule)
+    if any(_is_everything(one) for one in allowed):
+        return "all"
+    names = {name for one in allowed for name in _names(one)}
+    return ("usual" if names <= USUAL else "some") if names else None
+
+
+def _rules(subject: WantedTpu, google: RestClient) -> list[dict[str, Any]]:
+    path = f"compute/v1/projects/{subject.id}/global/firewalls"
+    rules = google.pages(rest.COMPUTE, path, "items", maxResults=500)
+    return [rule for rule in rules if rule.get("disabled") is not True]
+
+
+def _allowed(rule: dict[str, Any]) -> list[dict[str, Any]]:
+    if rule.get("direction") not in (None, "INGRESS"):
+        return []
+    return rest.rows(rule, "allowed", rest.COMPUTE)
+
+
+def _names(one: dict[str, Any]) -> list[str]:
+    """Return `tcp:22` for each port of one protocol, or the protocol alone."""
+    protocol, ports = str(one.get("IPProtocol")).lower(), rest.words(one, "ports")
+    protocol = {"6": "tcp", "17": "udp", "1": "icmp"}.get(protocol, protocol)
+    return [f"{protocol}:{port}" for port in ports] or [protocol]
+
+
+def _is_everything(one: dict[str, Any]) -> bool:
+    names = _names(one)
+    if {"all", "tcp", "udp"} & {*names}:
+        return True
+    return any(_span(name)[1] - _span(name)[0] >= 60_000 for name in names)
+
+
+def _has_port(one: dict[str, Any], port: int) -> bool:
+    names = _names(one)
+    spans = [_span(name) for name in names if name.startswith("tcp:")]
+    return bool({"all", "tcp"} & {*names}) or any(low <= port <= high for low, high in spans)
+
+
+def _span(name: str) -> tuple[int, int]:
+    """Return the first and last port of `tcp:8000-9000`; an empty span for a name without ports."""
+    match = _PORTS.fullmatch(name.partition(":")[2])
+    return (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
+
+
+def _network_of(rule: dict[str, Any]) -> str:
+    return str(rule.get("network") or "").rpartition("/")[2]
+
+
+def _let(subject: WantedTpu, rules: list[dict[str, Any]]) -> str:
+    """Return `the rule `a` lets`, or `the rules `a`, `b`, `c` and 3 more let`."""
+    names = [f"`{subject.hide(str(rule.get('name')))}`" for rule in rules]
+    listed = phrases.join(names, most=3)
+    return phrases.plural(len(names), f"the rule {names[0]} lets", f"the rules {listed} let")
+
+
+LOOKS = (
+    ProjectQuestion(
+        "network",
+        "the network `default` exists",
+        "https://docs.cloud.google.com/compute/docs/reference/rest/v1/networks/get",
+        examine_network,
+        lambda subject: subject.gcloud("compute", "networks", "list"),
+    ),
+    ProjectQuestion(
+        "firewall",
+        "nothing is open to the whole internet",
+        "https://docs.cloud.google.com/compute/docs/reference/rest/v1/firewalls/list",
+        examine_firewall,
+        lambda subject: subject.gcloud("compute", "firewall-rules", "list"),
+        matters=False,
+    ),
+    ProjectQuestion(
+        "ssh",
+        "a firewall rule lets ssh in",
+        "https://docs.cloud.google.com/tpu/docs/configure-networking-access",
+        examine_ssh,
+        lambda subject: subject.gcloud("compute", "firewall-rules", "list"),
+        matters=False,
+    ),
+)

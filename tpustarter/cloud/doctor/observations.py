@@ -1,0 +1,77 @@
+"""The doctor's types: a question about a project, an observation, and the finding made of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from tpustarter.cloud.api.rest import Reason, RestClient, UnansweredError
+from tpustarter.cloud.doctor.subject import WantedTpu
+
+Verdict = Literal["fail", "unknown", "warn", "info", "ok"]
+"""Worst first."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """The answer to one question."""
+
+    verdict: Verdict
+    found: str
+    """A sentence without its full stop, because reports join it with others."""
+    fix: str | None = None
+    """One command or one address; None where there is nothing to do."""
+    reason: Reason | None = None
+    """Reason why it is not known."""
+
+
+@dataclass(frozen=True)
+class ProjectQuestion:
+    """One question about a project."""
+
+    id: str
+    title: str
+    source: str
+    """The page that documents the method, or the claim."""
+    examine: Callable[[WantedTpu, RestClient], Observation]
+    command: Callable[[WantedTpu], str]
+    """The gcloud command that finds out, for a question without an answer."""
+    matters: bool = True
+    """Whether it can keep a TPU from being created, so that an unknown answer leaves a doubt."""
+
+
+@dataclass(frozen=True)
+class ProjectFinding:
+    """The answer to one question, as both front ends show it."""
+
+    id: str
+    title: str
+    verdict: Verdict
+    found: str
+    fix: str | None
+    source: str
+    matters: bool
+    reason: Reason | None = None
+
+
+def of(look: ProjectQuestion, seen: Observation) -> ProjectFinding:
+    """Return the finding of an observation."""
+    return ProjectFinding(
+        look.id,
+        look.title,
+        seen.verdict,
+        seen.found,
+        seen.fix,
+        look.source,
+        look.matters,
+        seen.reason,
+    )
+
+
+def unknown(look: ProjectQuestion, subject: WantedTpu, error: UnansweredError) -> ProjectFinding:
+    """Return the finding of a question without an answer, with the command that finds out."""
+    fix = look.command(subject)
+    if error.reason == "off":
+        fix = subject.gcloud("services", "enable", error.service)
+    return of(look, Observation("unknown", subject.hide(str(error)), fix, error.reason))

@@ -1,0 +1,194 @@
+"""The checks of the project itself: its existence, its billing, its APIs and the user's roles."""
+
+from __future__ import annotations
+
+import re
+
+from tpustarter.cloud.api import rest
+from tpustarter.cloud.api.rest import RestClient, UnansweredError
+from tpustarter.cloud.doctor.observations import Observation, ProjectQuestion
+from tpustarter.cloud.doctor.subject import WantedTpu
+from tpustarter.text import phrases
+
+NEEDED = (rest.TPU, rest.COMPUTE)
+"""APIs without which no TPU is created: its machines and its network belong to Compute Engine."""
+LOOKING = (rest.RESOURCES, rest.SERVICES, rest.BILLING)
+"""APIs that only this examination calls."""
+
+_CREATE = {
+    "tpu.nodes.create": "roles/tpu.admin",
+    "tpu.nodes.delete": "roles/tpu.admin",
+    "tpu.nodes.get": "roles/tpu.admin",
+    "tpu.nodes.list": "roles/tpu.admin",
+    "tpu.acceleratortypes.list": "roles/tpu.admin",
+    "tpu.runtimeversions.list": "roles/tpu.admin",
+    "tpu.locations.list": "roles/tpu.admin",
+}
+"""Permissions that creating needs, with the role that has each.
+
+Queued resources have no permissions of their own.
+Source: https://docs.cloud.google.com/iam/docs/roles-permissions/tpu (read 2026-11).
+"""
+_CONNECT = {
+    "iam.serviceAccounts.actAs": "roles/iam.serviceAccountUser",
+    "compute.projects.get": "roles/compute.viewer",
+}
+"""Permissions for using the machine's service account, and for `gcloud ... ssh`.
+
+Both may also be granted on a single account or machine, so a project without them is no proof.
+Source: https://docs.cloud.google.com/compute/docs/access/iam (read 2026-11).
+"""
+
+
+def examine_project(subject: WantedTpu, google: RestClient) -> Observation:
+    """Return whether the project exists and is active."""
+    try:
+        answer = google.get(rest.RESOURCES, f"v3/projects/{subject.id}")
+    except UnansweredError as error:
+        if error.reason in ("denied", "missing"):
+            found = (
+                "Google shows no such project to this account: the id is wrong (a name or a "
+                "number in its place), or the account has no role in it"
+            )
+            return Observation("fail", found, "gcloud projects list", error.reason)
+        raise
+    state = str(answer.get("state") or "")
+    name = f"`{subject.id}`" if subject.show_names else f"from {subject.project.source}"
+    if state == "ACTIVE":
+        number = str(answer.get("name") or "").rpartition("/")[2]
+        more = f", number {number}" if subject.show_names else ""
+        return Observation("ok", f"the project {name} is active{more}")
+    if state == "DELETE_REQUESTED":
+        fix = f"gcloud projects undelete {subject.shown}"
+        return Observation("fail", f"the project {name} is marked for deletion", fix)
+    raise UnansweredError("garbled", "a project without a state", service=rest.RESOURCES)
+
+
+def examine_billing(subject: WantedTpu, google: RestClient) -> Observation:
+    """Return whether an open billing account pays for the project."""
+    answer = google.get(rest.BILLING, f"v1/projects/{subject.id}/billingInfo")
+    if not (answer.get("name") or answer.get("projectId")):
+        raise UnansweredError("garbled", "no project in it", service=rest.BILLING)
+    account = str(answer.get("billingAccountName") or "")
+    if answer.get("billingEnabled") is True:  # Google leaves out `false`
+        named = f" ({account})" if subject.show_names and account else ""
+        return Observation("ok", f"an open billing account is linked{named}")
+    if account:
+        found = "the billing account that is linked is closed, so nothing can be created"
+        return Observation("fail", found, "https://console.cloud.google.com/billing")
+    fix = f"gcloud billing projects link {subject.shown} --billing-account=ACCOUNT_ID"
+    found = (
+        "no billing account is linked, so nothing can be created; a TRC grant needs one too, "
+        "and `gcloud billing accounts list` shows yours"
+    )
+    return Observation("fail", found, fix)
+
+
+def examine_apis(subject: WantedTpu, google: RestClient) -> Observation:
+    """Return whether the APIs are on that creating needs, and those that looking needs."""
+    names = [f"projects/{subject.id}/services/{name}" for name in (*NEEDED, *LOOKING)]
+    answer = google.get(rest.SERVICES, f"v1/projects/{subject.id}/services:batchGet", names=names)
+    states = {
+        str(row.get("name") or "").rpartition("/")[2]: str(row.get("state") or "")
+        for row in rest.rows(answer, "services", rest.SERVICES)
+    }
+    if missing := [name for name in NEEDED if states.get(name) not in ("ENABLED", "DISABLED")]:
+        text = f"no state of {phrases.join(missing)}"
+        raise UnansweredError("garbled", text, service=rest.SERVICES)
+    off = [name for name in NEEDED if states[name] == "DISABLED"]
+    if off:
+        found = f"not enabled: {phrases.join([rest.TITLES[name] for name in off], most=3)}"
+        return Observation("fail", found, subject.gcloud("services", "enable", *off))
+    off = [name for name in LOOKING if states.get(name) != "ENABLED"]
+    if off:
+        titles = phrases.join([rest.TITLES[name] for name in off], most=3)
+        are = phrases.plural(len(off), "is", "are")
+        found = f"what a TPU needs is enabled; {titles} {are} not, which only this examination asks"
+        return Observation("info", found, subject.gcloud("services", "enable", *off))
+    return Observation("ok", "the Cloud TPU and Compute Engine APIs are enabled")
+
+
+def examine_roles(subject: WantedTpu, google: RestClient) -> Observation:
+    """Return which permissions to create and connect the account lacks on the project."""
+    asked = [*_CREATE, *_CONNECT]
+    answer = google.post(
+        rest.RESOURCES, f"v3/projects/{subject.id}:testIamPermissions", {"permissions": asked}
+    )
+    held = rest.words(answer, "permissions")
+    lacking = [name for name in asked if name not in held]
+    if not lacking:
+        return Observation(
+            "ok", f"the account holds all {len(asked)} permissions to create and connect"
+        )
+    role = (_CREATE | _CONNECT)[lacking[0]]
+    fix = (
+        f"gcloud projects add-iam-policy-binding {subject.shown} --member=user:EMAIL --role={role}"
+    )
+    what = f"the account lacks {phrases.join(lacking, most=3)}"
+    if any(name in _CREATE for name in lacking):
+        found = f"{what}; somebody who owns the project grants them"
+        return Observation("fail", found, fix)
+    found = (
+        f"{what} on the project, which connecting or the "
+        "machine's service account may need, unless it is granted there"
+    )
+    return Observation("warn", found, fix)
+
+
+def examine_agent(subject: WantedTpu, google: RestClient) -> Observation:
+    """Return whether the account with which Cloud TPU makes machines has its role."""
+    project = google.get(rest.RESOURCES, f"v3/projects/{subject.id}")
+    number = str(project.get("name") or "").rpartition("/")[2]
+    if not number.isdigit():
+        raise UnansweredError("garbled", "a project without a number", service=rest.RESOURCES)
+    policy = google.post(rest.RESOURCES, f"v3/projects/{subject.id}:getIamPolicy", {})
+    agent = re.compile(rf"serviceAccount:service-{number}@(cloud-tpu|gcp-sa-tpu)\.iam\.\S+")
+    bindings = rest.rows(policy, "bindings", rest.RESOURCES)
+    if any(agent.fullmatch(name) for row in bindings for name in rest.words(row, "members")):
+        return Observation("ok", "the service agent of Cloud TPU has a role in the project")
+    found = (
+        "the service agent of Cloud TPU has no role here yet; Google makes it with the first "
+        "TPU VM, and a command does so earlier, to let it read a bucket"
+    )
+    fix = subject.gcloud("beta", "services", "identity", "create", f"--service={rest.TPU}")
+    return Observation("info", found, fix)
+
+
+LOOKS = (
+    ProjectQuestion(
+        "project",
+        "the project exists and is active",
+        "https://docs.cloud.google.com/resource-manager/reference/rest/v3/projects/get",
+        examine_project,
+        lambda subject: f"gcloud projects describe {subject.shown}",
+    ),
+    ProjectQuestion(
+        "billing",
+        "an open billing account is linked",
+        "https://docs.cloud.google.com/billing/docs/reference/rest/v1/projects/getBillingInfo",
+        examine_billing,
+        lambda subject: f"gcloud billing projects describe {subject.shown}",
+    ),
+    ProjectQuestion(
+        "apis",
+        "the APIs are enabled",
+        "https://docs.cloud.google.com/service-usage/docs/reference/rest/v1/services/batchGet",
+        examine_apis,
+        lambda subject: subject.gcloud("services", "list", "--enabled"),
+    ),
+    ProjectQuestion(
+        "roles",
+        "the account may create and connect",
+        "https://docs.cloud.google.com/resource-manager/reference/rest/v3/projects/testIamPermissions",
+        examine_roles,
+        lambda subject: f"gcloud projects get-iam-policy {subject.shown}",
+    ),
+    ProjectQuestion(
+        "service-agent",
+        "Cloud TPU's own account has its role",
+        "https://docs.cloud.google.com/sdk/gcloud/reference/beta/services/identity/create",
+        examine_agent,
+        lambda subject: f"gcloud projects get-iam-policy {subject.shown}",
+        matters=False,
+    ),
+)

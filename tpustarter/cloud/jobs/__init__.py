@@ -1,0 +1,1 @@
+"""Commands on the workers of a TPU, and the connections to them."""

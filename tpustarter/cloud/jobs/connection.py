@@ -1,0 +1,141 @@
+"""The command that connects to one worker, with gcloud or with ssh alone.
+
+Every command is a tuple of arguments, and ends by itself: no question is asked, a worker that
+doesn't answer is given up after `CONNECT_S`, and a lost connection is noticed.
+
+`--tunnel-through-iap` is in gcloud's alpha track alone (528.0.0: "flag is available in one or more
+alternate release tracks"). Source: https://docs.cloud.google.com/sdk/gcloud/reference/alpha/
+compute/tpus/tpu-vm/ssh (read 2026-11).
+"""
+
+from __future__ import annotations
+
+import getpass
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.api.resources import TpuNode
+from tpustarter.cloud.api.workers import Worker
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem
+
+CONNECT_S = 20
+ALIVE_S = 30
+"""Seconds of silence after which ssh sends the worker a keep-alive; three times at most."""
+KEY = "~/.ssh/google_compute_engine"
+"""Key that gcloud makes, and that it adds to a TPU when it connects for the first time."""
+KNOWN_HOSTS = "~/.ssh/google_compute_known_hosts"
+"""File in which gcloud keeps the host keys of Google's machines, apart from the user's own."""
+
+_USER = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
+
+
+def check_user(user: str | None) -> str | None:
+    """Return the name to log in with; raises Problem for an impossible one."""
+    if user is None or _USER.fullmatch(user):
+        return user
+    raise Problem(
+        f"`{user}` cannot be the name of a user, expected letters, digits, `_`, `.` and `-`",
+        code=ExitCode.USAGE,
+    )
+
+
+def default_user() -> str:
+    """Return gcloud's default user on a machine without OS Login; raises Problem for no name."""
+    try:
+        return check_user(getpass.getuser()) or ""
+    except (KeyError, OSError, ImportError):
+        raise Problem(
+            "your user on this machine has no name to log in with",
+            hint="name the user of the TPU with `--user NAME`",
+        ) from None
+
+
+def key_file() -> Path:
+    """Return the path of the private key that gcloud uses."""
+    return locations.expanded(KEY)
+
+
+def remote_text(words: Sequence[str]) -> str:
+    """Return the text for the worker's shell: one word unchanged, several quoted as they came."""
+    return words[0] if len(words) == 1 else shlex.join(words)
+
+
+def gcloud_command(
+    worker: Worker, project: Project, text: str, *, iap: bool = False, user: str | None = None
+) -> tuple[str, ...]:
+    """Return the gcloud command that runs a text on a worker."""
+    patience = f"-oConnectTimeout={CONNECT_S} -oServerAliveInterval={ALIVE_S}"
+    return (
+        *_gcloud_ssh(worker, None if project.gcloud_knows else project.name, iap=iap, user=user),
+        f"--ssh-flag=-oBatchMode=yes {patience}",
+        f"--command={text}",
+    )
+
+
+def _gcloud_ssh(
+    worker: Worker, project: str | None, *, iap: bool, user: str | None
+) -> tuple[str, ...]:
+    name = f"{user}@{worker.node.name}" if user else worker.node.name
+    return (
+        *(("gcloud", "alpha") if iap else ("gcloud",)),
+        *("compute", "tpus", "tpu-vm", "ssh", name),
+        f"--zone={worker.node.zone}",
+        *((f"--project={project}",) if project else ()),
+        f"--worker={worker.number}",
+        *(("--tunnel-through-iap",) if iap else ()),
+    )
+
+
+def ssh_options(worker: Worker, *, iap: bool, user: str) -> list[tuple[str, str]]:
+    """Return ssh's options for a worker, in the words of `ssh_config(5)`.
+
+    The alias of the host key has the time at which the node was created, because Google gives the
+    same address to other machines later.
+    """
+    node = worker.node
+    made = f"{node.created:%Y%m%d%H%M%S}" if node.created else "0"
+    place = f"{node.project}.{node.zone}".replace(":", "_")
+    options = [
+        ("HostName", worker.address or f"{node.name}-w{worker.number}"),
+        ("User", user),
+        ("IdentityFile", KEY),
+        ("IdentitiesOnly", "yes"),
+        ("HostKeyAlias", f"tpu.{place}.{node.name}-w{worker.number}.{made}"),
+        ("UserKnownHostsFile", KNOWN_HOSTS),
+        ("StrictHostKeyChecking", "accept-new"),
+        ("CheckHostIP", "no"),
+        ("ServerAliveInterval", str(ALIVE_S)),
+    ]
+    if iap:
+        options.append(("ProxyCommand", shlex.join(tunnel(worker, user))))
+    return options
+
+
+def tunnel(worker: Worker, user: str) -> tuple[str, ...]:
+    """Return the command whose input and output lead to the worker's port 22, through IAP.
+
+    gcloud finds the machine behind the worker, adds the user's key to it, and lets ssh forward
+    (`-W`), so no undocumented part of gcloud is needed.
+    """
+    project = worker.node.project
+    return (*_gcloud_ssh(worker, project, iap=True, user=user), "--", "-W", "localhost:22")
+
+
+def ssh_command(
+    worker: Worker, text: str, *, iap: bool = False, user: str | None = None
+) -> tuple[str, ...]:
+    """Return the ssh command that runs a text on a worker."""
+    options = dict(ssh_options(worker, iap=iap, user=user or default_user()))
+    host = options.pop("HostName")
+    options |= {"BatchMode": "yes", "ConnectTimeout": str(CONNECT_S)}
+    return ("ssh", "-T", *(f"-o{key}={value}" for key, value in options.items()), host, "--", text)
+
+
+def first_connection(node: TpuNode) -> str:
+    """Return the command that connects once, for the user to paste, so that the key exists."""
+    words = ("gcloud", "compute", "tpus", "tpu-vm", "ssh", node.name, f"--zone={node.zone}")
+    return shlex.join((*words, "--command=true"))

@@ -1,0 +1,296 @@
+"""Runs one command on many workers, in a process each, and ends all of them.
+
+At most `CONNECTING` workers are being connected at a time. Those that are connected run side by
+side, because a program of JAX's starts only once every host takes part.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tpustarter.cloud.jobs import connection_failures
+from tpustarter.cloud.jobs.worker_output import LineSplitter, WorkerLog
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem, of_limit
+from tpustarter.running import archive, run_folder
+from tpustarter.running.process import END_WAIT_S, Probe, signal_name
+
+CONNECTING = 8
+CONNECTED_AFTER_S = 5.0
+"""Seconds after which a command counts as connected; so does one that has written anything."""
+DESCRIPTORS = 12
+"""Open files that one worker needs here: pipes to its supervisor, and its own file."""
+FREE_DESCRIPTORS = 100
+LOOK_S = 1.0
+"""Longest wait for an event of one process; a stop interrupts it."""
+TIMED_OUT = 124
+"""Exit code of `timeout` for a command that took too long."""
+
+_TAIL_CHARACTERS = 4000
+
+
+@dataclass(frozen=True)
+class WorkerJob:
+    """The command for one worker."""
+
+    label: str
+    words: tuple[str, ...]
+    number: int = 0
+    """Its place among the jobs, in the order of slices and workers."""
+
+
+@dataclass(frozen=True)
+class WorkerLines:
+    """Lines that a worker wrote, in order."""
+
+    job: WorkerJob
+    stream: str
+    """`stdout` or `stderr`."""
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class WorkerEnded:
+    """The end of the command on one worker."""
+
+    job: WorkerJob
+    code: int
+    """Exit code as in a shell: 128 plus the number of a signal, 124 for a time-out."""
+    what: str
+    """The end in words, such as `ended with 1`."""
+    reached: bool = True
+    """Whether there was a connection until the end, as far as that is known."""
+    cut_short: bool = False
+    """Whether this program ended the connection, so that the command may still be running."""
+    fixes: tuple[str, ...] = ()
+    """Remedies for a worker that was not reached."""
+    left_out: int = 0
+    """Bytes of its output that are in no file."""
+
+
+Event = WorkerLines | WorkerEnded
+
+
+def program(name: str) -> str:
+    """Return the path of gcloud or ssh; raises Problem with a way to install it."""
+    if path := shutil.which(name):
+        return str(Path(path).absolute())
+    if name == "gcloud":
+        raise Problem(
+            "`gcloud` is not installed on this machine, or not on PATH",
+            hint="install it as https://cloud.google.com/sdk/docs/install says, or add `--via ssh` "
+            "where the TPU has external addresses",
+            code=ExitCode.USAGE,
+        )
+    raise Problem(
+        f"`{name}` is not on PATH",
+        hint="`sudo apt install openssh-client` installs it on Debian and Ubuntu",
+        code=ExitCode.USAGE,
+    )
+
+
+def exit_code(endings: Sequence[WorkerEnded]) -> int:
+    """Return the worst exit code, which is the highest."""
+    return max((ended.code for ended in endings), default=0)
+
+
+class RemoteCommand:
+    """The processes of one run; `stop` ends them from anywhere."""
+
+    def __init__(
+        self,
+        jobs: Sequence[WorkerJob],
+        folder: Path,
+        *,
+        timeout_s: float | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        """Prepare it; nothing is started.
+
+        Args:
+            jobs: The commands, whose first words are absolute paths.
+            folder: The folder for a file per worker.
+            timeout_s: Seconds after which commands that still run are ended.
+            env: Variables of the processes; those of this program if None.
+        """
+        self._jobs = jobs
+        self._folder = folder
+        self._timeout_s = timeout_s
+        # No window may ask for a password: nobody would see which worker it is for.
+        self._env = {**(os.environ if env is None else env), "SSH_ASKPASS_REQUIRE": "never"}
+        self._queue: queue.Queue[Event] = queue.Queue(maxsize=2 * len(jobs) + 16)
+        self._gate = threading.Semaphore(CONNECTING)
+        self._lock = threading.Lock()
+        self._probes: dict[str, Probe] = {}
+        self._stopping = threading.Event()
+        self._abandoned = threading.Event()
+        """Set once nobody reads events."""
+        self._deadline = float("inf")
+        self._archive = Path()
+
+    def stop(self) -> None:
+        """End every process: TERM, 5 s, KILL; safe in any thread and signal handler."""
+        self._stopping.set()
+        with self._lock:
+            for probe in self._probes.values():
+                probe.interrupt()
+
+    def events(self) -> Generator[Event, None, None]:
+        """Yield the lines of the workers, and the end of each worker once."""
+        _allow_descriptors(FREE_DESCRIPTORS + DESCRIPTORS * len(self._jobs))
+        work = run_folder.make()
+        threads: list[threading.Thread] = []
+        try:
+            self._archive = archive.build(work / "probe.pyz")
+            if self._timeout_s is not None:
+                self._deadline = time.monotonic() + self._timeout_s
+            for job in self._jobs:
+                thread = threading.Thread(target=self._work, args=(job,), daemon=True)
+                threads.append(thread)
+                thread.start()
+            running = len(self._jobs)
+            while running:
+                with contextlib.suppress(queue.Empty):
+                    event = self._queue.get(timeout=LOOK_S)
+                    running -= isinstance(event, WorkerEnded)
+                    yield event
+        finally:
+            self._abandoned.set()
+            self.stop()
+            until = time.monotonic() + END_WAIT_S + LOOK_S
+            for thread in threads:
+                thread.join(max(0, until - time.monotonic()))
+            run_folder.remove(work)
+
+    def _work(self, job: WorkerJob) -> None:
+        """Run everything for one worker, and report its end, whatever happens."""
+        ended = WorkerEnded(job, ExitCode.BUG, "was not run, as this program broke", reached=False)
+        try:
+            ended = self._run(job) if self._connects_in_turn() else self._not_started(job)
+        except (OSError, Problem) as error:
+            limit = of_limit(error)
+            what = limit.what if limit else str(getattr(error, "what", error))
+            ended = WorkerEnded(
+                job, connection_failures.NOT_REACHED, f"could not be started: {what}", reached=False
+            )
+        finally:
+            self._put(ended)
+
+    def _connects_in_turn(self) -> bool:
+        """Wait for a free connection; returns false where the run ends before."""
+        while not self._gate.acquire(timeout=LOOK_S / 5):
+            if self._stopping.is_set() or time.monotonic() > self._deadline:
+                return False
+        if self._stopping.is_set() or time.monotonic() > self._deadline:
+            self._gate.release()
+            return False
+        return True
+
+    def _not_started(self, job: WorkerJob) -> WorkerEnded:
+        if self._stopping.is_set():
+            return WorkerEnded(job, ExitCode.INTERRUPTED, "was not started any more", reached=False)
+        return WorkerEnded(job, TIMED_OUT, "was not started within the time limit", reached=False)
+
+    def _run(self, job: WorkerJob) -> WorkerEnded:
+        """Run the process of one worker; the gate is held until it is connected."""
+        holds = contextlib.ExitStack()
+        holds.callback(self._gate.release)
+        with holds:
+            log = WorkerLog(self._folder / f"{job.label.replace('/', '-')}.log")
+            with contextlib.closing(log):
+                probe = Probe(
+                    Path(sys.executable),
+                    self._archive,
+                    log,
+                    env=self._env,
+                    drop=locations.caller(),
+                    command=job.words,
+                    stream=True,
+                )
+                with self._lock:
+                    self._probes[job.label] = probe
+                try:
+                    gone, why = self._follow(job, probe, holds)
+                finally:
+                    probe.end()
+                    with self._lock:
+                        del self._probes[job.label]
+                    probe.close()
+                tail = log.since(0)[-_TAIL_CHARACTERS:]
+                return replace(_ended(job, gone, why, tail), left_out=log.left_out)
+
+    def _follow(
+        self, job: WorkerJob, probe: Probe, holds: contextlib.ExitStack
+    ) -> tuple[Mapping[str, int | None], str]:
+        """Pass on the output of a process until it ends.
+
+        Returns its end, and `stopped` or `late` if this program ended it.
+        """
+        began = time.monotonic()
+        lines = {"stdout": LineSplitter(), "stderr": LineSplitter()}
+        while True:
+            wait_s = min(LOOK_S, self._deadline - time.monotonic())
+            event = probe.read(max(0, wait_s)) or {"event": ""}
+            if event["event"] == "output" or time.monotonic() - began > CONNECTED_AFTER_S:
+                holds.close()
+            if event["event"] == "output":
+                self._put_lines(job, event["name"], lines[event["name"]].feed(event["data"]))
+            if event["event"] == "gone":
+                self._put_rests(job, lines)
+                return event, ""
+            late = time.monotonic() >= self._deadline
+            if self._stopping.is_set() or late:
+                why = "stopped" if self._stopping.is_set() else "late"
+                gone = probe.end()
+                self._put_rests(job, lines)
+                return gone, why
+
+    def _put_rests(self, job: WorkerJob, lines: Mapping[str, LineSplitter]) -> None:
+        for name, one in lines.items():
+            self._put_lines(job, name, one.rest())
+
+    def _put_lines(self, job: WorkerJob, stream: str, lines: list[str]) -> None:
+        if lines:
+            self._put(WorkerLines(job, stream, tuple(lines)))
+
+    def _put(self, event: Event) -> None:
+        """Put an event into the queue; a worker that writes faster than it is read has to wait."""
+        while not self._abandoned.is_set():
+            with contextlib.suppress(queue.Full):
+                self._queue.put(event, timeout=LOOK_S / 5)
+                return
+
+
+def _allow_descriptors(number: int) -> None:
+    """Raise this program's limit of open files, which is often 1024, as far as allowed."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = number if hard == resource.RLIM_INFINITY else min(number, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _ended(job: WorkerJob, gone: Mapping[str, int | None], why: str, tail: str) -> WorkerEnded:
+    code, number = gone["code"], gone["signal"]
+    if why == "stopped":
+        return WorkerEnded(job, ExitCode.INTERRUPTED, "was stopped", cut_short=True)
+    if why == "late":
+        return WorkerEnded(job, TIMED_OUT, "was ended at the time limit", cut_short=True)
+    if number:
+        return WorkerEnded(job, 128 + number, f"was ended by {signal_name(number)}")
+    if code is None:
+        return WorkerEnded(job, ExitCode.TERMINATED, "was ended from outside")
+    if reason := connection_failures.explain(code, tail):
+        return WorkerEnded(job, code, reason.what, reached=False, fixes=reason.fixes)
+    return WorkerEnded(job, code, f"ended with {code}")

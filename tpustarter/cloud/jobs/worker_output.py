@@ -1,0 +1,107 @@
+"""The output of a worker: unchanged in a file, and line by line for the front ends."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from tpustarter.core import locations
+from tpustarter.running.process import CappedLog
+
+HEAD_BYTES = 64 * 1024 * 1024
+"""Bytes of one worker that its file takes; of the rest only the end is kept."""
+LINE_BYTES = 16 * 1024
+"""Bytes of a line at most; a longer one is shown in parts."""
+KEPT = 20
+"""Runs whose output is kept, however old it is."""
+UNTOUCHED_S = 7 * 24 * 3600.0
+"""Seconds without a change after which the output of a further run is removed."""
+
+
+class WorkerLog(CappedLog):
+    """The file with a worker's output, unchanged: its beginning and its end."""
+
+    size: int
+    _recent: bytearray
+
+    def write(self, data: bytes) -> None:
+        """Append output; a full disk must not end the run."""
+        room = HEAD_BYTES - self.size
+        if room > 0:
+            with contextlib.suppress(OSError):
+                self._file.write(data[:room])
+        self.size += len(data)
+        self._recent += data
+        del self._recent[: -64 * 1024]
+
+    @property
+    def left_out(self) -> int:
+        """Return the number of bytes that are not in the file."""
+        return max(0, self.size - HEAD_BYTES - len(self._recent))
+
+    def close(self) -> None:
+        """Write the end of the output below its beginning, with the number of bytes left out."""
+        with contextlib.suppress(OSError):
+            if self.left_out:
+                self._file.write(f"\n[{self.left_out} bytes left out]\n".encode())
+            if self.size > HEAD_BYTES:
+                self._file.write(self._recent[-(self.size - HEAD_BYTES) :])
+        self._file.close()
+
+
+class LineSplitter:
+    """A splitter of output into lines; a carriage return ends one too, for progress bars."""
+
+    def __init__(self) -> None:
+        self._pending = b""
+
+    def feed(self, data: bytes) -> list[str]:
+        """Return the lines that are complete now."""
+        *whole, self._pending = (self._pending + data).split(b"\n")
+        lines = [part for line in whole for part in _parts(line)]
+        *bars, rest = self._pending.split(b"\r")
+        if bars and rest:  # a carriage return at the very end may be half of a line end
+            lines += [part for part in bars if part]
+            self._pending = rest
+        while len(self._pending) > LINE_BYTES:
+            lines.append(self._pending[:LINE_BYTES])
+            self._pending = self._pending[LINE_BYTES:]
+        return [line.decode("utf-8", "replace") for line in lines]
+
+    def rest(self) -> list[str]:
+        """Return the text after the last line end."""
+        pending, self._pending = self._pending, b""
+        return [part.decode("utf-8", "replace") for part in _parts(pending) if part]
+
+
+def _parts(line: bytes) -> list[bytes]:
+    """Return the texts that a line shows one after the other; an empty line is one too."""
+    parts = [part for part in line.split(b"\r") if part] or [b""]
+    return [
+        part[i : i + LINE_BYTES] for part in parts for i in range(0, len(part) or 1, LINE_BYTES)
+    ]
+
+
+def make_folder(name: str) -> Path:
+    """Make the folder for the output of one run, which only its user may open."""
+    place = locations.make_folder(locations.state() / "tpu-runs")
+    with locations.writing(place):
+        prefix = time.strftime("%Y%m%d-%H%M%S-") + f"{name[:40]}-"
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
+    locations.give_to_caller(folder)
+    others = sorted((path for path in place.iterdir() if path != folder), reverse=True)
+    for old in others[max(0, KEPT - 1) :]:
+        if time.time() - _last_change(old) > UNTOUCHED_S:
+            shutil.rmtree(old, ignore_errors=True)
+    return folder
+
+
+def _last_change(folder: Path) -> float:
+    """Return the time of the last change in a folder; now for one that cannot be read."""
+    try:
+        return max(path.stat().st_mtime for path in (folder, *folder.iterdir()))
+    except OSError:
+        return time.time()

@@ -1,0 +1,1 @@
+"""Events and slices as text, for both front ends."""

@@ -1,0 +1,141 @@
+"""Events and TPUs in sentences; both front ends show the same.
+
+Google's names and texts are unchanged in these sentences, so the caller must make them safe for a
+terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from tpustarter.cloud.api import errors as api_errors
+from tpustarter.cloud.api import states
+from tpustarter.cloud.api.gcloud_commands import shell_word
+from tpustarter.cloud.billing.inventory import Tpu
+from tpustarter.cloud.create import events
+from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.text import slice_drawing
+from tpustarter.text import phrases
+
+SHOWN_AT_MOST = 600
+"""Characters of one of Google's texts."""
+CLOCKS_DIFFER_S = 120
+"""Seconds in the future that count as a small difference between two clocks."""
+
+
+def of_event(event: events.Event) -> Iterator[str]:
+    """Yield the sentences on an event."""
+    if isinstance(event, events.RequestSent):
+        yield f"Google has taken the request for `{event.entry.name}` in {event.entry.zone}."
+    elif isinstance(event, events.RequestResumed):
+        yield f"`{event.entry.name}` was asked for before, and this goes on with that request."
+    elif isinstance(event, events.StateSeen):
+        yield from _of_state(states.of_resource(event.resource))
+    elif isinstance(event, events.NodeSeen):
+        yield from _of_state(states.of_resource(event.node))
+    elif isinstance(event, events.RequestRefused):
+        yield f"{event.entry.zone}: {event.problem.summary}."
+        if event.goes_on:  # else the error is shown next
+            yield f"Google's text: {event.problem.text[:SHOWN_AT_MOST]}"
+            yield "Another zone is tried, or this one again later."
+    elif isinstance(event, events.SendingPaused):
+        yield f"Waiting {phrases.duration(event.seconds)}: {event.why}."
+    elif isinstance(event, events.RequestWithdrawn):
+        yield f"Taking `{event.entry.name}` in {event.entry.zone} back, because {event.why}."
+    elif isinstance(event, events.RequestGone):
+        yield f"`{event.entry.name}` in {event.entry.zone} is gone, and nothing of it is billed."
+    elif isinstance(event, events.RequestKept):
+        yield f"`{event.entry.name}` in {event.entry.zone} may still exist: {event.why}."
+        yield "It stays in the ledger, and `tpustarter tpu list` shows it until it is gone."
+    else:
+        yield f"`{event.entry.name}` is ready in {event.entry.zone}."
+
+
+def _of_state(state: states.State) -> Iterator[str]:
+    yield f"{state.name}  {state.meaning}"
+    if state.next:
+        yield f"Next: {state.next}" + (f" {state.usually}" if state.usually else "")
+
+
+def of_clocks(row: Tpu, now: datetime) -> str:
+    """Return a sentence on a clock that is certainly wrong; empty otherwise."""
+    age_s = row.age_s(now)
+    if age_s is None or age_s > -CLOCKS_DIFFER_S:
+        return ""
+    return (
+        "It was created later than this machine's clock says, so the clock is wrong, and ages and "
+        "costs are as well."
+    )
+
+
+def place(row: Tpu) -> str:
+    """Return the type, tier and zone of a TPU: `v6e-8 spot in us-central1-b`."""
+    return f"{row.type} {row.tier} in {row.zone}"
+
+
+def age(row: Tpu, now: datetime) -> str:
+    """Return the time since a TPU was requested; empty where Google or a clock does not say."""
+    age_s = row.age_s(now)
+    return phrases.duration(age_s) if age_s is not None and age_s > -CLOCKS_DIFFER_S else ""
+
+
+def of_row(row: Tpu) -> Iterator[str]:
+    """Yield the sentences on a TPU beside the meaning of its state."""
+    if row.error:
+        yield f"Google's text: {row.error[:SHOWN_AT_MOST]}"
+    yield from row.troubles
+    if row.note:
+        yield f"From the ledger: {row.note}."
+
+
+def of_workers(row: Tpu) -> str:
+    """Return the number of workers of a slice in each state; empty for a single worker."""
+    hosts = [host for node in row.nodes for host in slice_drawing.hosts_of(node)]
+    return f"{len(hosts)} workers: {slice_drawing.counted(hosts)}." if len(hosts) > 1 else ""
+
+
+def of_put_aside(file: str) -> str:
+    """Return the warning about a ledger that could not be read."""
+    return (
+        f"A ledger that could not be read was put aside as `{file}`. It may name TPUs that this "
+        "program asked for and that are in no list, for example in another project. Look each of "
+        "them up, delete what you don't want, and then delete the file."
+    )
+
+
+def of_error(row: Tpu) -> tuple[str, tuple[str, ...]]:
+    """Return the reason of a failed request and its remedies; both empty where not known."""
+    if not row.error:
+        return "", ()
+    problem = api_errors.problem(None, row.error, "")
+    return problem.why, problem.fixes
+
+
+def of_request(request: TpuRequest) -> Iterator[str]:
+    """Yield the sentences on a request, with the facts that are not obvious."""
+    slices = f"{request.slices} slices of " if request.slices > 1 else ""
+    tpu = request.type
+    hosts = phrases.count(tpu.hosts, "host")
+    chips = phrases.count(tpu.chips, "chip")
+    yield f"{slices}{tpu.name} ({chips}, {hosts}), {request.tier}."
+    if request.tier == "spot":
+        yield "Google may take a spot TPU back at any time, and its disk goes with it."
+    if request.internal_addresses:
+        yield (
+            "Without external addresses the workers reach nothing outside, not even the package "
+            "index, unless the subnetwork has Private Google Access or Cloud NAT."
+        )
+    if request.slices > 1 or tpu.hosts > 1:
+        yield "It has several hosts, so it cannot be stopped, only deleted."
+
+
+def command_lines(command: tuple[str, ...], width: int = 80) -> Iterator[str]:
+    """Yield a command as it can be pasted into a shell, over as many lines as it needs."""
+    line = "$"
+    for word in map(shell_word, command):
+        if len(line) + len(word) + 3 > width and line.strip() != "$":
+            yield f"{line} \\"
+            line = "" if len(word) + 6 > width else "   "
+        line += f" {word}"
+    yield line

@@ -1,0 +1,170 @@
+"""A slice as a small drawing: its hosts with their chips, and the state of each worker in words.
+
+It has only what the Cloud TPU API reports of a node. The signs are ASCII and each row has its state
+in words, so colour adds no information.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tpustarter.cloud.api import states
+from tpustarter.cloud.api.resources import TpuNode
+from tpustarter.cloud.billing import chips
+from tpustarter.machine import tpus
+from tpustarter.machine.tpus import TpuType
+from tpustarter.text import phrases
+
+ROWS = 8
+"""Hosts that have a row each; in a larger slice each has one sign."""
+PER_ROW = 16
+NAMED = 4
+"""Workers of a large slice that are named because they differ."""
+_SIGNS = {"good": "#", "wait": "."}
+_STOPPED, _TROUBLE = "-", "!"
+
+
+@dataclass(frozen=True)
+class Host:
+    """One worker of a slice."""
+
+    worker: int
+    words: str
+    """Its state, such as `ready` or `creating`."""
+    mark: str
+    """Meaning of the state for the user: `good`, `wait`, `act`, `bad` or `unknown`."""
+
+    @property
+    def sign(self) -> str:
+        """Return the sign that stands for it."""
+        return _STOPPED if self.words == "stopped" else _SIGNS.get(self.mark, _TROUBLE)
+
+
+@dataclass(frozen=True)
+class DrawingRow:
+    """A line of the drawing."""
+
+    label: str
+    signs: str
+    words: str
+    mark: str
+
+
+def hosts_of(node: TpuNode) -> list[Host]:
+    """Return the workers of a node; none where neither its type nor Google gives their number."""
+    tpu = chips.type_of(node)
+    count = tpu.hosts if tpu else node.workers
+    return [_host(node, worker) for worker in range(count)]
+
+
+def _host(node: TpuNode, worker: int) -> Host:
+    symptoms = [one.kind for one in node.symptoms if _number(one.worker) == worker]
+    if symptoms:
+        found = states.of("symptoms", symptoms[0])
+        return Host(worker, ", ".join(map(_in_words, symptoms)), found.mark)
+    state = states.of_resource(node)
+    if state.mark == "good" and node.internal_addresses and worker >= len(node.internal_addresses):
+        return Host(worker, "no address", "act")
+    if state.mark == "good" and node.health not in ("", "HEALTHY"):
+        found = states.of("health", node.health)
+        return Host(worker, f"{_in_words(node.state)}, {_in_words(node.health)}", found.mark)
+    return Host(worker, _in_words(node.state), state.mark)
+
+
+def _number(worker: str) -> int | None:
+    """Return the number in Google's name of a worker: `2`, or a name that ends with it."""
+    found = re.search(r"\d+$", worker)
+    return int(found[0]) if found and len(found[0]) < 6 else None
+
+
+def _in_words(name: str) -> str:
+    return name.replace("_", " ").lower()
+
+
+def title(node: TpuNode) -> str:
+    """Return the description of a slice: `4 hosts with 4 chips each, topology 4x4`."""
+    tpu = chips.type_of(node)
+    return title_of_type(tpu) if tpu else phrases.count(len(hosts_of(node)), "host")
+
+
+def title_of_type(tpu: TpuType) -> str:
+    """Return the description of a slice of a type."""
+    hosts = phrases.count(tpu.hosts, "host")
+    of_chips = phrases.count(tpu.chips // tpu.hosts, "chip")
+    each = " each" if tpu.hosts > 1 else ""
+    shape = next((row.topology_name for row in tpus.TOPOLOGIES if row.name == tpu.name), "")
+    shown = f", topology {shape.partition(':')[2]}" if shape else ""
+    return f"{hosts} with {of_chips}{each}{shown}"
+
+
+def rows(node: TpuNode) -> list[DrawingRow]:
+    """Return the drawing of a slice, about 45 columns wide; empty where nothing is known."""
+    return _rows(hosts_of(node), chips.type_of(node))
+
+
+def rows_of_type(tpu: TpuType) -> list[DrawingRow]:
+    """Return the drawing of a slice that has not been requested yet."""
+    return _rows([Host(worker, "", "wait") for worker in range(tpu.hosts)], tpu)
+
+
+def _rows(hosts: Sequence[Host], tpu: TpuType | None) -> list[DrawingRow]:
+    if len(hosts) > ROWS:
+        return [*_folded(hosts), *_odd(hosts)]
+    number = tpu.chips // tpu.hosts if tpu else 1
+    return [
+        DrawingRow(f"worker {one.worker}", f"[{one.sign * number}]", one.words, one.mark)
+        for one in hosts
+    ]
+
+
+def _folded(hosts: Sequence[Host]) -> Iterator[DrawingRow]:
+    """Yield rows with a sign for each worker, and the number of workers in each state."""
+    for first in range(0, len(hosts), PER_ROW):
+        some = hosts[first : first + PER_ROW]
+        signs = "".join(one.sign for one in some)
+        half = PER_ROW // 2
+        boxes = " ".join(filter(None, (signs[:half], signs[half:])))
+        label = f"workers {first}-{first + len(some) - 1}"
+        yield DrawingRow(label, f"[{boxes}]", counted(some), _worst(some))
+
+
+def _odd(hosts: Sequence[Host]) -> Iterator[DrawingRow]:
+    """Yield the workers in an unusual state, some by name, and the others as a number."""
+    usual = max({one.words for one in hosts}, key=lambda words: _count(hosts, words))
+    odd = [one for one in hosts if one.words != usual]
+    for one in odd[:NAMED]:
+        yield DrawingRow(f"worker {one.worker}", f"[{one.sign}]", one.words, one.mark)
+    if len(odd) > NAMED:
+        yield DrawingRow("", "", f"{len(odd) - NAMED} more are not {usual}", _worst(odd))
+
+
+def counted(hosts: Sequence[Host]) -> str:
+    """Return the number of workers in each state: `15 ready, 1 no address`."""
+    return ", ".join(
+        f"{_count(hosts, words)} {words}" for words in dict.fromkeys(one.words for one in hosts)
+    )
+
+
+def _count(hosts: Sequence[Host], words: str) -> int:
+    return sum(one.words == words for one in hosts)
+
+
+def _worst(hosts: Sequence[Host]) -> str:
+    order = ("bad", "act", "unknown", "wait", "good")
+    return min((one.mark for one in hosts), key=order.index)
+
+
+def aligned(drawn: Sequence[DrawingRow]) -> Iterator[DrawingRow]:
+    """Yield rows whose labels have one width, and whose signs have one width."""
+    label = max((len(row.label) for row in drawn), default=0)
+    signs = max((len(row.signs) for row in drawn), default=0)
+    for row in drawn:
+        yield replace(row, label=f"{row.label:<{label}}", signs=f"{row.signs:<{signs}}")
+
+
+def text(node: TpuNode) -> Iterator[tuple[str, str, str]]:
+    """Yield each line of the drawing: its beginning, its state in words, and the mark."""
+    for row in aligned(rows(node)):
+        yield f"{row.label}  {row.signs}  ", row.words, row.mark

@@ -1,0 +1,379 @@
+"""A grant of the TPU Research Cloud (TRC): its lines, and whether a request is within it.
+
+Everything is counted in chips. Of the e-mail only the zones, generations, numbers of chips, tiers,
+the first day and the number of days are stored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import date, datetime, timedelta, timezone
+from typing import Any, Literal, cast, get_args
+
+from tpustarter.cloud.api import states
+from tpustarter.cloud.api.resources import Tier
+from tpustarter.cloud.billing import chips
+from tpustarter.cloud.billing.chips import Resource
+from tpustarter.cloud.create.request import TpuRequest, check_zone
+from tpustarter.core import locations, state
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine import tpus
+from tpustarter.machine.tpus import TpuType
+from tpustarter.text import phrases
+
+STATE = "trc"
+MOST_CHIPS = 1_000_000
+MOST_ALLOWANCES = 200
+MOST_DAYS = 3660
+FIRST_START, LAST_START = date(2000, 1, 1), date(2999, 12, 31)
+SOON_DAYS = 7
+"""Days before the end of a grant from which on a note mentions it."""
+
+Reason = Literal["covered", "begins-later", "ended", "zone", "generation", "tier", "size", "chips"]
+TIERS: dict[Tier, str] = {"spot": "spot", "on-demand": "on demand", "reserved": "reserved"}
+"""Each tier in words."""
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """One line of a grant."""
+
+    generation: str
+    """Short name, `v5e`."""
+    chips: int
+    tier: Tier
+    zone: str
+    device: str = ""
+    """`v2-8` where the line counts devices of this type, as older e-mails do; else empty."""
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """Return the key of the line, which is unique in a grant."""
+        return (self.generation, self.tier, self.zone, self.device)
+
+
+@dataclass(frozen=True)
+class Grant:
+    """The TPUs that TRC lets one project use free of charge."""
+
+    allowances: tuple[Allowance, ...]
+    start: date | None = None
+    """First day; None where it is not known."""
+    days: int | None = None
+    """Number of days; None where it is not known."""
+
+    @property
+    def end(self) -> date | None:
+        """Return the first day after the grant; None where that is not known."""
+        if self.start is None or self.days is None:
+            return None
+        return self.start + timedelta(days=self.days)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The answer whether a grant covers a request."""
+
+    reason: Reason
+    why: str
+    """A sentence, lowercase and without a full stop."""
+    left: int | None = None
+    """Chips left before this request; None where the chips in use are not known."""
+    notes: tuple[str, ...] = ()
+    """Further facts for the user, in sentences."""
+
+    @property
+    def covered(self) -> bool:
+        """Return whether it is free of charge."""
+        return self.reason == "covered"
+
+
+def judge(
+    request: TpuRequest, grant: Grant, in_use: Sequence[Resource] | None, now: datetime
+) -> Judgement:
+    """Return whether a grant covers a request, or the reason why it does not.
+
+    Args:
+        request: The request, before it is sent.
+        grant: The grant.
+        in_use: The resources of the project; None where they are not known.
+        now: The current time.
+    """
+    today = now.astimezone(timezone.utc).date()
+    if grant.start and today < grant.start:
+        return Judgement("begins-later", f"the grant begins on {grant.start}")
+    if grant.end and today >= grant.end:
+        return Judgement("ended", f"the grant ended on {grant.end}")
+    matching, refusal = _matching(request, grant)
+    if refusal:
+        return refusal
+    granted = sum(allowance.chips for allowance in matching)
+    used = None if in_use is None else chips_in_use(in_use, matching)
+    left = None if used is None else max(0, granted - used)
+    if request.chips > (granted if left is None else left):
+        of_them = f" {left} of" if left is not None and left < granted else ""
+        asked = phrases.count(request.chips, "chip is", "chips are")
+        verb = "left" if of_them else "in it for this"
+        return Judgement("chips", f"{asked} asked for, and{of_them} {granted} are {verb}", left)
+    notes = [*_notes(request, grant, today)]
+    if left is None:
+        notes.insert(
+            0,
+            "How many chips are in use is not known, so those that are left were "
+            f"not counted. The grant has {granted}.",
+        )
+    return Judgement("covered", "the grant covers it", left, tuple(notes))
+
+
+def _matching(request: TpuRequest, grant: Grant) -> tuple[list[Allowance], Judgement | None]:
+    """Return the lines that a request falls under, or the reason why there is none."""
+    name = request.type.generation.name
+    same = [row for row in grant.allowances if row.generation == name]
+    here = [row for row in grant.allowances if row.zone == request.zone]
+    both = [row for row in same if row.zone == request.zone]
+    if not here:
+        zones = phrases.join(dict.fromkeys(row.zone for row in same))
+        others = f"; for {name} it names {zones}" if zones else f", nor {name} anywhere"
+        return [], Judgement("zone", f"the grant does not name the zone {request.zone}{others}")
+    if not both:
+        names = phrases.join(dict.fromkeys(row.generation for row in here))
+        why = f"in {request.zone} the grant covers {names} and not {name}"
+        return [], Judgement("generation", why)
+    rows = [row for row in both if row.tier == request.tier]
+    if not rows:
+        granted = phrases.join(dict.fromkeys(TIERS[row.tier] for row in both))
+        why = f"the grant covers {name} in {request.zone} {granted}, and this is "
+        return [], Judgement("tier", why + TIERS[request.tier])
+    fitting = [row for row in rows if row.device in ("", request.type.name)]
+    if not fitting:
+        devices = phrases.join([row.device for row in rows])
+        why = f"the grant counts devices of type {devices}, and {request.type.name} is another"
+        return [], Judgement("size", why)
+    return fitting, None
+
+
+def _notes(request: TpuRequest, grant: Grant, today: date) -> list[str]:
+    notes: list[str] = []
+    if request.type.generation.name == "v5e" and request.type.chips <= 8:
+        notes.append(
+            "Participants reported in 2026 that v5e of 1, 4 and 8 chips counts against a quota "
+            "for serving, which a grant may not have raised. The smallest for training has 16."
+        )
+    if grant.end is None:
+        notes.append(
+            "When the grant ends is not known: `tpustarter trc --start DAY --days N` notes it."
+        )
+    elif (grant.end - today).days <= SOON_DAYS:
+        notes.append(f"The grant ends on {grant.end}, and what runs then is billed.")
+    return notes
+
+
+def chips_in_use(resources: Sequence[Resource], allowances: Sequence[Allowance]) -> int | None:
+    """Return the chips under some lines that are in use or requested; None where unknown."""
+    total = 0
+    for row in chips.without_nodes_of_requests(resources):
+        if not (states.of_resource(row).held and _may_be_under(row, allowances)):
+            continue
+        number = chips.count(row)
+        if number is None:
+            return None
+        total += number
+    return total
+
+
+def _may_be_under(resource: Resource, allowances: Sequence[Allowance]) -> bool:
+    """Return whether a resource falls under one of the lines; true for an unknown type."""
+    tpu = chips.type_of(resource)
+    return any(
+        resource.zone == row.zone
+        and resource.tier == row.tier
+        and (tpu is None or tpu.generation.name == row.generation)
+        and (tpu is None or row.device in ("", tpu.name))
+        for row in allowances
+    )
+
+
+def covers(grant: Grant, resource: Resource) -> bool:
+    """Return whether an existing resource falls under a line, whatever the date."""
+    known = chips.type_of(resource) is not None
+    return known and _may_be_under(resource, grant.allowances)
+
+
+def zones(grant: Grant, tpu: TpuType, tier: Tier, slices: int = 1) -> tuple[str, ...]:
+    """Return the grant's zones with enough chips for a TPU, in the order of the grant."""
+    wanted = tpu.chips * slices
+    enough: dict[str, int] = {}
+    for row in grant.allowances:
+        fits = row.device in ("", tpu.name)
+        if row.generation == tpu.generation.name and row.tier == tier and fits:
+            enough[row.zone] = enough.get(row.zone, 0) + row.chips
+    return tuple(zone for zone, number in enough.items() if number >= wanted)
+
+
+def require(
+    request: TpuRequest, grant: Grant, in_use: Sequence[Resource] | None, now: datetime
+) -> Judgement:
+    """Return the judgement of a covered request; raises Problem for any other."""
+    judgement = judge(request, grant, in_use, now)
+    if judgement.covered:
+        return judgement
+    elsewhere = [
+        zone
+        for zone in zones(grant, request.type, request.tier, request.slices)
+        if zone != request.zone and judgement.reason in ("zone", "generation", "chips")
+    ]
+    other = f"take {phrases.join(elsewhere, 'or')}, or " if elsewhere else ""
+    raise Problem(
+        f"the TRC grant does not cover `{request.name}`, so Google would bill it: {judgement.why}",
+        hint=f"{other}add `--outside-grant` to pay for it; `tpustarter trc` shows the grant",
+        read="start/trc-to-first-vm",
+        code=ExitCode.USAGE,
+    )
+
+
+def parse_allowance(text: str) -> Allowance:
+    """Return the line of `v6e:64:spot:us-east1-d`; raises Problem for another form."""
+    parts = [part.strip() for part in text.split(":")]
+    if len(parts) != 4:
+        raise _no_allowance(text, f"it has {len(parts)} of 4 parts")
+    name, number, tier, zone = parts
+    if tier.casefold() not in get_args(Tier):
+        raise _no_allowance(text, f"`{tier[:40]}` is not a tier")
+    return allowance(name, number, cast("Tier", tier.casefold()), zone.casefold())
+
+
+def _no_allowance(text: str, why: str) -> Problem:
+    return Problem(
+        f"`{text[:80]}` is not a line of a grant: {why}, expected GENERATION:CHIPS:TIER:ZONE",
+        hint="for example `--allow v6e:64:spot:us-east1-d`; TIER is spot or on-demand",
+        code=ExitCode.USAGE,
+    )
+
+
+def allowance(name: str, number: str, tier: Tier, zone: str, unit: str = "chips") -> Allowance:
+    """Return one line; raises Problem for an impossible TPU, zone or number.
+
+    Args:
+        name: A generation, `v6e`; or a type, `v2-8`, whose devices are counted.
+        number: Chips, or devices; digits with or without commas.
+        tier: The tier.
+        zone: The zone.
+        unit: The unit of the number: `chips` or `cores`; a type always counts devices.
+    """
+    digits = number.replace(",", "")
+    count = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 8 else 0
+    device = ""
+    try:
+        row = tpus.generation(name)
+    except LookupError:
+        try:
+            tpu = tpus.parse_type(name)
+        except LookupError as error:
+            raise Problem(str(error.args[0]), code=ExitCode.USAGE) from error
+        row, device, count = tpu.generation, tpu.name, count * tpu.chips
+    if unit == "cores" and not device:
+        count //= row.cores_per_chip
+    if not 0 < count <= MOST_CHIPS:
+        raise Problem(
+            f"`{number[:40]}` is not a number of chips, expected 1 to {MOST_CHIPS:,}",
+            code=ExitCode.USAGE,
+        )
+    return Allowance(row.name, count, tier, check_zone(zone), device)
+
+
+def save(grant: Grant) -> None:
+    """Store a grant in the state folder, in place of the one before; a broken one is put aside.
+
+    Raises:
+        Problem: its first day is out of range, or it cannot be written.
+    """
+    if grant.start and not FIRST_START <= grant.start <= LAST_START:
+        raise Problem(
+            f"found `{grant.start}` as the first day of the grant, expected one from "
+            f"{FIRST_START} to {LAST_START}",
+            hint="give it with `--start DAY`, such as `--start 2026-11-03`",
+            code=ExitCode.USAGE,
+        )
+    with contextlib.suppress(OSError):  # the write below raises the reason
+        if is_broken():
+            state.put_aside(STATE)
+    start = grant.start.isoformat() if grant.start else None
+    rows = [asdict(row) for row in grant.allowances]
+    state.save(STATE, {"allowances": rows, "start": start, "days": grant.days})
+
+
+def load() -> Grant | None:
+    """Return the stored grant; None where there is none.
+
+    Raises:
+        Problem: it cannot be read, so nobody knows which requests it would refuse.
+    """
+    try:
+        saved = state.read(STATE)
+    except state.UnreadableError as error:
+        raise _unreadable(error.why) from error
+    if saved is None:
+        return None
+    if (grant := _read(saved)) is None:
+        raise _unreadable("it has no lines of a grant, or some that cannot be")
+    return grant
+
+
+def known() -> Grant | None:
+    """Return the grant for an estimate; None where none can be read."""
+    with contextlib.suppress(Problem):
+        return load()
+    return None
+
+
+def is_broken() -> bool:
+    """Return whether a stored grant cannot be read."""
+    try:
+        load()
+    except Problem:
+        return True
+    return False
+
+
+def _unreadable(why: str) -> Problem:
+    return Problem(
+        f"the TRC grant that you had noted in `{state.place(STATE)}` cannot be read: {why}",
+        hint="`tpustarter trc FILE` notes it anew from its e-mail, `tpustarter trc --forget` "
+        "forgets it, and `tpustarter tpu create` with `--outside-grant` asks for what is billed",
+        read="start/trc-to-first-vm",
+    )
+
+
+def _read(saved: dict[str, Any]) -> Grant | None:
+    try:
+        rows = tuple(Allowance(**row) for row in saved["allowances"][:MOST_ALLOWANCES])
+        start = date.fromisoformat(saved["start"]) if saved["start"] else None
+        grant = Grant(rows, start, saved["days"])
+        sound = all(map(_is_sound, rows)) and (grant.days is None or 0 < grant.days <= MOST_DAYS)
+        return grant if rows and sound and (grant.end is None or grant.end) else None
+    except (KeyError, OverflowError, TypeError, ValueError):
+        return None
+
+
+def _is_sound(row: Allowance) -> bool:
+    texts = (row.generation, row.zone, row.device)
+    whole = isinstance(row.chips, int) and 0 < row.chips <= MOST_CHIPS  # pyright: ignore[reportUnnecessaryIsInstance]  from a file
+    return whole and row.tier in TIERS and all(isinstance(text, str) for text in texts)  # pyright: ignore[reportUnnecessaryIsInstance]  from a file
+
+
+def forget() -> bool:
+    """Remove the stored grant; returns whether there was one.
+
+    Raises:
+        Problem: it cannot be removed.
+    """
+    file = state.path(STATE)
+    with locations.writing(file):
+        if is_broken():
+            state.put_aside(STATE)
+            return True
+        existed = file.exists()
+        file.unlink(missing_ok=True)
+    return existed

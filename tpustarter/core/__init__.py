@@ -1,0 +1,1 @@
+"""Modules that every other package uses: problems, state, content, locations, redaction."""

@@ -1,0 +1,386 @@
+"""Checks and lessons, read without executing them: checks with `ast`, lessons as text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, cast
+
+from tpustarter.core import cache, locations, short_ids
+from tpustarter.core.problem import ExitCode, Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import ast
+
+LEVELS = ("static", "quick", "full", "soak")
+"""How deep a check goes, in rising order; a level includes those before it."""
+TRACKS = ("start", "setup", "jax", "project", "pytorch", "tensorflow", "slices", "trouble")
+"""Folders of lessons, in the order in which a newcomer meets them."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """The metadata of a check file."""
+
+    id: str
+    """Path without ending: `checks/jax/every_device.py` is `jax.every_device`."""
+    path: Path
+    title: str = ""
+    """The claim: the first line of the docstring."""
+    framework: str = ""
+    """`host`, or the import name of the framework it needs."""
+    level: str = "quick"
+    needs: dict[str, Any] = field(default_factory=dict[str, Any])
+    timeout_s: float = 120.0
+    estimate_s: float | None = None
+    """Usual duration on 8 virtual CPU devices, compilation included."""
+    lesson: str = ""
+    source: str = ""
+    after: tuple[str, ...] = ()
+    """Checks that must have passed first, where they are part of the run."""
+    own_process: bool = False
+    env: dict[str, str] = field(default_factory=dict[str, str])
+    optional: bool = False
+    has_programs: bool = False
+    """Whether it lists programs that run on a device, for rehearsal."""
+    broken: str | None = None
+    """Why the file cannot be used, with its line; None for a sound one."""
+
+
+_CONSTANTS: dict[str, tuple[str, type | tuple[type, ...]]] = {
+    "FRAMEWORK": ("framework", str),
+    "LEVEL": ("level", str),
+    "NEEDS": ("needs", dict),
+    "TIMEOUT_S": ("timeout_s", (int, float)),
+    "ESTIMATE_S": ("estimate_s", (int, float)),
+    "LESSON": ("lesson", str),
+    "SOURCE": ("source", str),
+    "AFTER": ("after", list),
+    "OWN_PROCESS": ("own_process", bool),
+    "ENV": ("env", dict),
+    "OPTIONAL": ("optional", bool),
+}
+_NEEDS: dict[str, type | tuple[type, ...]] = {
+    "chips": int,
+    "container": bool,
+    "devices": int,
+    "generation": (str, list),
+    "google_cloud": bool,
+    "platform": str,
+}
+"""The needs that `probe/needs.py` knows."""
+_REQUIRED = ("FRAMEWORK", "LEVEL", "NEEDS", "TIMEOUT_S", "LESSON", "SOURCE")
+
+
+def read_checks(folder: Path | None = None) -> list[Check]:
+    """Return every check below `folder`, broken ones too, in order of framework and name."""
+    folder = folder or locations.content("checks")
+    files = sorted(path for path in folder.glob("*/*.py") if not path.name.startswith("_"))
+    with cache.opened("checks", __file__) as known:
+        return [_read_check(path, known) for path in files]
+
+
+def _read_check(path: Path, known: cache.Cache) -> Check:
+    check_id = f"{path.parent.name}.{path.stem}"
+    framework = path.parent.name
+    try:
+        source = path.read_bytes()
+        _refuse_nul(source)
+        fields = {**known.value(source, lambda: _parse(source, path))}
+    except SyntaxError as error:
+        reason = f"line {error.lineno}: {error.msg}"
+        return Check(check_id, path, framework=framework, broken=reason)
+    except (OSError, ValueError) as error:
+        return Check(check_id, path, framework=framework, broken=str(error))
+    if fields["framework"] != framework:
+        reason = f"FRAMEWORK is {fields['framework']!r} in the folder `{framework}`"
+        return Check(check_id, path, framework=framework, broken=reason)
+    fields["after"] = tuple(fields["after"])
+    return Check(check_id, path, **fields)
+
+
+def _refuse_nul(source: bytes) -> None:
+    # Python and YAML report no line for a NUL byte, so the ValueError has it.
+    if (place := source.find(b"\0")) >= 0:
+        line = source.count(b"\n", 0, place) + 1
+        raise ValueError(f"line {line}: found a NUL byte, expected text")
+
+
+def _parse(source: bytes, path: Path) -> dict[str, Any]:
+    import ast  # takes long, and is not needed for what is known already
+
+    return _constants(ast.parse(source, str(path)))
+
+
+def _constants(tree: ast.Module) -> dict[str, Any]:
+    import ast
+
+    fields: dict[str, Any] = {"title": (ast.get_docstring(tree) or "").split("\n")[0].rstrip(".")}
+    if not fields["title"]:
+        raise ValueError("the docstring, whose first line is the claim, is missing")
+    missing = set(_REQUIRED)
+    for statement in tree.body:
+        if not isinstance(statement, ast.Assign):
+            continue
+        for target in statement.targets:
+            if isinstance(target, ast.Name) and target.id in _CONSTANTS:
+                name, kind = _CONSTANTS[target.id]
+                fields[name] = _literal(target.id, statement, kind)
+                missing.discard(target.id)
+    if missing:
+        raise ValueError(f"{', '.join(sorted(missing))} not set")
+    if fields["level"] not in LEVELS:
+        raise ValueError(f"LEVEL is {fields['level']!r}, expected one of {', '.join(LEVELS)}")
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    if "run" not in functions:
+        raise ValueError("there is no function `run`")
+    if not all(isinstance(value, str) for value in fields.get("env", {}).values()):
+        raise ValueError("ENV has a value that is not a str")
+    _refuse_needs(fields["needs"])
+    if not 0 < fields["timeout_s"] <= 86400:
+        raise ValueError(f"TIMEOUT_S is {fields['timeout_s']}, expected more than 0, at most 86400")
+    if not 0 <= (fields.get("estimate_s") or 0) <= 86400:
+        raise ValueError(f"ESTIMATE_S is {fields['estimate_s']}, expected 0 to 86400")
+    fields["has_programs"] = "programs" in functions
+    fields.setdefault("after", [])
+    fields["own_process"] = bool(fields.get("own_process") or fields.get("env"))
+    return fields
+
+
+def _refuse_needs(needs: dict[Any, Any]) -> None:
+    # An unknown need is refused because the check would run without it.
+    for name, value in needs.items():
+        if name not in _NEEDS:
+            raise ValueError(f"NEEDS has `{name}`, expected one of {', '.join(_NEEDS)}")
+        kind = _NEEDS[name]
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise ValueError(f"NEEDS has `{name}: {value}`, a {type(value).__name__}")
+
+
+def _literal(name: str, statement: ast.Assign, kind: type | tuple[type, ...]) -> Any:
+    import ast
+
+    try:
+        value = ast.literal_eval(statement.value)
+        json.dumps(value)  # it crosses a pipe
+    except (ValueError, TypeError):
+        raise ValueError(f"line {statement.lineno}: {name} must be a literal") from None
+    if not isinstance(value, kind):
+        type_name = type(value).__name__
+        raise ValueError(f"line {statement.lineno}: {name} is a {type_name}")
+    return value
+
+
+def select(
+    checks: Iterable[Check],
+    patterns: Iterable[str],
+    level: str,
+    framework: str | None,
+    installed: Container[str] = (),
+) -> list[Check]:
+    """Return the checks a run should attempt.
+
+    An id asks for a check whatever its level; a glob selects among those of the level. Where part
+    of an id matches several checks, the one of `framework` is taken, else the one `installed`.
+
+    Raises:
+        Problem: an id of none, or one that can be each of several, or a glob that matches nothing.
+    """
+    checks = list(checks)
+    depth = LEVELS.index(level)
+    chosen = [check for check in checks if LEVELS.index(check.level) <= depth]
+    if framework:
+        chosen = [check for check in chosen if check.framework in ("host", framework)]
+    if not (patterns := list(patterns)):
+        return chosen
+    selected_ids: set[str] = set()
+    for pattern in patterns:
+        if not is_glob(pattern):
+            selected_ids.add(find_check(pattern, checks, [framework] if framework else installed))
+            continue
+        matching = {check.id for check in chosen if fnmatchcase(check.id, pattern)}
+        if not matching:
+            what = f"no check of level {level} matches `{pattern}`"
+            hint = "`tpustarter check --list` shows them"
+            raise Problem(what, hint=hint, code=ExitCode.USAGE)
+        selected_ids |= matching
+    return [check for check in checks if check.id in selected_ids]
+
+
+def find_check(typed: str, checks: Sequence[Check], frameworks: Container[str] = ()) -> str:
+    """Return the id of a check typed whole or in part; `frameworks` decide between several."""
+    titles = {check.id: check.title for check in checks}
+    liked = {check.id for check in checks if check.framework in frameworks}
+    return short_ids.find(
+        typed,
+        titles,
+        kind="check",
+        listed_by="tpustarter check --list",
+        preferred=liked,
+        pattern_for="tpustarter check",
+    )
+
+
+def seconds(checks: Iterable[Check], minutes: float) -> float:
+    """Return the estimated seconds of checks; each of the level `soak` adds the given minutes."""
+    return sum((check.estimate_s or 0) + 60 * minutes * (check.level == "soak") for check in checks)
+
+
+def is_glob(pattern: str) -> bool:
+    """Return whether `pattern` selects by wildcard."""
+    return any(character in pattern for character in "*?[")
+
+
+HEADER: dict[str, type] = {
+    "title": str,
+    "minutes": int,
+    "needs": dict,
+    "checks": list,
+    "sources": list,
+    "setups": dict,
+    "values": dict,
+    "exercises": list,
+    "code": list,
+}
+"""Keys of a lesson's header with the type of each; a list holds texts."""
+MAX_DEPTH = 20
+"""Most levels of nested YAML: more could overflow the stack of the C parser."""
+_TOO_DEEP = f"it has aliases, or more than {MAX_DEPTH} levels"
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One lesson: its header and its Markdown."""
+
+    id: str
+    """Track and name: `lessons/jax/13-precision.md` is `jax/precision`."""
+    path: Path
+    header: dict[str, Any]
+    text: str
+    """The Markdown after the header."""
+    first_line: int = 1
+    """Line of the file at which `text` begins."""
+
+    @property
+    def title(self) -> str:
+        """Title from the header; the id where it has none."""
+        return str(self.header.get("title", self.id))
+
+    @property
+    def framework(self) -> str | None:
+        """Import name of the first framework it needs; None for none."""
+        return next(iter(self.frameworks), None)
+
+    @property
+    def frameworks(self) -> dict[str, str]:
+        """Frameworks it needs, each with the oldest version it runs on; empty for any version."""
+        named = self._needs.get("framework")
+        versions = {
+            name: str(version)
+            for name, version in self._needs.items()
+            if name not in ("framework", "packages", "devices")
+        }
+        return versions or ({str(named): ""} if named else {})
+
+    @property
+    def packages(self) -> list[str]:
+        """Packages it needs beside its framework, by the names to install."""
+        names: Any = self._needs.get("packages")
+        return [str(name) for name in cast("list[Any]", names)] if isinstance(names, list) else []
+
+    @property
+    def devices(self) -> int:
+        """Fewest devices that its blocks are written for."""
+        number = self._needs.get("devices")
+        return number if isinstance(number, int) else 1
+
+    @property
+    def _needs(self) -> dict[str, Any]:
+        return cast("dict[str, Any]", self.header.get("needs") or {})
+
+
+def read_lessons(folder: Path | None = None) -> list[Lesson]:
+    """Return every lesson, in the course's order; raises Problem for a broken header."""
+    folder = folder or locations.content("lessons")
+    with cache.opened("lessons", __file__) as known:
+        return [read_lesson(path, known) for path in sorted(folder.glob("*/*.md"), key=_place)]
+
+
+def find_lesson(typed: str, lessons: Iterable[Lesson], path: Container[str] = ()) -> Lesson:
+    """Return the lesson whose id was typed, whole or in part; `path` decides between several."""
+    by_id = {lesson.id: lesson for lesson in lessons}
+    titles = {name: lesson.title for name, lesson in by_id.items()}
+    found = short_ids.find(
+        typed, titles, kind="lesson", listed_by="tpustarter learn -v", preferred=path
+    )
+    return by_id[found]
+
+
+def _place(path: Path) -> tuple[int, str, str]:
+    track = path.parent.name
+    return TRACKS.index(track) if track in TRACKS else len(TRACKS), track, path.name
+
+
+def read_lesson(path: Path, known: cache.Cache | None = None) -> Lesson:
+    """Return one lesson; raises Problem naming file and line of a broken header.
+
+    Args:
+        path: Its file.
+        known: Cache of the headers read before.
+    """
+    try:
+        text = locations.read_text(path)
+        _refuse_nul(text.encode())
+        match = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
+        header = _read_header(match[1], known) if match else None
+        _refuse_types(header)
+    except (OSError, ValueError) as error:
+        raise Problem(f"cannot read the lesson `{path}`: {error}") from error
+    if match is None or not isinstance(header, dict):
+        raise Problem(f"the lesson `{path}` has no YAML header between two `---` lines")
+    name = re.sub(r"^\d+-", "", path.stem)
+    fields = cast("dict[str, Any]", header)
+    body = text[match.end() :].lstrip("\n")
+    first_line = text.count("\n", 0, len(text) - len(body)) + 1
+    return Lesson(f"{path.parent.name}/{name}", path, fields, body, first_line)
+
+
+def _read_header(text: str, known: cache.Cache | None) -> Any:
+    return known.value(text.encode(), lambda: read_yaml(text)) if known else read_yaml(text)
+
+
+def _refuse_types(header: Any) -> None:
+    fields = cast("dict[Any, Any]", header) if isinstance(header, dict) else {}
+    for key, kind in HEADER.items():
+        value = fields.get(key, kind())
+        if not isinstance(value, kind) or isinstance(value, bool):
+            type_name = type(value).__name__
+            raise ValueError(f"`{key}` in the header is a {type_name}, expected {kind.__name__}")
+        if kind is list and not all(isinstance(item, str) for item in value):
+            raise ValueError(f"`{key}` in the header is not a list of texts")
+
+
+def read_yaml(text: str) -> Any:
+    """Return the value of a YAML text; raises ValueError for one that is broken."""
+    import yaml
+
+    loader = cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    load: Callable[..., Any] = yaml.load
+    depth = 0
+    try:
+        for event in cast("Any", yaml).parse(text, Loader=loader):
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > MAX_DEPTH or isinstance(event, yaml.AliasEvent):
+                # A few names that stand for each other can mean more than any memory holds.
+                raise ValueError(_TOO_DEEP)
+        return load(text, Loader=loader)
+    except yaml.YAMLError as error:
+        if "maximum nesting depth" in str(error):  # PyYAML 6.0.4 refuses 1,000 levels by itself
+            raise ValueError(_TOO_DEEP) from error
+        raise ValueError(" ".join(str(error).split())) from error

@@ -1,0 +1,50 @@
+"""The report of a bug in this program, ready to paste: versions and traceback, nothing personal."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import sys
+import time
+import traceback
+
+from tpustarter.core import locations
+from tpustarter.core.problem import Problem
+from tpustarter.core.redact import Redactor
+from tpustarter.version import __version__
+
+
+class ReportedCrash(Exception):  # noqa: N818  an error whose report is written
+    """A bug that was already reported when it happened; it still decides the exit code."""
+
+    def __init__(self, what: str, where: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+
+
+def write(error: BaseException) -> tuple[str, str]:
+    """Write the report; return the error in words, and where the report is."""
+    if isinstance(error, ReportedCrash):
+        return error.what, error.where
+    try:
+        return _write(error)
+    except Exception as broken:  # noqa: BLE001  without redaction neither message nor stack is shown
+        names = f"{type(error).__name__}, and {type(broken).__name__} as it was written down"
+        return names, "no report could be written: is this installation complete?"
+
+
+def _write(error: BaseException) -> tuple[str, str]:
+    redact = Redactor(os.environ)
+    what = redact.text(f"{type(error).__name__}: {error}")
+    facts = f"tpustarter {__version__}, Python {platform.python_version()}, {sys.platform}"
+    trace = redact.text("".join(traceback.format_exception(error)))
+    body = f"## What happened\n\n`{what}`\n\n{facts}\n\n```\n{trace}```\n"
+    where = "no report could be written"
+    with contextlib.suppress(OSError, Problem):
+        path = locations.claim(locations.state() / time.strftime("bug-%Y%m%d-%H%M%S.md"))
+        path.write_text(body, encoding="utf-8")
+        locations.give_to_caller(path)
+        where = redact.text(f"a report to paste into an issue is in `{path}`")
+    return what, where

@@ -1,0 +1,391 @@
+"""Locations and safe writing: content, the state folder, files the user names.
+
+Under sudo everything written belongs to the user who called it, never to root. A file is written
+whole or not at all, and nothing here waits without limit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import select
+import stat
+import sys
+import time
+from collections.abc import Generator
+from itertools import count
+from pathlib import Path
+
+from tpustarter.core.problem import ExitCode, Problem
+
+PACKAGE = Path(__file__).parents[1]
+
+MAX_BYTES = 1024 * 1024
+"""Most bytes of a file of content; a larger one is there by mistake."""
+_MOST_ID = 2**32 - 1
+"""The user id that means "none" to the kernel."""
+LOCK_LOOK_S = 0.02
+"""Seconds between two attempts to get a lock."""
+PIPE_WAIT_S = 5.0
+"""Longest wait for a reader of a pipe."""
+PIPE_LOOK_S = 0.05
+"""Seconds between two attempts to open one."""
+
+_untold: list[str] = []
+"""Sentences about files that were put aside, which the user has not seen yet."""
+
+
+def content(name: str) -> Path:
+    """Return the folder of `checks` or `lessons`: in the package, or beside it in a checkout."""
+    inside = PACKAGE / name
+    return inside if inside.is_dir() else PACKAGE.parent / name
+
+
+def caller() -> tuple[int, int] | None:
+    """Return user and group id of the person who called sudo, or None without sudo."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return None
+    user, group = (_number(os.environ.get(name, "")) for name in ("SUDO_UID", "SUDO_GID"))
+    return None if user is None or group is None or user == 0 else (user, group)
+
+
+def _number(text: str) -> int | None:
+    if not text.isascii() or not text.isdigit() or len(text) > len(str(_MOST_ID)):
+        return None
+    return int(text) if int(text) < _MOST_ID else None
+
+
+def caller_home() -> Path | None:
+    """Return the home of the person who called sudo; None without sudo or without a home."""
+    if sudo := caller():
+        import pwd
+
+        with contextlib.suppress(KeyError):  # a user that this machine does not know
+            return Path(pwd.getpwuid(sudo[0]).pw_dir)
+    return None
+
+
+def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
+    """Return the text of a file; raises OSError or ValueError for a pipe, a device, a huge one."""
+    _refuse_odd(path, max_bytes)
+    return path.read_text(encoding="utf-8-sig")
+
+
+def read_given(path: Path, max_bytes: int = MAX_BYTES) -> str:
+    """Return the text of a file or pipe that the user named; raises OSError or ValueError.
+
+    A shell makes a pipe of `<(command)`. It is read until its writers have closed it.
+    """
+    if not stat.S_ISFIFO(path.stat().st_mode):
+        return read_text(path, max_bytes)
+    with path.open("rb") as stream:
+        data = stream.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise OSError(errno.EFBIG, f"found more than {max_bytes} bytes")
+    return data.decode("utf-8-sig")
+
+
+def read_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
+    """Return the bytes of a file; raises OSError for a pipe, a device, a huge one."""
+    _refuse_odd(path, max_bytes)
+    return path.read_bytes()
+
+
+def _refuse_odd(path: Path, max_bytes: int) -> None:
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    if status.st_size > max_bytes:
+        raise OSError(errno.EFBIG, f"found {status.st_size} bytes, expected {max_bytes} at most")
+
+
+def state() -> Path:
+    """Return the folder for state and logs, after making it if necessary."""
+    return make_folder(state_place())
+
+
+def state_place() -> Path:
+    """Return the path of the folder for state and logs; nothing is made."""
+    chosen = os.environ.get("TPUSTARTER_HOME")
+    if chosen:
+        return Path(chosen)
+    if home := caller_home():
+        return home / ".local/state/tpustarter"
+    if sys.platform == "linux":  # as platformdirs, whose import takes as long as all others
+        below = {"XDG_STATE_HOME": "", "HOME": ".local/state"}
+        for name, folder in below.items():
+            if os.environ.get(name, "").startswith("/"):
+                return Path(os.environ[name], folder, "tpustarter")
+    from platformdirs import user_state_path
+
+    return user_state_path("tpustarter", appauthor=False)
+
+
+def make_folder(folder: Path) -> Path:
+    """Make a folder and its missing parents, owned by the caller; raises Problem on failure."""
+    import tempfile  # takes long, and is not needed where nothing is written
+
+    try:
+        make_missing(folder)
+        with tempfile.TemporaryFile(dir=folder):
+            pass  # a folder that cannot be written to must show now, not at the end of a run
+    except OSError as error:
+        raise Problem(
+            f"cannot write to the state folder `{folder}`: {error.strerror or error}",
+            hint="free some space, or set TPUSTARTER_HOME to a folder you can write to",
+        ) from error
+    return folder
+
+
+def make_missing(folder: Path, mode: int = 0o755) -> None:
+    """Make a folder and its missing parents, owned by the caller; raises OSError."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True, mode=mode)
+    for path in missing:
+        give_to_caller(path)
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Generator[None]:
+    """Raise Problem for an OSError while `path` is written."""
+    try:
+        yield
+    except OSError as error:
+        raise Problem(
+            f"cannot write `{path}`: {error.strerror or error}",
+            hint="free some space, or set TPUSTARTER_HOME to a folder you can write to",
+        ) from error
+
+
+@contextlib.contextmanager
+def alone(
+    path: Path, *, wait_s: float, busy: Problem, is_needed: bool = False, is_folder: bool = False
+) -> Generator[int]:
+    """Hold the lock on `path`; yields its descriptor, which keeps the lock where it is inherited.
+
+    Args:
+        path: Its file, which is made.
+        wait_s: How long to wait for another program.
+        busy: The Problem raised after that time.
+        is_needed: Whether to raise where the file system has no locks; otherwise the block runs
+            without one.
+        is_folder: Whether `path` is an existing folder.
+
+    Raises:
+        Problem: the file cannot be written or locked, or `busy`.
+    """
+    with writing(path):
+        flags = os.O_RDONLY if is_folder else os.O_RDWR | os.O_CREAT
+        descriptor = os.open(path, flags | os.O_CLOEXEC, 0o644)
+    give_to_caller(path)
+    deadline = time.monotonic() + wait_s
+    try:
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise busy from None
+                time.sleep(LOCK_LOOK_S)
+            except OSError as error:
+                if is_needed:
+                    raise cannot_lock(path, error) from error
+                break
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def cannot_lock(path: Path, error: OSError) -> Problem:
+    """Return the Problem for a file system without locks."""
+    return Problem(
+        f"cannot lock `{path}`: {error.strerror or error}",
+        hint="set TPUSTARTER_HOME to a folder on a disk of this machine",
+    )
+
+
+def expanded(text: str | Path) -> Path:
+    """Return the path that a person typed; `~name` is kept where there is no such user."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111  pathlib raises for that
+
+
+@contextlib.contextmanager
+def output(path: Path) -> Generator[None]:
+    """Raise Problem for an OSError about a file or folder that the user named."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise Problem(f"cannot write `{path}`: {why}", code=ExitCode.OUTPUT) from error
+
+
+def give_to_caller(path: Path) -> None:
+    """Change the owner of a file or folder to the user who called sudo; no effect without sudo."""
+    if sudo := caller():
+        with contextlib.suppress(OSError):
+            os.chown(path, *sudo, follow_symlinks=False)
+
+
+def write(path: Path, text: str) -> None:
+    """Write a text to a path that the user named: all of it or nothing, in bounded time.
+
+    A file is written beside itself and renamed, also where a link leads to it. In a folder that
+    takes no further file it is written in place, and so is a pipe or a device.
+
+    Raises:
+        Problem: it cannot be written, for example because the pipe has no reader.
+    """
+    data = text.encode()
+    with output(path):
+        is_file = _is_file_or_absent(path)
+        if not (is_file and _renamed(path, data)):
+            _write_there(path, data)
+
+
+def replace(path: Path, data: bytes, mode: int | None = None) -> None:
+    """Replace a file by another, all of it or nothing; raises OSError.
+
+    Args:
+        path: The file; a link would be replaced itself.
+        data: The whole content.
+        mode: Its permissions; None for access by this user alone.
+    """
+    import tempfile
+
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem[:40]}-")
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            if mode is not None:
+                os.fchmod(stream.fileno(), mode)
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        give_to_caller(Path(temporary))
+        Path(temporary).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(temporary).unlink()
+        raise
+
+
+def claim(path: Path, *, folder: bool = False) -> Path:
+    """Make an empty file or folder with a free name: `path`, else `NAME-2`; raises OSError.
+
+    An existing file is never replaced, nor one that another process makes at the same moment.
+    """
+    for number in count(1):
+        free = path if number == 1 else path.with_stem(f"{path.stem}-{number}")
+        with contextlib.suppress(FileExistsError):
+            free.mkdir() if folder else free.touch(exist_ok=False)
+            return free
+    raise AssertionError  # the loop has no end
+
+
+def put_aside(path: Path, name: str, *, why: str = "") -> Path:
+    """Move a file or folder to a free name beside it; return its path there.
+
+    An existing file of such a name that differs is kept. One with the same content needs no second
+    copy.
+
+    Args:
+        path: The file or folder in the way.
+        name: Its new name if that is free.
+        why: The reason, for the sentence of `told`; empty where the caller reports it.
+
+    Raises:
+        OSError: it cannot be moved.
+    """
+    kept = _moved(path, name)
+    if why:
+        _untold.append(f"`{path}` {why}, so it was put aside as `{kept.name}`")
+    return kept
+
+
+def told() -> list[str]:
+    """Return sentences on what was put aside since the last call, without a full stop."""
+    sentences = [*_untold]
+    del _untold[: len(sentences)]
+    return sentences
+
+
+def _moved(path: Path, name: str) -> Path:
+    for number in count(1):
+        known = path.with_name(name)
+        known = known if number == 1 else known.with_stem(f"{known.stem}-{number}")
+        if not os.path.lexists(known):
+            break
+        if _have_same_content(path, known):
+            path.unlink()
+            return known
+    is_folder = stat.S_ISDIR(path.lstat().st_mode)
+    kept = claim(path.with_name(name), folder=is_folder)
+    try:
+        path.replace(kept)
+    except OSError:
+        with contextlib.suppress(OSError):
+            kept.rmdir() if is_folder else kept.unlink()
+        raise
+    return kept
+
+
+def _have_same_content(path: Path, other: Path) -> bool:
+    import filecmp
+
+    try:
+        are_files = all(stat.S_ISREG(one.lstat().st_mode) for one in (path, other))
+        return are_files and filecmp.cmp(path, other, shallow=False)
+    except OSError:  # unreadable, so it may differ
+        return False
+
+
+def _is_file_or_absent(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        return True
+
+
+def _renamed(path: Path, data: bytes) -> bool:
+    """Write beside a file and rename; false where its folder or its mount does not allow that."""
+    target = Path(os.path.realpath(path))
+    there = target.exists()
+    try:
+        replace(target, data, stat.S_IMODE(target.stat().st_mode) if there else 0o666 & ~_umask())
+    except OSError as error:
+        if there and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY):
+            return False
+        raise
+    return True
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _write_there(path: Path, data: bytes) -> None:
+    deadline = time.monotonic() + PIPE_WAIT_S
+    descriptor = _opened(path, deadline)
+    try:
+        while data:
+            if not select.select([], [descriptor], [], max(0, deadline - time.monotonic()))[1]:
+                raise OSError(errno.EAGAIN, f"nobody has read it for {PIPE_WAIT_S:g} s")
+            data = data[os.write(descriptor, data[:4096]) :]
+    finally:
+        os.close(descriptor)
+
+
+def _opened(path: Path, deadline: float) -> int:
+    # A blocking open of a pipe would wait until something reads it, so this one polls.
+    while time.monotonic() < deadline:
+        try:
+            return os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+        time.sleep(PIPE_LOOK_S)
+    raise OSError(errno.ENXIO, "it is a pipe that nobody reads")

@@ -1,0 +1,176 @@
+"""The one exception shown to users, and the exit codes.
+
+It is imported before signals are handled, so it imports nothing that takes long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit codes of every command; `checking/results/verdict.py` chooses the one of a check."""
+
+    OK = 0
+    """The verdict is healthy, or degraded without `--fail-on warn`."""
+    FAILED = 1
+    """At least one required check failed."""
+    USAGE = 2
+    """The command line is invalid."""
+    INCONCLUSIVE = 3
+    """Nothing failed, but a required check has no verdict."""
+    SOFT = 4
+    """Warnings only, and `--fail-on warn` was given."""
+    NOTHING_VERIFIED = 5
+    """No claim was verified."""
+    NO_DEVICE = 69
+    """The device asked for with `--require` is missing."""
+    BUG = 70
+    """A bug in tpustarter."""
+    LIMIT = 71
+    """This machine allows no more processes, threads, open files or memory."""
+    OUTPUT = 74
+    """The output could not be written, to stdout or to a file the user named."""
+    BUSY = 75
+    """The device is in use; try again."""
+    DENIED = 77
+    """No permission on the device."""
+    CONFIGURATION = 78
+    """A check, lesson or state file cannot be read."""
+    NOT_EXECUTABLE = 126
+    """The command given to `run` cannot be started; the same code as from a shell."""
+    NOT_FOUND = 127
+    """The command given to `run` does not exist; the same code as from a shell."""
+    INTERRUPTED = 130
+    """Ctrl-C, or SIGINT."""
+    PIPE = 141
+    """The reader of stdout closed it before the end, as `head` does."""
+    TERMINATED = 143
+    """SIGTERM or SIGHUP."""
+
+
+class Problem(Exception):  # noqa: N818  one of the five words of this project
+    """An error that the user can act on: what is wrong, what to do, where to read more."""
+
+    def __init__(
+        self,
+        summary: str,
+        *,
+        detail: str = "",
+        hint: str | None = None,
+        read: str | None = None,
+        code: ExitCode = ExitCode.CONFIGURATION,
+    ) -> None:
+        from tpustarter.text.terminal import visible
+
+        super().__init__(summary)
+        self.summary = visible(summary)
+        """The problem, with found and expected; lowercase, no full stop, and always one line,
+        whatever the values in it are."""
+        self.detail = detail
+        """The lines below it, such as the text of a service; often empty."""
+        self.hint = hint
+        """One command or one sentence that can be followed."""
+        self.read = read
+        """A lesson, `track/id`."""
+        self.code = code
+
+    @property
+    def what(self) -> str:
+        """The summary, with its detail below it."""
+        return f"{self.summary}\n{self.detail}" if self.detail else self.summary
+
+    def __str__(self) -> str:
+        return message(self.what, self.hint, self.read)
+
+
+def message(what: str, hint: str | None, read: str | None = None) -> str:
+    """Return an error as users see it, with commands that work here."""
+    from tpustarter.text.invocation import as_typed
+
+    lines = [f"error: {what}"]
+    if hint:
+        lines += ["", f"hint: {hint}"]
+    if read:
+        lines += [f"read: `tpustarter learn {read}`"]
+    return as_typed("\n".join(lines))
+
+
+def foreseen(error: BaseException) -> Problem | None:
+    """Return the Problem for an error that the user or this machine caused; None for a bug."""
+    return of_limit(error) or of_name(error)
+
+
+def of_name(error: BaseException) -> Problem | None:
+    """Return the Problem for a file name that this system refuses; None for another error.
+
+    `pathlib` raises for such a name even where it only tests whether there is a file.
+    """
+    import errno
+    import os
+
+    unusable = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP)
+    if not isinstance(error, OSError) or error.errno not in unusable or error.filename is None:
+        return None
+    name = os.fsdecode(error.filename)
+    return Problem(f"`{name}` cannot be looked up: {error.strerror}", code=ExitCode.USAGE)
+
+
+def of_limit(error: BaseException) -> Problem | None:
+    """Return the Problem for a limit of this machine that caused an error; None for no limit."""
+    from tpustarter.machine import limits
+
+    limit = limits.behind(error)
+    return Problem(limit.what, hint=limit.hint, code=ExitCode.LIMIT) if limit else None
+
+
+SCHEMAS = {
+    "explain": "explain",
+    "learn": "learn",
+    "rehearse": "rehearsal",
+    "report": "bug-report",
+    "setup": "setup",
+    "tpu": "tpus",
+    "trc": "trc",
+}
+"""Name of the document that a command prints with `--json`; `report` for those not listed."""
+VERB_SCHEMAS = {
+    "zones": "offers",
+    "types": "offers",
+    "versions": "offers",
+    "cost": "cost",
+    "doctor": "doctor",
+}
+"""Name of the document of a verb of `tpu`, where it differs."""
+
+
+def schema_of(words: Sequence[str]) -> str:
+    """Return the name of the document that a command line asks for with `--json`."""
+    command = next((word for word in words if word in SCHEMAS), "")
+    name = SCHEMAS.get(command, "report")
+    if command == "tpu":
+        name = VERB_SCHEMAS.get("".join(words[words.index(command) + 1 :][:1]), name)
+    if command == "report" and "--compare" in words:
+        name = "bug-report-comparison"
+    return f"tpustarter.{name}/1"
+
+
+def wants_json(words: Sequence[str]) -> bool:
+    """Return whether a command line asks for JSON; the words after `run` are another command's."""
+    return bool({"--json", "--ndjson"} & {*words}) and words[0] != "run"
+
+
+def early_end(words: Sequence[str], code: int) -> str:
+    """Return the stdout of a run that a signal ended before there was a result.
+
+    It is a JSON line where the command line asks for JSON, and empty otherwise.
+    """
+    if not wants_json(words):
+        return ""
+    event = '"event": "error", ' if "--ndjson" in words else ""
+    what = "stopped by a signal before there was a result"
+    return (
+        f'{{{event}"schema": "{schema_of(words)}", "error": {{"what": "{what}", "hint": null}}, '
+        f'"exit_code": {code}}}\n'
+    )

@@ -1,0 +1,342 @@
+"""Redaction of secrets, names and home folders in every text before it is shown or written.
+
+A secret is known by the variable that has it as its value, or by its shape: the shapes that
+detect-secrets maintains (the fork that Checkov keeps, `bc-detect-secrets`), and those of this
+module. Only its patterns are used: nothing is verified, so nothing is sent. Guesses by entropy or
+by a variable's name are left out, because they mistake hashes, versions and figures for secrets.
+Every search is bounded.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shlex
+import warnings
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import quote, quote_plus, unquote
+
+from tpustarter.core import cache
+
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH", re.IGNORECASE)
+_MAYBE_PATH = re.compile(r"KEY|TOKEN|SECRET|PASS", re.IGNORECASE)
+_ANY_VALUE = re.compile(r"SECRET|PASS", re.IGNORECASE)
+_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
+"""A figure such as that of MAX_TOKENS is not secret unless its variable is named like a
+password."""
+_SHORTEST_SECRET = 6
+"""A shorter value is a word like `true`, and replacing it would hide facts, not secrets."""
+_FIRST_WORD = re.compile(r"\A\S+")
+_SHORTEST_LINE = 16
+"""Shortest line of a secret of several lines, such as a private key, that is a secret by itself."""
+_PROJECTS = ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT",
+             "DEVSHELL_PROJECT_ID")  # fmt: skip
+"""Variables with the name of a Google Cloud project."""
+_PROJECT = "[project]"
+_LOGIN = re.compile(r"://([^\s/:@]{0,200}):(\S{1,200})@[^\s@]{1,300}$")
+"""User and password in an address that is the whole value of a variable, such as a proxy's."""
+
+_EMAIL = re.compile(
+    r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}\.[A-Za-z]{2,24}(?![\w-])"
+)
+_ID = r"(?=[a-z0-9-]*[\d-])[a-z][a-z0-9-]{4,28}[a-z0-9](?![\w-])"
+"""The id of a project in a sentence: one that has the shape of no common English word."""
+_PROJECT_NAMES = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        # A path such as ~/projects/llm is not one of Google's.
+        (r"(?<![\w/~.-])projects/(?!\[)[\w:.-]+", "projects/[project]"),
+        (r"/projects/(?!\[)[\w:.-]+(?=/(?:zones|locations|regions|global|topics|secrets)\b)",
+         "/projects/[project]"),
+        (rf"(?<![\w/~.-])((?i:project)[ #]{{1,2}}['\"`]?){_ID}", r"\1[project]"),
+        (r"((?<![\w-])--project[= ]|[?&]project=)(?!\[)[\w:.-]+", r"\1[project]"),
+    )
+)  # fmt: skip
+
+_HIDDEN = r"(?:secret|passw(?:or)?d|passphrase)"
+_KEY = r"(?:token(?!s|i[sz])|api[_-]?key|access[_-]?key|private[_-]?key)"
+_VALUE = r"[^\s'\",;\\]{4,}"
+_NOT_A_FIGURE = r"(?![-+]?\d[\d.,_]{0,40}(?:e[-+]?\d{1,3})?(?![\w.]))(?!token\[|[!\[])"
+"""Not a secret: a number, or a type of HLO or MLIR, as in `%t = token[] after-all()`."""
+_QUOTE = r"\\{0,3}['\"]?"
+_GIVEN = rf"[\w-]{{0,64}}{_QUOTE}\s{{0,4}}[=:]\s{{0,4}}{_QUOTE}"
+
+_NO_VALUE = (
+    r"(?!(?:not?|none|null|un\w+|in\w+|required|wrong|weak|missing|empty|blank|expired|needed|too|"
+    r"only|never|set|the|an?|your|what|correct|being|asked|given|used|hidden|sent|stored|read|same|"
+    r"long|short|kept|also|now|still|from|for|by|as|at|to|on|optional|valid|ok)\b)"
+)
+"""Words that follow "the password is" in sentences of programs."""
+_COMMAND = r"\b[^\n|;]{0,200}?\s"
+"""Text between the name of a command and one of its options."""
+_ARGUMENT = r"(?:'[^'\n]{1,2000}'|\"[^\"\n]{1,2000}\"|[^\s'\"]+)"
+
+_USER = r"(?:-[uU]|--(?:proxy-)?user)[ =]{0,4}['\"]?[\w.@%+-]{0,128}"
+_IN_ADDRESS = r"[^\s&'\"<>]{4,}"
+
+_OWN = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement, _ in (
+        (r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(-----END [A-Z ]*-----|$)",
+         "[key]", "RFC 7468"),
+        (r"\bya29\.[\w.-]+", "[token]", "Google: access token"),
+        (r"(?<![\w/.:-])1//0[\w-]{20,}", "[token]", "Google: refresh token"),
+        (r"\bAIza[\w-]{30,}", "[key]", "Google: API key"),
+        (r"\bGOCSPX-[\w-]{20,}", "[secret]", "Google: client secret"),
+        (r"\bhf_[A-Za-z0-9]{16,}", "[token]", "Hugging Face"),
+        (r"\bgh[pousr]_[A-Za-z0-9]{20,}", "[token]", "GitHub"),
+        (r"\bgithub_pat_\w{20,}", "[token]", "GitHub: fine-grained"),
+        (r"\bgl(?:pat|dt|ft|soat|rt|cbt|imt|ptt|agent|oas)-[\w-]{16,}", "[token]", "GitLab"),
+        (r"\bnpm_[A-Za-z0-9]{20,}", "[token]", "npm"),
+        (r"\bpypi-[\w-]{20,}", "[token]", "PyPI"),
+        (r"\bxox[abeoprs]-[\w-]{10,}", "[token]", "Slack"),
+        (r"(?<![\w-])sk-[\w-]{16,}", "[token]", "OpenAI, Anthropic"),
+        (r"(?<![A-Z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Z0-9])", "[key]", "AWS: id of a key"),
+        (r"(?<![\w-])AKCp[A-Za-z0-9]{10,}", "[token]", "Artifactory"),
+        (r"(?<!\d)\d{8,10}:AA[\w-]{33}(?![\w-])", "[token]", "Telegram: bot"),
+        (r"(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*", "[token]", "RFC 7519"),
+        (r"\bdckr_[po]at_[\w-]{16,}", "[token]", "Docker Hub"),
+        (r"(?<![\w-])r8_[A-Za-z0-9]{20,}", "[token]", "Replicate"),
+        (r"(?<![\w-])local-[0-9a-f]{40}(?!\w)", "[key]", "Weights & Biases: own server"),
+        (r"(?i)\b(wandb login(?: --?[\w=:/.-]{1,80}){0,4} |wandb_api_key\W{1,4})[0-9a-f]{40}(?!\w)",
+         r"\1[key]", "Weights & Biases"),
+        (rf"(['\"]key{_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE})[0-9a-f]{{32}}(?!\w)", r"\1[key]",
+         "Kaggle: kaggle.json"),
+        (r"(?i)(authtoken\s{1,4})[\w-]{20,}", r"\1[token]", "ngrok"),
+        (r"(\w{2,20}://)[^\s/@'\"]{1,400}@", r"\1[login]@", "RFC 3986: user and password"),
+        (r"(?i)\b(bearer) (?=[\w.~+/=-]{0,200}\d)[\w.~+/=-]{8,}", r"\1 [token]", "RFC 6750"),
+        (rf"(?i)\b(authorization{_QUOTE}\s{{0,4}}[=:]\s{{0,4}}{_QUOTE}\w{{2,20}}) [\w.~+/=-]{{4,}}",
+         r"\1 [token]", "RFC 9110"),
+        (rf"(?i)\b(cookie{_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE})(?=[^\s=;'\"]{{1,128}}=)[^\n'\"]+",
+         r"\1[secret]", "RFC 6265"),
+        (rf"(?i)(\bx-(?:goog|amz)-(?:signature|credential|security-token)(?:=|%3D)){_IN_ADDRESS}",
+         r"\1[secret]", "Google, AWS: signed addresses"),
+        (rf"(?i)([?&;]sig(?:nature)?=){_IN_ADDRESS}", r"\1[secret]", "Azure: signed addresses"),
+        (r"(?i)(\bsignature=)[0-9a-f]{40,}", r"\1[secret]", "AWS: Signature Version 4"),
+        (rf"(\bcurl{_COMMAND}(?:-b|--cookie)[ =]{{0,4}})(?=['\"]?[^\s'\"=]{{1,128}}=){_ARGUMENT}",
+         r"\1[secret]", "curl"),
+        (rf"(\bcurl{_COMMAND}{_USER}:)[^\s'\"]+", r"\1[secret]", "curl"),
+        (rf"(\b(?:mysql|mariadb)\w{{0,16}}{_COMMAND}-p)(?=['\"]?\w){_ARGUMENT}",
+         r"\1[secret]", "MySQL"),
+        (rf"(\bsshpass{_COMMAND}-p ?){_ARGUMENT}", r"\1[secret]", "sshpass"),
+        (r"(-pass(?:in|out)?[ =]pass:)[^\s'\"]+", r"\1[secret]", "OpenSSL"),
+        (r"(\bmachine\s{1,8}\S{1,128}\s{1,8}login\s{1,8}\S{1,128}\s{1,8}password\s{1,8})\S+",
+         r"\1[secret]", "netrc(5)"),
+        (rf"(?i)({_HIDDEN}{_GIVEN}){_VALUE}", r"\1[secret]", "a password that is given"),
+        (rf"(?i)((?<![a-z0-9$])pwd{_QUOTE}\s{{0,4}}[=:]\s{{0,4}}{_QUOTE})(?![/~.$]|\w:){_VALUE}",
+         r"\1[secret]", "ODBC: other than a folder"),
+        (rf"(?i)\b(pass(?:w(?:or)?d|phrase)\s{{1,4}}(?:is|was):?\s{{1,4}}{_QUOTE}){_NO_VALUE}{_VALUE}",
+         r"\1[secret]", "a password in a sentence"),
+        (rf"(?i)({_KEY}{_GIVEN}){_NOT_A_FIGURE}{_VALUE}", r"\1[secret]", "a key that is given"),
+        (rf"(?i)(?<![\w-])(--?[\w-]{{0,32}}{_HIDDEN}[\w-]{{0,32}}\s{{1,4}})(?!-){_VALUE}",
+         r"\1[secret]", "an option"),
+        (rf"(?i)(?<![\w-])(--?[\w-]{{0,32}}{_KEY}[\w-]{{0,32}}\s{{1,4}})(?!-){_NOT_A_FIGURE}{_VALUE}",
+         r"\1[secret]", "an option"),
+    )
+)  # fmt: skip
+"""Pattern, replacement, and the service or standard whose shape it is. No unbounded repeat comes
+before a word, because a long line would take for ever."""
+
+_LEFT_OUT = ("ArtifactoryDetector", "BasicAuthDetector", "IPPublicDetector", "JwtTokenDetector",
+             "PrivateKeyDetector")  # fmt: skip
+"""Detectors whose shape `_OWN` has, in a form that takes bounded time. The address of a machine is
+not secret."""
+_LIKE_A_TOKEN = re.compile(r"[A-Za-z0-9_+-]{16,}")
+_WINDOW, _OVERLAP = 1024, 512
+"""Characters searched at once, and how many of them again: no token is longer than the second."""
+
+
+class Redactor:
+    """Replaces secrets and private names; made once per run from the user's environment."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        replaced: dict[str, str] = {}
+        for name, value in env.items():
+            for secret in _secrets(name, value):
+                if len(secret) >= _SHORTEST_SECRET:
+                    replaced |= dict.fromkeys(_forms(secret), f"[${name}]")
+            if name in _PROJECTS and len(value) >= _SHORTEST_SECRET:
+                replaced[value] = _PROJECT
+        self._home = _home(env.get("HOME", ""))
+        # Longest first: one secret may be the beginning of another.
+        self._replaced = sorted(replaced.items(), key=lambda pair: -len(pair[0]))
+
+    def text(self, text: str) -> str:
+        """Return the text without secrets, e-mail addresses, project names and the home's name."""
+        return self._redacted(text, keep_projects=False)
+
+    def command(self, text: str) -> str:
+        """Return a command for the user to type: redacted like `text`, but with its project.
+
+        It is for the user's own terminal alone, since without the project it can't be pasted.
+        """
+        return self._redacted(text, keep_projects=True)
+
+    def _redacted(self, text: str, *, keep_projects: bool) -> str:
+        for secret, replacement in self._replaced:
+            if not (keep_projects and replacement == _PROJECT):
+                text = text.replace(secret, replacement)
+        text = _EMAIL.sub("[email]", _without_shapes(text))
+        for pattern, replacement in () if keep_projects else _PROJECT_NAMES:
+            text = pattern.sub(replacement, text)
+        return self._home.sub("~", text) if self._home else text
+
+    def secrets(self, text: str) -> str:
+        """Return the text without secrets alone: names and projects are kept, for pseudonyms."""
+        for secret, replacement in self._replaced:
+            if replacement != _PROJECT:
+                text = text.replace(secret, replacement)
+        return _without_shapes(text)
+
+    def value(self, value: Any) -> Any:
+        """Return a copy of a JSON value with every text in it redacted."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return {key: self.value(item) for key, item in cast("dict[Any, Any]", value).items()}
+        if isinstance(value, list | tuple):
+            return [self.value(item) for item in cast("list[Any]", value)]
+        return value
+
+
+def without_half_word(text: str) -> str:
+    """Return a text whose end was cut off, without its last word.
+
+    Half a secret has no shape, and half a name is no known name: neither may be shown.
+    """
+    return _FIRST_WORD.sub("", text[::-1])[::-1]
+
+
+def without_half_line(text: str) -> str:
+    """Return a text whose beginning was cut off, from its next line, or next word."""
+    _, line_end, rest = text.partition("\n")
+    return rest if line_end else _FIRST_WORD.sub("", text)
+
+
+def _home(folder: str) -> re.Pattern[str] | None:
+    # Another folder whose name begins the same must not match.
+    name = folder.rstrip("/")
+    return re.compile(rf"{re.escape(name)}(?![\w-])") if len(name) > 1 else None
+
+
+def _secrets(name: str, value: str) -> Iterator[str]:
+    # SSH_AUTH_SOCK and GOOGLE_APPLICATION_CREDENTIALS name files; an AWS key may begin with a slash
+    # too.
+    names = _MAYBE_PATH if value.startswith("/") else _SECRET_NAME
+    if names.search(name) and (_ANY_VALUE.search(name) or not _NUMBER.fullmatch(value)):
+        yield value
+    yield from _shaped(value)
+    if login := _LOGIN.search(value):
+        yield from {login[0][3:].rpartition("@")[0], login[2], unquote(login[2])}
+
+
+def _forms(secret: str) -> Iterator[str]:
+    # The forms of a secret in texts: quoted, encoded, joined, or one line of it.
+    yield secret
+    quoted = _quoted(secret)
+    yield from quoted
+    yield from (form for inner in quoted for form in _quoted(inner))
+    yield from (quote(secret), quote(secret, safe=""), quote_plus(secret))
+    yield from _in_base64(secret.encode(errors="surrogateescape"))
+    lines = [line.strip() for line in re.split(r"\\[nr]|[\n\r]", secret) if line.strip()]
+    if len(lines) > 1:
+        yield from (joint.join(lines) for joint in (" ", "", "\\n", "\n", "\r\n", "\\r\\n"))
+    # The first and the last line of a key are those of any key: without them none is recognised.
+    pieces = re.split(r"\\[nr]|[\n\r\"'\\]", secret)
+    yield from (piece for piece in pieces if len(piece) >= _SHORTEST_LINE and "-----" not in piece)
+
+
+def _quoted(text: str) -> set[str]:
+    return {json.dumps(text)[1:-1], json.dumps(text), repr(text)[1:-1], repr(text),
+            shlex.quote(text)}  # fmt: skip
+
+
+def _in_base64(secret: bytes) -> Iterator[str]:
+    # The encoding of a secret depends on its offset modulo 3 in the encoded text.
+    for before in range(3):
+        encoded = base64.b64encode(b"\0" * before + secret).decode()
+        # The first and the last characters hold bits of the neighbouring text.
+        inner = encoded[before + (before > 0) : -4 if encoded.endswith("=") else None]
+        if len(inner) >= 2 * _SHORTEST_SECRET:
+            yield from (inner, inner.replace("+", "-").replace("/", "_"))
+
+
+def _without_shapes(text: str) -> str:
+    for pattern, replacement in _OWN:
+        text = pattern.sub(replacement, text)
+    for start, end in reversed(_merged(sorted(_spans(text)))):
+        text = f"{text[:start]}[token]{text[end:]}"
+    return text
+
+
+def _shaped(text: str) -> Iterator[str]:
+    for pattern, replacement in _OWN:
+        if "\\" not in replacement:
+            yield from (match[0] for match in pattern.finditer(text))
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    # The maintained patterns are loaded only where a word could match.
+    for start in range(0, len(text), _WINDOW):
+        end = start + _WINDOW + _OVERLAP
+        words = (match[0] for match in _LIKE_A_TOKEN.finditer(text, start, end))
+        if any(re.search(r"\d", word) and re.search(r"[A-Za-z]", word) for word in words):
+            for pattern in _maintained():
+                matches = pattern.finditer(text, start, end)
+                yield from (_span(match) for match in matches if _begins_a_word(match))
+
+
+def _begins_a_word(match: re.Match[str]) -> bool:
+    # A match at the end of a longer word, such as a program in base64, is no secret.
+    before = match.string[max(0, match.start() - 1) : match.start()]
+    return not (before + match[0][:1]).isalnum() or not before
+
+
+def _span(match: re.Match[str]) -> tuple[int, int]:
+    # The secret is the longest group, unless that is only a prefix.
+    longest = max(range(match.re.groups + 1), key=lambda n: len(match[n] or "") if n else 0)
+    start, end = match.span(longest if len(match[longest]) >= 10 else 0)
+    inner = match.string[start:end]
+    return start + len(inner) - len(inner.lstrip()), end - len(inner) + len(inner.rstrip())
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in spans:
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+@lru_cache(maxsize=1)
+def _maintained() -> tuple[re.Pattern[str], ...]:
+    # Importing detect-secrets takes longer than most commands, because it can query services. So
+    # its patterns are cached until one of its plug-ins changes.
+    package = find_spec("detect_secrets")
+    [folder] = (package and package.submodule_search_locations) or [""]
+    sources = [path.read_bytes() for path in sorted(Path(folder, "plugins").glob("*.py"))]
+    with cache.opened("secrets", __file__) as known:
+        patterns = known.value(b"".join(sources), _maintained_now)
+    return tuple(re.compile(pattern, flags) for pattern, flags in patterns)
+
+
+def _maintained_now() -> list[list[str | int]]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # requests, which it imports, warns about other versions
+        base: Any = import_module("detect_secrets.plugins.base")
+        util: Any = import_module("detect_secrets.core.plugins.util")
+    detectors = util.get_mapping_from_secret_type_to_class().values()
+    return [
+        [pattern.pattern, pattern.flags]
+        for detector in detectors
+        if issubclass(detector, base.RegexBasedDetector) and detector.__name__ not in _LEFT_OUT
+        for pattern in detector().denylist
+    ]

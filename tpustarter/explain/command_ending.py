@@ -1,0 +1,83 @@
+"""The end of a command as a sign of a failure: its exit code, and kills for lack of memory.
+
+A signal is a symptom, so a cause that the log shows explains it. Without such a cause the row of
+the signal is the answer: it names the usual reasons for this end, and how to tell them apart.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tpustarter.explain.known_failures import KnownFailure
+from tpustarter.explain.log_scanner import FailureSign, LogScan, SeenFailure
+from tpustarter.explain.ranking import FailureMatch, in_order
+from tpustarter.text import phrases
+
+EXIT_CODE = "exit code"
+"""The pattern of a sign that comes from the exit code."""
+_OUT_OF_MEMORY = "host-memory-out"
+
+
+def in_words(code: int) -> str:
+    """Return how a command ended, in words; a shell reports a signal as 128 plus its number."""
+    # A program that exits with 128 plus a number by itself looks the same as one that was killed.
+    try:
+        name = signal.Signals(code - 128).name
+    except ValueError:
+        return f"the command ended with exit code {code}"
+    return f"the command was killed by {name} (exit code {code})"
+
+
+def with_exit_code(
+    matches: Sequence[FailureMatch], scan: LogScan, failures: Sequence[KnownFailure], code: int
+) -> list[FailureMatch]:
+    """Add the failures that an exit code points to, and return all matches in their order."""
+    sign = FailureSign(EXIT_CODE, scan.lines + 1, in_words(code))
+    causes = [match for match in matches if match.failure.role == "cause"]
+    found = {match.failure.id: match for match in matches}
+    for one in failures:
+        if code not in one.exit_codes or scan.seen.get(one.id, SeenFailure()).signs.get("unless"):
+            continue
+        if match := found.get(one.id):
+            found[one.id] = replace(match, signs=(*match.signs, sign))
+        else:
+            by = causes[0].failure.id if causes else ""
+            found[one.id] = FailureMatch(one, "likely", (sign,), by)
+    return in_order(found.values())
+
+
+def with_kills(
+    matches: Sequence[FailureMatch],
+    scan: LogScan,
+    failures: Sequence[KnownFailure],
+    kills: Mapping[str, int],
+) -> list[FailureMatch]:
+    """Return the matches, with the lack of host memory confirmed where the kernel killed a process.
+
+    Args:
+        matches: The matches so far.
+        scan: The signs in the log.
+        failures: The known failures.
+        kills: How many processes the kernel killed while the command ran, by where it counts them.
+    """
+    where = next((place for place, count in kills.items() if count > 0), None)
+    row = next((one for one in failures if one.id == _OUT_OF_MEMORY), None)
+    if where is None or row is None:
+        return list(matches)
+    killed = phrases.count(kills[where], "process", "processes")
+    here = f"the kernel ended {killed} for lack of memory while the command ran ({where})"
+    sign = FailureSign("oom_kill", scan.lines + 1, "the kernel counts it")
+    signs = next((match.signs for match in matches if match.failure == row), (sign,))
+    confirmed = FailureMatch(row, "confirmed", signs, here=here)
+    others = [
+        replace(match, explained_by=row.id) if _is_end(match) else match
+        for match in matches
+        if match.failure != row
+    ]
+    return in_order([confirmed, *others])
+
+
+def _is_end(match: FailureMatch) -> bool:
+    return all(sign.pattern == EXIT_CODE for sign in match.signs)

@@ -1,0 +1,96 @@
+"""The explanation of a program's output: known failures, and mistakes in the program itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tpustarter.checking.plan import interpreters
+from tpustarter.core.problem import Problem
+from tpustarter.explain import (
+    command_ending,
+    explanation_text,
+    known_failures,
+    lesson_failures,
+    machine_evidence,
+    program_mistakes,
+    ranking,
+)
+from tpustarter.explain.explanation_text import Explanation, last_error
+from tpustarter.explain.log_scanner import LogScan
+from tpustarter.explain.ranking import FailureMatch
+
+TRACEBACK = "Traceback (most recent call last)"
+"""The first line of a traceback."""
+
+
+@dataclass(frozen=True)
+class CommandEnd:
+    """The end of a command."""
+
+    code: int
+    """Its exit code, as a shell reports it."""
+    kills: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Processes that the kernel killed for lack of memory meanwhile, by where it counts them."""
+
+
+def from_log(
+    scan: LogScan,
+    env: Mapping[str, str] | None = None,
+    end: CommandEnd | None = None,
+    *,
+    lessons: Path | None = None,
+    lesson: str = "",
+) -> Explanation:
+    """Explain a log; this machine is not looked at.
+
+    Args:
+        scan: The signs in the log.
+        env: The environment in which the user's Python is looked for; None for this one.
+        end: How the command ended, where that is known.
+        lessons: The folder of the lessons, which name errors, too; None for the program's own.
+        lesson: The lesson in which it happened, if any.
+    """
+    failures = known_failures.read()
+    matches = ranking.rank(scan, failures)
+    if end:
+        matches = command_ending.with_exit_code(matches, scan, failures, end.code)
+        matches = command_ending.with_kills(matches, scan, failures, end.kills)
+    error = last_error(scan.last)
+    found = Explanation(
+        tuple(matches),
+        scan.lines,
+        error,
+        _python(env),
+        has_failed=bool(end and end.code) or TRACEBACK in scan.last,
+        framework=explanation_text.named_framework(scan.last),
+    )
+    if found.is_explained:
+        return replace(found, own_line=_own_line(matches[0], scan.last))
+    named = lesson_failures.read(lessons, lesson)
+    return replace(
+        found, mistake=program_mistakes.find(error, scan.last, named, python=found.python)
+    )
+
+
+def _own_line(match: FailureMatch, end_of_log: str) -> str:
+    """Return the line of the program that led to something, where the last traceback tells it."""
+    traceback = end_of_log.rpartition(TRACEBACK)[2]
+    is_told = any(sign.quote and sign.quote in traceback for sign in match.signs)
+    return program_mistakes.own_line(end_of_log) if is_told else ""
+
+
+def can_look(one: Explanation) -> bool:
+    """Return whether the host checks of this machine may confirm a match."""
+    return machine_evidence.can_confirm(one.matches)
+
+
+def _python(env: Mapping[str, str] | None) -> str:
+    env = os.environ if env is None else env
+    try:
+        chosen, _ = interpreters.choose(None, env, Path.cwd())
+    except Problem:
+        return "python3"
+    return interpreters.shown(chosen.path, env, Path.cwd())

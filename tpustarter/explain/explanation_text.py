@@ -1,0 +1,402 @@
+"""The explanation of a log, as text for people and as a JSON document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+from tpustarter.core.problem import ExitCode
+from tpustarter.core.redact import without_half_line
+from tpustarter.explain import known_failures, memory_sizes
+from tpustarter.explain.log_scanner import FailureSign
+from tpustarter.explain.program_mistakes import FoundMistake
+from tpustarter.explain.ranking import FailureMatch
+from tpustarter.machine import frameworks, pip
+from tpustarter.text import phrases
+from tpustarter.text.invocation import as_typed
+from tpustarter.text.terminal import Paint, cut, unpainted, visible, wrap
+
+SCHEMA = "tpustarter.explain/1"
+"""Name of the document; `schema.json` is its shape."""
+OTHERS = 5
+"""The most failures of a group that are listed below the first one."""
+SOURCES = 2
+"""How many sources are shown."""
+VERBOSE = "TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0"
+"""Has libtpu say more."""
+
+_SAFE = re.compile(r"[\w./][\w./:@+-]{0,200}", re.ASCII)
+_ERROR = re.compile(
+    r"(?:Error|Exception|Interrupt|\b(?:FATAL|Fatal|F\d{4}|[Ee]rror|ERROR|[Ff]ailed|FAILED|"
+    r"[Aa]borted|Killed))\b"
+)
+_RAISED = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:: |$)")
+"""How a traceback ends, whatever its exception is called."""
+_PACKAGE = re.compile(r"\b(jax|torch|tensorflow)(?:lib|_xla)?[./]")
+"""Names a framework, in a path or before a dot."""
+_LIBRARY = {"torch": "torch_xla"}
+"""What computes on a TPU for a package that does not do so by itself."""
+_LONGEST = 4_000
+"""Characters of a line that are searched: the patterns with `.*` take long in more."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The failures that a log shows, or the mistake of its program."""
+
+    matches: tuple[FailureMatch, ...]
+    """The most likely root cause first."""
+    lines: int
+    """Lines of the log; a sign after them comes from how the command ended."""
+    last_error: str
+    """The last line of the log that looks like an error; empty where there is none."""
+    python: str
+    """The command of the user's interpreter, for the fixes."""
+    own_line: str = ""
+    """The line of the program that led to the first match, as the traceback names it."""
+    mistake: FoundMistake | None = None
+    """A mistake in the program, where no known failure explains its end; else None."""
+    has_failed: bool = False
+    """Whether the program broke off, as a traceback or its exit code shows."""
+    framework: str = ""
+    """The one that the log names last, `jax`, `torch_xla` or `tensorflow`; else empty."""
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether something known matches; a notice explains no program that broke off."""
+        if not self.has_failed:
+            return bool(self.matches)
+        return any(match.failure.role != "notice" for match in self.matches) or self._is_told()
+
+    def _is_told(self) -> bool:
+        """Return whether the error itself is what a notice speaks of."""
+        quotes = [" ".join(sign.quote.split()) for match in self.matches for sign in match.signs]
+        return any(quote and quote in self.last_error for quote in quotes)
+
+    @property
+    def code(self) -> ExitCode:
+        """Return 0 where something known matches, 5 where nothing does."""
+        return ExitCode.OK if self.is_explained else ExitCode.NOTHING_VERIFIED
+
+
+def named_framework(end_of_log: str) -> str:
+    """Return the framework that a log names last; empty where it names none."""
+    names: list[str] = _PACKAGE.findall(end_of_log)
+    return _LIBRARY.get(names[-1], names[-1]) if names else ""
+
+
+def last_error(end_of_log: str) -> str:
+    """Return the last line that looks like an error; empty where none does."""
+    lines = end_of_log.split("\n")
+    for before, line in zip(reversed(["", *lines[:-1]]), reversed(lines), strict=True):
+        match = _ERROR.search(line) or (before.startswith("  ") and _RAISED.match(line))
+        if match:
+            # What a progress bar has drawn before it, in the same line, tells nothing.
+            start = max(0, match.start() - _LONGEST // 2) if len(line) > _LONGEST else 0
+            part = without_half_line(line[start:]) if start else line
+            return " ".join(part[:_LONGEST].split())
+    return ""
+
+
+def title(match: FailureMatch) -> str:
+    """Return the problem of a match as a sentence, with values of the log filled in."""
+    what = known_failures.filled(match.failure.what, _values(match))
+    return what[:1].upper() + what[1:]
+
+
+def fixes(match: FailureMatch, python: str) -> list[str]:
+    """Return the fixes of a match: the one for this machine first, then the general ones."""
+    values = {"PYTHON": python} | _values(match)
+    hint = [sentence(match.hint)] if match.hint else []
+    without = match.failure.without_tpu if not match.here else ""
+    last = [f"If that machine has no TPU, {without}."] if without else []
+    return [
+        *hint,
+        *(pip.command(known_failures.filled(fix, values)) for fix in match.failure.fix),
+        *last,
+    ]
+
+
+def cause(match: FailureMatch) -> str:
+    """Return the reason of a failure, with the sizes of memory from the log where it has some."""
+    told = next((size for sign in match.signs if (size := memory_sizes.told(sign.values))), None)
+    if not told or not match.failure.numbers:
+        return match.failure.why
+    return f"{known_failures.filled(match.failure.numbers, told)} {match.failure.why}"
+
+
+def sentence(hint: str) -> str:
+    """Return a hint, which is a clause in lowercase, as a sentence."""
+    return hint[:1].upper() + hint[1:].removesuffix(".") + "."
+
+
+def _values(match: FailureMatch) -> dict[str, str]:
+    """Return values for the placeholders of a row; only those that a shell takes as one word."""
+    found = [pair for sign in match.signs for pair in sign.values.items()]
+    return {name: value for name, value in found if _SAFE.fullmatch(value)}
+
+
+class PartKind(Enum):
+    """The kinds of text in an explanation."""
+
+    SENTENCE = auto()
+    QUOTE = auto()
+    """Words of the log or of the program, shown as they are."""
+    COMMAND = auto()
+    LESSON = auto()
+    """The command that shows a lesson."""
+    SOURCE = auto()
+    """The address of a page."""
+
+
+@dataclass(frozen=True)
+class ExplanationPart:
+    """A part of an explanation, which a command prints and the app lays out."""
+
+    text: str = ""
+    """Empty for an empty line."""
+    label: str = ""
+    """The word before the text, such as `line 4` or `do`; empty for a paragraph."""
+    kind: PartKind = PartKind.SENTENCE
+    line: int | None = None
+    """The line of the log that it is about."""
+    lesson: str = ""
+    """Id of the lesson, for `PartKind.LESSON`."""
+    sure: str = ""
+    """The confidence, shown in brackets after the text."""
+    indent: int = 0
+    """Columns before the label."""
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether it can be copied: a command, an address."""
+        return self.kind in (PartKind.COMMAND, PartKind.LESSON, PartKind.SOURCE)
+
+
+def text(one: Explanation, paint: Paint = unpainted) -> str:
+    """Return the explanation for people: the first cause at length, the others in a line each."""
+    return "\n".join(line for part in parts(one) for line in _lines(part, paint))
+
+
+def _lines(part: ExplanationPart, paint: Paint) -> list[str]:
+    if part.is_literal:  # never wrapped, so that it can be copied
+        text = as_typed(part.text)
+        return [f"{part.label:<7} {text}" if part.label else f"  {text}"]
+    width = 7 if not part.indent else 9
+    first = f"{' ' * part.indent}{part.label:<{width}} " if part.label else ""
+    sure = f"({part.sure})" if part.sure else ""
+    lines = wrap(f"{part.text} {sure}".rstrip(), first, " " * len(first)) or [""]
+    if sure:  # the wrapped text ends with it
+        lines[-1] = lines[-1].removesuffix(sure) + f"({paint(part.sure, part.sure)})"
+    return lines
+
+
+def parts(one: Explanation) -> Iterator[ExplanationPart]:
+    """Yield the explanation: the first cause at length, the others in a line each."""
+    if not one.is_explained:
+        yield from _nothing(one)
+        if one.matches:
+            yield from _group("The log also shows:", one.matches, one.lines)
+        return
+    first, *others = one.matches
+    yield from _at_length(first, one)
+    groups = (
+        ("Follows from it:", [o for o in others if _is_consequence(o, first)]),
+        ("The log also shows:", [o for o in others if _is_other(o, first)]),
+        ("Harmless here:", [o for o in others if _is_notice(o, first)]),
+    )
+    for heading, group in groups:
+        if group:
+            yield from _group(heading, group, one.lines)
+
+
+def _group(heading: str, group: Sequence[FailureMatch], lines: int) -> Iterator[ExplanationPart]:
+    yield ExplanationPart()
+    yield ExplanationPart(heading)
+    for match in group[:OTHERS]:
+        yield _in_a_line(match, lines)
+    if len(group) > OTHERS:
+        yield ExplanationPart(f"  and {len(group) - OTHERS} more (`--json` has them all)")
+
+
+def _is_notice(match: FailureMatch, first: FailureMatch) -> bool:
+    """Return whether something is harmless; a line that tells the cause is not."""
+    is_other = match.explained_by != first.failure.id and not _repeats(match, first)
+    return is_other and match.failure.role == "notice"
+
+
+def _is_consequence(match: FailureMatch, first: FailureMatch) -> bool:
+    return match.explained_by == first.failure.id and not _repeats(match, first)
+
+
+def _is_other(match: FailureMatch, first: FailureMatch) -> bool:
+    is_repeated = match.failure.role == "symptom" and _repeats(match, first)
+    is_other = match.explained_by != first.failure.id and not is_repeated
+    return is_other and match.failure.role != "notice"
+
+
+def _repeats(match: FailureMatch, first: FailureMatch) -> bool:
+    """Return whether everything that shows it stands in the lines that tell the cause."""
+    told = {sign.line for sign in first.signs}
+    return all(sign.line in told for sign in match.signs)
+
+
+def _at_length(match: FailureMatch, one: Explanation) -> Iterator[ExplanationPart]:
+    yield ExplanationPart(visible(title(match)), sure=match.confidence)
+    for sign in _telling(match):
+        line = _line(sign, one.lines)
+        kind = PartKind.QUOTE if line else PartKind.SENTENCE
+        yield ExplanationPart(visible(sign.quote), _place(line), kind, line)
+    if one.own_line:
+        yield ExplanationPart(visible(cut(one.own_line, 300)), "where", PartKind.QUOTE)
+    if match.here:
+        yield ExplanationPart(visible(match.here), "here")
+    yield ExplanationPart()
+    yield ExplanationPart(cause(match))
+    yield ExplanationPart()
+    for number, fix in enumerate(fixes(match, one.python)):
+        label = "or" if number else "do"
+        kind = PartKind.COMMAND if known_failures.is_command(fix) else PartKind.SENTENCE
+        yield ExplanationPart(visible(fix), label, kind)
+    if match.failure.never:
+        yield ExplanationPart(match.failure.never, "don't")
+    if match.failure.read:
+        yield _lesson(match.failure.read)
+    for source in match.failure.sources[:SOURCES]:
+        yield ExplanationPart(source, "source", PartKind.SOURCE)
+
+
+def _lesson(name: str) -> ExplanationPart:
+    return ExplanationPart(f"tpustarter learn {name}", "read", PartKind.LESSON, lesson=name)
+
+
+def _line(sign: FailureSign, lines: int) -> int | None:
+    return sign.line if sign.line <= lines else None
+
+
+def _place(line: int | None) -> str:
+    return f"line {line}" if line else "end"
+
+
+def _telling(match: FailureMatch) -> list[FailureSign]:
+    """Return the signs worth quoting: three at most, and none whose quote is part of another."""
+    signs = list({sign.quote: sign for sign in reversed(match.signs)}.values())[::-1]
+
+    def is_in(sign: FailureSign, other: FailureSign) -> bool:
+        return other is not sign and other.line == sign.line and sign.quote in other.quote
+
+    return [sign for sign in signs if not any(is_in(sign, other) for other in signs)][:3]
+
+
+def _in_a_line(match: FailureMatch, lines: int) -> ExplanationPart:
+    what = known_failures.filled(match.failure.what, _values(match))
+    line = _line(match.signs[0], lines)
+    return ExplanationPart(what, _place(line), line=line, sure=match.confidence, indent=2)
+
+
+def _nothing(one: Explanation) -> Iterator[ExplanationPart]:
+    size = phrases.plural(one.lines, "1 line", f"{one.lines:,} lines")
+    if not one.lines:
+        yield ExplanationPart("The log is empty, so there is nothing to explain.")
+        return
+    if one.mistake:
+        yield from of_mistake(one.mistake)
+        return
+    yield ExplanationPart(f"No known failure of a TPU matches in {size}.")
+    if one.last_error:
+        yield ExplanationPart(visible(cut(one.last_error, 300)), "last")
+    yield ExplanationPart()
+    yield from advice(one.framework)
+
+
+def of_mistake(found: FoundMistake) -> Iterator[ExplanationPart]:
+    """Yield the parts of a mistake: the error, its place, the cause and the fix."""
+    if title := found.mistake.title:
+        yield ExplanationPart(f"The lesson “{title}” names this error.")
+    else:
+        yield ExplanationPart(
+            "This looks like a mistake in the program, and not like a failure of a TPU."
+        )
+    yield ExplanationPart(visible(cut(found.error, 300)), "error", PartKind.QUOTE)
+    if found.place:
+        where = cut(": ".join(filter(None, (found.place, found.code))), 300)
+        yield ExplanationPart(visible(where), "where", PartKind.QUOTE)
+    yield ExplanationPart()
+    yield ExplanationPart(found.mistake.means)
+    yield ExplanationPart()
+    if found.command:
+        yield ExplanationPart(visible(found.command), "do", PartKind.COMMAND)
+    if found.mistake.fix:
+        yield ExplanationPart(found.mistake.fix, "or" if found.command else "do")
+    if found.mistake.read:
+        yield _lesson(found.mistake.read)
+    if found.mistake.source:
+        yield ExplanationPart(found.mistake.source, "source", PartKind.SOURCE)
+
+
+def advice(framework: str = "") -> Iterator[ExplanationPart]:
+    """Yield the commands that collect more, where no known failure matches.
+
+    Args:
+        framework: The one that the log names; empty where it names none.
+    """
+    yield ExplanationPart(
+        "If you expected one, the line that tells may be missing. On a slice the worker that fails "
+        "first says why, and the others only say that it is gone, so collect the output of all of "
+        "them. Frameworks say more with these variables set:"
+    )
+    louder = frameworks.FRAMEWORKS[framework or "jax"].louder
+    yield ExplanationPart(f"export {louder} {VERBOSE}", kind=PartKind.COMMAND)
+    yield ExplanationPart("Then see whether this machine is sound:")
+    yield ExplanationPart("tpustarter check", kind=PartKind.COMMAND)
+    yield ExplanationPart("If it is, this collects what the maintainers of a framework ask for:")
+    yield ExplanationPart("tpustarter report --log FILE", kind=PartKind.COMMAND)
+
+
+def document(one: Explanation) -> dict[str, Any]:
+    """Return the explanation as a JSON document."""
+    return {
+        "schema": SCHEMA,
+        "lines": one.lines,
+        "last_error": one.last_error or None,
+        "matches": [_fields(match, one.python) for match in one.matches],
+        "own_line": one.own_line or None,
+        "mistake": _mistake_fields(one.mistake) if one.mistake else None,
+        "exit_code": int(one.code),
+    }
+
+
+def _mistake_fields(found: FoundMistake) -> dict[str, Any]:
+    mistake = found.mistake
+    return {
+        "error": found.error,
+        "place": found.place or None,
+        "cause": mistake.means,
+        "command": found.command or None,
+        "fix": mistake.fix or None,
+        "lesson": mistake.read or None,
+        "source": mistake.source or None,
+    }
+
+
+def _fields(match: FailureMatch, python: str) -> dict[str, Any]:
+    failure, sign = match.failure, match.signs[0]
+    return {
+        "id": failure.id,
+        "title": title(match),
+        "role": failure.role,
+        "confidence": match.confidence,
+        "explained_by": match.explained_by or None,
+        "line": sign.line,
+        "quote": sign.quote,
+        "signs": [{"line": one.line, "quote": one.quote} for one in match.signs],
+        "here": match.here or None,
+        "cause": cause(match),
+        "fix": fixes(match, python),
+        "never": failure.never or None,
+        "lesson": failure.read or None,
+        "sources": list(failure.sources),
+    }

@@ -1,0 +1,103 @@
+"""Small and safe fixes, which are shown first and run only after the user has agreed.
+
+A fix comes from a finding of a host check on this machine that names a command. A process is ended
+only if it belongs to the user of this one, whatever rights that user has.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tpustarter.explain import machine_evidence
+from tpustarter.explain.ranking import FailureMatch
+from tpustarter.machine import host
+from tpustarter.probe.finding import Hint
+from tpustarter.text import phrases
+
+WAIT_S = 10
+"""Seconds that a process gets to end."""
+_INSTALLS = (("-m", "pip", "install"), ("pip", "install"))
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A command that fixes a confirmed failure, and what it does in words."""
+
+    command: tuple[str, ...]
+    does: str
+    ends: int | None = None
+    """The pid of the process that it ends."""
+
+
+def offer(match: FailureMatch, machine: host.Machine) -> Fix | None:
+    """Return the fix of a failure that was confirmed here; None where there is none."""
+    hint = Hint.of(match.hint)
+    if match.confidence != "confirmed":
+        return None
+    if hint.ends is not None:
+        return _end(hint.ends, machine)
+    try:
+        words = tuple(shlex.split(hint.command or ""))
+    except ValueError:
+        return None
+    if words[:1] == ("sudo",):
+        return Fix(words, "changes a setting of this machine, as root")
+    if any(words[1:][: len(install)] == install for install in _INSTALLS):
+        return Fix(words, "installs into that Python, and downloads what it needs")
+    return None
+
+
+def _end(pid: int, machine: host.Machine) -> Fix | None:
+    process = host.process(machine, pid)
+    if process is None or process.user != machine.user_name(os.geteuid()):
+        return None
+    if pid in _ancestors(machine):
+        return None
+    age = f", {phrases.duration(process.age_s)} old" if process.age_s is not None else ""
+    does = f"ends your process {pid}{age}: {process.command}"
+    return Fix(("kill", str(pid)), does, ends=pid)
+
+
+def _ancestors(machine: host.Machine) -> set[int]:
+    found: set[int] = set()
+    pid: int | None = os.getpid()
+    while pid and pid not in found:
+        found.add(pid)
+        process = host.process(machine, pid)
+        pid = process.parent if process else None
+    return found
+
+
+def carry_out(one: Fix) -> int:
+    """Run a fix that the user accepted, and return its exit code."""
+    code = subprocess.run(one.command, check=False).returncode
+    if one.ends is not None:
+        deadline = time.monotonic() + WAIT_S
+        while _runs(one.ends) and time.monotonic() < deadline:
+            time.sleep(0.1)
+    return code
+
+
+def _runs(pid: int) -> bool:
+    process = host.process(host.Machine(), pid)
+    return process is not None and not process.zombie
+
+
+def is_mended(match: FailureMatch) -> bool:
+    """Look at this machine again, and return whether a confirmed failure is gone."""
+    before = replace(match, confidence="likely", here="", hint="")
+    return (
+        machine_evidence.confirmed([before], machine_evidence.look())[0].confidence != "confirmed"
+    )
+
+
+def offers(
+    matches: Sequence[FailureMatch], machine: host.Machine
+) -> list[tuple[FailureMatch, Fix]]:
+    """Return every fix with its failure, in the order of the matches."""
+    return [(match, one) for match in matches if (one := offer(match, machine)) is not None]

@@ -1,0 +1,78 @@
+"""The errors that lessons explain under "If it fails", as rows beside those of `mistakes.yml`."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tpustarter.core import content
+from tpustarter.core.content import Lesson
+from tpustarter.core.problem import Problem
+from tpustarter.explain.program_mistakes import Mistake
+from tpustarter.learning.content import markdown
+
+HEADING = "## If it fails"
+_SECTION = re.compile(rf"^{HEADING}\n(?P<items>.*?)(?=^#|\Z)", re.MULTILINE | re.DOTALL)
+_ITEM = re.compile(r"^\* +\*\*(?P<head>.*?)\*\*(?P<says>.*?)(?=^\* |\Z)", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"`([^`]+)`")
+_LONG = 20
+"""Letters of an error from which two words are enough to recognise it; a shorter one needs
+three."""
+
+
+def read(folder: Path | None = None, first: str = "") -> list[Mistake]:
+    """Return the errors that lessons name; none where the lessons cannot be read.
+
+    Args:
+        folder: The lessons; None for those of the program.
+        first: The lesson in which the error happened, whose rows come first. Of the others, those
+            that quote most of an error come first.
+    """
+    try:
+        lessons = content.read_lessons(folder)
+    except Problem:  # opening a lesson shows it; an explanation has its other rows
+        return []
+    rows = [row for lesson in lessons for row in of_lesson(lesson)]
+    return sorted(rows, key=lambda row: (row.read != first, -len(row.error.pattern)))
+
+
+def has_section(lesson: Lesson) -> bool:
+    """Return whether a lesson has the section "If it fails"."""
+    return HEADING in markdown.source_lines(lesson)
+
+
+def of_lesson(lesson: Lesson) -> Iterator[Mistake]:
+    """Yield a row for each error that a lesson quotes."""
+    section = _SECTION.search("\n".join(markdown.source_lines(lesson)) + "\n")
+    for item in _ITEM.finditer(section["items"] if section else ""):
+        errors = [code for code in _CODE.findall(" ".join(item["head"].split())) if _tells(code)]
+        if errors:
+            pattern = re.compile("|".join(_pattern(error) for error in errors))
+            yield Mistake(
+                error=pattern, means=_says(item), anywhere=True, read=lesson.id, title=lesson.title
+            )
+
+
+def _tells(error: str) -> bool:
+    """Return whether a text is found in no other error by chance."""
+    words = error.replace("...", " ").split()
+    if len(words) > 1:
+        return len(words) > 2 or len(error) >= _LONG
+    return error.endswith("Error") and not hasattr(builtins, error)
+
+
+def _pattern(error: str) -> str:
+    """Return a pattern for an error as a lesson writes it, in which `...` matches any text."""
+    pieces = [re.escape(piece.strip()).replace(r"\ ", r"\s+") for piece in error.split("...")]
+    return r".*".join(
+        rf"(?<!\w){pieces[0]}" if not number else piece for number, piece in enumerate(pieces)
+    )
+
+
+def _says(item: re.Match[str]) -> str:
+    """Return the explanation of an item, with its head if that begins the sentence."""
+    head = item["head"].strip()
+    text = item["says"] if head.endswith((".", "?", "!")) else head + item["says"]
+    return markdown.without_links(" ".join(text.split()))

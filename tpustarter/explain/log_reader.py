@@ -1,0 +1,102 @@
+"""A log of any size, in pieces of whole lines and in constant memory."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO
+
+CHUNK = 1 << 20
+"""Bytes read at once."""
+TOGETHER = 1 << 18
+"""Bytes that are collected before they are searched."""
+AHEAD = 4_000
+"""Bytes after the last line of a piece that come with it, for a message of several lines."""
+
+LONGEST_LINE = 4_000
+"""Bytes of a line that are searched together; a longer line is broken, so that no search is
+long."""
+BREAK = b"\0\n"
+"""The mark that breaks a long line; it doesn't count as the end of a line."""
+
+_ESCAPE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[@-Z\\^_])")
+_ENCODINGS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+"""Encodings that PowerShell writes."""
+
+
+@dataclass(frozen=True)
+class LogPiece:
+    """Whole lines of a log, without escape sequences, and what follows them."""
+
+    data: bytes
+    own: int
+    """Bytes of the lines of this piece; the data after them comes again with the next one."""
+    first_line: int
+    """The number of its first line, counted from 1."""
+    lines: int
+    """Number of lines that end in it."""
+
+
+def chunks(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield the bytes of a stream; raise OSError where it cannot be read."""
+    while chunk := stream.read(CHUNK):
+        yield chunk
+
+
+class LogLines:
+    """A log that arrives in chunks of bytes and is handed on in whole lines."""
+
+    def __init__(self) -> None:
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._begun = False
+        self._rest = b""
+        self._number = 1
+
+    def take(self, chunk: bytes) -> LogPiece | None:
+        """Take the next bytes; return lines once there are enough of them, None before."""
+        data = self._rest = self._rest + self._plain(chunk)
+        if len(data) < TOGETHER:
+            return None
+        # Of a line that is longer than that, each part is searched alone.
+        own = data.rfind(b"\n", 0, len(data) - AHEAD) + 1 or len(data) - AHEAD
+        return self._piece(own)
+
+    def end(self) -> LogPiece | None:
+        """Return the rest of the log; None where there is none."""
+        return self._piece(len(self._rest)) if self._rest else None
+
+    def _piece(self, own: int) -> LogPiece:
+        raw, self._rest = self._rest[:own], self._rest[own:]
+        data, lines = _broken(_without_escapes(raw)), raw.count(b"\n")
+        piece = LogPiece(
+            data + _without_escapes(self._rest[:AHEAD]), len(data), self._number, lines
+        )
+        self._number += lines
+        return piece
+
+    def _plain(self, chunk: bytes) -> bytes:
+        if not self._begun:
+            self._begun = True
+            for mark, encoding in _ENCODINGS:
+                if chunk.startswith(mark):
+                    self._decoder = codecs.getincrementaldecoder(encoding)("replace")
+        return self._decoder.decode(chunk).encode() if self._decoder else chunk
+
+
+def _without_escapes(data: bytes) -> bytes:
+    return _ESCAPE.sub(b"", data) if b"\x1b" in data else data
+
+
+def _broken(data: bytes) -> bytes:
+    parts: list[bytes] = []
+    start, is_broken = 0, False
+    while len(data) - start > LONGEST_LINE:
+        end = data.rfind(b"\n", start, start + LONGEST_LINE) + 1
+        parts.append(data[start : end or start + LONGEST_LINE])
+        if not end:
+            parts.append(BREAK)
+            is_broken = True
+        start = end or start + LONGEST_LINE
+    return b"".join((*parts, data[start:])) if is_broken else data

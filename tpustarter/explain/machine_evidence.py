@@ -1,0 +1,96 @@
+"""Evidence from this machine, which confirms the failures of a log or speaks against them.
+
+It comes from the host checks that the failures name. They read files and start nothing on a device,
+so a job that is running is not disturbed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tpustarter.checking.output.results_text import finding_line
+from tpustarter.checking.results.results import hint_of
+from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
+from tpustarter.explain.ranking import FailureMatch, in_order
+from tpustarter.machine import host
+
+NO_TPU = "this machine has no TPU"
+_ELSEWHERE = "The rest of this list helps on a machine that has a TPU"
+_WRONG = ("warn", "fail")
+
+
+@dataclass(frozen=True)
+class HostFindings:
+    """The findings of the host checks on this machine."""
+
+    findings: tuple[Mapping[str, Any], ...]
+    has_tpu: bool | None
+    """None where that is not known, as from a report."""
+
+
+def look() -> HostFindings:
+    """Run the host checks on this machine; raise Problem where no Python can run them."""
+    return seen(host_checks())
+
+
+def host_checks(machine: host.Machine | None = None, checks: Path | None = None) -> SelfCheck:
+    """Plan the host checks, which `seen` runs; raise Problem where no Python can run them."""
+    return SelfCheck(CheckRequest(ids=("host.*",), level="static"), machine=machine, checks=checks)
+
+
+def seen(check: SelfCheck) -> HostFindings:
+    """Run the host checks to their end, and return their findings."""
+    for _ in check.events():
+        pass
+    found = tuple(finding for result in check.run.results for finding in result.findings)
+    facts = check.run.host
+    return HostFindings(found, bool(facts.get("chips") or facts.get("unknown_google_devices")))
+
+
+def can_confirm(matches: Sequence[FailureMatch]) -> bool:
+    """Return whether the host checks of this machine can add to the matches."""
+    return any(match.failure.confirm or match.failure.without_tpu for match in matches)
+
+
+def confirmed(matches: Sequence[FailureMatch], machine: HostFindings) -> list[FailureMatch]:
+    """Return the matches with the evidence of this machine, in their order after that.
+
+    A log may come from another machine. Such logs are made on machines with a TPU, so only one that
+    has a TPU can speak against what the log says.
+    """
+    return in_order([_looked_at(match, machine) for match in matches])
+
+
+def _looked_at(match: FailureMatch, machine: HostFindings) -> FailureMatch:
+    wanted = [code.partition(" ") for code in match.failure.confirm]
+    seen = [
+        (finding, word)
+        for finding in machine.findings
+        for code, _, word in wanted
+        if finding["code"] == code
+    ]
+    for finding, word in seen:
+        if _is_shown_by(finding, word):
+            line = finding_line(dict(finding))
+            hint = hint_of(dict(finding))
+            return replace(match, confidence="confirmed", here=line, hint=hint)
+    if machine.has_tpu is False and match.failure.without_tpu:
+        hint = f"if the program ran here, {match.failure.without_tpu}. {_ELSEWHERE}"
+        return replace(match, here=NO_TPU, hint=hint)
+    if machine.has_tpu is False and any("PID" in sign.values for sign in match.signs):
+        return replace(match, here=f"{NO_TPU}, so the process belongs to another machine")
+    if not seen or not machine.has_tpu:
+        return match
+    fine = next((finding for finding, word in seen if not word), None)
+    if fine is None:
+        return match
+    return replace(match, confidence="possible", here=f"not so now: {finding_line(dict(fine))}")
+
+
+def _is_shown_by(finding: Mapping[str, Any], word: str) -> bool:
+    if finding["verdict"] in _WRONG:
+        return word.casefold() in finding_line(dict(finding)).casefold()
+    return finding["verdict"] == "info" and bool(word) and finding["found"] == word

@@ -1,0 +1,275 @@
+"""The parts of a lesson: text, runnable blocks and their expected output, questions, figures.
+
+A lesson is Markdown that reads well on GitHub. A fence `python run id=NAME` can be run; a fence
+`python try id=NAME` asks to be changed, and `python answer of=NAME` is a right answer. Fences
+`output of=NAME on=cpu|tpu|gpu|any` hold the expected output, and a line such as `*On a TPU, as
+reported in 2022:*` above such a fence says where it holds. `plot=VARIABLES x=VARIABLE` and
+`show=ARRAY` name the values of a block that are drawn. A fence `quiz id=NAME` is a question, see
+`quiz.py`; `<details>` folds its content; an image with a fence `figure` in a comment below it is
+shown as that text. Nothing here runs anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from tpustarter.core.content import Lesson
+from tpustarter.learning.content.fences import Fence, find, problem
+from tpustarter.learning.content.markdown import source_lines
+from tpustarter.learning.content.quiz import Quiz
+from tpustarter.learning.content.quiz import parse as parse_quiz
+from tpustarter.learning.run.expected_output import NUMBER, Expected
+
+PLATFORMS = ("any", "cpu", "tpu", "gpu")
+"""The platforms on which an expected output can hold."""
+TIMEOUT_S = 120.0
+"""Seconds a block may take, enough for a TPU's start and a first compilation."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A piece of code that the learner may run."""
+
+    id: str
+    code: str
+    line: int
+    """Line of its fence in the lesson's file."""
+    timeout_s: float
+    expected: tuple[Expected, ...]
+    alone: bool = False
+    """Whether it shares no names with blocks that ran before it."""
+    file: str = ""
+    """The file name in tracebacks; empty for a block of a lesson."""
+    answer: str | None = None
+    """A right answer, where the learner is to change the block; None for a block that runs as
+    shown."""
+    plot: tuple[str, ...] = ()
+    """Variables to plot after the run: sequences of numbers, or one table of them by name."""
+    x: str = ""
+    """The variable with their positions along the other axis; empty for 0, 1, 2 and so on."""
+    show: tuple[str, ...] = ()
+    """Arrays whose layout over devices is drawn."""
+    is_optional: bool = False
+    """Whether the lesson can be read without it, because it is folded or asks to be changed."""
+    number: int = 0
+    """Its number among the lesson's blocks, from 1 on; 0 for one in a folded part."""
+
+    @property
+    def name(self) -> str:
+        """Return its name for the reader, also in tracebacks: `block 2`."""
+        return f"block {self.number or self.id}"
+
+    @property
+    def title(self) -> str:
+        """Return its name at the beginning of a line: `Block 2`."""
+        return f"Block {self.number or self.id}"
+
+    @property
+    def handle(self) -> str:
+        """Return its id in brackets, which commands take; empty where the name has it already."""
+        return f" ({self.id})" if self.number else ""
+
+    @property
+    def is_try(self) -> bool:
+        """Return whether the learner is to change it."""
+        return self.answer is not None
+
+    @property
+    def proof(self) -> str:
+        """Return the code that prints the expected output."""
+        return self.code if self.answer is None else self.answer
+
+    def expected_on(self, platform: str) -> Expected | None:
+        """Return the expected output on a platform; None where the lesson has none."""
+        by_platform = {expected.on: expected for expected in self.expected}
+        return by_platform.get(platform) or by_platform.get("any")
+
+    def expected_of(self, code: str, platform: str) -> Expected | None:
+        """Return the expected output of some code on a platform.
+
+        Code that the learner has changed may print more. The output of a task must match exactly.
+        """
+        expected = self.expected_on(platform)
+        is_changed = code.strip() != self.code.strip() and not self.is_try
+        return replace(expected, allows_more=True) if expected and is_changed else expected
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: its text for terminals, and its picture."""
+
+    text: str
+    caption: str
+    file: str
+    """The path of the picture, as the lesson's Markdown has it."""
+    by_hand: bool
+    """Whether the picture was drawn by hand; others are made from the text."""
+    line: int
+    """Line of its image in the lesson's file."""
+
+
+@dataclass(frozen=True)
+class LessonPart:
+    """A part of a lesson, in order."""
+
+    kind: Literal["markdown", "block", "quiz", "figure", "hint"]
+    text: str
+    """The Markdown, the block's code, the question, the figure's text, or a hint that a screen
+    adds."""
+    block: Block | None = None
+    quiz: Quiz | None = None
+    figure: Figure | None = None
+    fold: str = ""
+    """The summary of the folded part around it; empty outside of one."""
+    exercise: str = ""
+    """The name of the exercise that a hint leads to; empty for any other part."""
+
+
+def parse(lesson: Lesson) -> list[LessonPart]:
+    """Return the parts of a lesson, in order; output fences belong to their block.
+
+    Raises:
+        Problem: A fence is broken, doubled, or belongs to no block; it names file and line.
+    """
+    lines = source_lines(lesson)
+    fences = list(find(lesson, lines))
+    blocks = _collect_blocks(lesson, fences)
+    parts: list[LessonPart] = []
+    position, fold, count = 0, "", 0
+    for fence in fences:
+        _add_markdown(parts, lines[position : fence.top], fold)
+        position = fence.end
+        fold = _follow_fold(lesson, fence, fold)
+        if fence.kind == "quiz":
+            quiz = _make_quiz(lesson, fence)
+            parts.append(LessonPart("quiz", quiz.question, quiz=quiz, fold=fold))
+        elif fence.kind in ("run", "try"):
+            block = blocks[fence.values["id"]]
+            count += not fold
+            number = 0 if fold else count
+            block = replace(block, is_optional=block.is_try or bool(fold), number=number)
+            parts.append(LessonPart("block", block.code, block, fold=fold))
+        elif fence.kind == "figure":
+            figure = _make_figure(lesson, fence)
+            parts.append(LessonPart("figure", figure.text, figure=figure, fold=fold))
+        elif fence.kind == "answer":  # shown in the folded text, and not run
+            _add_markdown(parts, ["```python", fence.content.rstrip("\n"), "```"], fold)
+    if fold:
+        raise problem(lesson, len(lines) - 1, f"`<details>` of `{fold}` is opened and never closed")
+    _add_markdown(parts, lines[position:], fold)
+    return parts
+
+
+def blocks_of(lesson: Lesson) -> list[Block]:
+    """Return the blocks of a lesson, in order; raise Problem as `parse` does."""
+    return [part.block for part in parse(lesson) if part.block]
+
+
+def _collect_blocks(lesson: Lesson, fences: Sequence[Fence]) -> dict[str, Block]:
+    blocks: dict[str, Block] = {}
+    names: set[str] = set()
+    for fence in fences:
+        name = fence.values.get("id")
+        if fence.kind == "output":
+            _add_expected(lesson, blocks, fence)
+        elif fence.kind == "answer":
+            _add_answer(lesson, blocks, fence)
+        elif fence.kind in ("run", "try", "quiz"):
+            if name is None:
+                raise problem(lesson, fence.start, "a block that runs, or a quiz, has no `id=`")
+            if name in names:
+                raise problem(lesson, fence.start, f"there is already a block `{name}`")
+            names.add(name)
+            if fence.kind != "quiz":
+                blocks[name] = _make_block(lesson, fence)
+    for block in blocks.values():
+        if block.answer == "":
+            line = block.line - lesson.first_line
+            raise problem(lesson, line, f"`{block.id}` is to be changed, and has no `answer of=`")
+    return blocks
+
+
+def _make_block(lesson: Lesson, fence: Fence) -> Block:
+    return Block(
+        fence.values["id"],
+        fence.content,
+        lesson.first_line + fence.start,
+        _parse_positive(lesson, fence, "timeout") or TIMEOUT_S,
+        (),
+        answer="" if fence.kind == "try" else None,
+        plot=_names(fence, "plot"),
+        x=fence.values.get("x", ""),
+        show=_names(fence, "show"),
+    )
+
+
+def _names(fence: Fence, key: str) -> tuple[str, ...]:
+    return tuple(fence.values[key].split(",")) if key in fence.values else ()
+
+
+def _add_expected(lesson: Lesson, blocks: dict[str, Block], fence: Fence) -> None:
+    name, platform = fence.values.get("of"), fence.values.get("on", "any")
+    if name is None:
+        raise problem(lesson, fence.start, "an output has no `of=`")
+    if name not in blocks:
+        raise problem(lesson, fence.start, f"an output of `{name}`, and no such block above it")
+    if platform not in PLATFORMS:
+        message = f"found `on={platform}`, expected one of {', '.join(PLATFORMS)}"
+        raise problem(lesson, fence.start, message)
+    block = blocks[name]
+    if any(expected.on == platform for expected in block.expected):
+        raise problem(lesson, fence.start, f"a second output of `{name}` on {platform}")
+    rtol = _parse_positive(lesson, fence, "rtol")
+    line = lesson.first_line + fence.start
+    expected = Expected(fence.content, platform, rtol, line, fence.label)
+    blocks[name] = replace(block, expected=(*block.expected, expected))
+
+
+def _add_answer(lesson: Lesson, blocks: dict[str, Block], fence: Fence) -> None:
+    name = fence.values.get("of", "")
+    if name not in blocks or blocks[name].answer != "":
+        message = f"an answer of `{name}`, and no `try` of this name above it that has none yet"
+        raise problem(lesson, fence.start, message)
+    blocks[name] = replace(blocks[name], answer=fence.content or "\n")
+
+
+def _parse_positive(lesson: Lesson, fence: Fence, key: str) -> float | None:
+    text = fence.values.get(key)
+    if text is None:
+        return None
+    if not NUMBER.fullmatch(text) or not 0 < float(text) < float("inf"):
+        raise problem(lesson, fence.start, f"`{key}={text}` is not a number above zero")
+    return float(text)
+
+
+def _make_quiz(lesson: Lesson, fence: Fence) -> Quiz:
+    try:
+        return parse_quiz(fence.values["id"], fence.content, lesson.first_line + fence.start)
+    except ValueError as error:
+        raise problem(lesson, fence.start, str(error)) from None
+
+
+def _make_figure(lesson: Lesson, fence: Fence) -> Figure:
+    values = fence.values
+    line = lesson.first_line + fence.start
+    caption = " ".join(values["caption"].split())
+    return Figure(fence.content, caption, values["file"], "by-hand" in values, line)
+
+
+def _follow_fold(lesson: Lesson, fence: Fence, fold: str) -> str:
+    if fence.kind == "fold" and fold:
+        raise problem(lesson, fence.start, f"`<details>` stands inside that of `{fold}`")
+    if fence.kind == "unfold" and not fold:
+        raise problem(lesson, fence.start, "`</details>` closes nothing")
+    return {"fold": fence.content, "unfold": ""}.get(fence.kind, fold)
+
+
+def _add_markdown(parts: list[LessonPart], lines: Sequence[str], fold: str) -> None:
+    text = "\n".join(lines).strip("\n")
+    if not text.strip():
+        return
+    if parts and parts[-1].kind == "markdown" and parts[-1].fold == fold:
+        text = f"{parts.pop().text}\n\n{text}"
+    parts.append(LessonPart("markdown", text, fold=fold))

@@ -1,0 +1,133 @@
+"""Files that blocks of a lesson import or read: those of `lessons/TRACK/code/` in its header.
+
+The process of a lesson has copies of them in a folder of its own, in which it also works. A header
+names files and never paths.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tpustarter.core import locations
+from tpustarter.core.content import Lesson
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.text import phrases
+
+NAME = re.compile(r"[a-z][a-z0-9_]{0,39}\.(py|txt)")
+"""The name of a module or a text, without a folder."""
+MAX_BYTES = 400_000
+"""Bytes of one file: it goes into notebooks and into the folder of each run."""
+
+
+def names(lesson: Lesson) -> list[str]:
+    """Return the names of a lesson's files, from its header."""
+    return [str(name) for name in lesson.header.get("code") or ()]
+
+
+def read(lesson: Lesson) -> dict[str, str]:
+    """Return the text of each file by its name; raise Problem for one that cannot be read."""
+    return {name: _read(lesson, name) for name in names(lesson)}
+
+
+def text(lesson: Lesson, name: str) -> str:
+    """Return the text of one file of a lesson; raise Problem where the lesson has no such file."""
+    known = names(lesson)
+    if name not in known:
+        what = f"the lesson `{lesson.id}` uses no file `{name}`"
+        hint = f"it uses {phrases.join(known)}" if known else "its header names no files"
+        raise Problem(what, hint=hint, code=ExitCode.USAGE)
+    return _read(lesson, name)
+
+
+def _read(lesson: Lesson, name: str) -> str:
+    if not NAME.fullmatch(name):
+        raise Problem(f"`{name}` in the header of `{lesson.id}` is not the name of a .py or .txt")
+    try:
+        return locations.read_text(_path(lesson, name), MAX_BYTES)
+    except (OSError, ValueError) as error:
+        raise Problem(f"cannot read `{name}`, which `{lesson.id}` uses: {error}") from error
+
+
+def _path(lesson: Lesson, name: str) -> Path:
+    return lesson.path.parent / "code" / name
+
+
+def place(lesson: Lesson, folder: Path) -> Path | None:
+    """Write a lesson's files into a folder, and return it; None for a lesson without any.
+
+    A file that differs was changed by the learner, and is kept as `NAME.old`.
+
+    Raises:
+        Problem: A file cannot be read or written.
+    """
+    texts = read(lesson)
+    if not texts:
+        return None
+    locations.make_folder(folder)
+    for name, content in texts.items():
+        path = folder / name
+        with locations.writing(path):
+            if path.exists() and _differs(path, content):
+                locations.put_aside(path, f"{name}.old", why="was changed")
+            path.write_text(content, encoding="utf-8")
+        locations.give_to_caller(path)
+    return folder
+
+
+def _differs(path: Path, content: str) -> bool:
+    try:
+        return locations.read_text(path, MAX_BYTES) != content
+    except (OSError, ValueError):
+        return True
+
+
+def command(lesson: Lesson, name: str) -> str:
+    """Return the command that prints one file of a lesson."""
+    return f"tpustarter learn {lesson.id} --code {name}"
+
+
+def note(lesson: Lesson) -> list[str]:
+    """Return a sentence that lists a lesson's files, and a command that prints one.
+
+    It prints the last of several, since a lesson is mostly about that one. A lesson without files
+    has no note.
+    """
+    known = names(lesson)
+    if not known:
+        return []
+    which = phrases.plural(len(known), "which", "each of which")
+    return [
+        f"Its code uses {phrases.join(known)}, {which} you can read:",
+        command(lesson, known[-1]),
+    ]
+
+
+def complaints(lesson: Lesson) -> Iterator[str]:
+    """Yield the mistakes in the files that a lesson names."""
+    known = names(lesson)
+    for name in sorted({name for name in known if known.count(name) > 1}):
+        yield f"`code` names `{name}` twice"
+    for name in lesson.header.get("exercises") or ():
+        if f"{name}.py" in known:  # both lie in one folder of the learner's
+            yield f"the exercise `{name}` has the name of a file of `code`"
+    for name in known:
+        try:
+            content = _read(lesson, name)
+        except Problem as problem:
+            yield problem.what
+            continue
+        yield from _complaints_of(_path(lesson, name), content)
+
+
+def _complaints_of(path: Path, content: str) -> Iterator[str]:
+    name = path.name
+    if b"\r" in path.read_bytes() or not content.endswith("\n"):
+        yield f"`{name}` has other line ends than `\\n`, or none at its end"
+    if not name.endswith(".py"):
+        return
+    try:
+        compile(content, name, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        yield f"`{name}` is no Python: {error}"

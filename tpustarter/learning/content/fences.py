@@ -1,0 +1,151 @@
+"""The elements of a lesson that are not text: fences that run or judge, figures, folded parts.
+
+Each has its own lines in the file. `blocks.py` puts them together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+from tpustarter.core.content import Lesson
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content.markdown import tokens
+
+NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+"""The form of the name of a block, a question or a figure."""
+_VARIABLES = re.compile(r"[A-Za-z_]\w*(,[A-Za-z_]\w*){0,3}")
+"""Names of up to four variables, with commas."""
+_LABEL = re.compile(r"\*([^*]+?):?\*")
+_FOLD = re.compile(r"<details><summary>([^<>]+)</summary>\s*")
+_FIGURE = re.compile(r"<!--\n(`{3,})figure( by-hand)?\n(.*?)\n\1\n-->\s*", re.DOTALL)
+_RUN = {"id", "timeout", "plot", "x", "show"}
+_OPTIONS = {
+    "run": _RUN,
+    "try": _RUN,
+    "answer": {"of"},
+    "output": {"of", "on", "rtol"},
+    "quiz": {"id"},
+}
+"""The options that each kind of fence allows."""
+
+
+@dataclass(frozen=True)
+class Fence:
+    """An element of a lesson that is not text."""
+
+    kind: str
+    """`run`, `try`, `answer`, `output`, `quiz`, `figure`, `fold`, or `unfold` where one ends."""
+    values: dict[str, str]
+    """Its options; those of a figure are `caption`, `file` and, if it was drawn by hand,
+    `by-hand`."""
+    content: str
+    """The text inside; the summary of a fold."""
+    start: int
+    """Its first line, counted from 0 in the lesson's text."""
+    end: int
+    """The line after its last one."""
+    label: str = ""
+    """The label above an output's fence, which says where it holds; empty where there is none."""
+
+    @property
+    def top(self) -> int:
+        """Return the first line that belongs to it: that of its label, or `start`."""
+        return self.start - 2 if self.label else self.start
+
+
+def problem(lesson: Lesson, line: int, what: str) -> Problem:
+    """Return the error of a line, counted from 0 in the lesson's text."""
+    return Problem(f"the lesson `{lesson.path}`, line {lesson.first_line + line}: {what}")
+
+
+def find(lesson: Lesson, lines: list[str]) -> Iterator[Fence]:
+    """Yield the elements that are not text, in order; raise Problem for a broken one."""
+    image: tuple[int, dict[str, str]] | None = None
+    for token in tokens("\n".join(lines)):
+        if token.type == "fence":
+            fence = _read_fence(lesson, lines, token)
+        elif token.type == "html_block":
+            fence = _read_html(token, image)
+        else:
+            fence = None
+        if fence and token.level > 0:
+            raise problem(
+                lesson, fence.start, "a fence that runs must not stand in a list or a quote"
+            )
+        if fence:
+            yield fence
+        if token.type == "inline":
+            image = _only_image(token)
+
+
+def _read_fence(lesson: Lesson, lines: list[str], token: Any) -> Fence | None:
+    start, end = cast("tuple[int, int]", token.map)
+    last = lines[end - 1].strip(" \t>")
+    if end - start < 2 or set(last) != set(token.markup[0]) or len(last) < len(token.markup):
+        raise problem(lesson, start, "a fence is opened and never closed")
+    words = token.info.split()
+    kind = words[0] if words[:1] in (["output"], ["quiz"]) else "".join(words[1:2])
+    if kind not in _OPTIONS or (kind == "answer" and words[0] != "python"):
+        return None
+    if kind in ("run", "try") and words[0] != "python":
+        raise problem(lesson, start, f"only `python` runs, found `{words[0]}`")
+    options = words[1 if kind in ("output", "quiz") else 2 :]
+    values = _parse_values(lesson, start, kind, options)
+    label = _find_label(lines[:start]) if kind == "output" else ""
+    return Fence(kind, values, token.content, start, end, label)
+
+
+def _parse_values(lesson: Lesson, start: int, kind: str, options: list[str]) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for word in options:
+        key, equals, value = word.partition("=")
+        if key not in _OPTIONS[kind] or not equals or not value or key in values:
+            allowed = ", ".join(f"{option}=" for option in sorted(_OPTIONS[kind]))
+            raise problem(lesson, start, f"found `{word}` on the fence, expected once: {allowed}")
+        if key in ("plot", "x", "show") and not _VARIABLES.fullmatch(value):
+            raise problem(lesson, start, f"`{word}` does not name variables of the block")
+        values[key] = value
+    if "x" in values and ("plot" not in values or "," in values["x"]):
+        raise problem(lesson, start, "`x=` names one variable, and needs `plot=`")
+    name = values.get("id", values.get("of"))
+    if name and not NAME.fullmatch(name):
+        raise problem(
+            lesson,
+            start,
+            f"`{name}` is not a valid name, expected lowercase letters, digits and hyphens",
+        )
+    return values
+
+
+def _find_label(above: list[str]) -> str:
+    """Return the label of an output, if the last paragraph of these lines is one."""
+    stands_alone = len(above) > 1 and not above[-1].strip() and not "".join(above[-3:-2]).strip()
+    match = _LABEL.fullmatch(above[-2].strip()) if stands_alone else None
+    return match[1] if match else ""
+
+
+def _read_html(token: Any, image: tuple[int, dict[str, str]] | None) -> Fence | None:
+    """Return a fold, the end of one, or a figure: an image with its text in a comment below."""
+    start, end = cast("tuple[int, int]", token.map)
+    if match := _FOLD.fullmatch(token.content):
+        return Fence("fold", {}, " ".join(match[1].split()), start, end)
+    if token.content.strip() == "</details>":
+        return Fence("unfold", {}, "", start, end)
+    match = _FIGURE.fullmatch(token.content)
+    if match and image:
+        line, values = image
+        values = {**values, "by-hand": "yes"} if match[2] else values
+        return Fence("figure", values, match[3], line, end)
+    return None
+
+
+def _only_image(token: Any) -> tuple[int, dict[str, str]] | None:
+    """Return the image of a paragraph that is nothing else, with its line."""
+    children: list[Any] = token.children or []
+    if len(children) != 1 or children[0].type != "image":
+        return None
+    values = {"caption": str(children[0].content), "file": str(children[0].attrs["src"])}
+    return cast("tuple[int, int]", token.map)[0], values

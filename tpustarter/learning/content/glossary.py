@@ -1,0 +1,27 @@
+"""The glossary with the terms of the lessons."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tpustarter.core import locations
+from tpustarter.learning.content.markdown import anchor
+
+FILE = "glossary.md"
+
+
+def read(folder: Path | None = None) -> dict[str, tuple[str, str]]:
+    """Read the glossary of a folder of lessons: heading and meaning by anchor."""
+    file = (folder or locations.content("lessons")) / FILE
+    try:
+        text = file.read_text("utf-8")
+    except (OSError, ValueError):
+        return {}
+    entries = re.findall(r"^## (.+)\n+((?:(?!## ).*\n?)*)", text, re.MULTILINE)
+    return {anchor(name): (name, meaning.strip()) for name, meaning in entries}
+
+
+def link(word: str) -> str:
+    """Return the end of a lesson's link to a word, by the word's anchor."""
+    return f"{FILE}#{word})"

@@ -1,0 +1,148 @@
+"""The Markdown of lessons: lines, tokens, headings and links. Nothing here runs anything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, Literal
+
+from tpustarter.core.content import Lesson
+
+_FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
+_HEADING = re.compile(r"^#+\s")
+_RULE = re.compile(r"^\s*\|?[\s:|-]*--[\s:|-]*$")
+_OPENING = re.compile(r"^(?:#+|[*>+-]|\||\d+\.)\s+")
+_ITEM = re.compile(r"^\s*(?:[*+-]|\d+\.)\s")
+_LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\([^)\s]*\)")
+_TAG = re.compile(r"^\s*<!--$|^\s*-->$|</?(?:details|summary)>")
+_CODE = re.compile(r"(`+)([^`]+)\1")
+_ANSWER = re.compile(r"^\s*\([ x]\)\s*")
+_HOLE = "\x00"
+"""A placeholder for a piece of code while marks around it are removed."""
+_ALONE = re.compile(r"^\s*(?:#+\s|\|)|.*\|$")
+"""A heading or a row of a table."""
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(?=\S)([^*]*[^*\s])\1(?![\w*])")
+
+
+def source_lines(lesson: Lesson) -> list[str]:
+    """Return the lines of a lesson's text as the Markdown parser counts them."""
+    return re.sub(r"\r\n?", "\n", lesson.text).split("\n")
+
+
+@lru_cache(maxsize=8)  # blocks, links and questions of a lesson are read one after the other
+def tokens(text: str) -> tuple[Any, ...]:
+    """Return the Markdown tokens of a text; they are cached, so they must not be changed."""
+    from markdown_it import MarkdownIt
+
+    return tuple(MarkdownIt("commonmark").enable("table").parse(text))
+
+
+def anchor(heading: str) -> str:
+    """Return the anchor that GitHub gives a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@lru_cache(maxsize=256)  # hundreds of links lead into the glossary alone
+def anchors(text: str) -> frozenset[str]:
+    """Return the anchors of all headings in a Markdown text."""
+    return frozenset(
+        anchor(inline.content)
+        for opening, inline in pairwise(tokens(text))
+        if opening.type == "heading_open"
+    )
+
+
+def links(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the links of a Markdown text, each with the first line of its paragraph, from 0."""
+    for token in tokens(text):
+        for child in token.children or ():
+            if child.type == "link_open":
+                yield token.map[0], str(child.attrs["href"])
+
+
+@dataclass(frozen=True)
+class MarkdownLine:
+    """A line of a lesson without Markdown."""
+
+    number: int
+    """Its number in the file, from 1."""
+    text: str
+    """The text without marks of Markdown; code between fences is unchanged."""
+    kind: Literal["heading", "prose", "code"]
+    begins: bool = False
+    """Whether it begins an element, such as an item of a list or a row of a table."""
+
+
+def plain_lines(lesson: Lesson) -> Iterator[MarkdownLine]:
+    """Yield the lines of a lesson without Markdown; fences themselves are left out.
+
+    Emphasis and links may span several lines.
+    """
+    fence, is_quiz, is_answer = "", False, False
+    paragraph: list[tuple[int, str]] = []
+    for number, line in enumerate(source_lines(lesson), lesson.first_line):
+        mark = _FENCE.match(line)
+        goes_on = not fence and not mark and line.strip() and not _ALONE.match(line)
+        if paragraph and not goes_on:
+            yield from _prose(paragraph)
+            paragraph = []
+        if goes_on:
+            paragraph.append((number, line))
+        elif mark and not fence:
+            fence, is_quiz = mark[1], "quiz" in line
+        elif mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
+            fence = ""
+        elif fence and is_quiz:
+            was_answer, is_answer = is_answer, bool(_ANSWER.match(line))
+            yield MarkdownLine(
+                number, plain(_ANSWER.sub("", line)), "prose", is_answer or was_answer
+            )
+        elif fence:
+            yield MarkdownLine(number, line.rstrip(), "code")
+        else:
+            kind = "heading" if _HEADING.match(line) else "prose"
+            yield MarkdownLine(number, plain(line), kind, begins=True)
+    if paragraph:
+        yield from _prose(paragraph)
+
+
+def _prose(paragraph: list[tuple[int, str]]) -> Iterator[MarkdownLine]:
+    text = _inline("\n".join(_opened(line) for _, line in paragraph))
+    for (number, source), line in zip(paragraph, text.split("\n"), strict=True):
+        yield MarkdownLine(number, line, "prose", bool(_ITEM.match(source)))
+
+
+def plain(line: str) -> str:
+    """Return a line of Markdown without its marks; empty for a table's rule."""
+    if _RULE.match(line):
+        return ""
+    words = _inline(_opened(line))
+    return re.sub(r"\s*(?<!\\)\|\s*", "  ", words).strip() if line.endswith("|") else words
+
+
+def without_links(text: str) -> str:
+    """Return a text of Markdown with the words of each link in quotation marks."""
+    return _LINK.sub(r"“\1”", text)
+
+
+def _opened(line: str) -> str:
+    """Return a line without tags, and without the mark at its beginning."""
+    return _OPENING.sub("", _TAG.sub("", line).strip())
+
+
+def _inline(text: str) -> str:
+    """Return a text without its marks; code between backticks is unchanged."""
+    codes: list[str] = []
+
+    def put_aside(code: re.Match[str]) -> str:
+        codes.append(code[2])
+        return _HOLE
+
+    text = _LINK.sub(r"\1", _CODE.sub(put_aside, text))
+    for _ in range(2):  # one may be inside another
+        text = _EMPHASIS.sub(r"\2", text)
+    rest = iter(codes)
+    return re.sub(_HOLE, lambda _: next(rest, ""), text)

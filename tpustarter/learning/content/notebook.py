@@ -1,0 +1,200 @@
+"""A lesson as a Jupyter notebook, for Colab or the user's own Jupyter.
+
+A block becomes a code cell with its expected output as text below, a question has its answers
+folded, and an exercise is a cell with its gap. Nothing here runs anything. Source of the format:
+https://nbformat.readthedocs.io/en/latest/format_description.html
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from tpustarter.core import locations
+from tpustarter.core.content import Lesson
+from tpustarter.learning.content import code_files, exercises
+from tpustarter.learning.content.blocks import Block, Figure, LessonPart, parse
+from tpustarter.learning.content.quiz import Quiz
+from tpustarter.learning.drawings import plot
+from tpustarter.machine import frameworks
+
+DEVICES = """\
+# Without a TPU, 8 virtual CPU devices stand in for one. Run this first.
+import os
+
+"""
+LOGICAL_DEVICES = """\
+# Without a TPU, 8 logical CPU devices stand in for one. Run this first.
+import os
+
+_ = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # no log between the outputs
+import tensorflow as tf
+
+cpu = tf.config.list_physical_devices("CPU")[0]
+eight = [tf.config.LogicalDeviceConfiguration()] * 8
+tf.config.set_logical_device_configuration(cpu, eight)
+"""
+"""TensorFlow reads no variable with the number of devices."""
+PLOT = """\
+import matplotlib.pyplot as plt
+
+
+def _plot(series, places, label):
+    axes = plt.subplots(figsize=(7, 3))[1]
+    for name, values in series.items():
+        if isinstance(values, dict):
+            axes.barh(list(values), [float(value) for value in values.values()], label=name)
+        else:
+            along = range(len(values)) if places is None else list(places)
+            axes.plot(along, [float(value) for value in values], label=name)
+    axes.set_xlabel(label)
+    axes.legend()
+    plt.show()
+
+
+_plot({{{series}}}, {places}, "{label}")
+"""
+"""Draws the variables of `plot=`."""
+_LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(((?!https://)[^)#\s]*)(#[^)\s]*)?\)")
+"""A link to another lesson, a heading or the glossary, which are not in the notebook."""
+_LESSON = re.compile(r"(?:\.\./)?(?:([\w-]+)/)?\d+-([\w-]+)\.md")
+
+
+def text(lesson: Lesson) -> str:
+    """Return the notebook of a lesson, as the text of its file; raise Problem as `parse` does."""
+    cells: list[dict[str, Any]] = [
+        {"id": f"cell-{number}", "metadata": {}, **cell}
+        for number, cell in enumerate(_make_cells(lesson))
+    ]
+    notebook: dict[str, Any] = {
+        "cells": cells,
+        "metadata": {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
+def _make_cells(lesson: Lesson) -> Iterator[dict[str, Any]]:
+    track = lesson.id.partition("/")[0]
+    known = frameworks.FRAMEWORKS.get(lesson.framework or "")
+    if known and known.counts:
+        lines = [f'_ = os.environ.setdefault("{name}", "8")\n' for name in known.counts]
+        yield _code_cell(DEVICES + "".join(lines))
+    if lesson.framework == "tensorflow":
+        yield _code_cell(LOGICAL_DEVICES)
+    for name, content in code_files.read(lesson).items():
+        cell = _code_cell(f"%%writefile {name}\n{content}")
+        cell["source"] += "\n"  # the cell is the whole file, with its last line end
+        yield {**cell, "metadata": {"jupyter": {"source_hidden": name.endswith(".txt")}}}
+    for fold, parts in groupby(parse(lesson), lambda part: part.fold):
+        cells = [cell for part in parts for cell in _part_cells(part, track, lesson.path.parent)]
+        if not fold:
+            yield from cells
+        elif all(cell["cell_type"] == "markdown" for cell in cells):
+            inside = "\n\n".join(cell["source"] for cell in cells)
+            yield _markdown_cell(f"<details><summary>{fold}</summary>\n\n{inside}\n\n</details>")
+        else:  # a cell that runs cannot be folded
+            yield from (_markdown_cell(f"## {fold}"), *cells)
+    for exercise in exercises.read(lesson):
+        yield _markdown_cell(f"## Exercise: {exercise.title}\n\n{exercise.task}")
+        cell = _code_cell(_without_docstring(exercise.gap) + exercise.judged)
+        yield {**cell, "metadata": {"tags": ["raises-exception"]}}  # "Run all" continues after it
+        hints = "".join(
+            f"<details><summary>Hint {number}</summary>\n\n{hint}\n\n</details>\n\n"
+            for number, hint in enumerate(exercise.hints, 1)
+        )
+        folded = f"```python\n{exercise.solution}```"
+        yield _markdown_cell(
+            f"{hints}<details><summary>Solution</summary>\n\n{folded}\n\n</details>"
+        )
+
+
+def _part_cells(part: LessonPart, track: str, folder: Path) -> Iterator[dict[str, Any]]:
+    if part.block:
+        cell = _code_cell(part.block.code)
+        if part.block.is_try:  # "Run all" continues after it
+            cell["metadata"] = {"tags": ["raises-exception"]}
+        yield cell
+        if part.block.expected:
+            yield _markdown_cell(_expected_text(part.block))
+        if not part.block.is_try:
+            yield from map(_code_cell, _drawing_code(part.block))
+    elif part.quiz:
+        yield _markdown_cell(_question_text(part.quiz))
+    elif part.figure:
+        yield _markdown_cell(_figure_text(part.figure, folder))
+    else:
+        yield _markdown_cell(_LINK.sub(lambda match: _unlink(match, track), part.text))
+
+
+def _drawing_code(block: Block) -> Iterator[str]:
+    """Yield code that draws in a notebook what this program draws by itself."""
+    if block.plot:
+        series = ", ".join(f'"{name}": {name}' for name in block.plot)
+        label = plot.readable(block.x)
+        yield PLOT.format(series=series, places=block.x or None, label=label)
+    for name in block.show:
+        yield f"import jax\n\njax.debug.visualize_array_sharding({name})"
+
+
+def _figure_text(figure: Figure, folder: Path) -> str:
+    """Return a figure as an embedded picture, or as its text without one."""
+    try:
+        picture = locations.read_text(folder / figure.file).encode()
+    except (OSError, ValueError):
+        return f"```text\n{figure.text}\n```\n\n*{figure.caption}*"
+    address = f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}"
+    return f"![{figure.caption}]({address})\n\n*{figure.caption}*"
+
+
+def _unlink(match: re.Match[str], track: str) -> str:
+    """Return the words of a link, and the command that shows its target."""
+    words, target = match[1], _LESSON.fullmatch(match[2])
+    if match[2].startswith("exercises/"):
+        return f"**{words}** (at the end of this notebook)"
+    if match[2].startswith("code/"):
+        return f"{words} (at the beginning of this notebook)"
+    return f"{words} (`tpustarter learn {target[1] or track}/{target[2]}`)" if target else words
+
+
+def _expected_text(block: Block) -> str:
+    lines: list[str] = []
+    for expected in block.expected:
+        lines += [f"Prints{expected.where}:", "", "```text", expected.text.rstrip("\n"), "```", ""]
+    return "\n".join(lines).rstrip()
+
+
+def _question_text(quiz: Quiz) -> str:
+    answers = "\n".join(f"{number}. {answer.text}" for number, answer in enumerate(quiz.answers, 1))
+    explanations = "\n".join(
+        f"{number}. {'Right' if answer.is_right else 'No'}: {answer.why}"
+        for number, answer in enumerate(quiz.answers, 1)
+    )
+    folded = f"<details><summary>Answer</summary>\n\n{explanations}\n\n</details>"
+    return f"**Question:** {quiz.question}\n\n{answers}\n\n{folded}"
+
+
+def _without_docstring(code: str) -> str:
+    return code.split('"""', 2)[2].lstrip("\n")
+
+
+def _markdown_cell(source: str) -> dict[str, Any]:
+    return {"cell_type": "markdown", "source": source}
+
+
+def _code_cell(source: str) -> dict[str, Any]:
+    return {
+        "cell_type": "code",
+        "source": source.rstrip("\n"),
+        "execution_count": None,
+        "outputs": [],
+    }

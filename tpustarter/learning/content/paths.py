@@ -1,0 +1,91 @@
+"""The paths through the lessons: an order in stages for each kind of reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from tpustarter.core import cache, content, locations, yaml_rows
+from tpustarter.core.content import Lesson
+from tpustarter.core.problem import Problem
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Lessons of a path that belong together."""
+
+    title: str
+    """Empty where the path is short and has no stages."""
+    lessons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LessonPath:
+    """An order in which to read lessons, for one kind of reader."""
+
+    id: str
+    title: str
+    """A sentence of the reader: `I have a fresh TPU VM`."""
+    who: str
+    """One sentence about its readers."""
+    stages: tuple[Stage, ...]
+
+    @property
+    def lessons(self) -> tuple[str, ...]:
+        """Return the ids of its lessons, in order."""
+        return tuple(lesson for stage in self.stages for lesson in stage.lessons)
+
+
+class _PathEntry(msgspec.Struct, frozen=True):
+    """A path as the file has it."""
+
+    id: str
+    title: str
+    who: str
+    lessons: tuple[str | dict[str, tuple[str, ...]], ...]
+    """Lessons, stages by their titles, and ids of earlier paths whose stages are taken over."""
+
+
+def read_paths(folder: Path | None = None) -> list[LessonPath]:
+    """Read the paths in `paths.yml`, in order; raise Problem for a file that cannot be used."""
+    file = (folder or locations.content("lessons")) / "paths.yml"
+    try:
+        paths: list[LessonPath] = []
+        text = locations.read_text(file)
+        with cache.opened("paths", __file__) as known:
+            entries = known.value(text.encode(), lambda: content.read_yaml(text))
+        for entry in yaml_rows.convert(entries, tuple[_PathEntry, ...]):
+            earlier = {path.id: path.stages for path in paths}
+            stages = [stage for item in entry.lessons for stage in _stages(item, earlier)]
+            paths.append(LessonPath(entry.id, entry.title, entry.who, _joined(stages)))
+        return paths
+    except (OSError, ValueError) as error:
+        raise Problem(f"cannot read the paths in `{file}`: {error}") from error
+
+
+def lessons_on(path: LessonPath | None, lessons: Iterable[Lesson]) -> list[Lesson]:
+    """Return those of some lessons that are on a path, in its order; none without a path."""
+    by_id = {lesson.id: lesson for lesson in lessons}
+    return [by_id[name] for name in (path.lessons if path else ()) if name in by_id]
+
+
+def _stages(
+    item: str | dict[str, tuple[str, ...]], earlier: dict[str, tuple[Stage, ...]]
+) -> Iterable[Stage]:
+    """Return the stages of an item: a titled stage, those of an earlier path, or a lesson alone."""
+    if isinstance(item, dict):
+        return [Stage(title, names) for title, names in item.items()]
+    return earlier.get(item, (Stage("", (item,)),))
+
+
+def _joined(stages: Iterable[Stage]) -> tuple[Stage, ...]:
+    joined: list[Stage] = []
+    for stage in stages:
+        if joined and not stage.title and not joined[-1].title:
+            joined[-1] = Stage("", joined[-1].lessons + stage.lessons)
+        else:
+            joined.append(stage)
+    return tuple(joined)

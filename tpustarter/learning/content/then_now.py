@@ -1,0 +1,118 @@
+"""Claims of older tutorials, and today's facts: `lessons/then-now.yml`, one entry per claim.
+
+An entry with a proof names a block of a lesson, or a check. Facts that a CPU can show are proved by
+code that runs; the rest relies on its source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from tpustarter.core import cache, content, locations
+from tpustarter.core.content import Lesson
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content.blocks import blocks_of
+from tpustarter.learning.content.markdown import anchors
+
+Status = Literal["true", "changed", "gone"]
+"""Still right as written; right in another form; gone."""
+
+_MEANINGS: Mapping[Status, str] = {
+    "true": "Still true today",
+    "changed": "Done in another way today",
+    "gone": "Gone today",
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim, command or name in older tutorials."""
+
+    id: str
+    then: str
+    """The claim of the tutorials."""
+    status: Status
+    now: str
+    """Today's fact, and the alternative."""
+    lesson: str | None
+    """A lesson, or `lesson#heading`, that teaches it; None where no lesson does."""
+    proof: str | None
+    """`track/lesson#block`, or the id of a check, that proves it; None for one that relies on its
+    source."""
+    source: str
+
+    @property
+    def heading(self) -> str:
+        """Return the state of the claim today, with its number in the list."""
+        return f"{_MEANINGS[self.status]} (no. {self.id} of lessons/then-now.yml)"
+
+    @property
+    def command(self) -> str | None:
+        """Return the command that shows the lesson."""
+        return f"tpustarter learn {self.lesson.partition('#')[0]}" if self.lesson else None
+
+
+_KEYS = ("id", "then", "status", "now", "lesson", "proof", "source")
+
+
+def read(folder: Path | None = None) -> list[Claim]:
+    """Read all claims, in order; raise Problem for a file that cannot be used."""
+    file = (folder or locations.content("lessons")) / "then-now.yml"
+    try:
+        text = locations.read_text(file)
+        with cache.opened("then-now", content.__file__) as known:
+            entries: Any = known.value(text.encode(), lambda: content.read_yaml(text)) or []
+        return [_parse_claim(cast("Mapping[str, Any]", entry)) for entry in entries]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Problem(f"cannot read the claims in `{file}`: {error}") from error
+
+
+def _parse_claim(fields: Mapping[str, Any]) -> Claim:
+    unknown = set(fields) - set(_KEYS)
+    values = {key: fields.get(key) for key in _KEYS}
+    for key, value in values.items():
+        if not isinstance(value, str) and not (value is None and key in ("lesson", "proof")):
+            raise ValueError(f"`{key}` of `{fields.get('id')}` is not a text")
+    if unknown or values["status"] not in get_args(Status):
+        raise ValueError(f"`{values['id']}` has the status `{values['status']}`, keys {[*fields]}")
+    cleaned = {key: value and " ".join(value.split()) for key, value in values.items()}
+    return Claim(**cast("Any", cleaned))
+
+
+def search(claims: Iterable[Claim], text: str) -> list[Claim]:
+    """Return the claims with every word of a text; those with all words in `then` come first."""
+    words = text.casefold().split()
+    ranked: list[tuple[bool, Claim]] = []
+    for claim in claims:
+        then, whole = claim.then.casefold(), f"{claim.id} {claim.then} {claim.now}".casefold()
+        if all(word in whole for word in words):
+            ranked.append((not all(word in then for word in words), claim))
+    return [claim for _, claim in sorted(ranked, key=lambda pair: pair[0])]
+
+
+def complaints(
+    claims: Sequence[Claim], lessons: Sequence[Lesson], check_ids: set[str]
+) -> Iterator[str]:
+    """Yield duplicate ids, missing sources, and lessons, headings or proofs that don't exist."""
+    by_id = {lesson.id: lesson for lesson in lessons}
+    ids = [claim.id for claim in claims]
+    for claim in claims:
+        name, _, heading = (claim.lesson or "").partition("#")
+        proof, _, block = (claim.proof or "").partition("#")
+        if ids.count(claim.id) > 1:
+            yield f"then-now.yml: a second claim `{claim.id}`"
+        if not claim.source.startswith("https://"):
+            yield f"then-now.yml: `{claim.id}` has no public source"
+        if name and name not in by_id:
+            yield f"then-now.yml: `{claim.id}` names the lesson `{name}`, which does not exist"
+        elif heading and heading not in anchors(by_id[name].text):
+            yield f"then-now.yml: `{claim.id}` names `{claim.lesson}`: there is no such heading"
+        if block and (proof not in by_id or block not in {b.id for b in blocks_of(by_id[proof])}):
+            yield f"then-now.yml: `{claim.id}` is proven by `{claim.proof}`: there is no such block"
+        elif proof and not block and proof not in check_ids:
+            yield f"then-now.yml: `{claim.id}` is proven by `{claim.proof}`: there is no such check"

@@ -1,0 +1,247 @@
+"""The choice of a library: three questions, and rules that turn the answers into one advice.
+
+Questions, reasons, notes and lessons to begin with are data, in `lessons/which-library.yml`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tpustarter.core import content, locations, yaml_rows
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine import tpus
+
+SCHEMA = "tpustarter.which/1"
+FILE = "which-library.yml"
+EXAMPLE = "v6e-8"
+"""A TPU's name as users type it."""
+
+Answers = Mapping[str, str]
+"""The id of a choice by the id of its question."""
+
+
+class QuestionChoice(msgspec.Struct, frozen=True):
+    """An answer to a question."""
+
+    id: str
+    title: str
+    names: tuple[str, ...] = msgspec.field(default=(), name="also")
+    """Other names that users type, in addition to its id."""
+    generations: tuple[str, ...] = ()
+    """Generations of TPUs that it covers, so that `v6e-8` is understood."""
+
+
+class LibraryQuestion(msgspec.Struct, frozen=True):
+    """A question with all its answers."""
+
+    id: str
+    """The name of its option, without the dashes."""
+    ask: str
+    choices: tuple[QuestionChoice, ...]
+
+    @property
+    def takes_tpus(self) -> bool:
+        """Return whether the name of a TPU answers it."""
+        return any(one.generations for one in self.choices)
+
+
+class RecommendedLibrary(msgspec.Struct, frozen=True):
+    """A library that can be recommended."""
+
+    id: str
+    title: str
+    install: tuple[str, ...]
+    """Commands, in order."""
+
+
+class AdviceRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A reason for a library, or a note on it, that holds for some answers."""
+
+    when: dict[str, tuple[str, ...]] = {}
+    """Choices by question; a question that is missing may have any answer."""
+    library: str = ""
+    """The library that it speaks for; empty for a note."""
+    text: str
+    source: str = ""
+    read: str = ""
+    """The day on which the source was read, such as 2026-11-22."""
+
+
+class FirstLesson(msgspec.Struct, frozen=True, kw_only=True):
+    """The path and the lesson to begin with."""
+
+    when: dict[str, tuple[str, ...]] = {}
+    path: str
+    lesson: str
+
+
+class LibraryGuide(msgspec.Struct, frozen=True):
+    """The content of the file."""
+
+    questions: tuple[LibraryQuestion, ...]
+    libraries: tuple[RecommendedLibrary, ...]
+    reasons: tuple[AdviceRow, ...]
+    notes: tuple[AdviceRow, ...]
+    starts: tuple[FirstLesson, ...]
+
+
+@dataclass(frozen=True)
+class LibraryAdvice:
+    """The one recommendation for three answers."""
+
+    answers: Answers
+    library: RecommendedLibrary
+    reasons: tuple[AdviceRow, ...]
+    """At least one; the first one decided."""
+    notes: tuple[AdviceRow, ...]
+    start: FirstLesson
+
+
+def read(folder: Path | None = None) -> LibraryGuide:
+    """Read the questions and the rules; raise Problem for a file that cannot be used."""
+    file = (folder or locations.content("lessons")) / FILE
+    try:
+        return yaml_rows.convert(content.read_yaml(locations.read_text(file)), LibraryGuide)
+    except (OSError, ValueError) as error:
+        raise Problem(f"cannot read the rules in `{file}`: {error}") from error
+
+
+def choice(question: LibraryQuestion, typed: str) -> QuestionChoice | None:
+    """Return the answer that a user typed: its number, id, another name, or a TPU's name."""
+    word = typed.strip().casefold()
+    if word.isdigit():
+        numbers = {str(number): one for number, one in enumerate(question.choices, 1)}
+        return numbers.get(word)
+    for one in question.choices:
+        if word in (one.id, *one.names):
+            return one
+    for family in (word, word.rpartition("-")[0]):
+        try:
+            generation = tpus.generation(family).name
+        except LookupError:
+            continue
+        return next((one for one in question.choices if generation in one.generations), None)
+    return None
+
+
+def parse_answer(question: LibraryQuestion, typed: str) -> str:
+    """Return the id of the answer that a user typed; raise Problem with a list of the answers."""
+    found = choice(question, typed)
+    if found:
+        return found.id
+    choices = "\n".join(f"  {one.id:<12}{one.title}" for one in question.choices)
+    more = f", or a TPU such as `{EXAMPLE}`" if question.takes_tpus else ""
+    raise Problem(
+        f"`{typed[:40]}` is not an answer to `--{question.id}`",
+        hint=f"give one of these{more}\n{choices}",
+        code=ExitCode.USAGE,
+    )
+
+
+def advise(guide: LibraryGuide, answers: Answers) -> LibraryAdvice:
+    """Return the recommendation for an answer to each question; raise Problem if no rule fits."""
+    fitting = [row for row in guide.reasons if _fits(row.when, answers)]
+    known = {**answers, "library": fitting[0].library if fitting else ""}
+    library = next((one for one in guide.libraries if one.id == known["library"]), None)
+    start = next((one for one in guide.starts if _fits(one.when, known)), None)
+    if library is None or start is None:
+        given = ", ".join(answers.values())
+        raise Problem(f"no rule in `{FILE}` fits {given}", hint="install tpustarter again")
+    return LibraryAdvice(
+        answers=dict(answers),
+        library=library,
+        reasons=tuple(row for row in fitting if row.library == library.id),
+        notes=tuple(row for row in guide.notes if _fits(row.when, known)),
+        start=start,
+    )
+
+
+def _fits(when: Mapping[str, tuple[str, ...]], known: Answers) -> bool:
+    return all(known.get(name) in choices for name, choices in when.items())
+
+
+def document(advice: LibraryAdvice) -> dict[str, Any]:
+    """Return the recommendation as a JSON document."""
+
+    def told(rows: Sequence[AdviceRow]) -> list[dict[str, str]]:
+        return [{"text": row.text, "source": row.source, "read": row.read} for row in rows]
+
+    return {
+        "schema": SCHEMA,
+        "answers": dict(advice.answers),
+        "library": {"id": advice.library.id, "title": advice.library.title},
+        "reasons": told(advice.reasons),
+        "notes": told(advice.notes),
+        "install": list(advice.library.install),
+        "path": advice.start.path,
+        "lesson": advice.start.lesson,
+        "exit_code": 0,
+    }
+
+
+def complaints(
+    guide: LibraryGuide, lessons: Collection[str], paths: Collection[str]
+) -> Iterator[str]:
+    """Yield answers without advice, and names or sources that lead nowhere."""
+    for what in (
+        *_ambiguous_names(guide),
+        *_unknown_answers(guide),
+        *(_broken_source(row) for row in (*guide.reasons, *guide.notes)),
+        *(
+            f"the lesson `{one.lesson}` does not exist"
+            for one in guide.starts
+            if one.lesson not in lessons
+        ),
+        *(f"the path `{one.path}` does not exist" for one in guide.starts if one.path not in paths),
+        *(_without_advice(guide, answers) for answers in every_answer(guide)),
+    ):
+        if what:
+            yield f"{FILE}: {what}"
+
+
+def _ambiguous_names(guide: LibraryGuide) -> Iterator[str]:
+    for question in guide.questions:
+        names = [
+            name for one in question.choices for name in {one.id, *one.names, *one.generations}
+        ]
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            yield f"`{name}` stands for two answers to `{question.id}`"
+
+
+def _unknown_answers(guide: LibraryGuide) -> Iterator[str]:
+    known = {question.id: {one.id for one in question.choices} for question in guide.questions}
+    known["library"] = {one.id for one in guide.libraries}
+    for row in (*guide.reasons, *guide.notes, *guide.starts):
+        for name, choices in row.when.items():
+            for choice_id in sorted(set(choices) - known.get(name, set())):
+                yield f"a row is for `{name}: {choice_id}`, which is not an answer"
+
+
+def _broken_source(row: AdviceRow) -> str | None:
+    if not row.source.startswith("https://"):
+        return f"`{row.text[:40]}` has no public source"
+    if not re.fullmatch(r"20\d\d-\d\d-\d\d", row.read):
+        return f"`{row.text[:40]}` does not say when its source was read"
+    return None
+
+
+def _without_advice(guide: LibraryGuide, answers: Answers) -> str | None:
+    try:
+        advise(guide, answers)
+    except Problem as problem:
+        return problem.what
+    return None
+
+
+def every_answer(guide: LibraryGuide) -> Iterator[Answers]:
+    """Yield every combination of answers."""
+    names = [question.id for question in guide.questions]
+    for chosen in itertools.product(*(question.choices for question in guide.questions)):
+        yield dict(zip(names, (one.id for one in chosen), strict=True))

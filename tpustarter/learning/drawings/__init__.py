@@ -1,0 +1,1 @@
+"""Plots and arrays over devices, drawn with characters."""

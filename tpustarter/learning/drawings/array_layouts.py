@@ -1,0 +1,216 @@
+"""The layout of an array over devices, drawn as the array with device numbers in its parts.
+
+The figures of the lessons look the same. An array with more than two axes is drawn as its mesh.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from tpustarter.learning.drawings.meshes import draw_mesh
+from tpustarter.probe.lesson.plots import MOST_DEVICES
+from tpustarter.text import phrases
+
+Bounds = tuple[int, int]
+"""Begin and end of a part along one axis; the end is excluded."""
+MOST_ROWS = 16
+"""Rows of a drawing, or lines of a list; an array with more is not drawn."""
+MOST_APART = 4
+"""Rows with a line between them; with more the drawing would be higher than a small terminal."""
+MOST_NAME = 60
+"""Characters of a name that are shown."""
+FEWEST_COLUMNS = 20
+"""Columns of a drawn array, which may have few and short numbers in it."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """An array over devices."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    spec: str
+    """The `PartitionSpec` as it is typed; empty where the sharding has none."""
+    mesh: dict[str, int]
+    """Size of each axis of the mesh; empty where there is none."""
+    count: int
+    """The number of devices that hold a part."""
+    parts: dict[int, tuple[Bounds, ...]]
+    """The bounds of each device's part along each axis, by device."""
+    order: tuple[int, ...] = ()
+    """The devices in the order of the mesh; empty where there is none."""
+
+
+def layout_of(fields: dict[str, Any], clean: Callable[[str], str]) -> Layout:
+    """Parse the layout in an event; raise an exception such as ValueError for malformed fields."""
+    shape = tuple(int(size) for size in fields["shape"])
+    parts = {
+        int(part["device"]): tuple((int(start), int(stop)) for start, stop in part["index"])
+        for part in fields["parts"]
+    }
+    if not parts or any(len(index) != len(shape) for index in parts.values()):
+        raise ValueError("parts of another shape")
+    if len(parts) > MOST_DEVICES:
+        raise ValueError("more devices than a probe sends")
+    mesh = {clean(str(axis))[:MOST_NAME]: int(size) for axis, size in fields["mesh"].items()}
+    name, dtype, spec = (clean(str(fields[key]))[:MOST_NAME] for key in ("name", "dtype", "spec"))
+    order = tuple(int(device) for device in fields.get("order", ()))[:MOST_DEVICES]
+    return Layout(name, dtype, shape, spec, mesh, int(fields["count"]), parts, order)
+
+
+def headline(layout: Layout) -> str:
+    """Return the array's type and shape, and its sharding."""
+    text = f"{layout.name}: {layout.dtype}{list(layout.shape)}"
+    if layout.spec:
+        axes = ", ".join(f"{axis}={size}" for axis, size in layout.mesh.items())
+        return f"{text}, {layout.spec} on a mesh of {axes or 'one device'}"
+    return f"{text} on {_holders(sorted(layout.parts), is_alone=True)}"
+
+
+def draw_layout(layout: Layout, width: int) -> list[str]:
+    """Draw an array with the devices that hold each part, or its mesh where that does not fit.
+
+    A sentence below names the parts that are replicated.
+    """
+    lines = textwrap.wrap(headline(layout), width)
+    if boxes := _array(layout, width):
+        lines += ["the array, with the devices that hold each part:", *boxes]
+    elif boxes := _mesh(layout, width):
+        lines += ["the devices of the mesh, each with the part that it holds:", *boxes]
+    else:
+        lines += _list(layout)
+    return [*lines, *_sentence(layout, width)]
+
+
+def _array(layout: Layout, width: int) -> list[str]:
+    """Draw the array, its rows below each other; return nothing where it does not fit."""
+    grid = _grid(layout)
+    if grid is None:
+        return []
+    columns, rows, cells = grid
+    labels = [f"{_range(bounds)} " for bounds in rows] if len(layout.shape) > 1 else [""]
+    margin = max(map(len, labels))
+    room = max(len(text) for row in [*cells, [*map(_range, columns)]] for text in row) + 2
+    room = max(room, FEWEST_COLUMNS // len(columns))
+    if margin + 1 + (room + 1) * len(columns) > width or len(rows) > MOST_ROWS:
+        return []
+    left, edges = " " * margin, ["─" * room] * len(columns)
+    above = " ".join(_range(bounds).center(room) for bounds in columns).rstrip()
+    lines = [f"{left} {above}"] if layout.shape else []
+    lines.append(f"{left}┌{'┬'.join(edges)}┐")
+    for number, (label, row) in enumerate(zip(labels, cells, strict=True)):
+        if number and len(rows) <= MOST_APART:
+            lines.append(f"{left}├{'┼'.join(edges)}┤")
+        lines.append(f"{label:>{margin}}│{'│'.join(text.center(room) for text in row)}│")
+    return [*lines, f"{left}└{'┴'.join(edges)}┘"]
+
+
+def _mesh(layout: Layout, width: int) -> list[str]:
+    """Draw the mesh; return nothing if all devices hold the same part, or the mesh is unknown."""
+    is_known = set(layout.order) == set(layout.parts) and layout.count == len(layout.order)
+    if not is_known or len(set(layout.parts.values())) == 1:
+        return []
+    held = [(device, layout.parts[device]) for device in layout.order]
+    return draw_mesh(layout.mesh, held, layout.shape, width)
+
+
+def _grid(layout: Layout) -> tuple[list[Bounds], list[Bounds], list[list[str]]] | None:
+    """Return the columns and rows of an array of up to two axes, and the devices of each cell."""
+    if len(layout.shape) > 2 or layout.count > len(layout.parts):
+        return None
+    index = {
+        device: ((0, 1),) * (2 - len(bounds)) + bounds for device, bounds in layout.parts.items()
+    }
+    rows = sorted({bounds[0] for bounds in index.values()})
+    columns = sorted({bounds[1] for bounds in index.values()})
+    cells = [
+        [
+            _holders(
+                [device for device in sorted(index) if index[device] == (row, column)],
+                is_alone=len(columns) == 1,
+            )
+            for column in columns
+        ]
+        for row in rows
+    ]
+    return columns, rows, cells
+
+
+def _holders(devices: Sequence[int], *, is_alone: bool) -> str:
+    """Return the devices of a part; there is room for the noun only if the part spans the array."""
+    noun = phrases.plural(len(devices), "device ", "devices ")
+    return noun * is_alone + _devices(devices)
+
+
+def _list(layout: Layout) -> Iterator[str]:
+    """Yield a line for each part of an array with more axes or parts than a grid shows."""
+    holders: dict[tuple[Bounds, ...], list[int]] = {}
+    for device, index in sorted(layout.parts.items()):
+        holders.setdefault(index, []).append(device)
+    for index, devices in list(holders.items())[:MOST_ROWS]:
+        noun = phrases.plural(len(devices), "device", "devices")
+        yield f"  [{', '.join(map(_range, index))}] on {noun} {_devices(devices)}"
+    if len(holders) > MOST_ROWS:
+        yield f"  ... {len(holders) - MOST_ROWS} further parts"
+
+
+def layout_words(layout: Layout) -> list[str]:
+    """Return the layout of an array as sentences."""
+    return [f"{headline(layout)}.", f"{_held(layout)}."]
+
+
+def _sentence(layout: Layout, width: int) -> list[str]:
+    return textwrap.wrap(f"{_held(layout)}.", width)
+
+
+def _held(layout: Layout) -> str:
+    first = min(layout.parts)
+    sizes = [stop - start for start, stop in layout.parts[first]]
+    different = len(set(layout.parts.values()))
+    shape = " x ".join(map(str, sizes))
+    if len(sizes) == 1:
+        shape += phrases.plural(sizes[0], " number", " numbers")
+    whole = math.prod(layout.shape) or 1
+    copies = layout.count / different if different else 1
+    if different == 1:
+        return (
+            f"Replicated: each of {layout.count} devices holds all of it"
+            if layout.count > 1
+            else f"Device {first} holds all of it"
+        )
+    held = f"Each of {layout.count} devices holds a part of {shape}"
+    if math.prod(sizes) * different == whole and copies > 1:
+        axes = _unused_axes(layout)
+        along = f" along {axes}" if axes else ""
+        held += f"; each part is replicated{along}, on {copies:g} devices"
+    return held
+
+
+def _unused_axes(layout: Layout) -> str:
+    """Return the mesh axes that the specification does not name: the array is the same there."""
+    unused = [
+        axis for axis, size in layout.mesh.items() if size > 1 and f"'{axis}'" not in layout.spec
+    ]
+    return phrases.join(unused) if layout.spec else ""
+
+
+def _range(bounds: Bounds) -> str:
+    return f"{bounds[0]}:{bounds[1]}"
+
+
+def _devices(devices: Sequence[int]) -> str:
+    """Return devices in few words: `0 1`, or `0-7` for a run of more than four."""
+    if not devices:
+        return "-"
+    is_run = all(after - before == 1 for before, after in pairwise(devices))
+    if len(devices) > 4 and is_run:
+        return f"{devices[0]}-{devices[-1]}"
+    if len(devices) > 6:
+        return f"{devices[0]} {devices[1]} ... {devices[-1]} ({len(devices)})"
+    return " ".join(map(str, devices))

@@ -1,0 +1,267 @@
+"""Curves over one axis, drawn with dots; the name of each is beside its end.
+
+With colours all curves have the same dots, and the caller paints each. Without colours all but the
+first are drawn with a sign of their own, which is repeated before the name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from tpustarter.text.terminal import visible
+
+TICKS = 5
+"""The most numbers along an axis, besides those at its ends."""
+HEIGHT = 14
+"""Lines of a plot, without the line above it."""
+SIGNS = ("braille", "x", "o", "+")
+"""The signs of curves without colours."""
+DASH = 2
+"""Cells of each colour in turn where two curves overlap."""
+FROM_ZERO = 0.3
+"""A share of the highest number: if the lowest one is below it, the axis begins with zero."""
+_ONE_SIDE = (True, False)
+"""An axis below or at the left, and no line at the other side."""
+_NO_LIMIT = (False, False)
+"""Don't limit the plot to the terminal's size: the caller gives the width."""
+_EMPTY = re.compile("[\u2800-\u28ff]")
+_UNITS = {
+    "flops": "FLOP",
+    "gflops": "GFLOP",
+    "tflops": "TFLOP",
+    "kib": "KiB",
+    "mib": "MiB",
+    "gib": "GiB",
+    "kb": "kB",
+    "mb": "MB",
+    "gb": "GB",
+    "tb": "TB",
+}
+_AXIS_UNITS = {
+    **_UNITS,
+    "s": "seconds",
+    "ms": "milliseconds",
+    "us": "microseconds",
+    "ns": "nanoseconds",
+    "percent": "percent",
+}
+
+
+@dataclass(frozen=True)
+class LinePlot:
+    """Curves over one axis."""
+
+    x_name: str
+    """The variable along the axis; empty where it only counts."""
+    x: tuple[float, ...]
+    series: dict[str, tuple[float | None, ...]]
+    """By variable; None for a value that is not a finite number."""
+    count: int
+    """The number of values of each curve before some were left out."""
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A drawing of curves as text."""
+
+    text: str
+    curves: tuple[tuple[int, int, int], ...]
+    """Parts of the text that belong to a curve, its name too: begin, end and the curve's number."""
+
+
+def draw_curves(lines: LinePlot, width: int, *, has_colours: bool) -> Plot:
+    """Draw curves, at least one of them with a finite number, at most `width` columns wide."""
+    unit, names = _names(list(lines.series))
+    signs = [f"{'⣀' if sign == 'braille' else sign} " for sign in SIGNS]
+    marks = [""] * len(names) if has_colours else [signs[n % len(signs)] for n in range(len(names))]
+    labels = [mark + name for mark, name in zip(marks, names, strict=True)] if names[1:] else []
+    room = _room(labels, width)
+    numbers = [value for column in lines.series.values() for value in column if value is not None]
+    low, high = min(numbers), max(numbers)
+    low = 0.0 if 0 < low < FROM_ZERO * high else low
+    plot_width = width - room - bool(room)
+    rows, owners = _plotted(lines, (low, high), plot_width, has_colours=has_colours)
+    axis, _ = _corner(rows)
+    ends = [_row(values, low, high, axis) for values in lines.series.values()] if labels else []
+    beside = _beside(labels, ends, room, len(rows))
+    title = unit if labels else names[0]
+    return _joined(title, rows, owners, beside, width - room)
+
+
+def _names(names: list[str]) -> tuple[str, list[str]]:
+    """Return the unit that all names end with, empty without one, and the names without it."""
+    pieces = [name.rpartition("_") for name in names]
+    units = {last for _, _, last in pieces}
+    unit = units.pop() if len(units) == 1 else ""
+    if len(names) > 1 and unit in _AXIS_UNITS and all(first for first, _, _ in pieces):
+        return _AXIS_UNITS[unit], [visible(readable(first)) for first, _, _ in pieces]
+    return "", [visible(readable(name)) for name in names]
+
+
+def readable(name: str) -> str:
+    """Return the name of a variable as words: `train_loss` is `train loss`, and `per` is a slash.
+
+    Units get their letters: `tflops_per_s` is `TFLOP/s`, and `kib_per_device` is `KiB/device`.
+    """
+    words = name.replace("_per_", "_/_").split("_")
+    return " ".join(_UNITS.get(word, word) for word in words).replace(" / ", "/")
+
+
+def _room(labels: Sequence[str], width: int) -> int:
+    """Return the columns for the names of the curves: a quarter of all, more for a long word."""
+    longest_word = max((len(word) for label in labels for word in label.split()), default=0)
+    wanted = max(longest_word + 2, width // 4)
+    return min(max(map(len, labels), default=0), wanted, width // 2)
+
+
+def _plotted(
+    lines: LinePlot, limits: tuple[float, float], width: int, *, has_colours: bool
+) -> tuple[list[str], list[list[int | None]]]:
+    """Return the lines of the plot, and by line and column the curve that is drawn there."""
+    rows, owners = list[str](), list[list[int | None]]()
+    for number, values in enumerate(lines.series.values()):
+        points = [(x, y) for x, y in zip(lines.x, values, strict=True) if y is not None]
+        if not points:
+            continue
+        sign = SIGNS[0] if has_colours else SIGNS[number % len(SIGNS)]
+        curve = _curve(lines, points, limits, width, sign)
+        rows = rows or [_EMPTY.sub(" ", row) for row in curve]
+        owners = owners or [[None] * len(row) for row in curve]
+        axis, left = _corner(curve)
+        for line, row in enumerate(curve[:axis]):
+            cells = list(rows[line])
+            for column in range(left + 1, len(row)):
+                if row[column] != " ":
+                    cells[column] = _both(cells[column], row[column])
+                    is_shared = owners[line][column] is not None and has_colours
+                    if not is_shared or column // DASH % 2:
+                        owners[line][column] = number
+            rows[line] = "".join(cells)
+    return rows, owners
+
+
+def _curve(
+    lines: LinePlot,
+    points: Sequence[tuple[float, float]],
+    limits: tuple[float, float],
+    width: int,
+    sign: str,
+) -> list[str]:
+    figure: Any = importlib.import_module("plotext")  # it has no types
+    figure.clear_figure()
+    figure.theme("clear")
+    figure.limitsize(*_NO_LIMIT)
+    figure.plotsize(width, HEIGHT)
+    figure.xaxes(*_ONE_SIDE)
+    figure.yaxes(*_ONE_SIDE)
+    figure.plot([x for x, _ in points], [y for _, y in points], marker=sign)
+    figure.xlabel(visible(readable(lines.x_name)))
+    first, last = min(lines.x), max(lines.x)
+    for limit, (low, high) in ((figure.xlim, (first, last)), (figure.ylim, limits)):
+        if low < high:
+            limit(low, high)
+    steps = _ticks(first, last)
+    if all(place.is_integer() for place in lines.x):
+        steps = _with_ends(steps, first, last)
+    for ticks, places in ((figure.xticks, steps), (figure.yticks, _ticks(*limits))):
+        ticks(places, [_tick(place) for place in places])
+    return str(figure.uncolorize(figure.build())).rstrip("\n").split("\n")
+
+
+def _corner(rows: Sequence[str]) -> tuple[int, int]:
+    line = next((number for number, row in enumerate(rows) if "└" in row), len(rows))
+    return line, rows[line].index("└") if line < len(rows) else 0
+
+
+def _both(there: str, sign: str) -> str:
+    """Return a cell that two curves pass: the dots of both, else the sign of the later one."""
+    is_dots = all("\u2800" <= one <= "\u28ff" for one in (there, sign))
+    return chr(ord(there) | ord(sign)) if is_dots else sign
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return some round numbers between two: multiples of 1, 2 or 5 times a power of ten."""
+    span = high - low
+    if not 0 < span < math.inf:
+        return [low]
+    power = 10.0 ** math.floor(math.log10(span / TICKS))
+    step = next(power * factor for factor in (1, 2, 5, 10) if span / (power * factor) <= TICKS)
+    first = math.ceil(low / step)
+    return [step * count for count in range(first, math.floor(high / step) + 1)]
+
+
+def _with_ends(places: list[float], low: float, high: float) -> list[float]:
+    """Return the positions with the two ends added, without those that are close to an end."""
+    apart = (high - low) / (2 * TICKS)
+    inner = [place for place in places if low + apart <= place <= high - apart]
+    return [low, *inner, high] if low < high else places
+
+
+def _tick(place: float) -> str:
+    return f"{place:.0f}" if 1e6 <= abs(place) < 1e9 else f"{place:g}"
+
+
+def _row(values: Sequence[float | None], low: float, high: float, rows: int) -> float:
+    """Return the line, from the top, at which a curve ends; a line has four dots of Braille."""
+    last = next((value for value in reversed(values) if value is not None), low)
+    share = (last - low) / (high - low) if low < high else 0.5
+    return (1 - share) * (rows - 0.25) + 0.125
+
+
+def _beside(
+    labels: Sequence[str], ends: Sequence[float], room: int, height: int
+) -> dict[int, tuple[str, int]]:
+    """Return the text beside each line of the plot, a piece of a name, with the curve's number.
+
+    Names of curves that end close to each other are below each other, in the order of the ends.
+    """
+    blocks = {number: textwrap.wrap(label, room) or [label] for number, label in enumerate(labels)}
+    if sum(map(len, blocks.values())) > height:
+        blocks = {number: [label[:room]] for number, label in enumerate(labels)}
+    order = sorted(blocks, key=lambda number: ends[number])
+    free, starts = 0, list[int]()
+    for number in order:
+        starts.append(max(int(ends[number]) - (len(blocks[number]) - 1) // 2, free))
+        free = starts[-1] + len(blocks[number])
+    below = height
+    for place in reversed(range(len(order))):
+        starts[place] = min(starts[place], below - len(blocks[order[place]]))
+        below = starts[place]
+    return {
+        start + line: (text, number)
+        for start, number in zip(starts, order, strict=True)
+        for line, text in enumerate(blocks[number])
+    }
+
+
+def _joined(
+    title: str,
+    rows: Sequence[str],
+    owners: Sequence[Sequence[int | None]],
+    beside: dict[int, tuple[str, int]],
+    width: int,
+) -> Plot:
+    text, curves = f"{title}\n" if title else "", list[tuple[int, int, int]]()
+    for number, row in enumerate(rows):
+        at = len(text)
+        for owner, run in groupby(
+            range(len(row)), lambda column, line=number: owners[line][column]
+        ):
+            first, *rest = run
+            if owner is not None:
+                curves.append((at + first, at + (rest or [first])[-1] + 1, owner))
+        text += row.rstrip(" ")
+        if number in beside:
+            label, curve = beside[number]
+            text += " " * max(at + width - len(text), 1)
+            curves.append((len(text), len(text) + len(label), curve))
+            text += label
+        text += "\n"
+    return Plot(text.rstrip("\n"), tuple(curves))

@@ -1,0 +1,1 @@
+"""Problems of lessons, found before a learner meets them."""

@@ -1,0 +1,208 @@
+"""The commands in lessons, compared with their documented forms in `lessons/commands.yml`.
+
+They are not run while the lessons are tested: they need a project, and some cost money. So flags
+that no document has are found here. Nothing here runs anything.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from tpustarter.core import content, locations
+from tpustarter.core.content import Lesson
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content.markdown import source_lines, tokens
+
+SHELL = frozenset(
+    (
+        "[",
+        "alias",
+        "awk",
+        "bash",
+        "cat",
+        "cd",
+        "chmod",
+        "cp",
+        "cut",
+        "date",
+        "df",
+        "dmesg",
+        "du",
+        "echo",
+        "env",
+        "exit",
+        "export",
+        "false",
+        "file",
+        "find",
+        "free",
+        "fuser",
+        "grep",
+        "head",
+        "hostname",
+        "id",
+        "if",
+        "kill",
+        "less",
+        "ln",
+        "ls",
+        "lsof",
+        "lspci",
+        "man",
+        "mkdir",
+        "mount",
+        "mv",
+        "nano",
+        "nohup",
+        "nproc",
+        "printf",
+        "ps",
+        "pwd",
+        "python",
+        "python3",
+        "read",
+        "rm",
+        "sed",
+        "set",
+        "sh",
+        "sleep",
+        "sort",
+        "source",
+        "stat",
+        "sync",
+        "systemctl",
+        "tail",
+        "tee",
+        "test",
+        "then",
+        "time",
+        "timeout",
+        "top",
+        "touch",
+        "tr",
+        "true",
+        "ulimit",
+        "uname",
+        "unset",
+        "vim",
+        "wait",
+        "watch",
+        "wc",
+        "which",
+        "while",
+        "xargs",
+        "do",
+        "done",
+        "fi",
+        "for",
+    )
+)
+"""Words of every shell, and programs whose manual is on the machine: they need no document."""
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_SEPARATOR = re.compile(r"[|&;()<>]+")
+_FLAG = re.compile(r"--?[A-Za-z][\w-]*")
+
+
+@dataclass(frozen=True)
+class DocumentedCommand:
+    """A form of a command in its documentation."""
+
+    words: tuple[str, ...]
+    """Program and subcommands: `gcloud`, `compute`, `ssh`."""
+    flags: frozenset[str]
+    changes: str
+    """Its effects and costs; `nothing` for one that only reads."""
+    source: str
+
+
+def read(folder: Path | None = None) -> list[DocumentedCommand]:
+    """Read the documented commands, longest first; raise Problem for a broken file."""
+    file = (folder or locations.content("lessons")) / "commands.yml"
+    try:
+        entries: Any = content.read_yaml(locations.read_text(file)) or []
+        commands = [_parse_entry(cast("Mapping[str, Any]", entry)) for entry in entries]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Problem(f"cannot read the commands in `{file}`: {error!r}") from error
+    return sorted(commands, key=lambda command: -len(command.words))
+
+
+def _parse_entry(fields: Mapping[str, Any]) -> DocumentedCommand:
+    allowed = {"command", "flags", "changes", "source"}
+    if set(fields) - allowed or not str(fields["source"]).startswith("https://"):
+        raise ValueError(f"`{fields['command']}` needs a public source, and only {sorted(allowed)}")
+    flags = frozenset(str(flag) for flag in fields.get("flags") or ())
+    words = tuple(str(fields["command"]).split())
+    return DocumentedCommand(words, flags, str(fields["changes"]), str(fields["source"]))
+
+
+def complaints(
+    lesson: Lesson, documented: Sequence[DocumentedCommand]
+) -> Iterator[tuple[int, str]]:
+    """Yield the commands of a lesson that no entry covers, each with its line."""
+    for token in tokens("\n".join(source_lines(lesson))):
+        if token.type != "fence" or token.info.split()[:1] != ["sh"]:
+            continue
+        for number, line in _command_lines(token.content):
+            file_line = lesson.first_line + cast("tuple[int, int]", token.map)[0] + 1 + number
+            try:
+                commands = list(_split_commands(line))
+            except ValueError as error:
+                yield file_line, f"a shell could not read this command: {error}"
+                continue
+            for words in commands:
+                if complaint := _find_complaint(words, documented):
+                    yield file_line, complaint
+
+
+def _command_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield commands with the number of their first line; a backslash joins the next line."""
+    command, first_line = "", 0
+    for number, line in enumerate(text.split("\n")):
+        first_line = first_line if command else number
+        command += line.removesuffix("\\") + " "
+        if not line.endswith("\\"):
+            yield first_line, command.strip()
+            command = ""
+
+
+def _split_commands(line: str) -> Iterator[list[str]]:
+    """Yield the simple commands of a line, without the variables that are set for them."""
+    reader = shlex.shlex(line, posix=True, punctuation_chars=True)
+    reader.whitespace_split = True
+    words: list[str] = []
+    for word in [*reader, ";"]:
+        if not _SEPARATOR.fullmatch(word):
+            words.append(word)
+            continue
+        while words and (_ASSIGNMENT.match(words[0]) or words[0] == "sudo"):
+            words.pop(0)
+        if words and word[0] not in "<>":
+            yield words
+            words = []
+
+
+def _find_complaint(words: list[str], documented: Sequence[DocumentedCommand]) -> str | None:
+    program = words[0].rpartition("/")[2]
+    if program in SHELL or program == "tpustarter":
+        return None
+    # The words after `--` belong to another program.
+    own_words = words[: words.index("--")] if "--" in words else words
+    names = [program, *(word for word in own_words[1:] if not word.startswith("-"))]
+    entry = next(
+        (command for command in documented if tuple(names[: len(command.words)]) == command.words),
+        None,
+    )
+    if entry is None:
+        return f"`{' '.join(names[:4])}` is not in commands.yml"
+    for word in own_words[1:]:
+        match = _FLAG.match(word)
+        if match and match[0] not in entry.flags:
+            return f"`{' '.join(entry.words)}` has no flag `{match[0]}` in commands.yml"
+    return None

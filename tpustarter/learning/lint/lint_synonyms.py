@@ -1,0 +1,63 @@
+"""Problems of `synonyms.yml`: keys that are never searched, and words that lead nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from tpustarter.core import content, locations
+from tpustarter.core.content import Lesson
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content import glossary, then_now
+from tpustarter.learning.search.passages import SearchSources
+from tpustarter.learning.search.query import MOST_IN_A_ROW
+from tpustarter.learning.search.search import SYNONYMS, SearchLibrary
+
+
+def complaints(folder: Path, lessons: Sequence[Lesson]) -> Iterator[str]:
+    """Yield the problems of the synonyms of a folder of lessons; none where it has no such file."""
+    file = folder / SYNONYMS
+    if not file.exists():
+        return
+    try:
+        entries: Any = content.read_yaml(locations.read_text(file))
+    except (OSError, ValueError, Problem) as error:
+        yield f"{SYNONYMS}: cannot be read: {error}"
+        return
+    if not isinstance(entries, dict):
+        yield f"{SYNONYMS}: expected words, each with a list of other words"
+        return
+    library = _library(folder, lessons)
+    leads = dict[str, bool]()
+    for key, others in cast("dict[Any, Any]", entries).items():
+        yield from _of_key(key)
+        if not isinstance(others, list) or not others:
+            yield f"{SYNONYMS}: `{key}` has `{others}`, expected a list of words"
+            continue
+        for other in cast("list[Any]", others):
+            if not isinstance(other, str):
+                yield f"{SYNONYMS}: `{key}` has `{other}`, expected a text"
+                continue
+            if other not in leads:
+                leads[other] = any(hit.is_whole for hit in library.search(other).hits)
+            if other.casefold() == key:
+                yield f"{SYNONYMS}: `{key}` stands for itself"
+            elif not leads[other]:
+                yield f"{SYNONYMS}: `{key}` stands for `{other}`, which is in no lesson"
+
+
+def _of_key(key: Any) -> Iterator[str]:
+    if not isinstance(key, str):
+        yield f"{SYNONYMS}: `{key}` is no text; put it into quotation marks"
+    elif key != key.casefold():
+        yield f"{SYNONYMS}: `{key}` is never looked for, because what is typed is put in lower case"
+    elif len(key.split()) > MOST_IN_A_ROW:
+        yield f"{SYNONYMS}: `{key}` is never looked for: expected {MOST_IN_A_ROW} words at most"
+
+
+def _library(folder: Path, lessons: Sequence[Lesson]) -> SearchLibrary:
+    checks = [check for check in content.read_checks() if not check.broken]
+    return SearchLibrary(
+        SearchSources(list(lessons), glossary.read(folder), checks, then_now.read(folder)), {}
+    )

@@ -1,0 +1,1 @@
+"""The progress of the learner, kept in the state folder."""

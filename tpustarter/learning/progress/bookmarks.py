@@ -1,0 +1,51 @@
+"""The learner's place in each lesson: a heading, block or question.
+
+Losing one costs a scroll, so errors never stop the reader: a file that cannot be read or written
+counts as missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import datetime, timezone
+from typing import Any, cast
+
+from tpustarter.core import locations, state
+from tpustarter.core.problem import Problem
+
+NAME = "bookmarks"
+MOST = 200
+"""Lessons whose place is kept; the oldest is dropped first."""
+MOST_LETTERS = 200
+"""Characters of a place."""
+LOCK_WAIT_S = 1.0
+
+
+def read(lesson_id: str) -> str | None:
+    """Return the place where a lesson was left; None for its beginning."""
+    place = _entries().get(lesson_id, {}).get("place")
+    return place if isinstance(place, str) and 0 < len(place) <= MOST_LETTERS else None
+
+
+def keep(lesson_id: str, place: str | None) -> None:
+    """Remember the place where a lesson was left; None forgets it."""
+    busy = Problem("another tpustarter is saving where you are in a lesson")
+    with (
+        contextlib.suppress(Problem),
+        locations.alone(locations.state() / f"{NAME}.lock", wait_s=LOCK_WAIT_S, busy=busy),
+    ):
+        entries = _entries()
+        entries.pop(lesson_id, None)
+        if place:
+            when = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+            entries[lesson_id] = {"place": place[:MOST_LETTERS], "when": when}
+        newest = sorted(entries.items(), key=lambda item: str(item[1].get("when")))[-MOST:]
+        state.save(NAME, {"lessons": dict(newest)})
+
+
+def _entries() -> dict[str, dict[str, Any]]:
+    value = state.load(NAME).get("lessons")
+    if not isinstance(value, dict):
+        return {}
+    items = cast("dict[Any, Any]", value).items()
+    return {str(name): entry for name, entry in items if isinstance(entry, dict)}

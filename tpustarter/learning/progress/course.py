@@ -1,0 +1,97 @@
+"""The order of lessons for the learner: the path that is followed, and the next lesson on it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from tpustarter.core import state
+
+if TYPE_CHECKING:
+    from tpustarter.learning.content.paths import LessonPath
+
+ON_TPU, ELSEWHERE, ON_COLAB, WITH_TORCH = "fresh-tpu-vm", "laptop", "colab", "from-pytorch"
+"""The paths that suit a kind of machine; the first two are the defaults."""
+
+
+def suggestion(
+    env: Mapping[str, str], *, on_tpu: bool, frameworks: Collection[str]
+) -> tuple[str, str]:
+    """Return the id of the path that suits a machine, and the reason, a clause about the machine.
+
+    Args:
+        env: Its variables; Colab sets some of its own.
+        on_tpu: Whether lessons run on a TPU here.
+        frameworks: Import names of the frameworks in the Python under test.
+    """
+    if any(name.startswith("COLAB_") for name in env):
+        return ON_COLAB, "it is one of Colab's"
+    if "torch" in frameworks and "jax" not in frameworks:
+        return WITH_TORCH, "PyTorch is installed, and JAX isn't"
+    if on_tpu:
+        return ON_TPU, "it has a TPU"
+    return ELSEWHERE, "it has no TPU"
+
+
+def follow(path_id: str) -> None:
+    """Remember the path that the learner chose; raise Problem if it cannot be saved."""
+    state.save("settings", {**state.load("settings"), "path": path_id})
+
+
+def path_to_follow(
+    paths: Iterable[LessonPath], *, on_tpu: bool, chosen: str | None = None
+) -> LessonPath | None:
+    """Return the path that the learner chose, else the one for this kind of machine.
+
+    Args:
+        paths: All paths; without any, None is returned.
+        on_tpu: Whether lessons run on a TPU here.
+        chosen: The id of the chosen path; None for the one that was chosen in the app.
+    """
+    paths_by_id = {path.id: path for path in paths}
+    default_id = ON_TPU if on_tpu else ELSEWHERE
+    chosen_id = chosen or str(state.load("settings").get("path"))
+    return (
+        paths_by_id.get(chosen_id)
+        or paths_by_id.get(default_id)
+        or next(iter(paths_by_id.values()), None)
+    )
+
+
+@dataclass(frozen=True)
+class NextInCourse:
+    """The next lesson of the course after one."""
+
+    path: LessonPath | None
+    """The path that the learner follows; None where there is none."""
+    kind: Literal["next", "left", "back", "end"]
+    """`next` for the next lesson of the path that is not done, or in the path's order where the
+    whole path is done; where all after it are done, `left` for the first one that is not, or `end`;
+    `back` for a lesson that is not on the path."""
+    lesson: str | None
+    """The id of the next lesson; None at the end."""
+
+
+def first_left(
+    lessons: Iterable[str], done: Container[str], read: Container[str] = ()
+) -> str | None:
+    """Return the id of the first lesson neither done nor read, else of the first not done."""
+    left = [name for name in lessons if name not in done]
+    return next((name for name in left if name not in read), next(iter(left), None))
+
+
+def onward(
+    lesson_id: str, path: LessonPath | None, done: Container[str], read: Container[str] = ()
+) -> NextInCourse:
+    """Return the next lesson after one; `done` and `read` are as in `first_left`."""
+    lessons = path.lessons if path else ()
+    left = first_left((name for name in lessons if name != lesson_id), done, read)
+    if lesson_id not in lessons:
+        following = left or next(iter(lessons), None)
+        return NextInCourse(path, "back" if following else "end", following)
+    after = lessons[lessons.index(lesson_id) + 1 :]
+    following = first_left(after, done, read) or (None if left else next(iter(after), None))
+    if following:
+        return NextInCourse(path, "next", following)
+    return NextInCourse(path, "left" if left else "end", left)

@@ -1,0 +1,111 @@
+"""Drafts: code that the learner typed into blocks, kept until the lesson's own code is back.
+
+Each lesson has a file of its own. It is read again under a lock and replaced whole, so that a kill
+loses no more than the changes after the last call of `keep`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from tpustarter.core import locations, state
+from tpustarter.core.problem import Problem
+from tpustarter.learning.progress import lesson_progress, progress_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpustarter.learning.content.blocks import Block
+
+SCHEMA = "tpustarter.drafts/1"
+FOLDER = "drafts"
+"""In the state folder."""
+MAX_CHARACTERS = 200_000
+"""Characters of one block; nobody types more into one."""
+
+
+@dataclass(frozen=True)
+class BlockDraft:
+    """The learner's code of one block."""
+
+    code: str
+    hash: str
+    """The hash of the lesson's code that was changed, see `lesson_progress.code_hash`."""
+
+    def fits(self, block: Block) -> bool:
+        """Return whether the lesson's code is still the one that was changed."""
+        return self.hash == lesson_progress.code_hash(block)
+
+
+def of(block: Block, code: str) -> BlockDraft:
+    """Return the draft of a block with some code."""
+    return BlockDraft(code, lesson_progress.code_hash(block))
+
+
+def read(lesson_id: str) -> dict[str, BlockDraft]:
+    """Return the drafts of a lesson, by block.
+
+    Raises:
+        Problem: The file could not be read, and was put aside.
+    """
+    name = _name(lesson_id)
+    file = locations.state_place() / f"{name}.json"
+    was_there = file.exists()
+    drafts = _parse(state.load(name))
+    if was_there and not file.exists():
+        raise Problem(
+            f"what you had typed into this lesson could not be read, and lies in `{file.parent}` "
+            "under another name",
+            hint="the lesson shows its own code again; nothing else is lost",
+        )
+    return drafts
+
+
+def kept() -> set[str]:
+    """Return the ids of the lessons that have drafts."""
+    files = (locations.state_place() / FOLDER).glob("*.json")
+    return {file.stem.replace(".", "/", 1) for file in files}
+
+
+def keep(lesson_id: str, changes: Mapping[str, BlockDraft | None]) -> None:
+    """Save the code of some blocks; None stands for the lesson's own.
+
+    Raises:
+        Problem: The file cannot be written, or a draft is too long.
+    """
+    for draft in changes.values():
+        if draft and len(draft.code) > MAX_CHARACTERS:
+            raise Problem(
+                f"a block has {len(draft.code)} characters, expected {MAX_CHARACTERS} at most",
+                hint="copy it into a file of your own, because tpustarter does not save it",
+            )
+    folder = locations.make_folder(locations.state() / FOLDER)
+    busy = Problem(
+        f"another tpustarter has kept `{folder}` locked for {progress_file.LOCK_WAIT_S:g} s"
+    )
+    with locations.alone(folder / ".lock", wait_s=progress_file.LOCK_WAIT_S, busy=busy):
+        name = _name(lesson_id)
+        merged = {**_parse(state.load(name)), **changes}
+        drafts = {block: draft for block, draft in merged.items() if draft}
+        if not drafts:
+            with locations.writing(state.path(name)):
+                state.path(name).unlink(missing_ok=True)
+            return
+        entries = {block: asdict(draft) for block, draft in drafts.items()}
+        state.save(name, {"schema": SCHEMA, "blocks": entries})
+
+
+def _name(lesson_id: str) -> str:
+    return f"{FOLDER}/{lesson_id.replace('/', '.')}"
+
+
+def _parse(stored: dict[str, Any]) -> dict[str, BlockDraft]:
+    blocks = stored.get("blocks")
+    drafts: dict[str, BlockDraft] = {}
+    for block, entry in cast("dict[Any, Any]", blocks).items() if isinstance(blocks, dict) else ():
+        fields = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
+        code, code_hash = fields.get("code"), fields.get("hash")
+        if isinstance(code, str) and isinstance(code_hash, str):
+            drafts[str(block)] = BlockDraft(code, code_hash)
+    return drafts

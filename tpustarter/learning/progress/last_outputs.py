@@ -1,0 +1,99 @@
+"""The last output of the blocks of a lesson, kept to be shown when the lesson is opened again.
+
+Each lesson has a file of its own, which is replaced whole. Losing one costs another run of a block,
+so errors never stop the learner: a file that cannot be read or written counts as missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from tpustarter.core import locations, state
+from tpustarter.core.problem import Problem
+from tpustarter.learning.progress import lesson_progress
+from tpustarter.learning.run.block_output import END_CHARACTERS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpustarter.core.content import Lesson
+    from tpustarter.learning.content.blocks import Block
+    from tpustarter.learning.run.block_results import BlockResult
+
+SCHEMA = "tpustarter.printouts/1"
+FOLDER = "printouts"
+"""In the state folder."""
+MOST_CHARACTERS = END_CHARACTERS
+"""Characters of a block's output that are kept, at its beginning and its end."""
+MOST_BYTES = 16 * 1024 * 1024
+"""Bytes in the folder; the lessons that were used longest ago are removed first."""
+LOCK_WAIT_S = 1.0
+LEFT_OUT = "\n[what stood here was not kept]\n"
+
+
+@dataclass(frozen=True)
+class KeptOutput:
+    """The output of a block, without secrets."""
+
+    text: str
+    code: str
+    """The hash of the code that printed it, see `lesson_progress.hash_of`."""
+
+    def is_of(self, code: str) -> bool:
+        """Return whether some code has printed it."""
+        return self.code == lesson_progress.hash_of(code)
+
+
+def of(code: str, text: str) -> KeptOutput:
+    """Return the output of some code as it is kept, cut in the middle if it is long."""
+    if len(text) > MOST_CHARACTERS:
+        half = MOST_CHARACTERS // 2
+        above, below = text[:half].rpartition("\n"), text[-half:].partition("\n")
+        text = f"{above[0] or above[2]}{LEFT_OUT}{below[2] or below[0]}"
+    return KeptOutput(text, lesson_progress.hash_of(code))
+
+
+def read(lesson_id: str) -> dict[str, KeptOutput]:
+    """Return the last outputs of a lesson, by block."""
+    blocks = state.load(_name(lesson_id)).get("blocks")
+    found: dict[str, KeptOutput] = {}
+    for block, entry in cast("dict[Any, Any]", blocks).items() if isinstance(blocks, dict) else ():
+        fields = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
+        text, code = fields.get("text"), fields.get("code")
+        if isinstance(text, str) and isinstance(code, str) and len(text) <= 2 * MOST_CHARACTERS:
+            found[str(block)] = KeptOutput(text, code)
+    return found
+
+
+def block_ended(lesson: Lesson, block: Block, result: BlockResult, code: str) -> None:
+    """Keep the output of a block with some code; a block that did not run changes nothing.
+
+    Outputs of blocks that are not in the lesson are dropped.
+    """
+    from tpustarter.learning.content.blocks import blocks_of
+
+    if result.status in ("skip", "notrun"):
+        return
+    printed, names = of(code, result.output), {one.id for one in blocks_of(lesson)}
+    busy = Problem("another tpustarter is saving what a block printed")
+    with contextlib.suppress(Problem, OSError):
+        folder = locations.make_folder(locations.state() / FOLDER)
+        with locations.alone(folder / ".lock", wait_s=LOCK_WAIT_S, busy=busy):
+            kept = {**read(lesson.id), block.id: printed}
+            blocks = {name: asdict(kept[name]) for name in kept if name in names}
+            state.save(_name(lesson.id), {"schema": SCHEMA, "blocks": blocks})
+            _make_room()
+
+
+def _make_room() -> None:
+    files = [(file, file.stat()) for file in (locations.state() / FOLDER).glob("*.json")]
+    room = MOST_BYTES
+    for file, stat in sorted(files, key=lambda one: one[1].st_mtime, reverse=True):
+        room -= stat.st_size
+        if room < 0:
+            file.unlink(missing_ok=True)
+
+
+def _name(lesson_id: str) -> str:
+    return f"{FOLDER}/{lesson_id.replace('/', '.')}"

@@ -1,0 +1,336 @@
+"""The learner's progress in lessons, blocks, questions and exercises, and the last check."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import asdict, dataclass, field
+from typing import Any, cast
+
+from tpustarter.core import state
+from tpustarter.core.problem import Problem
+from tpustarter.learning.progress.progress_file import (
+    Fields,
+    as_count,
+    as_date,
+    as_entries,
+    now,
+    read_lessons,
+    update,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpustarter.checking.results.results import Run
+    from tpustarter.core.content import Lesson
+    from tpustarter.learning.content.blocks import Block
+    from tpustarter.learning.run.block_results import BlockResult
+
+
+@dataclass(frozen=True)
+class LessonProgress:
+    """The progress in one lesson."""
+
+    done: str | None = None
+    """ISO date and time at which it was first done: blocks, tasks and questions."""
+    blocks: dict[str, Fields] = field(default_factory=dict[str, Fields])
+    """By block: `status`, `ran_on`, `when`, the `hash` of the lesson's code, and `typed`, the hash
+    of the code that ran, where it was another."""
+    quizzes: dict[str, Fields] = field(default_factory=dict[str, Fields])
+    """By question: whether it was answered `right`, the `answers` by their text, and `when`."""
+    exercises: dict[str, Fields] = field(default_factory=dict[str, Fields])
+    """By name: `status`, `hints` and `when`."""
+    edits: dict[str, Fields] = field(default_factory=dict[str, Fields])
+    """By block that is no task, the failure of other code in it: `status`, `typed`, `when`."""
+    open: int | None = None
+    """The number of its open tasks and questions; None before it was left with them."""
+
+    @property
+    def is_read(self) -> bool:
+        """Return whether its own blocks have passed, and tasks or questions were left for later."""
+        return self.done is None and self.open is not None
+
+    def status(self, block: Block) -> str | None:
+        """Return the last status of a block, `changed` if the lesson's code has changed since."""
+        entry = self.blocks.get(block.id)
+        if entry is None:
+            return None
+        return str(entry.get("status")) if entry.get("hash") == code_hash(block) else "changed"
+
+    def status_of(self, block: Block, code: str) -> str | None:
+        """Return the last status of a block with this code; None where it ran with other code."""
+        entry = self.blocks.get(block.id)
+        ran = hash_of(code)
+        if entry and ran == entry.get("typed", None if block.is_try else code_hash(block)):
+            return self.status(block)
+        edit = self.edits.get(block.id, {})
+        return str(edit.get("status")) if ran == edit.get("typed") else None
+
+
+@dataclass(frozen=True)
+class LearnerProgress:
+    """The progress in every lesson, also in lessons that are not there."""
+
+    lessons: dict[str, LessonProgress] = field(default_factory=dict[str, LessonProgress])
+
+
+def read() -> LearnerProgress:
+    """Read the progress; malformed values are left out, and stay in the file."""
+    lessons = read_lessons()
+    return LearnerProgress(
+        {
+            name: LessonProgress(
+                as_date(fields.get("done")),
+                as_entries(fields.get("blocks")),
+                as_entries(fields.get("quizzes")),
+                as_entries(fields.get("exercises")),
+                as_entries(fields.get("edits")),
+                as_count(fields.get("open")),
+            )
+            for name, fields in lessons.items()
+        }
+    )
+
+
+def things_done(lesson: Lesson, known: LessonProgress) -> tuple[int, int]:
+    """Return how many blocks and questions of a lesson are done now, and how many it has.
+
+    Those in a folded part do not count.
+    """
+    from tpustarter.learning.content.blocks import parse
+
+    parts = [part for part in parse(lesson) if not part.fold]
+    done = [known.status(part.block) == "pass" for part in parts if part.block]
+    done += [is_right(known, part.quiz.id) for part in parts if part.quiz]
+    return sum(done), len(done)
+
+
+def is_right(known: LessonProgress, question: str) -> bool:
+    """Return whether a question was answered right."""
+    return bool(known.quizzes.get(question, {}).get("right"))
+
+
+def mark(lesson: Lesson, known: LessonProgress | None) -> str:
+    """Return the mark of a lesson in a list: `done`, `read`, `begun 3 of 5`, or nothing."""
+    if known is None or known.done:
+        return "done" if known else ""
+    if known.is_read:
+        return "read"
+    passed, count = things_done(lesson, known)
+    return f"begun {passed} of {count}" if count else "begun"
+
+
+def code_hash(block: Block) -> str:
+    """Return a hash of the lesson's code of a block."""
+    return hash_of(block.code)
+
+
+def hash_of(code: str) -> str:
+    """Return a hash of some code, without the space around it."""
+    import hashlib
+
+    return hashlib.sha256(code.strip().encode()).hexdigest()[:12]
+
+
+def block_ended(lesson: Lesson, block: Block, result: BlockResult, code: str = "") -> None:
+    """Remember the result of a block, and its code; a block that did not run changes nothing."""
+    if result.status in ("skip", "notrun"):
+        return
+    entry: Fields = {"status": result.status, "ran_on": result.ran_on, "when": now()}
+    entry["hash"] = code_hash(block)
+    if code and (block.is_try or hash_of(code) != code_hash(block)):
+        entry["typed"] = hash_of(code)
+    if result.status != "pass":
+        entry |= {"reason": result.reason, "detail": result.detail}
+
+    def change(lessons: dict[str, Fields]) -> None:
+        fields = lessons.setdefault(lesson.id, {})
+        fields["blocks"] = {**as_entries(fields.get("blocks")), block.id: entry}
+        _settle(lesson, fields)
+
+    update(change)
+
+
+def edit_ended(lesson: Lesson, block: Block, result: BlockResult, code: str) -> None:
+    """Remember a failure of code that was typed into a block which is no task; its status stays."""
+    if result.status in ("skip", "notrun"):
+        return
+    entry: Fields = {"status": result.status, "typed": hash_of(code), "when": now()}
+
+    def change(lessons: dict[str, Fields]) -> None:
+        fields = lessons.setdefault(lesson.id, {})
+        fields["edits"] = {**as_entries(fields.get("edits")), block.id: entry}
+
+    update(change)
+
+
+def _settle(lesson: Lesson, fields: Fields, *, is_left: bool = False) -> None:
+    """Mark a lesson as done, or as read if its own blocks have passed and it was left like that.
+
+    It is done once its tasks have passed and its questions are answered right as well, without
+    those in folded parts. A lesson that was done once stays done.
+    """
+    from tpustarter.learning.content.blocks import parse
+
+    known = LessonProgress(
+        None, as_entries(fields.get("blocks")), as_entries(fields.get("quizzes"))
+    )
+    parts = [part for part in parse(lesson) if not part.fold]
+    blocks = [part.block for part in parts if part.block]
+    if any(known.status(block) != "pass" for block in blocks if not block.is_try):
+        return
+    tasks = [known.status(block) == "pass" for block in blocks if block.is_try]
+    asked = [is_right(known, part.quiz.id) for part in parts if part.quiz]
+    count = (tasks + asked).count(False)
+    if blocks and (is_left or "open" in fields):
+        fields["open"] = count
+    if (blocks or asked) and not count:
+        fields["done"] = as_date(fields.get("done")) or now()
+
+
+def lesson_left(lesson: Lesson) -> None:
+    """Remember that a lesson was left for the next one, with its open tasks and questions."""
+
+    def change(lessons: dict[str, Fields]) -> None:
+        _settle(lesson, lessons.setdefault(lesson.id, {}), is_left=True)
+
+    if started(lesson.id):
+        update(change)
+
+
+def lesson_done(lesson_id: str) -> None:
+    """Remember that a lesson is done; the first time counts."""
+
+    def change(lessons: dict[str, Fields]) -> None:
+        fields = lessons.setdefault(lesson_id, {})
+        fields["done"] = as_date(fields.get("done")) or now()
+
+    update(change)
+
+
+def read_only() -> set[str]:
+    """Return the ids of the lessons that are read and not done."""
+    return {lesson_id for lesson_id, known in read().lessons.items() if known.is_read}
+
+
+def is_done(lesson_id: str) -> bool:
+    """Return whether a lesson was done."""
+    return read().lessons.get(lesson_id, LessonProgress()).done is not None
+
+
+def done() -> set[str]:
+    """Return the ids of the lessons that are done."""
+    return {lesson_id for lesson_id, known in read().lessons.items() if known.done}
+
+
+def started(lesson_id: str) -> bool:
+    """Return whether any progress in a lesson is stored."""
+    return lesson_id in read().lessons
+
+
+def exercise(lesson_id: str, name: str) -> Fields:
+    """Return the stored fields of an exercise: `status`, `hints` and `when`."""
+    fields = read_lessons().get(lesson_id, {})
+    return as_entries(fields.get("exercises")).get(name, {})
+
+
+def exercise_judged(lesson_id: str, name: str, *, is_right: bool) -> None:
+    """Remember the verdict on an answer; an exercise that was solved once stays solved."""
+    status = exercise(lesson_id, name).get("status")
+    if status != "pass" and (is_right or status != "shown"):
+        _change_exercise(lesson_id, name, status="pass" if is_right else "fail")
+
+
+def solution_shown(lesson_id: str, name: str) -> None:
+    """Remember that the solution was shown."""
+    _change_exercise(lesson_id, name, status="shown")
+
+
+def record_hint(lesson_id: str, name: str, count: int) -> None:
+    """Remember the number of hints that were given."""
+    _change_exercise(lesson_id, name, hints=count)
+
+
+def quiz_answered(lesson: Lesson, name: str, *, is_right: bool, answer: str = "") -> None:
+    """Remember an answer to a question; one that was right once stays right."""
+
+    def change(lessons: dict[str, Fields]) -> None:
+        fields = lessons.setdefault(lesson.id, {})
+        entries = as_entries(fields.get("quizzes"))
+        known = entries.get(name, {})
+        answers = [text for text in answers_given(known) if text != answer]
+        entry = {
+            "right": is_right or bool(known.get("right")),
+            "answers": [*answers, *filter(None, [answer])],
+            "when": now(),
+        }
+        fields["quizzes"] = {**entries, name: entry}
+        _settle(lesson, fields)
+
+    update(change)
+
+
+def answers_given(entry: Fields) -> list[str]:
+    """Return the answers to a question, in order; by their wording, as numbers may change."""
+    answers: Any = entry.get("answers")
+    given = cast("list[Any]", answers) if isinstance(answers, list) else []
+    return [text for text in given if isinstance(text, str)]
+
+
+def _change_exercise(lesson_id: str, name: str, **changes: Any) -> None:
+    def change(lessons: dict[str, Fields]) -> None:
+        fields = lessons.setdefault(lesson_id, {})
+        entries = as_entries(fields.get("exercises"))
+        entry = {**entries.get(name, {}), **changes, "when": now()}
+        fields["exercises"] = {**entries, name: entry}
+
+    update(change)
+
+
+def remember_check(run: Run) -> None:
+    """Remember the result of a check; a state folder that is full or gone does not stop the check.
+
+    A run of named checks, or one that was stopped, says little about the machine: it does not
+    replace a whole one. Nor does a run in one Python replace the last one in another. The last run
+    of named checks is kept apart.
+    """
+    from tpustarter.checking.results import headline, verdict
+
+    if any(result.reason == "interrupted" for result in run.results):
+        return
+    python, known = run.target.get("shown", ""), last_check() or {}
+    kept = as_entries({"last": known, "before": known.get("before")}).values()
+    before = next((one for one in kept if one.get("python") not in (None, "", python)), None)
+    wrong = {
+        status: [result.id for result in run.results if result.status == status]
+        for status in ("fail", "warn")
+    }
+    summary = {
+        "when": run.started,
+        "level": run.level,
+        "python": python,
+        "ids": run.ids,
+        "counts": run.counts(),
+        "summary": asdict(headline.summarize(run)),
+        "headline": headline.headline(run),
+        "verdict": verdict.verdict(run),
+        "verified_on": verdict.verified_on(run),
+        "exit_code": int(verdict.exit_code(run)),
+        "wrong": wrong,
+        "before": {**before, "before": None} if before else None,
+    }
+    with contextlib.suppress(Problem):
+        state.save("last-named-check" if run.ids else "last-check", summary)
+
+
+def last_check() -> dict[str, Any] | None:
+    """Return the result of the last check: `when`, `level`, `python`, `summary`, and more.
+
+    `before` is the last one in another Python. `headline` is the sentence that was shown then: for
+    a bug report, and for files of a version that kept no numbers.
+    """
+    return state.load("last-check") or None
+
+
+def last_named_check() -> dict[str, Any] | None:
+    """Return the summary of the last run of named checks; `ids` are the names as typed."""
+    return state.load("last-named-check") or None

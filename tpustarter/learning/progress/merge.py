@@ -1,0 +1,76 @@
+"""Progress that is carried from one machine to another: exported, read, and merged there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, cast
+
+from tpustarter.core import state
+from tpustarter.learning.progress.progress_file import (
+    SCHEMA,
+    Fields,
+    as_count,
+    as_date,
+    as_entries,
+    lessons_in,
+    read_lessons,
+    update,
+)
+
+
+def export() -> dict[str, Any]:
+    """Return the progress in all lessons, as `merge` takes it."""
+    return {"schema": SCHEMA, "lessons": read_lessons()}
+
+
+def read_export(text: str) -> dict[str, Any]:
+    """Parse the text of an export; raise ValueError for another schema."""
+    value = state.parse(text)
+    schema = cast("dict[str, Any]", value).get("schema") if isinstance(value, dict) else None
+    if schema != SCHEMA:
+        raise ValueError(f"found the schema `{schema}`, expected `{SCHEMA}`")
+    return cast("dict[str, Any]", value)
+
+
+def merge(exported: dict[str, Any]) -> None:
+    """Merge an export into the progress here."""
+
+    def change(lessons: dict[str, Fields]) -> None:
+        both = merged({"lessons": lessons}, exported)["lessons"]
+        lessons.clear()
+        lessons.update(both)
+
+    update(change)
+
+
+def merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """Merge two exports: done in either is done, and the newer entry of a block counts."""
+    first_lessons, second_lessons = lessons_in(first), lessons_in(second)
+    lessons: dict[str, Fields] = {}
+    for name in sorted({*first_lessons, *second_lessons}):
+        pair = [side[name] for side in (first_lessons, second_lessons) if name in side]
+        dates = [date for fields in pair if (date := as_date(fields.get("done")))]
+        combined = {key: value for fields in pair for key, value in fields.items()}
+        newest = {
+            kind: _newest(pair, kind)
+            for kind in ("blocks", "edits", "exercises", "quizzes")
+            if kind == "blocks" or kind in combined
+        }
+        left = [count for fields in pair if (count := as_count(fields.get("open"))) is not None]
+        newest |= {"open": min(left)} if left else {}
+        lessons[name] = {**combined, "done": min(dates, default=None), **newest}
+    return {"schema": SCHEMA, "lessons": lessons}
+
+
+def _newest(pair: Sequence[Fields], kind: str) -> Fields:
+    newest: dict[str, Fields] = {}
+    for fields in pair:
+        for name, entry in as_entries(fields.get(kind)).items():
+            newest[name] = max(newest.get(name, {}), entry, key=_sort_key)
+    return newest
+
+
+def _sort_key(entry: Fields) -> tuple[str, str]:
+    """Return a key that orders entries by time, then in a way that is the same on every machine."""
+    return (str(entry.get("when") or ""), json.dumps(entry, sort_keys=True, default=str))

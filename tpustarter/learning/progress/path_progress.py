@@ -1,0 +1,125 @@
+"""The learner's progress on a path: its stages, the lessons done in each, and the time left."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tpustarter.learning.progress import course
+from tpustarter.text import phrases
+
+if TYPE_CHECKING:
+    from tpustarter.core.content import Lesson
+    from tpustarter.learning.content.paths import LessonPath
+
+
+@dataclass(frozen=True)
+class PathPart:
+    """A path or one of its stages, and how much of it is done."""
+
+    title: str
+    lessons: tuple[str, ...]
+    done: int
+    """The number of its lessons that are done."""
+    minutes: int
+    left: int
+    """Minutes of the lessons that are neither done nor read."""
+    read: int = 0
+    """The number of its lessons that are read and not done."""
+
+    @property
+    def is_done(self) -> bool:
+        """Return whether all of it is done."""
+        return self.done == len(self.lessons)
+
+    @property
+    def share_behind(self) -> float:
+        """Return the share of its time that is done, from 0 to 1."""
+        return (self.minutes - self.left) / max(self.minutes, 1)
+
+    @property
+    def amount(self) -> str:
+        """Return its size: `12 lessons, 2 h 10 min`."""
+        return (
+            f"{phrases.count(len(self.lessons), 'lesson')}, {phrases.duration(60 * self.minutes)}"
+        )
+
+    @property
+    def words(self) -> str:
+        """Return the progress in words: `4 of 12 lessons done, 35 min of 2 h 10 min left`."""
+        if not self.is_begun:
+            return f"0 of {self.amount}"
+        if self.is_done:
+            return f"all {self.amount} done"
+        if self.read or not self.left:
+            return self.brief
+        whole = phrases.duration(60 * self.minutes)
+        return f"{self.counted}, {phrases.duration(60 * self.left)} of {whole} left"
+
+    @property
+    def brief(self) -> str:
+        """Return the progress without the total time: `4 of 12 lessons done, 35 min left`."""
+        left = phrases.duration(60 * self.left)
+        return f"{self.counted}, {left} left" if self.left else self.counted
+
+    @property
+    def counted(self) -> str:
+        """Return the numbers of lessons that are done and read: `4 of 12 lessons done, 2 read`."""
+        read = f", {self.read} read" if self.read else ""
+        return f"{self.done} of {len(self.lessons)} lessons done{read}"
+
+    @property
+    def is_begun(self) -> bool:
+        """Return whether any of its lessons is done or read."""
+        return self.done + self.read > 0
+
+
+@dataclass(frozen=True)
+class PathProgress:
+    """The learner's progress on a path."""
+
+    path: LessonPath
+    whole: PathPart
+    stages: tuple[PathPart, ...]
+    next: str | None
+    """The first lesson that is not read, else the first that is not done; None at the end."""
+
+    @property
+    def current(self) -> int | None:
+        """Return the index of the stage of the next lesson; None where there is none."""
+        return next((n for n, stage in enumerate(self.stages) if self.next in stage.lessons), None)
+
+
+def standing_on(
+    path: LessonPath,
+    lessons: Mapping[str, Lesson],
+    done: Collection[str],
+    read: Collection[str] = (),
+) -> PathProgress:
+    """Return the learner's progress on a path; lessons that do not exist are left out.
+
+    Args:
+        path: The path.
+        lessons: All lessons, by id.
+        done: Ids of the lessons that are done.
+        read: Ids of those that are read and not done.
+    """
+
+    def part(title: str, ids: Iterable[str]) -> PathPart:
+        known = tuple(lesson_id for lesson_id in ids if lesson_id in lessons)
+        open_ids = [lesson_id for lesson_id in known if lesson_id not in done]
+        unread = [lesson_id for lesson_id in open_ids if lesson_id not in read]
+        total, left = (sum(minutes_of(lessons[one]) for one in some) for some in (known, unread))
+        count = len(open_ids) - len(unread)
+        return PathPart(title, known, len(known) - len(open_ids), total, left, count)
+
+    whole = part(path.title, path.lessons)
+    stages = tuple(stage for one in path.stages if (stage := part(one.title, one.lessons)).lessons)
+    return PathProgress(path, whole, stages, course.first_left(whole.lessons, done, read))
+
+
+def minutes_of(lesson: Lesson) -> int:
+    """Return the minutes that a lesson takes; 0 where its header has none."""
+    minutes = lesson.header.get("minutes")
+    return minutes if isinstance(minutes, int) else 0

@@ -1,0 +1,72 @@
+"""The file with the learner's progress, in the state folder.
+
+Every change reads the file again under a lock and replaces it whole, so that two programs that
+write at once lose nothing, and a kill loses only the change it interrupted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from datetime import datetime, timezone
+from typing import Any, cast
+
+from tpustarter.core import locations, state
+from tpustarter.core.problem import Problem
+
+SCHEMA = "tpustarter.progress/1"
+LOCK_WAIT_S = 5.0
+"""Longest wait for another program that is writing; a write takes milliseconds."""
+
+Fields = dict[str, Any]
+
+
+def read_lessons() -> dict[str, Fields]:
+    """Read the stored fields of each lesson, by id."""
+    return lessons_in(state.load("progress"))
+
+
+def update(change: Callable[[dict[str, Fields]], None]) -> None:
+    """Change the stored fields of lessons under the lock."""
+    with _lock():
+        stored = state.load("progress")
+        lessons = lessons_in(stored)
+        change(lessons)
+        state.save("progress", {**stored, "schema": SCHEMA, "lessons": lessons})
+
+
+def _lock() -> contextlib.AbstractContextManager[int]:
+    path = locations.state() / "progress.lock"
+    busy = Problem(
+        f"another tpustarter has kept `{path}` locked for {LOCK_WAIT_S:g} s",
+        hint="end the other tpustarter, then try again",
+    )
+    return locations.alone(path, wait_s=LOCK_WAIT_S, busy=busy)
+
+
+def now() -> str:
+    """Return the current time in UTC, in ISO form."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def as_date(value: Any) -> str | None:
+    """Return a date; None for a malformed one."""
+    return value if isinstance(value, str) and value else None
+
+
+def as_count(value: Any) -> int | None:
+    """Return a number of things; None for a malformed one."""
+    return value if isinstance(value, int) and value >= 0 else None
+
+
+def lessons_in(value: dict[str, Any]) -> dict[str, Fields]:
+    """Return the fields of each lesson in a file of progress, by id."""
+    return as_entries(value.get("lessons"))
+
+
+def as_entries(value: Any) -> dict[str, Fields]:
+    """Return the entries of a mapping that are mappings themselves; malformed ones are left out."""
+    if not isinstance(value, dict):
+        return {}
+    items = cast("dict[Any, Any]", value).items()
+    return {str(key): entry for key, entry in items if isinstance(entry, dict)}

@@ -1,0 +1,85 @@
+"""The learner's achievements: exercises that are solved or open, and what was done today."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from tpustarter.text import phrases
+
+if TYPE_CHECKING:
+    from tpustarter.core.content import Lesson
+    from tpustarter.learning.progress.lesson_progress import LessonProgress
+
+    Records = Mapping[str, LessonProgress]
+    """The progress in each lesson, by its id."""
+
+
+def still_open(lesson: Lesson, records: Records) -> list[str]:
+    """Return the ids of a lesson's exercises that are not solved."""
+    record = records.get(lesson.id)
+    known, track = record.exercises if record else {}, lesson.id.partition("/")[0]
+    return [f"{track}/{name}" for name in _names(lesson) if not _is_solved(known.get(name, {}))]
+
+
+def open_on(lessons: Iterable[Lesson], records: Records) -> list[str]:
+    """Return the ids of the exercises of some lessons that are not solved, in order."""
+    return [one for lesson in lessons for one in still_open(lesson, records)]
+
+
+def open_words(count: int) -> str:
+    """Return the number of open exercises, in words; empty for 0."""
+    return f"{phrases.count(count, 'exercise')} open" if count else ""
+
+
+def things_open(count: int | None) -> str:
+    """Return the number of open tasks and questions, in words; empty for 0 and None."""
+    return f"{phrases.count(count, 'thing')} open" if count else ""
+
+
+def words(lessons: Collection[Lesson], records: Records, today: date | None = None) -> str:
+    """Return the achievements on a path; empty where nothing was begun.
+
+    `2 of 31 exercises solved. Today: 3 lessons and 2 exercises.`
+
+    Args:
+        lessons: The lessons of the path.
+        records: The progress in every lesson: those done today need not be on the path.
+        today: The local date; None for that of now.
+    """
+    count = sum(len(_names(lesson)) for lesson in lessons)
+    solved = count - sum(len(still_open(lesson, records)) for lesson in lessons)
+    day = today or datetime.now().astimezone().date()
+    done_today = sum(_day(known.done) == day for known in records.values())
+    solved_today = sum(_day(entry.get("when")) == day for entry in _solved(records))
+    today_s = ((done_today, "lesson"), (solved_today, "exercise"))
+    achieved = [phrases.count(number, noun) for number, noun in today_s if number]
+    if not achieved and not any(lesson.id in records for lesson in lessons):
+        return ""
+    has_met_one = any(_names(lesson) for lesson in lessons if lesson.id in records)
+    of_path = (
+        f"{solved} of {phrases.count(count, 'exercise')} solved." if solved or has_met_one else ""
+    )
+    of_today = f"Today: {phrases.join(achieved)}." if achieved else ""
+    return " ".join(filter(None, (of_path, of_today)))
+
+
+def _names(lesson: Lesson) -> list[str]:
+    return [str(name) for name in lesson.header.get("exercises") or ()]
+
+
+def _is_solved(entry: Mapping[str, Any]) -> bool:
+    return entry.get("status") == "pass"
+
+
+def _solved(records: Records) -> Iterator[Mapping[str, Any]]:
+    for known in records.values():
+        yield from filter(_is_solved, known.exercises.values())
+
+
+def _day(when: Any) -> date | None:
+    try:
+        return datetime.fromisoformat(str(when)).astimezone().date()
+    except ValueError:
+        return None

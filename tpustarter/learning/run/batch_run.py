@@ -1,0 +1,171 @@
+"""A run of lessons without anybody at the keyboard: every block of each, with its result.
+
+Each lesson is a session of its own. The verdict is that of the self-check: a block is a claim.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from tpustarter.checking.results.results import Result, Run
+from tpustarter.checking.results.verdict import exit_code
+from tpustarter.core.content import Lesson
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.learning.content.blocks import Block, blocks_of
+from tpustarter.learning.progress import last_outputs, lesson_progress
+from tpustarter.learning.run.block_output import OutputChunk
+from tpustarter.learning.run.block_results import BlockResult
+from tpustarter.learning.run.lesson_process import LessonSession, RunsFirst
+from tpustarter.machine import host
+from tpustarter.version import __version__
+
+
+@dataclass(frozen=True)
+class LessonOpened:
+    """A lesson begins; `session.target` has its Python and devices."""
+
+    session: LessonSession
+
+
+@dataclass(frozen=True)
+class BlockStarted:
+    """A block begins."""
+
+    block: Block
+
+
+@dataclass(frozen=True)
+class BlockEnded:
+    """A block ended, or will not be run."""
+
+    lesson: Lesson
+    block: Block
+    result: BlockResult
+
+
+Event = LessonOpened | BlockStarted | OutputChunk | BlockEnded
+
+
+class BatchRun:
+    """A run of lessons. `events` runs it, `stop` ends it from anywhere."""
+
+    def __init__(
+        self,
+        lessons: Sequence[Lesson],
+        *,
+        machine: host.Machine | None = None,
+        python: str | None = None,
+        devices: int | None = None,
+    ) -> None:
+        self.lessons = list(lessons)
+        self.blocks = {lesson.id: blocks_of(lesson) for lesson in lessons}
+        self.results: dict[str, dict[str, BlockResult]] = {lesson.id: {} for lesson in lessons}
+        self._machine = machine or host.Machine()
+        self._python, self._devices = python, devices
+        self._session: LessonSession | None = None
+        started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self.run = Run(__version__, started, "quick", [lesson.id for lesson in lessons])
+        """The same facts as a run of checks, for the verdict and the words about it."""
+        self.not_kept: Problem | None = None
+        """The reason why progress is not saved, such as a full disk; the run continues without
+        it."""
+
+    def stop(self, number: int = signal.SIGINT) -> None:
+        """End the run; blocks that were not run are reported as interrupted."""
+        self.run.stopped_by = number
+        session = self._session
+        if session:
+            session.stop()
+
+    def events(self) -> Iterator[Event]:
+        """Run every block of every lesson; yield events, and save the result of each block."""
+        started_at = time.monotonic()
+        try:
+            for lesson in self.lessons:
+                for event in self._run_lesson(lesson):
+                    if isinstance(event, BlockEnded):
+                        self._record(event)
+                    yield event
+                self._remember(lambda lesson=lesson: lesson_progress.lesson_left(lesson))
+        finally:
+            self.run.seconds = time.monotonic() - started_at
+
+    def exit_code(self) -> ExitCode:
+        """Return the exit code, that of a check with these results."""
+        return exit_code(self.run)
+
+    def _run_lesson(self, lesson: Lesson) -> Iterator[Event]:
+        session = LessonSession(
+            lesson, machine=self._machine, python=self._python, devices=self._devices
+        )
+        self._session = session
+        self.run.target, self.run.host = session.target, session.host
+        yield LessonOpened(session)
+        try:
+            for block in self.blocks[lesson.id]:
+                yield from self._run_block(session, block)
+        finally:
+            session.close()
+        self.run.blocked = self.run.blocked or session.blocked
+
+    def _run_block(self, session: LessonSession, block: Block) -> Iterator[Event]:
+        result = BlockResult(block.id, "notrun", "interrupted")
+        if self.run.stopped_by is None:
+            yield BlockStarted(block)
+            is_rerun = False
+            for item in session.run(block, block.proof, above=self._usable_blocks(session.lesson)):
+                if self.run.stopped_by is not None:  # stop() may have come before the block began
+                    session.stop()
+                if isinstance(item, RunsFirst):
+                    is_rerun = True
+                    notice = f"[its process is gone: {item.block.name} runs again first]\n"
+                    yield OutputChunk(notice)
+                elif isinstance(item, BlockResult):
+                    is_rerun, result = False, item
+                elif isinstance(item, OutputChunk) and not is_rerun:  # a rerun was shown before
+                    yield item
+        yield BlockEnded(session.lesson, block, result)
+
+    def _usable_blocks(self, lesson: Lesson) -> list[tuple[Block, str]]:
+        """Return the blocks whose names the next one may use, with their code."""
+        results = self.results[lesson.id]
+        usable = [name for name, result in results.items() if result.status in ("pass", "fail")]
+        return [
+            (block, block.code)
+            for block in self.blocks[lesson.id]
+            if block.id in usable and not block.is_try
+        ]
+
+    def _remember(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except Problem as problem:
+            self.not_kept = problem
+
+    def _record(self, event: BlockEnded) -> None:
+        lesson, result = event.lesson, event.result
+        self.results[lesson.id][result.id] = result
+        if not event.block.is_try:  # of a task the lesson's answer ran, not the learner's
+            last_outputs.block_ended(lesson, event.block, result, event.block.code)
+            self._remember(lambda: lesson_progress.block_ended(lesson, event.block, result))
+        used_no_device = result.status == "pass" and result.ran_on is None  # no device was asked
+        self.run.results.append(
+            Result(
+                f"{lesson.id}#{result.id}",
+                lesson.title,
+                result.status,
+                result.reason,
+                result.detail,
+                result.seconds,
+                result.ran_on,
+                log=result.output,
+                lesson=lesson.id,
+                framework="host" if used_no_device else lesson.framework or "host",
+            )
+        )
+        if result.ran_on:  # devices that were found outrank those that were planned
+            self.run.target = {**self.run.target, "devices": result.ran_on["count"]}

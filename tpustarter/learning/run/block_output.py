@@ -1,0 +1,171 @@
+"""The output of a block as it arrives: decoded, without secrets, and limited in size.
+
+Whole lines are shown at once. The whole words of an unfinished line are shown after a moment, and
+the last one after a longer one, so that a secret in it is seen as a whole. The shown part of a line
+is cleaned again with its rest, because a word before a secret may be what identifies it. Markup and
+control characters stay in: the caller has to make them visible.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os.path import commonprefix
+
+from tpustarter.core.redact import Redactor, without_half_word
+
+MAX_CHARACTERS = 256 * 1024
+"""Characters of a block's output that are shown and judged, at its beginning and its end."""
+END_CHARACTERS = 32 * 1024
+"""Characters of the end, half for each stream: they are shown when the block has ended."""
+MAX_WAITING = 4096
+"""Characters of an unfinished line that are held back."""
+MAX_KEY = 16 * 1024
+"""Characters of a private key that are held back until its end: its lines have no shape alone."""
+FLUSH_S = 0.1
+"""Seconds that the whole words of an unfinished line are held back."""
+WORD_S = 2.0
+"""Seconds that its last word is held back, which may be half of one."""
+LEFT_OUT = (
+    f"\n[the rest is left out: more than {MAX_CHARACTERS} characters. These are the last lines:]\n"
+)
+
+
+@dataclass(frozen=True)
+class OutputChunk:
+    """A piece of a block's output. It is not markup, and may hold control characters."""
+
+    text: str
+
+
+class _End:
+    """The newest output of one stream, in pieces with their numbers."""
+
+    def __init__(self) -> None:
+        self._pieces: deque[tuple[int, str]] = deque()
+        self._length = 0
+        self.is_cut = False
+        """Whether older output was dropped."""
+
+    def add(self, number: int, text: str) -> None:
+        self._pieces.append((number, text))
+        self._length += len(text)
+        while (surplus := self._length - END_CHARACTERS // 2) > 0:
+            oldest, text = self._pieces.popleft()
+            if len(text) > surplus:
+                self._pieces.appendleft((oldest, text[surplus:]))
+            self._length -= min(len(text), surplus)
+            self.is_cut = True
+
+    def whole_lines(self) -> list[tuple[int, str]]:
+        """Return the pieces from a whole line on: half a line may hide a secret."""
+        pieces = list(self._pieces)
+        if self.is_cut:
+            while pieces and "\n" not in pieces[0][1]:
+                pieces.pop(0)
+            if pieces:
+                number, text = pieces[0]
+                pieces[0] = number, text.partition("\n")[2]
+        return pieces
+
+
+class BlockOutput:
+    """The output of one block."""
+
+    def __init__(self, redact: Redactor) -> None:
+        self._redact = redact
+        decoder = codecs.getincrementaldecoder("utf-8")
+        self._decoders = {name: decoder("replace") for name in ("stdout", "stderr")}
+        self._pieces: list[tuple[str, str]] = []
+        self._remaining = MAX_CHARACTERS - END_CHARACTERS
+        self._ends = {name: _End() for name in self._decoders}
+        """The newest output after the beginning; a log on stderr takes no room from stdout, which
+        is judged."""
+        self._count = 0
+        """The number of pieces, to restore the order of both streams."""
+        self._waiting = ""
+        """The unfinished line, with the part of it that was shown."""
+        self._told = ""
+        self._quiet = 0
+        """Times in a row without output, each `FLUSH_S` long."""
+
+    @property
+    def is_waiting(self) -> bool:
+        """Return whether a part of an unfinished line is held back."""
+        return bool(self._waiting) and self._quiet * FLUSH_S < WORD_S
+
+    @property
+    def shown(self) -> str:
+        """Return all kept output without secrets, in the order in which it came."""
+        return self._redact.text("".join(text for _, text in self._pieces))
+
+    @property
+    def printed(self) -> str:
+        """Return stdout, secrets included, which is judged. Runtimes log to stderr."""
+        return "".join(text for name, text in self._pieces if name == "stdout")
+
+    def add(self, name: str, data: bytes) -> Iterator[OutputChunk]:
+        """Take output of `stdout` or `stderr`, and yield the lines that are whole now."""
+        text = self._decoders[name].decode(data)
+        if self._remaining > 0:
+            text, beyond = text[: self._remaining], text[self._remaining :]
+            yield from self._add(name, text)
+            text = beyond
+        if text:
+            self._count += 1
+            self._ends[name].add(self._count, text)
+
+    def flush(self, *, final: bool = False) -> Iterator[OutputChunk]:
+        """Yield the whole words of an unfinished line, and in time the last one.
+
+        At the end everything is yielded, half a character too.
+        """
+        for name, decoder in self._decoders.items():
+            if final and self._remaining > 0:
+                yield from self._add(name, decoder.decode(b"", final=True))
+        if final:
+            yield from self._add_ends()
+            yield from self._tell(self._waiting)
+            self._waiting = ""
+        else:
+            self._quiet += 1
+            text = without_half_word(self._waiting) if self.is_waiting else self._waiting
+            yield from self._tell(text, is_begun=True)
+
+    def _add_ends(self) -> Iterator[OutputChunk]:
+        cut = [name for name, end in self._ends.items() if end.is_cut]
+        if cut:
+            self._waiting = without_half_word(self._waiting)
+            name, text = self._pieces[-1]
+            self._pieces[-1] = name, without_half_word(text)
+            yield from self._add(cut[0], LEFT_OUT)
+        pieces = [
+            (number, name, text)
+            for name, end in self._ends.items()
+            for number, text in end.whole_lines()
+        ]
+        for _, name, text in sorted(pieces):
+            yield from self._add(name, text)
+
+    def _add(self, name: str, text: str) -> Iterator[OutputChunk]:
+        self._remaining -= len(text)
+        self._pieces.append((name, text))
+        text, self._quiet = self._waiting + text, 0
+        end, key = text.rfind("\n") + 1, text.rfind("-----BEGIN ")
+        in_key = key >= 0 and text.find("-----END ", key) < 0
+        end = min(end, key) if in_key else end
+        if len(text) - end > (MAX_KEY if in_key else MAX_WAITING):
+            end += len(without_half_word(text[end:])) or len(text) - end
+        self._waiting = text[end:]
+        if end:
+            yield from self._tell(text[:end])
+
+    def _tell(self, text: str, *, is_begun: bool = False) -> Iterator[OutputChunk]:
+        """Yield the part of a text that was not shown; a begun line comes again with its rest."""
+        shown = self._redact.text(text)
+        untold = shown[len(commonprefix((self._told, shown))) :]  # noqa: RUF071  texts
+        self._told = shown if is_begun else ""
+        if untold:
+            yield OutputChunk(untold)

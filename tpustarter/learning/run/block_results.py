@@ -1,0 +1,119 @@
+"""The result of a block, from the events of its process and its output."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
+
+from tpustarter.checking.plan import plan
+from tpustarter.checking.results.results import Blocked, Reason
+from tpustarter.core.redact import Redactor
+from tpustarter.learning.content.blocks import Block
+from tpustarter.learning.drawings.plot import Drawing
+from tpustarter.learning.drawings.plot import parse as parse_drawings
+from tpustarter.learning.run.block_output import BlockOutput
+from tpustarter.learning.run.expected_output import Difference, Expected, first_difference
+from tpustarter.running.process import Event
+
+Status = Literal["pass", "fail", "error", "skip", "notrun"]
+_PLACE = re.compile(r"(?<=Error: )(.+) \([^()]*, line \d+\)")
+"""The place that Python adds to a syntax error; its traceback has it with the code."""
+
+
+@dataclass(frozen=True)
+class BlockResult:
+    """The result of one block."""
+
+    id: str
+    status: Status
+    reason: Reason | None = None
+    detail: str = ""
+    """The details of the reason, or the first line that differs."""
+    exception: str = ""
+    """The type of the exception that ended it, with which `detail` then begins."""
+    hint: str = ""
+    """The fix for a block that could not run, as a sentence without a full stop."""
+    seconds: float = 0.0
+    ran_on: dict[str, Any] | None = None
+    """Platform, kind and count of the devices; None where no framework was used."""
+    output: str = ""
+    expected: str | None = None
+    """The expected output here; None where the lesson has none."""
+    difference: Difference | None = None
+    """The first line that differs, if the output is another."""
+    drawings: tuple[Drawing, ...] = ()
+    """Drawings of its values."""
+    raised_at: tuple[int, ...] = ()
+    """The lines of its code that an exception passed, the innermost first."""
+
+
+def skipped(block: Block, blocked: Blocked) -> BlockResult:
+    """Return the result of a block that cannot run."""
+    return BlockResult(block.id, "skip", blocked.reason, blocked.what, hint=blocked.hint)
+
+
+def printed(
+    block: Block, expected: Expected | None, output: BlockOutput, seconds: float
+) -> BlockResult:
+    """Return a result with the output of a block and the expected one, before it is judged."""
+    return BlockResult(
+        block.id,
+        "pass",
+        seconds=seconds,
+        output=output.shown,
+        expected=expected.text if expected else None,
+    )
+
+
+def judged(
+    result: BlockResult,
+    expected: Expected | None,
+    end: Event,
+    output: BlockOutput,
+    redact: Redactor,
+) -> BlockResult:
+    """Judge a block that ended: by its exception, else by the first difference."""
+    if end.get("outcome") != "done":
+        detail = redact.text(_PLACE.sub(r"\1", str(end.get("detail", ""))))
+        at = _parse_lines(end.get("lines"))
+        name = redact.text(str(end.get("exception") or ""))
+        result = replace(result, status="error", reason="exception", detail=detail)
+        return replace(result, exception=name, raised_at=at)
+    ran_on = _parse_ran_on(end.get("ran_on"))
+    drawn = parse_drawings(end.get("drawings"), redact.text)
+    result = replace(result, ran_on=ran_on, drawings=drawn)
+    found = first_difference(expected, output.printed) if expected else None
+    if expected is None or found is None:
+        return result
+    if _is_of_others(expected, ran_on):
+        return replace(result, expected=None)
+    difference = _redacted(found, redact)
+    return replace(result, status="fail", detail=difference.words, difference=difference)
+
+
+def _is_of_others(expected: Expected, ran_on: dict[str, Any] | None) -> bool:
+    """Return whether an output holds for another number of CPU devices than this run has.
+
+    With another number than the default (`--devices 1`) the lesson has no expected output.
+    """
+    count = ran_on["count"] if ran_on else plan.VIRTUAL_DEVICES
+    return expected.on == "cpu" and count != plan.VIRTUAL_DEVICES
+
+
+def _redacted(difference: Difference, redact: Redactor) -> Difference:
+    texts = [text and redact.text(text) for text in (difference.printed, difference.expected)]
+    return replace(difference, printed=texts[0], expected=texts[1])
+
+
+def _parse_lines(value: Any) -> tuple[int, ...]:
+    numbers = cast("list[Any]", value) if isinstance(value, list) else []
+    return tuple(number for number in numbers if type(number) is int)
+
+
+def _parse_ran_on(value: Any) -> dict[str, Any] | None:
+    """Return the devices of a run; None for malformed fields, which a block may have written."""
+    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    types = {"platform": str, "kind": str, "count": int, "virtual": bool}
+    is_sound = all(isinstance(fields.get(name), kind) for name, kind in types.items())
+    return {name: fields[name] for name in types} if is_sound else None

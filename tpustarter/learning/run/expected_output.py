@@ -1,0 +1,198 @@
+"""The expected output of a block, and its comparison with the real one.
+
+Numbers may differ within a tolerance, and `...` matches anything.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_MAX_SHOWN = 200
+"""Characters of a differing line that are shown."""
+
+NO_FURTHER = "no further line"
+"""What was expected where more was printed."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The expected output of a block on one kind of device."""
+
+    text: str
+    on: str
+    """`cpu`, `tpu`, `gpu`, or `any`."""
+    rtol: float | None
+    """Relative tolerance of the numbers in it; None where they are compared as text."""
+    line: int
+    """Line of its fence in the lesson's file."""
+    label: str = ""
+    """The lesson's words on where it holds, such as `On a TPU, as reported in 2022`."""
+    allows_more: bool = False
+    """Whether other lines may be between its lines, because the learner has changed the code."""
+
+    @property
+    def where(self) -> str:
+        """Return the words after "expected", such as ` on a TPU`; empty where it holds anywhere."""
+        if self.label:
+            return f" {self.label[0].lower()}{self.label[1:]}"
+        return "" if self.on == "any" else f" on a {self.on.upper()}"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first line of an output that differs from the expected one."""
+
+    number: int
+    """Its number, counted from 1."""
+    printed: str | None
+    """The line that was printed; None where fewer lines were."""
+    expected: str | None
+    """The expected line; None where no further line was expected."""
+    rtol: float | None
+    """Relative tolerance of the numbers in it; None where they are compared as text."""
+    lines: int
+    """The number of lines of the longer text."""
+    is_only: bool
+    """Whether no other line differs."""
+    prints_nothing: bool = False
+    """Whether nothing was printed at all, or empty lines alone."""
+
+    @property
+    def absence(self) -> str:
+        """Return what stands in the place of a line that was not printed."""
+        return "nothing" if self.prints_nothing else "no such line"
+
+    @property
+    def words(self) -> str:
+        """Return it as a sentence: `line 2: found `4`, expected `5``."""
+        found = f"found {self.absence if self.printed is None else f'`{self.printed}`'}"
+        expected = NO_FURTHER if self.expected is None else f"`{self.expected}`"
+        within = f" within rtol {self.rtol:g}" if self.rtol else ""
+        return f"line {self.number}: {found}, expected {expected}{within}"
+
+
+def mismatch(expected: Expected, printed: str) -> str | None:
+    """Return the first difference in words; None where the printed text is the expected one."""
+    difference = first_difference(expected, printed)
+    return difference.words if difference else None
+
+
+def first_difference(expected: Expected, printed: str) -> Difference | None:
+    """Return the first line that differs; None where the printed text is the expected one.
+
+    `...` matches anything in a line, and a line that is only `...` any number of lines.
+    """
+    expected_lines, actual_lines = _text_lines(expected.text), _text_lines(printed)
+    if expected.allows_more:
+        return _first_missing(expected, expected_lines, actual_lines)
+    # After `...` the next line may match in several places: all of them are followed.
+    positions = {0}
+    for line in expected_lines:
+        if line.strip() == "...":
+            positions = set(range(min(positions), len(actual_lines) + 1))
+            continue
+        next_positions = {
+            n + 1
+            for n in positions
+            if n < len(actual_lines) and _matches(line, actual_lines[n], expected.rtol)
+        }
+        if not next_positions:
+            return _describe(expected, actual_lines, min(positions), line)
+        positions = next_positions
+    if len(actual_lines) in positions:
+        return None
+    return _describe(expected, actual_lines, max(positions), None)
+
+
+def _first_missing(expected: Expected, wanted: list[str], lines: list[str]) -> Difference | None:
+    """Return the first expected line that is not printed after those before it."""
+    position = 0
+    for number, line in enumerate(wanted, 1):
+        if line.strip() == "...":
+            continue
+        rest = range(position, len(lines))
+        found = next((n for n in rest if _matches(line, lines[n], expected.rtol)), None)
+        if found is None:
+            longer = max(len(lines), len(wanted))
+            return Difference(
+                number,
+                None,
+                _shorten(line),
+                expected.rtol,
+                longer,
+                is_only=False,
+                prints_nothing=not lines,
+            )
+        position = found + 1
+    return None
+
+
+def differing(expected: Expected, printed: str) -> list[str]:
+    """Return the expected lines that were not printed in the same place."""
+    actual_lines = _text_lines(printed)
+    return [
+        line
+        for number, line in enumerate(_text_lines(expected.text))
+        if number >= len(actual_lines) or not _matches(line, actual_lines[number], expected.rtol)
+    ]
+
+
+def _text_lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.rstrip().split("\n")] if text.strip() else []
+
+
+def _describe(expected: Expected, lines: list[str], number: int, wanted: str | None) -> Difference:
+    wanted_lines = _text_lines(expected.text)
+    missing = differing(expected, "\n".join(lines))
+    return Difference(
+        number + 1,
+        _shorten(lines[number]) if number < len(lines) else None,
+        None if wanted is None else _shorten(wanted),
+        None if wanted is None else expected.rtol,
+        max(len(lines), len(wanted_lines)),
+        is_only=len(missing) + max(len(lines) - len(wanted_lines), 0) == 1,
+        prints_nothing=not lines,
+    )
+
+
+def _shorten(line: str) -> str:
+    return line if len(line) <= _MAX_SHOWN else f"{line[:_MAX_SHOWN]}..."
+
+
+def _matches(expected: str, actual: str, rtol: float | None) -> bool:
+    """Return whether one line matches; both come without trailing whitespace."""
+    expected = expected if rtol is None else expected.strip()
+    pattern = ".*?".join(_pattern(piece, rtol) for piece in expected.split("..."))
+    actual = actual if rtol is None else actual.strip()
+    match = re.fullmatch(pattern, f"{actual} " if expected.endswith("...") else actual)
+    numbers = NUMBER.findall(expected) if rtol is not None else []
+    return match is not None and all(
+        math.isclose(float(number), float(actual_number), rel_tol=rtol or 0)
+        for number, actual_number in zip(numbers, match.groups(), strict=True)
+    )
+
+
+def _pattern(piece: str, rtol: float | None) -> str:
+    if rtol is None:
+        return re.escape(piece)
+    texts = NUMBER.split(piece)
+    last = len(texts) - 1
+    number = f"({NUMBER.pattern})"
+    return number.join(
+        _words_pattern(text, after_number=place > 0, before_number=place < last)
+        for place, text in enumerate(texts)
+    )
+
+
+def _words_pattern(text: str, *, after_number: bool, before_number: bool) -> str:
+    """Return a pattern for words, with any space beside numbers, which arrays align."""
+    any_spaces, some_spaces = r"\s*", r"\s+"
+    words = some_spaces.join(map(re.escape, text.split()))
+    if not words:
+        return any_spaces if after_number or before_number else some_spaces * bool(text)
+    left = any_spaces if after_number else some_spaces * text[0].isspace()
+    right = any_spaces if before_number else some_spaces * text[-1].isspace()
+    return left + words + right

@@ -1,0 +1,128 @@
+"""The Python and the devices on which the blocks of a lesson run, or why they cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tpustarter.checking.plan import interpreters, plan
+from tpustarter.checking.plan.interpreters import Interpreter
+from tpustarter.checking.plan.plan import FrameworkPlan
+from tpustarter.checking.results.results import Blocked
+from tpustarter.core.content import Lesson
+from tpustarter.core.problem import ExitCode
+from tpustarter.core.redact import Redactor
+from tpustarter.machine import frameworks, host
+
+
+@dataclass(frozen=True)
+class RunTarget:
+    """The Python, the devices and the obstacles of a lesson, before anything is started."""
+
+    machine: host.Machine
+    redact: Redactor
+    python: Path
+    """The Python that runs the blocks."""
+    plan: FrameworkPlan
+    target: dict[str, Any]
+    """The Python and the devices in words, as `Run.target` has them."""
+    host: dict[str, Any]
+    blocked: Blocked | None
+    """The reason why no block of the lesson can run."""
+
+
+def look(
+    lesson: Lesson, machine: host.Machine, *, python: str | None, devices: int | None
+) -> RunTarget:
+    """Choose the Python and the devices for a lesson; nothing is started.
+
+    Raises:
+        Problem: `python` is not one, or there is no Python.
+    """
+    redact = Redactor(machine.env)
+    folder, env = Path.cwd(), machine.env
+    chosen, others = interpreters.choose(python, env, folder, wanted=lesson.framework)
+    device_plan = plan.make(machine, devices=devices, gpu_plugin=chosen.has_gpu_plugin)
+    installed = chosen.frameworks or interpreters.installed(chosen.path.parents[1], env)
+    target: dict[str, Any] = {
+        "python": redact.text(str(chosen.path)),
+        "shown": interpreters.shown(chosen.path, env, folder),
+        "frameworks": dict(installed),
+        "platform": device_plan.platform,
+        "where": device_plan.where,
+        "devices": device_plan.devices,
+        "virtual": device_plan.virtual,
+        "env": plan.variables(device_plan, lesson.framework, env) if lesson.framework else {},
+    }
+    host_facts = plan.host_of(device_plan)
+    blocked = device_plan.blocked if lesson.framework else None
+    blocked = (
+        blocked
+        or _find_missing(lesson, machine, chosen, others, target=target, chips=device_plan.chips)
+        or _find_too_few(lesson, device_plan)
+    )
+    return RunTarget(machine, redact, chosen.path, device_plan, target, host_facts, blocked)
+
+
+def _find_missing(
+    lesson: Lesson,
+    machine: host.Machine,
+    chosen: Interpreter,
+    others: Sequence[Interpreter],
+    *,
+    target: dict[str, Any],
+    chips: int,
+) -> Blocked | None:
+    folder, env, shown_path = Path.cwd(), machine.env, str(target["shown"])
+    prefix, installed = chosen.path.parents[1], dict(target["frameworks"])
+    usable = [python for python in others if _can_run(lesson, python)]
+    hint = ""
+    if usable:
+        command = f"tpustarter learn {lesson.id} --run --python"
+        path = interpreters.shown(usable[0].path, env, folder)
+        hint = f"`{command} {path}` runs it with {usable[0].frameworks_text}"
+    if lesson.framework and lesson.framework not in installed:
+        missing = plan.without_framework(
+            lesson.framework, shown_path, installed, (), chips=chips, asked=True
+        )
+        return replace(missing, hint=hint or missing.hint)
+    if lesson.framework:
+        if not interpreters.missing(["jaxlib"], prefix, env):
+            installed["jaxlib"] = "unknown"
+        unusable = plan.unusable(
+            lesson.framework,
+            shown_path,
+            installed,
+            (),
+            asked=True,
+            oldest=lesson.frameworks[lesson.framework],
+        )
+        if unusable:
+            return replace(unusable, hint=hint or unusable.hint)
+    missing = interpreters.missing(lesson.packages, prefix, env)
+    return plan.without_packages(missing, shown_path) if missing else None
+
+
+def _find_too_few(lesson: Lesson, device_plan: FrameworkPlan) -> Blocked | None:
+    devices = device_plan.devices
+    if devices is None or devices >= lesson.devices:
+        return None
+    virtual = f"tpustarter learn {lesson.id} --run --devices {lesson.devices}"
+    return Blocked(
+        f"this lesson needs {lesson.devices} devices, and this run has {devices}",
+        ExitCode.NO_DEVICE,
+        hint=f"`{virtual}` runs it on virtual CPU devices",
+    )
+
+
+def _can_run(lesson: Lesson, python: Interpreter) -> bool:
+    """Return whether a Python has one of the lesson's frameworks in a recent enough version."""
+    installed = python.frameworks
+    return any(
+        name in installed
+        and not frameworks.is_too_old(name, installed[name], oldest)
+        and not frameworks.is_too_old(name, installed[name])
+        for name, oldest in lesson.frameworks.items()
+    )

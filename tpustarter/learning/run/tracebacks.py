@@ -1,0 +1,83 @@
+"""Tracebacks for the learner: without frames inside packages, and with Python's marks in place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from tpustarter.text import phrases
+
+_BEGIN = "Traceback (most recent call last)"
+_FRAME = re.compile(r'  File "(?P<file>[^"]+)", line \d+')
+_PACKAGE = re.compile(r"(?:site|dist)-packages[\\/](?P<name>[^\\/]+)")
+_MARKS = re.compile(r" {4,}[~^][~^ ]*$")
+"""Python's marks below a line of code."""
+_DOTS = "..."
+
+
+def as_read(text: str) -> str:
+    """Return a text with the calls inside installed packages folded, a line for those in a row.
+
+    After the learner's own line follows the way through JAX or PyTorch to the line that raises,
+    which is most of a traceback and does not help to find the mistake.
+    """
+    return "\n".join(_folded(text.split("\n"))) if _BEGIN in text else text
+
+
+def _folded(lines: Sequence[str]) -> Iterator[str]:
+    packages: list[str] = []  # one for each frame that is left out
+    is_inside = False
+    for line in lines:
+        if frame := _FRAME.match(line):
+            is_inside = bool(package := _PACKAGE.search(frame["file"]))
+            if package:
+                packages.append(package["name"].removesuffix(".py"))
+        elif is_inside and not line.startswith("    "):
+            is_inside = False
+        if not is_inside and packages:
+            yield _left_out(packages)
+            packages = []
+        if not is_inside:
+            yield line
+    if packages:
+        yield _left_out(packages)
+
+
+def _left_out(packages: Sequence[str]) -> str:
+    names = phrases.join(dict.fromkeys(packages))
+    return f"  ... {phrases.count(len(packages), 'call')} inside {names} ..."
+
+
+def with_marks(text: str, width: int) -> str:
+    """Shorten the code in a traceback to a width, with Python's marks still below what they mark.
+
+    A longer line of code is cut to the marked part and the text around it; other lines stay.
+    """
+    return "\n".join(_shortened(text.split("\n"), width))
+
+
+def _shortened(lines: Sequence[str], width: int) -> Iterator[str]:
+    skipped = False
+    for line, marks in zip(lines, [*lines[1:], ""], strict=True):
+        if skipped:
+            skipped = False
+        elif _MARKS.match(marks) and line.startswith("    ") and max(len(line), len(marks)) > width:
+            yield from _around_marks(line.rstrip(), marks, width)
+            skipped = True
+        else:
+            yield line
+
+
+def _around_marks(line: str, marks: str, width: int) -> Iterator[str]:
+    indent = " " * (len(line) - len(line.lstrip()))
+    code, marks = line.lstrip(), marks[len(indent) :]
+    indent = indent[:4]
+    room = max(width - len(indent) - 2 * len(_DOTS), 8)
+    first, last = len(marks) - len(marks.lstrip()), len(marks)
+    spare = max(room - (last - first), 0) // 2
+    # A mark may lie behind the end of a line, where something is missing.
+    begin = max(min(first - spare, max(len(code), last) - room), 0)
+    end = begin + room
+    left = _DOTS if begin else ""
+    yield f"{indent}{left}{code[begin:end]}{_DOTS if end < len(code) else ''}"
+    yield f"{indent}{' ' * len(left)}{marks[begin:end]}".rstrip()

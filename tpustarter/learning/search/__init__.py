@@ -1,0 +1,1 @@
+"""The search in lessons, glossary, checks and older claims."""

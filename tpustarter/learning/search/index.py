@@ -1,0 +1,178 @@
+"""The index of a search: SQLite's full-text search (FTS5) over all passages.
+
+It takes a fifth of a second to make, so it is kept in the state folder, keyed by the texts.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tpustarter.core import cache
+from tpustarter.learning.search import passages
+from tpustarter.learning.search.passages import (
+    BEGIN,
+    COLUMNS,
+    END,
+    LONGEST_PIECE,
+    MOST_TERMS,
+    WEIGHTS,
+    Kind,
+    Passage,
+    PassageMatch,
+    SearchSources,
+    Terms,
+)
+
+
+def has_fts5() -> bool:
+    """Return whether this Python's SQLite has full-text search."""
+    try:
+        with sqlite3.connect(":memory:") as database:
+            database.execute("CREATE VIRTUAL TABLE probe USING fts5(text)")
+    except sqlite3.Error:
+        return False
+    return True
+
+
+class Index:
+    """An index of all passages, safe in any thread."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+
+    def find(
+        self, terms: Terms, kinds: Sequence[Kind], *, every: bool, most: int
+    ) -> list[PassageMatch]:
+        """Return the passages that hold every word, or any of them; the best first.
+
+        Args:
+            terms: The alternatives for each word.
+            kinds: The kinds of passages.
+            every: Whether each word must be there.
+            most: The most passages to return.
+        """
+        shown = range(1 if "lesson" in kinds else len(COLUMNS))  # a whole lesson is long
+        marks = ", ".join(
+            f"highlight(passages, {number + 3}, '{BEGIN}', '{END}')" if number in shown else "''"
+            for number in range(len(COLUMNS))
+        )
+        weights = ", ".join(str(weight) for weight in (0, 0, 0, *WEIGHTS))
+        rows = self._rows(
+            f"SELECT kind, id, {marks}, numbers, -bm25(passages, {weights}) AS weight "  # noqa: S608
+            f"FROM passages WHERE passages MATCH ? AND kind IN ({', '.join('?' * len(kinds))}) "
+            "ORDER BY weight DESC LIMIT ?",
+            (_expression(terms, every=every), *kinds, most),
+        )
+        return [
+            PassageMatch(row[0], row[1], tuple(row[2:6]), tuple(map(int, row[6].split())), row[7])
+            for row in rows
+        ]
+
+    def containing(self, piece: str) -> list[str]:
+        """Return words of the lessons that contain a piece of a word, as the index stems them."""
+        piece = piece.casefold().replace("%", "")
+        if len(piece) > LONGEST_PIECE:
+            return []  # SQLite refuses a pattern of more than 50,000 bytes
+        stem = re.sub(r"(?<=...)(?:ers?|ing|ed|es|s|e)$", "", piece)
+        found = self._rows(
+            "SELECT term FROM vocabulary WHERE term LIKE ? OR term LIKE ? "
+            "ORDER BY doc DESC LIMIT ?",
+            (f"%{piece}%", f"%{stem}", MOST_TERMS),
+        )
+        return [term for (term,) in found]
+
+    def words(self) -> list[str]:
+        """Return the words of titles and headings, for guesses at a mistyped word."""
+        texts = self._rows("SELECT title || ' ' || heading FROM passages", ())
+        return sorted(
+            {word for (text,) in texts for word in re.findall(r"\w{3,}", text.casefold())}
+        )
+
+    def _rows(self, statement: str, values: tuple[object, ...]) -> list[Any]:
+        with self._lock:
+            return self._database.execute(statement, values).fetchall()
+
+
+def open_index(shelf: SearchSources) -> Index:
+    """Return the index of a shelf, from the cache or made now."""
+    if not hasattr(sqlite3.Connection, "serialize"):  # before Python 3.11
+        return Index(_made(shelf))
+    database: Any = _opened()
+    kept = cache.built("search", _source(shelf), __file__, lambda: _bytes_of(_made(shelf)))
+    try:
+        if kept:
+            database.deserialize(kept)
+            database.execute("SELECT count(*) FROM passages WHERE passages MATCH 'tpu'")
+            return Index(database)
+    except sqlite3.Error:  # another SQLite wrote it
+        pass
+    return Index(_made(shelf))
+
+
+def _bytes_of(database: Any) -> bytes:
+    return database.serialize()
+
+
+def _source(shelf: SearchSources) -> bytes:
+    """Return all texts of the index, as the key of the cache."""
+    texts = [
+        f"{lesson.id}\n{lesson.title}\n{lesson.first_line}\n{lesson.text}"
+        for lesson in shelf.lessons
+    ]
+    checks = [(check.id, check.title) for check in shelf.checks]
+    claims = [(claim.id, claim.then, claim.now) for claim in shelf.claims]
+    return repr(
+        (passages.FORM, sqlite3.sqlite_version, texts, shelf.words, checks, claims)
+    ).encode()
+
+
+def _opened() -> sqlite3.Connection:
+    return sqlite3.connect(":memory:", check_same_thread=False)
+
+
+def _made(shelf: SearchSources) -> sqlite3.Connection:
+    database = _opened()
+    _fill(database, passages.passages(shelf))
+    return database
+
+
+def _fill(database: sqlite3.Connection, everything: Iterable[Passage]) -> None:
+    database.execute(
+        f"CREATE VIRTUAL TABLE passages USING fts5(kind UNINDEXED, id UNINDEXED, "
+        f"numbers UNINDEXED, {', '.join(COLUMNS)}, tokenize = 'porter unicode61')"
+    )
+    database.executemany(
+        "INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                one.kind,
+                one.id,
+                " ".join(map(str, one.numbers)),
+                one.title,
+                one.heading,
+                one.prose,
+                one.code,
+            )
+            for one in everything
+        ),
+    )
+    database.execute("CREATE VIRTUAL TABLE vocabulary USING fts5vocab(passages, row)")
+    database.commit()
+
+
+def _expression(terms: Terms, *, every: bool) -> str:
+    """Return the query for FTS5; each text is quoted, so nothing in it is an operator."""
+    alternatives = [
+        "(" + " OR ".join(_quoted(text) for text in texts) + ")" for texts in terms if texts
+    ]
+    return (" AND " if every else " OR ").join(alternatives)
+
+
+def _quoted(text: str) -> str:
+    star = text.endswith("*")
+    return '"' + text.rstrip("*").replace('"', '""') + '"' + "*" * star

@@ -1,0 +1,62 @@
+"""The words of a search: those that were typed, their beginnings, and guesses for mistyped ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from tpustarter.learning.search.passages import PassageSource
+from tpustarter.text import phrases
+
+MOST_IN_A_ROW = 3
+"""Words of a phrase in the synonyms."""
+_MOST_WORDS = 12
+
+_LEAST_TO_GUESS = 4
+"""Letters of a word from which it may count as mistyped: `cnn` is not a mistyped `nan`."""
+_NOISE = re.compile(
+    "an?|about|and|are|at|be|by|can(not)?|do(es)?|for|from|get|give[ns]?|how|i|if|in|is|its?|me|my|"
+    "not|of|on|ones?|or|our|s|set|should|so|t|than|that|the|their|then|there|these|they|this|to|up|"
+    "used?|using|vs|was|we|what|when|where|which|who|why|will|with|works?|would|yours?"
+)
+"""Words that are everywhere and mean little; searched only where nothing else is typed."""
+
+
+def words(text: str, synonyms: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the words to search, and words in a row that have synonyms as one phrase."""
+    typed = re.findall(r"\w+(?:[-./]\w+)*", text.casefold())[:_MOST_WORDS]
+    found: list[str] = []
+    while typed:
+        for count in range(MOST_IN_A_ROW, 0, -1):
+            phrase = " ".join(typed[:count])
+            if count == 1 or (len(typed) >= count and phrase in synonyms):
+                found.append(phrase)
+                typed = typed[count:]
+                break
+    return [word for word in found if not _NOISE.fullmatch(word)] or found
+
+
+def parts(texts: PassageSource, word: str) -> list[str]:
+    """Return a word as a beginning, and the words that contain it."""
+    pieces = re.findall(r"\w+", word)
+    if len(pieces) != 1:
+        return [f"{word}*"]
+    return [f"{word}*", *(texts.containing(word) if len(word) > 2 else [])]
+
+
+def meant(known: Collection[str], words: Sequence[str]) -> str:
+    """Return the words with unknown ones replaced by similar ones; empty without a guess."""
+    near = [word if word in known else _near(word, known) for word in words]
+    return " ".join(near) if all(near) and near != list(words) else ""
+
+
+def _near(word: str, known: Collection[str]) -> str:
+    """Return a similar word with the same first letter; empty for a word too short to guess."""
+    alike = [one for one in known if one[:1] == word[:1]] if len(word) >= _LEAST_TO_GUESS else []
+    return next(iter(phrases.near_matches(word, alike)), "")
+
+
+def is_short_for(word: str, other: str) -> bool:
+    """Return whether a word is another one with letters left out, as bf16 is bfloat16."""
+    letters = iter(other.casefold())
+    return word[:1] == other[:1].casefold() and all(letter in letters for letter in word)

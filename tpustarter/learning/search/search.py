@@ -1,0 +1,396 @@
+"""The search for newcomers: the best passages first, with the lines to read.
+
+Whole words come before parts of words, passages with every word before those with some of them, and
+titles before headings before texts. Synonyms are in `synonyms.yml`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, cast
+
+from tpustarter.core import cache, content, locations
+from tpustarter.learning.content import glossary, then_now
+from tpustarter.learning.search import index
+from tpustarter.learning.search import query as search_query
+from tpustarter.learning.search.excerpts import Excerpt, excerpts, in_whole_words
+from tpustarter.learning.search.passages import (
+    BEGIN,
+    END,
+    Kind,
+    PassageMatch,
+    PassageSource,
+    SearchSources,
+    Terms,
+)
+from tpustarter.text.invocation import as_typed
+
+MOST: Mapping[Kind, int] = {"lesson": 20, "word": 8, "check": 12, "old": 12}
+"""The most hits of each kind."""
+SPOTS = 3
+"""Lines of a lesson that are shown below it."""
+SYNONYMS = "synonyms.yml"
+_WEAK = 0.25
+"""A lesson that fits less than this share of the best one is left out. Of the searches in
+`tests/support/searches.py` this is the largest share that loses no answer: 9 lessons a search are
+left of 14.5 (measured 2026-11; 0.3 loses two answers, 0.5 five)."""
+_ALWAYS = 3
+"""Lessons that are shown however weak they are."""
+_LEAST = 0.5
+"""A hit of another kind that fits less than this share of the best one is left out."""
+_OF_MANY: Mapping[Kind, int] = {"word": 3, "check": 5, "old": 3}
+"""The most hits where there are more than `MOST`: a word that is everywhere separates nothing."""
+_PREFERENCE = 1.35
+"""The factor by which preferred lessons fit better. Over the searches and the nine paths, 173 of
+188 then find a lesson of the path first where one answers (150 without), and of the 244 that no
+lesson of the path answers 10 miss first place (4 without; 22 with 1.5; measured 2026-11)."""
+_SECTIONS = 150
+"""The most sections that are looked at."""
+Parts = tuple[tuple[str, bool], ...]
+"""A text in pieces, each with whether it is a match."""
+
+
+@dataclass(frozen=True)
+class FoundLine:
+    """A line of a lesson with a match, and its sentence."""
+
+    number: int
+    """Its number in the file."""
+    heading: str
+    """The heading of its section."""
+    line: str
+    parts: Parts
+    """The sentence to show, of which the line holds at least a part; for code the line."""
+    paragraph: Parts
+    """The paragraph of the sentence."""
+    is_code: bool
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A result of a search."""
+
+    kind: Kind
+    id: str
+    """The id of a lesson, a check or a claim, or the anchor of a word."""
+    title: Parts
+    in_title: bool
+    text: Parts = ()
+    """The meaning of a word, or today's fact on an old claim."""
+    spots: tuple[FoundLine, ...] = ()
+    """The lines of a lesson to read."""
+    is_whole: bool = True
+    """Whether it holds every word of the search."""
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The results of a search."""
+
+    text: str
+    hits: tuple[Hit, ...]
+    """The best of each kind first."""
+    also: tuple[str, ...] = ()
+    """The synonyms that were searched in addition."""
+    meant: str = ""
+    """A guess for mistyped words, where nothing was found."""
+    term: str = ""
+    """The anchor of the word of the glossary that was typed; empty where it was none."""
+
+    def is_named(self, hit: Hit) -> bool:
+        """Return whether the id of a lesson or a check was typed."""
+        return hit.kind in ("lesson", "check") and hit.id == self.text.strip().casefold()
+
+    def is_asked_for(self, hit: Hit) -> bool:
+        """Return whether a hit is the word of the glossary that was typed."""
+        return hit.kind == "word" and hit.id == self.term
+
+    def of(self, kind: Kind) -> list[Hit]:
+        """Return the hits of a kind, the best first."""
+        return [hit for hit in self.hits if hit.kind == kind]
+
+
+class SearchLibrary:
+    """All texts of a search with their index, safe in any thread."""
+
+    def __init__(self, shelf: SearchSources, synonyms: Mapping[str, Sequence[str]]) -> None:
+        self.shelf = shelf
+        self._synonyms = synonyms
+        self._texts: PassageSource = _searchable(shelf)
+
+    def search(self, text: str, preferred: Collection[str] = ()) -> SearchResult:
+        """Search a text; preferred lessons come before those that fit about as well.
+
+        If a word of the glossary is typed that only lessons of other frameworks have in their
+        titles, the preferred lessons that link to the word come first.
+        """
+        found = search(self._texts, text, self._synonyms, preferred)
+        lessons = {lesson.id: lesson for lesson in self.shelf.lessons}
+        hits = {hit.id: hit for hit in found.of("lesson")}
+        own = {_framework(lesson) for lesson in lessons.values() if lesson.id in preferred} | {""}
+        of_others = [one for one in hits if _framework(lessons[one]) not in own]
+        titled = [one for one, hit in hits.items() if hit.in_title and one not in of_others]
+        best = next(iter(hits.values()), None)
+        if not (found.term and best and best.in_title and best.id in of_others) or titled:
+            return found
+        link = glossary.link(found.term)
+        linking = [
+            hits.get(name) or Hit("lesson", name, ((one.title, False),), in_title=False)
+            for name, one in lessons.items()
+            if name in preferred and link in one.text
+        ]
+        return replace(found, hits=tuple(dict.fromkeys((*linking, *found.hits))))
+
+
+def _framework(lesson: content.Lesson) -> str:
+    track = lesson.id.partition("/")[0]
+    return lesson.framework or (track if track in ("pytorch", "tensorflow") else "")
+
+
+def _searchable(shelf: SearchSources) -> PassageSource:
+    if index.has_fts5():
+        return index.open_index(shelf)
+    from tpustarter.learning.search.linear_search import PassageScan
+
+    return PassageScan(shelf)
+
+
+def read_shelf(lessons: Path | None = None, checks: Path | None = None) -> SearchSources:
+    """Read all texts of the search; raise Problem for one that cannot be read."""
+    return SearchSources(
+        content.read_lessons(lessons),
+        glossary.read(lessons),
+        [check for check in content.read_checks(checks) if not check.broken],
+        then_now.read(lessons),
+    )
+
+
+def search(
+    texts: PassageSource,
+    text: str,
+    synonyms: Mapping[str, Sequence[str]],
+    preferred: Collection[str] = (),
+) -> SearchResult:
+    """Search a text.
+
+    Args:
+        texts: The passages.
+        text: The text that was typed.
+        synonyms: Other words for typed ones.
+        preferred: Ids of lessons that come before those which fit about as well.
+    """
+    words = search_query.words(text, synonyms)
+    if not words:
+        return SearchResult(text, ())
+    also = tuple(dict.fromkeys(other for word in words for other in synonyms.get(word, ())))
+    hits = _gathered(texts, words, synonyms, preferred)
+    ordered = tuple(_some(hits.values()))
+    meant = "" if ordered else search_query.meant({*texts.words(), *synonyms}, words)
+    titles = {
+        "".join(part for part, _ in hit.title).casefold(): hit.id
+        for hit in hits.values()
+        if hit.kind == "word"
+    }
+    asked = " ".join(words)
+    names = [asked, *(other for other in also if search_query.is_short_for(asked, other))]
+    term = next((titles[name] for name in names if name in titles), "")
+    return SearchResult(text, ordered, also if ordered else (), meant, term)
+
+
+def _gathered(
+    texts: PassageSource,
+    words: Sequence[str],
+    synonyms: Mapping[str, Sequence[str]],
+    preferred: Collection[str],
+) -> dict[tuple[Kind, str], Hit]:
+    """Return the hits, the best first; parts of words count where whole ones find too little."""
+    whole: Terms = [[word, *synonyms.get(word, ())] for word in words]
+    hits: dict[tuple[Kind, str], Hit] = {}
+    for every in (True, False):
+        if not every and (len(words) == 1 or any(kind == "lesson" for kind, _ in hits)):
+            break
+        for is_whole in (True, False):
+            known = Counter(kind for kind, _ in hits)
+            is_broad = known["lesson"] < _ALWAYS
+            terms = (
+                whole
+                if is_whole
+                else [
+                    # A word may be half typed; where much matches, inner parts are noise.
+                    [*same, *(search_query.parts(texts, word) if is_broad else [f"{word}*"])]
+                    for word, same in zip(words, whole, strict=True)
+                ]
+            )
+            for hit in _hits(texts, terms, words, preferred, every=every):
+                if known[hit.kind] < (_ALWAYS if hit.kind == "lesson" else 1):
+                    hits.setdefault((hit.kind, hit.id), hit)
+    return hits
+
+
+def _some(hits: Iterable[Hit]) -> Iterator[Hit]:
+    kept: dict[Kind, int] = dict.fromkeys(MOST, 0)
+    for hit in hits:
+        kept[hit.kind] += 1
+        if kept[hit.kind] <= MOST[hit.kind]:
+            yield hit
+
+
+def _hits(
+    texts: PassageSource,
+    terms: Terms,
+    typed: Sequence[str],
+    preferred: Collection[str],
+    *,
+    every: bool,
+) -> Iterator[Hit]:
+    """Yield the hits for some words: lessons with the lines to read, then the other kinds."""
+    lessons = texts.find(terms, ["lesson"], every=every, most=MOST["lesson"])
+    sections: dict[str, list[PassageMatch]] = {}
+    for match in texts.find(terms, ["section"], every=False, most=_SECTIONS) if lessons else ():
+        sections.setdefault(match.id, []).append(match)
+    fitness = {match.id: _fitness(match, sections) for match in lessons}
+    least = _WEAK * max(fitness.values(), default=0.0)
+    kept = sorted(lessons, key=lambda one: fitness[one.id], reverse=True)
+    kept = [
+        one
+        for number, one in enumerate(kept)
+        if number < _ALWAYS or (fitness[one.id] >= least and (one.id in sections or _titled(one)))
+    ]
+    boost = {one.id: _PREFERENCE if one.id in preferred else 1.0 for one in kept}
+    for match in sorted(kept, key=lambda one: fitness[one.id] * boost[one.id], reverse=True):
+        title = _parts_of(match.columns[0].partition("\n")[0])
+        spots = tuple(_spots(sections.get(match.id, ()), typed))
+        yield Hit("lesson", match.id, title, _titled(match), (), spots, every)
+    for kind in ("word", "check", "old"):
+        for match in _best(texts.find(terms, [kind], every=every, most=MOST[kind] + 1)):
+            title, _, text, _ = (_parts_of(column) for column in match.columns)
+            yield Hit(kind, match.id, title, _titled(match), text, (), every)
+
+
+def _best(matches: Sequence[PassageMatch]) -> Sequence[PassageMatch]:
+    """Return the matches of one kind that fit; matching titles of words come before meanings."""
+    named = [one for one in matches if one.kind != "word" or _titled(one)] or matches
+    least = _LEAST * max((one.weight for one in named), default=0.0)
+    kept = [one for one in named if one.weight >= least]
+    return kept[: _OF_MANY[kept[0].kind]] if kept and len(matches) > MOST[kept[0].kind] else kept
+
+
+def _titled(match: PassageMatch) -> bool:
+    return BEGIN in match.columns[0]
+
+
+def _fitness(lesson: PassageMatch, sections: Mapping[str, Sequence[PassageMatch]]) -> float:
+    """Return how well a lesson fits: as a whole, in its best section, and by its title."""
+    best = max((section.weight for section in sections.get(lesson.id, ())), default=0.0)
+    names = [_parts_of(name) for name in lesson.columns[0].split("\n")]
+    return (lesson.weight + best) * (1 + max(map(_share, names)))
+
+
+def _share(name: Parts) -> float:
+    found = sum(len(text) for text, is_found in name if is_found)
+    return found / max(sum(len(text) for text, _ in name), 1)
+
+
+def _spots(sections: Sequence[PassageMatch], typed: Sequence[str]) -> Iterator[FoundLine]:
+    """Yield the best sentence of each section, those with a word that was typed first.
+
+    Other texts, such as rows of tables or code, are shown only where no sentence of the lesson
+    matches.
+    """
+    spots = [spot for section in sections if (spot := _sentence_of(section, typed))]
+    spots.sort(
+        key=lambda spot: not _is_typed((text for text, is_found in spot.parts if is_found), typed)
+    )
+    if not spots:
+        others = (spot for section in sections if (spot := _line_of(section)))
+        spots = list(islice(others, 1))
+    yield from spots[:SPOTS]
+
+
+def _is_typed(found: Iterable[str], typed: Sequence[str]) -> bool:
+    """Return whether a match begins with a word that was typed, and is not a synonym."""
+    pieces = [piece.casefold() for piece in found]
+    return any(piece.startswith(word) for piece in pieces for word in typed)
+
+
+def _sentence_of(section: PassageMatch, typed: Sequence[str]) -> FoundLine | None:
+    lines = [*_unbroken(section.columns[2].split("\n"))]
+    found = [one for one in excerpts(lines) if one.is_sentence]
+
+    def fitness(one: Excerpt) -> tuple[bool, int]:
+        pieces = _found(one.text)
+        return _is_typed(pieces, typed), len(pieces)
+
+    best = max(found, key=fitness, default=None)  # the first of the best
+    return _spot(section, best, lines[best.line], best.line + 1) if best else None
+
+
+def _line_of(section: PassageMatch) -> FoundLine | None:
+    """Return a match outside of sentences, such as a row of a table, else a line of code."""
+    prose, code = ([*_unbroken(column.split("\n"))] for column in section.columns[2:])
+    for row in excerpts(prose):
+        return _spot(section, row, prose[row.line], row.line + 1)
+    before = 1 + (len(prose) if section.columns[2] else 0)
+    for number, line in enumerate(code):
+        if BEGIN in line:
+            text = line.strip()
+            found = Excerpt(number, text, text, is_sentence=False)
+            return _spot(section, found, text, before + number, is_code=True)
+    return None
+
+
+def _spot(
+    section: PassageMatch, found: Excerpt, line: str, number: int, *, is_code: bool = False
+) -> FoundLine:
+    """Return a found line; `number` counts the lines of the section."""
+    heading = _plain(section.columns[1])
+    if heading == _plain(section.columns[0]):
+        heading = "Introduction"
+    parts, paragraph = (_parts_of(text, is_code=is_code) for text in (found.text, found.paragraph))
+    return FoundLine(section.numbers[number], heading, _plain(line), parts, paragraph, is_code)
+
+
+def _unbroken(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines with the marks of a match closed and opened again at each end of a line."""
+    is_open = False
+    for line in lines:
+        text = (BEGIN if is_open else "") + line
+        is_open = text.count(BEGIN) > text.count(END)
+        yield text + (END if is_open else "")
+
+
+def _found(line: str) -> set[str]:
+    return {piece.casefold() for piece in re.findall(f"{BEGIN}(.*?){END}", line)}
+
+
+def _parts_of(text: str, *, is_code: bool = False) -> Parts:
+    """Return a text in pieces; in code, the program is named as the user types it."""
+    marked = in_whole_words(as_typed(text) if is_code else text)
+    pieces = re.split(f"{BEGIN}(.*?){END}", marked, flags=re.DOTALL)
+    return tuple((piece, bool(number % 2)) for number, piece in enumerate(pieces) if piece)
+
+
+def _plain(text: str) -> str:
+    return text.replace(BEGIN, "").replace(END, "")
+
+
+def read_synonyms(folder: Path | None = None) -> dict[str, list[str]]:
+    """Read the synonyms of typed words; none where the file cannot be read."""
+    file = (folder or locations.content("lessons")) / SYNONYMS
+    try:
+        text = locations.read_text(file)
+        with cache.opened("synonyms", __file__) as known:
+            entries: Any = known.value(text.encode(), lambda: content.read_yaml(text))
+    except (OSError, ValueError):
+        return {}
+    pairs = cast("dict[Any, Any]", entries).items() if isinstance(entries, dict) else ()
+    return {
+        str(word): [str(one) for one in cast("list[Any]", others)]
+        for word, others in pairs
+        if isinstance(others, list)
+    }

@@ -1,0 +1,1 @@
+"""Blocks of lessons, run inside the Python under test."""

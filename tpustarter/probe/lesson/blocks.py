@@ -1,0 +1,95 @@
+"""Blocks of a lesson, run in this process and in one namespace, as if all were one program.
+
+The output of a block goes where any program's output goes; the child reports how it ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+import os
+import signal
+import sys
+import traceback
+import types
+from typing import Any
+
+from tpustarter.probe import adapters
+from tpustarter.probe.lesson.growing_plots import Emit, GrowingPlots
+from tpustarter.probe.lesson.plots import drawings
+
+_program = types.ModuleType("__main__")
+"""Module with the blocks' definitions; it replaces the zip file's own `__main__` while they run."""
+
+_IMPORTS = ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>")
+"""Files of Python's own frames while a module is imported."""
+MOST_LINES = 20
+"""Most lines of a block that are reported for an error."""
+
+_saved_descriptors = {number: os.dup(number) for number in (1, 2)}
+"""Descriptors of stdout and stderr from before the first block."""
+
+
+def run(command: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    """Run one block; its exceptions are left to the caller."""
+    name, code = command["file"], command["code"]
+    _work_in(command.get("folder", ""))
+    program = types.ModuleType("__main__") if command.get("alone") else _program
+    sys.modules["__main__"] = program
+    # Without a modification time the entry stays: tracebacks show the lesson's own lines.
+    linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+    before = signal.signal(signal.SIGINT, _interrupt)
+    try:
+        compiled = compile(code, name, "exec", dont_inherit=True)
+        adapters.prepare(command.get("framework"))
+        with GrowingPlots(command, program.__dict__, emit):
+            exec(compiled, program.__dict__)  # noqa: S102  what it is for
+    finally:
+        signal.signal(signal.SIGINT, before)
+        _restore_streams()
+    ran_on = adapters.started()
+    return {"outcome": "done", "ran_on": ran_on, "drawings": drawings(command, program.__dict__)}
+
+
+def _interrupt(number: int, frame: types.FrameType | None) -> None:
+    # As Ctrl-C does in a REPL. Within an import it ends the process: a half-imported module would
+    # stay, and break later blocks.
+    while frame:
+        if frame.f_code.co_filename in _IMPORTS:
+            os._exit(128 + number)
+        frame = frame.f_back
+    raise KeyboardInterrupt
+
+
+def lines_of(error: BaseException, file: str) -> list[int]:
+    """Return the line numbers of a block that an error went through, the innermost first."""
+    numbers = [
+        number
+        for frame, number in traceback.walk_tb(error.__traceback__)
+        if frame.f_code.co_filename == file
+    ]
+    if isinstance(error, SyntaxError) and error.filename == file and error.lineno:
+        numbers.append(error.lineno)
+    return list(dict.fromkeys(reversed(numbers)))[:MOST_LINES]
+
+
+def _work_in(folder: str) -> None:
+    # The files of a lesson are found there, by import and by name; an empty name changes nothing.
+    if folder and folder not in sys.path:
+        sys.path.insert(0, folder)
+        os.chdir(folder)
+
+
+def _restore_streams() -> None:
+    # A block may have changed stdout and stderr, and later output must be seen as well.
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            getattr(sys, name).flush()
+        os.dup2(_saved_descriptors[number], number)
+        stream: Any = getattr(sys, f"__{name}__", None)
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):  # closed, detached or deleted
+            stream = open(number, "w", buffering=1, encoding="utf-8", closefd=False)  # noqa: SIM115
+            setattr(sys, f"__{name}__", stream)
+        setattr(sys, name, stream)

@@ -1,0 +1,126 @@
+"""Plots that grow while their block runs: a few updates a second, with few numbers.
+
+A thread reads the variables that the block is going to leave. It only reads objects of Python
+itself, lists and dictionaries of numbers, and NumPy's arrays: reading a number of a device would
+wait for it, and change what the block measures.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from tpustarter.probe.finding import clip
+from tpustarter.probe.lesson.plots import MOST_BARS, evenly
+
+TICK_S = 0.4
+"""Seconds between two updates."""
+MOST_NUMBERS = 240
+"""Most numbers of one update, all series together."""
+MOST_BYTES = 4000
+"""Most bytes of an event: a pipe takes so many at once, so that no other event comes between."""
+
+Emit = Callable[[Mapping[str, Any]], None]
+
+
+class GrowingPlots:
+    """Watches the plotted variables of a block while it runs; without a plot it costs nothing."""
+
+    def __init__(self, command: Mapping[str, Any], names: Mapping[str, Any], emit: Emit) -> None:
+        self._command, self._names, self._emit = command, names, emit
+        self._plotted = [str(name) for name in command.get("plot", ())]
+        self._over = threading.Event()
+        self._last = ""
+        self._before = {name: _state(names.get(name)) for name in (*self._plotted, self._x)}
+
+    @property
+    def _x(self) -> str:
+        return str(self._command.get("x", ""))
+
+    def __enter__(self) -> None:
+        self._thread: threading.Thread | None = None
+        if self._plotted and self._command.get("growing"):
+            self._thread = threading.Thread(target=self._watch, daemon=True)
+            with contextlib.suppress(RuntimeError):  # without a free thread the plot does not grow
+                self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        if self._thread and self._thread.ident:
+            self._thread.join(1.0)
+
+    def _watch(self) -> None:
+        while not self._over.wait(TICK_S):
+            drawing = None
+            with contextlib.suppress(ArithmeticError, LookupError, TypeError, ValueError):
+                drawing = self.look()  # it may change during the read, or hold no numbers
+            text = json.dumps(drawing)
+            if drawing and text != self._last and len(text) < MOST_BYTES:
+                self._last = text
+                event = {"event": "drawn", "id": self._command["id"], "drawings": [drawing]}
+                self._emit(event)
+
+    def look(self) -> dict[str, Any] | None:
+        """Return the plot so far; None where there is nothing to show yet.
+
+        A variable that still has its value from an earlier block is not one of this block.
+        """
+        values = {name: self._names.get(name) for name in self._plotted}
+        if any(_state(value) == self._before[name] for name, value in values.items()):
+            return None
+        table: Any = values[self._plotted[0]]
+        if len(values) == 1 and type(table) is dict:
+            return _bars(self._plotted[0], cast("dict[Any, Any]", table))
+        x = self._names.get(self._x)
+        has_x = _length(x) is not None and _state(x) != self._before[self._x]
+        return _lines(self._x, x if has_x else None, values)
+
+
+def _state(value: Any) -> tuple[int, int | None]:
+    # Both change when a variable is assigned, and the length when it grows.
+    return id(value), _length(value)
+
+
+def _length(value: Any) -> int | None:
+    is_array = type(value).__module__ == "numpy" and getattr(value, "ndim", 0) == 1
+    return len(value) if is_array or type(value) in (list, tuple, dict, range) else None
+
+
+def _bars(name: str, table: dict[Any, Any]) -> dict[str, Any] | None:
+    bars = {clip(str(label)): _number(value) for label, value in table.copy().items()}
+    if not 0 < len(bars) <= MOST_BARS or None in bars.values():
+        return None
+    return {"kind": "bars", "name": name, "bars": bars}
+
+
+def _lines(x_name: str, x: Any, values: Mapping[str, Any]) -> dict[str, Any] | None:
+    # Curves end with the shortest of them. NaN in an array marks values that are still to come.
+    columns = [*values.values(), *([] if x is None else [x])]
+    lengths = [_length(column) for column in columns]
+    count = min(length or 0 for length in lengths)
+    if count < 2 or any(type(column) is dict for column in columns):
+        return None
+    kept = evenly(count, MOST_NUMBERS // (1 + len(values)))
+    series = {name: [_number(column[index]) for index in kept] for name, column in values.items()}
+    places = kept if x is None else [_number(x[index]) for index in kept]
+    if None in places or not any(number is not None for one in series.values() for number in one):
+        return None
+    return {
+        "kind": "lines",
+        "x": {"name": x_name if x is not None else "", "values": places},
+        "series": series,
+        "count": count,
+    }
+
+
+def _number(value: Any) -> float | None:
+    # Five digits are enough for a plot. Other kinds of numbers may be on a device, so they are
+    # refused.
+    if type(value).__module__ not in ("builtins", "numpy") or isinstance(value, str):
+        raise TypeError("a number of a device is not read here")
+    number = float(f"{float(value):.5g}")
+    return number if math.isfinite(number) else None

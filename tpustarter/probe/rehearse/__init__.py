@@ -1,0 +1,1 @@
+"""Lowering and compiling for absent TPUs, inside the Python under test."""

@@ -1,0 +1,72 @@
+"""Jitted functions of arrays, made from any callable that a user rehearses."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_NARROWED = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
+"""The types that JAX makes of types of 64 bits, unless `jax_enable_x64` is on."""
+_NUMBERS = (bool, int, float, complex)
+DONATES = "what it donates is not seen here: the memory of its arguments is counted in full"
+
+
+def jitted(
+    jax: Any, function: Any, arguments: Sequence[Any], named: Mapping[str, Any]
+) -> tuple[Any, Sequence[Any], Mapping[str, Any], list[str]]:
+    """Return a jitted function, its arguments by position and by name, and notes on it.
+
+    A function of `jax.jit` is taken unchanged. A library may have a `jit` of its own that takes
+    arguments other than arrays, as Equinox's `filter_jit` does: such a function is traced with all
+    other arguments held fixed, and returns the arrays of its result. So is a plain function, whose
+    Python numbers count as arrays, as they do for JAX.
+    """
+    if type(function).__name__ == "PjitFunction":
+        return function, arguments, named, []
+    from_library = hasattr(function, "lower")
+    leaves, structure = jax.tree_util.tree_flatten((tuple(arguments), dict(named)))
+    kinds = () if from_library else _NUMBERS
+    positions = [n for n, leaf in enumerate(leaves) if is_array(leaf) or isinstance(leaf, kinds)]
+    if len(positions) == len(leaves) and not from_library:
+        return jax.jit(function), arguments, named, []
+
+    def program(*arrays: Any) -> list[Any]:
+        filled = list(leaves)
+        for position, array in zip(positions, arrays, strict=True):
+            filled[position] = array
+        values, by_name = jax.tree_util.tree_unflatten(structure, filled)
+        result = function(*values, **by_name)
+        return [
+            leaf
+            for leaf in jax.tree_util.tree_leaves(result)
+            if is_array(leaf) or isinstance(leaf, _NUMBERS)
+        ]
+
+    program.__name__ = program.__qualname__ = str(getattr(function, "__name__", "program"))
+    donates = getattr(function, "donate_first", False) or getattr(function, "donate_rest", False)
+    dynamic = [leaves[position] for position in positions]
+    return jax.jit(program), dynamic, {}, [DONATES] if donates else []
+
+
+def is_array(value: Any) -> bool:
+    """Return whether JAX treats a value as an array, or as the type of one."""
+    return hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def short(value: Any) -> str:
+    """Return an array's type as HLO writes it: `f32[8,128]`.
+
+    A type that JAX narrows to 32 bits is named as it is compiled: NumPy's `int64` is `s32`.
+    """
+    jax = sys.modules.get("jax")
+    kind = str(value.dtype)
+    if jax is not None and not jax.config.jax_enable_x64:
+        kind = _NARROWED.get(kind, kind)
+    name = re.sub(r"^(bfloat|float|int|uint|complex)(?=\d)", _abbreviation, kind)
+    return f"{name}[{','.join(str(size) for size in value.shape)}]"
+
+
+def _abbreviation(match: re.Match[str]) -> str:
+    return {"bfloat": "bf", "float": "f", "int": "s", "uint": "u", "complex": "c"}[match[1]]

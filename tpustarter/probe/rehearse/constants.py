@@ -1,0 +1,107 @@
+"""Arrays that a program has captured as constants, and their names in its source.
+
+A constant becomes a part of the program's text, and the compiler copies it several times over: one
+of 3 GiB was seen to take 24 GB of memory (jax 0.12.0.1, libtpu 0.0.50.1).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from tpustarter.probe.rehearse import arrays
+
+LARGE_BYTES = 2**27
+"""Bytes of a program's constants from which they are named."""
+MOST_NAMED = 3
+_DEPTH = 6
+"""Levels of a function that are searched: what it wraps, closes over, and has as attributes."""
+
+Named = tuple[str, Any]
+
+
+def notes(jax: Any, function: Any, traced: Any) -> list[str]:
+    """Return notes on the large constants of a traced function; most often none."""
+    constants = [value for value in getattr(traced.jaxpr, "consts", ()) if _bytes(value)]
+    total = sum(map(_bytes, constants))
+    if total < LARGE_BYTES:
+        return []
+    candidates = list(_named_arrays(jax, function))
+    constants.sort(key=_bytes, reverse=True)
+    texts = [_describe(value, candidates) for value in constants[:MOST_NAMED]]
+    more = f" and {len(constants) - MOST_NAMED} more" if len(constants) > MOST_NAMED else ""
+    text = f"it captures {_size(total)} of constants, {', '.join(texts)}{more}"
+    advice = "the compiler may need several times that memory here; pass them as arguments"
+    return [f"{text}: {advice}"]
+
+
+def _describe(value: Any, candidates: list[Named]) -> str:
+    text = arrays.short(value)
+    same = [name for name, array in candidates if array is value]
+    # JAX may keep NumPy's arrays as objects of its own.
+    alike = [
+        name
+        for name, array in candidates
+        if (array.dtype, tuple(array.shape)) == (value.dtype, tuple(value.shape))
+    ]
+    names = list(dict.fromkeys(same or alike))
+    return f"`{names[0]}` {text}" if names and (same or len(names) == 1) else text
+
+
+def _named_arrays(jax: Any, function: Any) -> Iterator[Named]:
+    for name, value in _reached(function, _DEPTH, set()):
+        with contextlib.suppress(Exception):  # foreign objects may do anything when they are read
+            for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]:
+                if _bytes(leaf):
+                    yield name + jax.tree_util.keystr(path), leaf
+
+
+def _reached(function: Any, depth: int, visited: set[int]) -> Iterator[Named]:
+    if depth == 0 or id(function) in visited:
+        return
+    visited.add(id(function))
+    for name in ("__wrapped__", "func", "__func__", "__call__"):
+        inner = getattr(function, name, None)
+        if inner is not None and not isinstance(inner, types.MethodWrapperType):
+            yield from _reached(inner, depth - 1, visited)
+    bound = getattr(function, "__self__", None)
+    if bound is not None and not isinstance(bound, types.ModuleType):
+        yield "self", bound
+        yield from (
+            (f"self.{name}", value) for name, value in getattr(bound, "__dict__", {}).items()
+        )
+    code = getattr(function, "__code__", None)
+    if not isinstance(code, types.CodeType):
+        return
+    names: dict[str, Any] = {}
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
+        with contextlib.suppress(ValueError):  # a cell may be empty
+            names[name] = cell.cell_contents
+    names |= {
+        name: function.__globals__[name]
+        for name in _read_names(code)
+        if name in function.__globals__
+    }
+    for name, value in names.items():
+        if not isinstance(value, types.ModuleType):
+            yield name, value
+            yield from _reached(value, depth - 1, visited)
+
+
+def _read_names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _read_names(constant)
+
+
+def _bytes(value: Any) -> int:
+    # One number has no shape, and counts as 0.
+    size = getattr(value, "nbytes", 0) if getattr(value, "shape", ()) else 0
+    return size if isinstance(size, int) else 0
+
+
+def _size(count: float) -> str:
+    return f"{count / 2**30:.2f} GiB" if count >= 2**30 else f"{count / 2**20:.0f} MiB"

@@ -1,0 +1,261 @@
+"""Answers for a program that asks which device it runs on while it is lowered for a TPU.
+
+A program may branch on `jax.default_backend()`, on the platform or kind of `jax.devices()[0]`, or,
+in a Pallas kernel, on `pltpu.get_tpu_info()`. It is lowered on a CPU, so the true answers would
+select the code that a TPU never runs. JAX has an abstract device for the last kind of question
+since 0.10; the others read attributes of real devices, and the answer depends on the caller: JAX
+itself always gets the truth, because it compiles by it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+_ANSWERED = (
+    "jax.experimental.mosaic",
+    "jax.experimental.pallas",
+    "jax._src.pallas",
+    "jax._src.tpu_info",
+)
+"""Parts of JAX that programs call for kernels, and that never ask for JAX's own purposes."""
+_TRUTH = ("jax", "jaxlib", "tpustarter")
+_MAIN_MEMORY = (None, "device", "unpinned_host")
+"""Kinds of memory that a type does not name."""
+MOST_PLACES = 100
+MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Device:
+    """The kind and cores of a device of a TPU."""
+
+    kind: str
+    """Its kind in JAX, such as `TPU v5 lite`."""
+    cores: int
+
+
+@dataclass
+class Questions:
+    """The questions of a program; where `device` is None the answers were true, and only noted."""
+
+    device: Device | None = None
+    platform: bool = False
+    """Whether the program asked for its platform."""
+    kind: bool = False
+    """Whether it asked for a property that differs between TPUs."""
+    places: list[str] = field(default_factory=list[str])
+    """`file:line` of the questions that had a true answer."""
+
+    def also(self, other: Questions) -> Questions:
+        """Return the questions of both."""
+        return Questions(
+            self.device, self.platform or other.platform, self.kind or other.kind, self.places
+        )
+
+
+def can_separate(jax: Any) -> bool:
+    """Return whether JAX keeps programs traced for an abstract device apart from those traced here.
+
+    Without that, a program that is also run in this process must get true answers: JAX would run
+    the program that it has traced for a TPU.
+    """
+    return hasattr(jax.sharding, "AbstractDevice") and hasattr(jax.sharding, "use_abstract_mesh")
+
+
+def notes(questions: Questions) -> list[str]:
+    """Return notes on the questions of a program; none without a question."""
+    if not (questions.platform or questions.kind):
+        return []
+    if questions.device is None:
+        places = ", ".join(questions.places[:MOST_NAMED])
+        text = f"it asks where it runs ({places}), and was answered `cpu`"
+        return [f"{text}: where it branches on that, this is the code for a CPU"]
+    if questions.kind:
+        return ["it asks for the kind of device: each kind of TPU has its own program here"]
+    return ["it asks where it runs, and was answered `tpu`"]
+
+
+class DeviceAnswers:
+    """Answers programs in the place of JAX while it is open; `asked` collects the questions."""
+
+    def __init__(self, jax: Any) -> None:
+        self._jax = jax
+        self.asked = Questions()
+        self._patches = contextlib.ExitStack()
+
+    def __enter__(self) -> DeviceAnswers:  # noqa: PYI034  Python 3.10 has no Self
+        jax = self._jax
+        self._set(jax, "default_backend", self._default_backend(jax.default_backend))
+        for name in ("devices", "device_count", "local_devices", "local_device_count"):
+            self._set(jax, name, self._accepting_tpu(getattr(jax, name)))
+        device = jax.devices()[0]
+        fields: tuple[tuple[str, Callable[[Device], Any]], ...] = (
+            ("platform", lambda _: "tpu"),
+            ("device_kind", lambda device: device.kind),
+            ("num_cores", lambda device: device.cores),
+        )
+        for name, answer in fields:
+            self._set_property(type(device), name, answer)
+        self._set_property(type(device.client), "platform", fields[0][1])
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._patches.close()
+
+    @contextlib.contextmanager
+    def of(self, device: Device | None) -> Generator[Questions]:
+        """Answer for a TPU within the block; with None, answer truly and note the questions."""
+        outer, self.asked = self.asked, Questions(device)
+        try:
+            yield self.asked
+        finally:
+            self.asked = outer
+
+    @contextlib.contextmanager
+    def abstractly(self) -> Generator[None]:
+        """Make JAX's abstract device a TPU within the block, in whatever mesh is in force."""
+        device, sharding = self.asked.device, self._jax.sharding
+        if device is None or not can_separate(self._jax):
+            yield
+            return
+        abstract = _abstract_device(sharding, self.asked, device)
+        mesh = sharding.get_abstract_mesh()
+        if mesh.empty:
+            mesh = sharding.AbstractMesh((), (), abstract_device=abstract)
+        else:
+            mesh = mesh.update(abstract_device=abstract)
+        with sharding.use_abstract_mesh(mesh), self._in_meshes(abstract):
+            yield
+
+    @contextlib.contextmanager
+    def _in_meshes(self, abstract: Any) -> Generator[None]:
+        # JAX compares the abstract device of a real mesh with that of the mesh in force.
+        kind = self._jax.sharding.Mesh
+        original: Any = kind.__dict__["abstract_mesh"]
+
+        def abstract_mesh(mesh: Any) -> Any:
+            own = original.__get__(mesh, kind)
+            return own if own.empty else own.update(abstract_device=abstract)
+
+        kind.abstract_mesh = property(abstract_mesh)
+        try:
+            yield
+        finally:
+            kind.abstract_mesh = original
+
+    def of_tpu(self, arguments: Any) -> Any:
+        """Return a pytree whose arrays sharded over the mesh in force are types on the TPU.
+
+        With explicit axes a mesh is part of the type, and JAX compares it with the mesh in force.
+        """
+        sharding = self._jax.sharding
+        if not can_separate(self._jax) or (mesh := sharding.get_abstract_mesh()).empty:
+            return arguments
+
+        def one(value: Any) -> Any:
+            own: Any = getattr(value, "sharding", None)
+            if not isinstance(own, sharding.NamedSharding) or own.memory_kind not in _MAIN_MEMORY:
+                return value
+            if mesh != getattr(own.mesh, "abstract_mesh", own.mesh).update(
+                abstract_device=mesh.abstract_device
+            ):
+                return value  # of another mesh
+            on_tpu = sharding.NamedSharding(mesh, own.spec)
+            return self._jax.ShapeDtypeStruct(
+                value.shape,
+                value.dtype,
+                sharding=on_tpu,
+                weak_type=getattr(value, "weak_type", False),
+            )
+
+        return self._jax.tree_util.tree_map(one, arguments)
+
+    def _set(self, owner: Any, name: str, value: Any) -> None:
+        own: Any = owner.__dict__
+        if name in own:
+            self._patches.callback(setattr, owner, name, own[name])
+        else:
+            self._patches.callback(delattr, owner, name)
+        setattr(owner, name, value)
+
+    def _set_property(self, owner: Any, name: str, answer: Callable[[Device], Any]) -> None:
+        original: Any = owner.__dict__.get(name)
+
+        def read(device: Any) -> Any:
+            if self._answers(name, _asker()) and self.asked.device:
+                return answer(self.asked.device)
+            if original is None:
+                return device.__getattr__(name)
+            return original.__get__(device, owner)
+
+        # A class of another kind may refuse: its questions are missed, as those of other libraries.
+        with contextlib.suppress(TypeError, AttributeError):
+            self._set(owner, name, property(read))
+
+    def _default_backend(self, original: Callable[[], str]) -> Callable[[], str]:
+        def default_backend() -> str:
+            asks = self._answers("platform", _asker())
+            return "tpu" if asks and self.asked.device else original()
+
+        return default_backend
+
+    def _accepting_tpu(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        # `jax.devices("tpu")` returns the devices that stand for those of a TPU.
+        def call(*arguments: Any, **named: Any) -> Any:
+            if self.asked.device and "tpu" in (*arguments, *named.values()):
+                arguments = tuple("cpu" if word == "tpu" else word for word in arguments)
+                named = {key: "cpu" if word == "tpu" else word for key, word in named.items()}
+            return original(*arguments, **named)
+
+        return call
+
+    def _answers(self, name: str, frame: Any) -> bool:
+        # False where JAX asks for its own purposes.
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.partition(".")[0] in _TRUTH and not module.startswith(_ANSWERED):
+            return False
+        self.asked.platform = True
+        self.asked.kind |= name != "platform"
+        if self.asked.device is None and len(self.asked.places) < MOST_PLACES:
+            place = _place(frame)
+            if place not in self.asked.places:
+                self.asked.places.append(place)
+        return True
+
+
+def _asker() -> Any:
+    frame: Any = inspect.currentframe()
+    return frame.f_back.f_back
+
+
+def _place(frame: Any) -> str:
+    # The question may come through a part of JAX.
+    while frame.f_back and str(frame.f_globals.get("__name__", "")).startswith(_ANSWERED):
+        frame = frame.f_back
+    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+
+
+def device_of(fields: Mapping[str, Any]) -> Device:
+    """Return the device of a TPU from the fields of a command."""
+    return Device(str(fields["kind"]), int(fields["cores"]))
+
+
+def _abstract_device(sharding: Any, asked: Questions, device: Device) -> Any:
+    base: Any = sharding.AbstractDevice
+
+    class Asked(base):
+        """Compares equal to one of the same kind, without reading its attributes."""
+
+        def __getattribute__(self, name: str) -> Any:
+            if name in ("device_kind", "num_cores"):
+                module = str(_asker().f_globals.get("__name__", ""))
+                asked.kind |= module.startswith(_ANSWERED) or not module.startswith("jax")
+            value: Any = base.__getattribute__(self, name)
+            return value
+
+    return Asked(device.kind, device.cores, "tpu")

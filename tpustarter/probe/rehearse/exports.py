@@ -1,0 +1,117 @@
+"""Functions of the user lowered for a TPU, on CPUs, into the input of the TPU compiler.
+
+Runs in the user's Python, with any JAX since 0.6.2, and needs no libtpu there.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tpustarter.probe.rehearse import arrays, constants, device_questions, refusals
+from tpustarter.probe.rehearse.device_questions import Device, DeviceAnswers, Questions
+
+
+@dataclass(frozen=True)
+class LoweringJob:
+    """A function to lower, with its arguments."""
+
+    function: Any
+    """A function of arrays, jitted or plain."""
+    arguments: Sequence[Any]
+    """Arrays, or `jax.ShapeDtypeStruct`s; shardings over a mesh are kept."""
+    named: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def for_kinds(tpus: Mapping[str, Mapping[str, Any]]) -> dict[Device, tuple[str, ...]]:
+    """Return the names of TPUs, grouped by the kind of their devices."""
+    kinds: dict[Device, tuple[str, ...]] = {}
+    for name, fields in tpus.items():
+        device = device_questions.device_of(fields)
+        kinds[device] = (*kinds.get(device, ()), name)
+    return kinds
+
+
+def lower(
+    answers: DeviceAnswers,
+    job: LoweringJob,
+    device: Device | None,
+    path: Path,
+    *,
+    warn: Callable[[str], None],
+    own: Path,
+) -> tuple[dict[str, Any], Questions]:
+    """Return the fields of a program lowered for one kind of TPU, and the questions it asked.
+
+    If it could not be lowered, the fields include its `error`.
+
+    Args:
+        answers: Answers to the questions of the program.
+        job: The function and its arguments.
+        device: The kind of TPU; None where the program needs true answers.
+        path: The file to write.
+        warn: Called with warnings before the program is lowered.
+        own: The user's file, whose lines are named.
+    """
+    fields: dict[str, Any]
+    with answers.of(device) as asked:
+        try:
+            fields = write(
+                path, job.function, *job.arguments, answers=answers, warn=warn, **job.named
+            )
+        except Exception as error:  # noqa: BLE001  one that cannot be lowered costs itself
+            refusals.print_own(error, own)
+            fields = {
+                "error": refusals.describe(error, own),
+                "refused": refusals.is_refusal(error),
+                "traceback": refusals.own_traceback(error, own),
+                "notes": [],
+            }
+    return fields, asked
+
+
+def write(
+    path: Path,
+    function: Any,
+    *arguments: Any,
+    answers: DeviceAnswers | None = None,
+    warn: Callable[[str], None] | None = None,
+    **named: Any,
+) -> dict[str, Any]:
+    """Write a function lowered for a TPU to `path`; return the fields needed to compile it.
+
+    Args:
+        path: The file to write.
+        function: A function of arrays, jitted or plain.
+        arguments: Arrays, or `jax.ShapeDtypeStruct`s; shardings over a mesh are kept.
+        answers: Answers to the questions of the program; None for true ones.
+        warn: Called with warnings before the program is lowered.
+        named: Further arguments, by name.
+    """
+    jax: Any = importlib.import_module("jax")
+    export: Any = importlib.import_module("jax.export")
+    jitted, values, by_name, notes = arrays.jitted(jax, function, arguments, named)
+    answers = answers or DeviceAnswers(jax)
+    with refusals.whole_tracebacks(jax), answers.abstractly():
+        values, by_name = answers.of_tpu((tuple(values), by_name))
+        texts = constants.notes(jax, function, jitted.trace(*values, **by_name))
+        if warn is not None:
+            for text in texts:
+                warn(text)
+        exported = export.export(jitted, platforms=["tpu"])(*values, **by_name)
+    path.write_bytes(exported.mlir_module_serialized)
+    kept = exported.module_kept_var_idx
+    return {
+        "artifact": str(path),
+        "lowered": {
+            "devices": exported.nr_devices,
+            "shardy": bool(getattr(jax.config, "jax_use_shardy_partitioner", True)),
+            "free_arguments": [exported.in_shardings_hlo[index] is None for index in kept],
+            "free_outputs": [sharding is None for sharding in exported.out_shardings_hlo],
+        },
+        "arguments": [arrays.short(aval) for aval in exported.in_avals],
+        "notes": [*notes, *texts],
+    }

@@ -1,0 +1,228 @@
+"""Parser of the text of a TPU executable: its arrays, their padding, collectives and dots.
+
+The text is the result of `jax.jit(f).lower(...).compile().as_text()`. It may be 100 MB long and it
+may be anything: a line that is not understood is skipped, and nothing here takes more than a few
+passes over a line. The format was seen in jax 0.12.0.1 with libtpu 0.0.50.1.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from tpustarter.probe.rehearse.hlo_memory import (
+    arguments_of,
+    called,
+    layouts,
+    new_arrays,
+    owners,
+    running_parts,
+)
+from tpustarter.probe.rehearse.hlo_module import (
+    KEYS,
+    NAME,
+    NOTHING,
+    Array,
+    Computation,
+    Tables,
+    arrays_in,
+    computation_of,
+    origin_of,
+)
+from tpustarter.probe.rehearse.hlo_text import HloInstruction, blocks, pairs
+
+COLLECTIVES = (
+    "all-gather",
+    "all-reduce",
+    "all-to-all",
+    "collective-broadcast",
+    "collective-permute",
+    "ragged-all-to-all",
+    "reduce-scatter",
+)
+
+KERNELS = ("tpu_custom_call",)
+"""Targets of custom calls whose code came with the program: Pallas and Mosaic kernels. Every other
+target seen (X64Combine, AllocateBuffer, Cholesky, ...) is the compiler's own. Source:
+github.com/jax-ml/jax jax/_src/tpu_custom_call.py (read 2026-11)."""
+
+_PRECISIONS = ("default", "high", "highest")
+
+
+@dataclass(frozen=True)
+class HloValue:
+    """An array in the program's memory, on one device."""
+
+    name: str
+    """Name of the instruction, with the number of its result where it has several: `fusion{1}`."""
+    kind: str
+    """`argument`, `output` or `temporary`."""
+    shape: str
+    layout: str
+    """The compiler's notation, such as `{0,1:T(8,128)}`."""
+    asked_bytes: int
+    """Elements times the bits of one, in whole bytes."""
+    laid_out_bytes: int
+    """The same with the padding of its tiles."""
+    op: str
+    """The operation of the source program, such as `jit(step)/dot_general`; empty is unknown."""
+    source: str
+    """File and line of that operation, such as `train.py:12`; empty is unknown."""
+
+
+@dataclass(frozen=True)
+class Collective:
+    """Instructions of one kind and one origin that exchange data between devices."""
+
+    op: str
+    count: int
+    """Number of instructions; one in the body of a loop counts once."""
+    bytes: int
+    """Laid out results on one device, of all `count`."""
+    op_name: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Dot:
+    """Matrix products and convolutions of the same types."""
+
+    left: str
+    right: str
+    out: str
+    precision: str
+    """`default`, `high` or `highest`."""
+    count: int
+
+
+@dataclass(frozen=True)
+class HloProgram:
+    """The contents of one executable, as it runs on one device."""
+
+    name: str
+    arguments: tuple[HloValue, ...]
+    outputs: tuple[HloValue, ...]
+    values: tuple[HloValue, ...]
+    """The biggest temporaries in HBM, biggest first."""
+    collectives: tuple[Collective, ...]
+    """Collectives, those with most bytes first."""
+    dots: tuple[Dot, ...]
+    loops: int
+    kernels: tuple[str, ...]
+    """Targets of the custom calls that are hand-written kernels, each once."""
+    complete: bool = False
+    """Whether the text was complete: something missing from a truncated text may still be in the
+    program."""
+
+
+def read(text: str, largest: int = 8) -> HloProgram:
+    """Return the first module of a text, with at most `largest` temporaries."""
+    header, entry = "", Computation({}, NOTHING)
+    tables: dict[str, dict[str, dict[str, str]]] = {}
+    computations: dict[str, Computation] = {}
+    for heading, body in blocks(text):
+        if heading.startswith("HloModule "):
+            if header:
+                break
+            header = heading
+        elif heading in KEYS:
+            rows = (line.partition(" ") for line in body)
+            tables[heading] = {row[0]: pairs(row[2].lstrip("{")) for row in rows}
+        elif heading.endswith("{"):
+            name = heading.removeprefix("ENTRY ").partition(" ")[0].lstrip("%")
+            computations[name] = computation_of(body)
+            if heading.startswith("ENTRY "):
+                entry = computations[name]
+    lines = [line for part in computations.values() for line in part.lines.values()]
+    temporaries = (
+        array for part in running_parts(entry, computations) for array in new_arrays(part)
+    )
+    biggest = heapq.nlargest(largest, temporaries, key=lambda array: array.laid_out)
+    arguments, outputs = layouts(header)
+    return HloProgram(
+        name=header.removeprefix("HloModule ").partition(",")[0],
+        arguments=_values("argument", arguments_of(entry, arguments), tables),
+        outputs=_values("output", owners(entry, outputs), tables),
+        values=_values("temporary", biggest, tables),
+        collectives=_collectives(computations, tables),
+        dots=_dots(computations.values()),
+        loops=sum(line.op == "while" for line in lines),
+        kernels=tuple(dict.fromkeys(target for line in lines if (target := _kernel(line)))),
+        complete=bool(header and entry.lines)
+        and text.rstrip().endswith("\n}")
+        and all(called(line) <= computations.keys() for line in lines),
+    )
+
+
+def _values(kind: str, arrays: Iterable[Array], tables: Tables) -> tuple[HloValue, ...]:
+    values: list[HloValue] = []
+    for line, leaf, text, asked_bytes, laid_out_bytes in arrays:
+        shape, _, layout = text.partition("]")
+        name = f"{line.name}{{{leaf}}}" if line.shape.startswith("(") else line.name
+        origin = origin_of(line.rest, tables)
+        values.append(
+            HloValue(name, kind, shape + "]", layout, asked_bytes, laid_out_bytes, *origin)
+        )
+    return tuple(values)
+
+
+def _collectives(computations: Mapping[str, Computation], tables: Tables) -> tuple[Collective, ...]:
+    # A pair of `-start` and `-done` counts by its `-done`, which has the result. A fusion with a
+    # collective may be the beginning, a step or the end of it: there, one chain is one collective.
+    # The fusion `all-reduce-scatter` keeps a part of an all-reduce.
+    lines = [line for part in computations.values() for line in part.lines.values()]
+    fusions = {_after(line.rest, " calls=%"): line for line in lines if line.op == "fusion"}
+    chains: set[str] = set()
+    totals: dict[tuple[str, str, str], tuple[int, int]] = {}
+    for name, computation in computations.items():
+        fusion = fusions.get(name)
+        for line in computation.lines.values():
+            op, origin = line.op.removesuffix("-done"), line
+            chain = _chain(line.rest) if fusion else ""
+            if op not in COLLECTIVES or chain in chains:
+                continue
+            chains |= {chain} - {""}
+            if fusion and name.startswith("all-reduce-scatter"):
+                op, origin = "reduce-scatter", fusion
+            moved = sum(array.laid_out for array in arrays_in(origin, origin.shape))
+            key = (op, *origin_of(origin.rest, tables))
+            count, total = totals.get(key, (0, 0))
+            totals[key] = (count + 1, total + moved)
+    groups = [Collective(key[0], *counted, *key[1:]) for key, counted in totals.items()]
+    return tuple(sorted(groups, key=lambda group: -group.bytes))
+
+
+def _chain(rest: str) -> str:
+    # All collectives of a `shard_map` have one channel.
+    channel = _after(rest, " channel_id=")
+    return f"{channel} {_after(rest, '{chain_id=')}" if channel else ""
+
+
+def _after(text: str, key: str) -> str:
+    return text.partition(key)[2].partition(",")[0]
+
+
+def _dots(computations: Iterable[Computation]) -> tuple[Dot, ...]:
+    counts: Counter[tuple[str, str, str, str]] = Counter()
+    for computation in computations:
+        for line in computation.lines.values():
+            if line.op not in {"dot", "convolution"}:
+                continue
+            operands = [*NAME.findall(line.operands), "", ""][:2]
+            lines = [computation.lines.get(name, NOTHING) for name in operands]
+            left, right, out = (value.shape.partition("[")[0] for value in (*lines, line))
+            names = line.rest.partition("operand_precision={")[2].partition("}")[0].split(",")
+            precision = max(_PRECISIONS.index(name) if name in _PRECISIONS else 0 for name in names)
+            counts[left, right, out, _PRECISIONS[precision]] += 1
+    return tuple(Dot(*key, count=count) for key, count in counts.items())
+
+
+def _kernel(line: HloInstruction) -> str:
+    # Kernels the compiler adds on its own carry a bare name, such as `online-softmax`.
+    target = line.rest.partition('custom_call_target="')[2].partition('"')[0]
+    if line.op != "custom-call" or target not in KERNELS:
+        return ""
+    op_name = pairs(line.rest.partition(", metadata={")[2]).get("op_name", "/")
+    return target if "/" in op_name else ""

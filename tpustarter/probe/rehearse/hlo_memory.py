@@ -1,0 +1,128 @@
+"""The arrays of a TPU executable with memory of their own, and the arrays that share it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from tpustarter.probe.rehearse.hlo_module import NAME, NOTHING, Array, Computation, arrays_in
+from tpustarter.probe.rehearse.hlo_text import HloInstruction, closing, integers, space
+
+PASSED_ON = frozenset({"bitcast", "opt-barrier", "while"})
+"""Instructions whose result is their first operand's memory."""
+
+NO_MEMORY = PASSED_ON | {"get-tuple-element", "parameter", "recv", "send", "tuple"}
+"""Instructions whose result is in the memory of another one. So are halves called `-start` and
+`-update`: their `-done` has the result."""
+
+_STEPS = 16
+"""Instructions through which the memory of a result is followed at most."""
+
+# Linear, as those of `hlo_module`.
+_CALLS = re.compile(r"\b(?:body|calls|condition|(?:true|false)_computation|to_apply)=%([\w.-]+)")
+_RUNS = re.compile(r"\b(?:body|condition|(?:true|false)_computation|to_apply)=%([\w.-]+)")
+_ALIAS = re.compile(r"(?:, )?\{(\d*)(?:,[^{}]*)?\}: \((\d+), \{[^{}]*\}\)")
+_GROUP = re.compile(r'"indices":\[([^\[\]]*)\]')
+
+
+def new_arrays(computation: Computation) -> Iterator[Array]:
+    """Yield the arrays in HBM that exist only while a computation runs.
+
+    Its root is written where the caller wants it: in a loop, where the loop began.
+    """
+    owned = {(array.line.name, array.leaf) for array in owners(computation)}
+    for line in computation.lines.values():
+        if line.op in NO_MEMORY or line.op.endswith(("-start", "-update")):
+            continue
+        arrays = [array for array in arrays_in(line, line.shape) if array.laid_out]
+        arrays = [array for array in arrays if space(array.text) == 0]
+        aliases = _aliases(line) if arrays else {}
+        for array in arrays:
+            if array.leaf not in aliases and (line.name, array.leaf) not in owned:
+                yield array
+
+
+def _aliases(line: HloInstruction) -> dict[int, int]:
+    # Number of a result to number of the operand whose memory it is in. The compiler's own settings
+    # number the results after the operands.
+    count = line.operands.count("%")
+    aliases: dict[int, int] = {}
+    start = line.rest.rfind('"aliasing_operands":')
+    for group in _GROUP.findall(line.rest, start) if start >= 0 else []:
+        numbers = integers(group.replace('"', "")) or [count]
+        aliases |= {number - count: min(numbers) for number in numbers if min(numbers) < count}
+    _, key, attributes = line.rest.partition("output_to_operand_aliasing={")
+    match = _ALIAS.match(attributes) if key else None
+    while match:
+        aliases[int(match[1][:9] or 0)] = int(match[2][:9])
+        match = _ALIAS.match(attributes, match.end())
+    return aliases
+
+
+def called(line: HloInstruction) -> set[str]:
+    """Return the computations that an instruction names, including those it is made of."""
+    attributes = line.rest.partition(", metadata={")[0]
+    return {*_CALLS.findall(attributes), *_branches(attributes)}
+
+
+def _branches(attributes: str) -> list[str]:
+    return NAME.findall(attributes.partition("branch_computations={")[2].partition("}")[0])
+
+
+def running_parts(entry: Computation, others: Mapping[str, Computation]) -> list[Computation]:
+    """Return the computations that are not part of one instruction, beginning with the entry."""
+    running = [entry]
+    visited: set[str] = set()
+    for computation in running:
+        for line in computation.lines.values():
+            if line.op not in {"while", "conditional", "call"}:
+                continue
+            attributes = line.rest.partition(", metadata={")[0]
+            run = {*_RUNS.findall(attributes), *_branches(attributes)} - visited
+            visited |= run
+            running += [others[name] for name in sorted(run) if name in others]
+    return running
+
+
+def layouts(header: str) -> tuple[str, str]:
+    """Return the shapes of the arguments and of the results, from the first line of a module."""
+    _, _, layout = header.partition("entry_computation_layout=")
+    layout = layout[: max(closing(layout, 0), 0)]
+    end = max(closing(layout, layout.find("(")), 0)
+    return layout[:end], layout[end:].removeprefix("->")
+
+
+def arguments_of(entry: Computation, text: str) -> Iterator[Array]:
+    """Yield the arguments; a program with thousands of them has one, a tuple of all."""
+    lines = entry.lines.values()
+    parameters = {line.operands: line for line in lines if line.op == "parameter"}
+    first = parameters.get("0", NOTHING)
+    for array in arrays_in(NOTHING, text):
+        if first.shape.startswith("("):
+            yield array._replace(line=first)
+        else:
+            yield array._replace(line=parameters.get(str(array.leaf), NOTHING), leaf=0)
+
+
+def owners(computation: Computation, text: str = "") -> Iterator[Array]:
+    """Yield the results of a computation, each with the instruction whose memory it is in."""
+    cache: dict[str, tuple[list[str], dict[int, int]]] = {}
+    for array in arrays_in(computation.root, text or computation.root.shape):
+        line, leaf = array.line, array.leaf
+        for _ in range(_STEPS):
+            if line.name not in cache:
+                cache[line.name] = NAME.findall(line.operands), _aliases(line)
+            operands, aliases = cache[line.name]
+            position, inner = 0, leaf
+            if line.op == "tuple":
+                position, inner = leaf, 0
+            elif line.op == "get-tuple-element":
+                index = line.rest.partition(" index=")[2].partition(",")[0]
+                inner = (integers(index) or [0])[0]
+            elif line.op not in PASSED_ON:
+                position, inner = aliases.get(leaf, len(operands)), 0
+            owner = computation.lines.get(operands[position]) if position < len(operands) else None
+            if owner is None:
+                break
+            line, leaf = owner, inner
+        yield array._replace(line=line, leaf=leaf)

@@ -1,0 +1,147 @@
+"""The notation of HLO text: sections, instructions, shapes and the layouts of arrays.
+
+Nothing here raises, and nothing takes more than a few passes over a line, whatever it holds.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_LIMIT = 16
+"""Most dimensions and tiles that are parsed."""
+
+# Each of these is linear: a repeat ends at a character it cannot match.
+_TYPE = re.compile(r"(?:bf|[sufc])(\d{1,3})(?:e\d\w*)?")
+_PROPERTY = re.compile(r"([A-Z]?)\(([^()]*)\)")
+_SPACE = re.compile(r"S\((\d{1,9})\)")
+_BRACKET = re.compile(r"[()\[\]{}]")
+_PAIR = re.compile(r' ?(?:(\w+)=)?(?:"([^"\\]*(?:\\.[^"\\]*)*)"|(\d+)|\{[^{}]*\})')
+
+
+class HloInstruction(NamedTuple):
+    """One instruction: `name = shape op(operands)rest`."""
+
+    name: str
+    op: str
+    shape: str
+    operands: str
+    rest: str
+
+
+def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each line that begins a section or a computation, with the lines that belong to it."""
+    heading, start = "", 0
+    body: list[str] = []
+    while start < len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        line = text[start:end].rstrip()
+        start = end + 1
+        if line[:1].isspace() or line[:1].isdigit():
+            body.append(line)
+        elif line and line[0] != "}":
+            yield heading, body
+            heading, body = line, []
+    yield heading, body
+
+
+def instruction(text: str) -> HloInstruction | None:
+    """Return the instruction in a line of text; None for any other text."""
+    name, _, right = text.partition(" = ")
+    end = closing(right, 0) if right.startswith("(") else right.find(" ")
+    opened = right.find("(", end)
+    closed = closing(right, opened) if 0 < end < opened else -1
+    if closed < 0:
+        return None
+    op, operands = right[end:opened].strip(), right[opened + 1 : closed - 1]
+    return HloInstruction(name.lstrip("%"), op, right[:end], operands, right[closed:])
+
+
+def closing(text: str, start: int) -> int:
+    """Return the position after the bracket that closes the one at `start`; -1 for none."""
+    depth = 0
+    for bracket in _BRACKET.finditer(text, start):
+        depth += 1 if bracket[0] in "([{" else -1
+        if depth == 0:
+            return bracket.end()
+    return -1
+
+
+def pairs(text: str) -> dict[str, str]:
+    """Return the pairs `key=1 key="text"` at the beginning of a text; a key may be missing."""
+    values: dict[str, str] = {}
+    match = _PAIR.match(text)
+    while match:
+        values[match[1] or ""] = match[2] or match[3] or ""
+        match = _PAIR.match(text, match.end())
+    return values
+
+
+def sizes(shape_and_layout: str) -> tuple[int, int] | None:
+    """Return the bytes asked for and the bytes laid out; None for an unknown layout.
+
+    A layout lists the dimensions from the fastest changing one on. Its first tile splits the
+    fastest dimensions, filling up the last tile of each; a further tile splits the one before.
+    """
+    kind, _, rest = shape_and_layout.partition("[")
+    dims_text, closed, layout = rest.partition("]")
+    match = _TYPE.fullmatch(kind)
+    bits = int(match[1]) if match else 8 if kind == "pred" else 0
+    dims = integers(dims_text.replace("<=", ""))
+    if not closed or not bits or dims is None:
+        return None
+    parsed = _layout(layout, len(dims))
+    if parsed is None:
+        return None
+    order, tiles, stored_bits = parsed
+    stored_bits = stored_bits or max(bits, 8)
+    if stored_bits < bits or sorted(order) != list(range(len(dims))):
+        return None
+    padded = [dims[axis] for axis in reversed(order)]
+    for tile in tiles:
+        padded = [1] * (len(tile) - len(padded)) + padded
+        outer = len(padded) - len(tile)
+        split = [-(-padded[outer + axis] // step) for axis, step in enumerate(tile)]
+        padded = [*padded[:outer], *split, *tile]
+    return -(-math.prod(dims) * bits // 8), -(-math.prod(padded) * stored_bits // 8)
+
+
+def space(layout: str) -> int:
+    """Return the number of the memory that an array is in; 0 is HBM."""
+    match = _SPACE.search(layout)
+    return int(match[1]) if match else 0
+
+
+def integers(text: str) -> list[int] | None:
+    """Return comma-separated numbers; None if one is invalid or there are too many."""
+    parts = text.split(",", _LIMIT) if text else []
+    if len(parts) > _LIMIT or not all(re.fullmatch("[0-9]{1,15}", part) for part in parts):
+        return None
+    return [int(part) for part in parts]
+
+
+def _layout(text: str, rank: int) -> tuple[list[int], list[list[int]], int] | None:
+    # The order of the dimensions, the tiles, and the bits of an element, where 0 stands for its
+    # own.
+    if not text:
+        return list(range(rank))[::-1], [], 0
+    order_text, _, rest = text[1:-1].partition(":")
+    order = integers(order_text)
+    tiles: list[list[int]] = []
+    bits, position, last = 0, 0, ""
+    while position < len(rest):
+        match = _PROPERTY.match(rest, position)
+        numbers = integers(match[2]) if match else None
+        if match is None or not numbers or len(tiles) == _LIMIT:
+            return None
+        position, last = match.end(), match[1] or last
+        if last == "T" and all(numbers):
+            tiles.append(numbers)
+        elif match[1] == "E":
+            bits = numbers[0]
+        elif match[1] != "S":
+            return None
+    return None if order is None or text[0] + text[-1] != "{}" else (order, tiles, bits)

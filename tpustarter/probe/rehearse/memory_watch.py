@@ -1,0 +1,76 @@
+"""A watch on the memory that the processes of a run hold, and the choice of the group to end.
+
+A limit on the address space (`RLIMIT_AS`) would not do, because libtpu reserves far more than it
+uses. So the supervisor reads resident memory from time to time. Pages of files are left out,
+because the kernel takes them back when memory is short.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+LIMIT = "TPUSTARTER_MEMORY_LIMIT_BYTES"
+"""Variable with the limit in bytes for all processes of a run together; without it, no limit."""
+TICK_S = 0.2
+
+
+def limit_bytes() -> int | None:
+    """Return the limit of this run in bytes; None without one, or if memory can't be watched."""
+    text = os.environ.get(LIMIT, "")
+    return int(text) if text.isdigit() and os.path.exists("/proc/self/status") else None  # noqa: PTH110
+
+
+def excess(child: int, limit: int) -> dict[str, int] | None:
+    """Return the child's resident memory and the limit, in bytes; None while it need not end.
+
+    All processes of the run count: the groups of this supervisor and of its siblings. The largest
+    group ends; the others are measured again when it has given its memory back.
+    """
+    groups = _group_sizes()
+    own = groups.get(child, 0)
+    if sum(groups.values()) <= limit or own < max(groups.values(), default=0):
+        return None
+    return {"resident_bytes": own, "limit_bytes": limit}
+
+
+def _group_sizes() -> dict[int, int]:
+    processes = list(_processes())
+    run = os.getppid()
+    supervisors = {pid for pid, parent, _ in processes if parent == run} | {os.getpid()}
+    groups = {group: 0 for _, parent, group in processes if parent in supervisors}
+    groups.pop(os.getpgrp(), None)
+    for pid, _, group in processes:
+        if group in groups:
+            groups[group] += _resident_bytes(pid)
+    return groups
+
+
+def _processes() -> Iterator[tuple[int, int, int]]:
+    for name in os.listdir("/proc"):  # noqa: PTH208  no pathlib in the supervisor
+        if name.isdigit():
+            # The name in brackets may hold anything, including blanks and brackets.
+            fields = _read(f"/proc/{name}/stat").rpartition(b")")[2].split()
+            if len(fields) > 2:
+                yield int(name), int(fields[1]), int(fields[2])
+
+
+def _resident_bytes(pid: int) -> int:
+    # Without pages of files; an old kernel has only the sum.
+    values: dict[bytes, int] = {}
+    for line in _read(f"/proc/{pid}/status").splitlines():
+        name, _, value = line.partition(b":")
+        if name in (b"VmRSS", b"RssAnon", b"RssShmem"):
+            values[name] = int(value.split()[0]) * 1024
+    if b"RssAnon" in values:
+        return values[b"RssAnon"] + values.get(b"RssShmem", 0)
+    return values.get(b"VmRSS", 0)
+
+
+def _read(path: str) -> bytes:
+    # The process may have ended.
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            return file.read()
+    except OSError:
+        return b""

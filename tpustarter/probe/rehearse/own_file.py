@@ -1,0 +1,245 @@
+"""The user's file, lowered for TPUs: a function, a module, or a list of programs."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tpustarter.machine.machine import cut
+from tpustarter.probe.rehearse import arrays, device_questions, exports, refusals, torch_module
+from tpustarter.probe.rehearse.device_questions import Device, DeviceAnswers, Questions
+from tpustarter.probe.rehearse.exports import LoweringJob
+
+Emit = Callable[[Mapping[str, Any]], None]
+
+Listed = tuple[Any, Any, Any]
+"""Name, function and arguments of a program."""
+
+ENTRY = "devices"
+"""Name of the one parameter of a function that lists programs; any other function is a program."""
+
+_WHILE_LOADED = (
+    "a line outside of every function led there; what stands below the line with `__main__` is "
+    "not run"
+)
+
+
+def trace(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Lower the function, module or programs of a user's file.
+
+    Emits `ready` once the file is about to be run, then `lowering` and `exported` for each program.
+    `command` has `file`, `name`, `arguments` (pairs of type and shape), `folder`, and `tpus`: for
+    each name the number of its `devices`, and the `kind` and `cores` of one. `torch` is the library
+    that lowers the function's PyTorch module, as `torch_module.route` takes it; empty for JAX.
+    """
+    path = Path(command["file"])
+    try:
+        route = torch_module.route(command["torch"]) if command["torch"] else ""
+    except refusals.RequestError as error:
+        return refusals.ending(error, path)
+    if route == "torch_xla":
+        from tpustarter.probe.rehearse import torch_exports
+
+        return torch_exports.trace(command, emit, lambda: _find(_load(path), command["name"], path))
+    jax: Any = importlib.import_module("jax")
+    if route:
+        importlib.import_module(route)
+    with DeviceAnswers(jax) as answers:
+        emit({"event": "ready"})
+        file = _File(jax, command, emit, answers, route)
+        try:
+            file.lower_all()
+        except Exception as error:  # noqa: BLE001  the user's code may raise anything
+            refusals.print_own(error, path)
+            more = ""
+            if file.is_running and not isinstance(error, (ImportError, SyntaxError)):
+                more += f" ({_WHILE_LOADED})"
+            if file.told_tpu:
+                more += " (it had asked where it runs, and was answered `tpu`)"
+            return refusals.ending(error, path, more)
+    return {"outcome": "done"}
+
+
+class _File:
+    """The programs of one file."""
+
+    def __init__(
+        self, jax: Any, command: Mapping[str, Any], emit: Emit, answers: DeviceAnswers, route: str
+    ) -> None:
+        self._jax, self._command, self._emit, self._answers = jax, command, emit, answers
+        self._route = route
+        """The library that makes functions of a PyTorch module; empty for a file of JAX
+        functions."""
+        self._path = Path(command["file"])
+        self._function: Any = None
+        self._loading = Questions()
+        self._files = 0
+        self.is_running = False
+        """Whether the file itself runs, which happens before a function of it is known."""
+        self.told_tpu = False
+        """Whether the file asked for its device, outside of a program."""
+
+    def lower_all(self) -> None:
+        """Lower all programs, once for each number of devices, and for each kind if it matters."""
+        tpus: Mapping[str, Any] = self._command["tpus"]
+        loaded = next(iter(exports.for_kinds(tpus)))
+        self._load(loaded)
+        counts: list[int | None] = [None]
+        if self._lists():
+            counts = [*sorted({fields["devices"] for fields in tpus.values()})]
+        for count in counts:
+            group = {name: tpu for name, tpu in tpus.items() if count in (None, tpu["devices"])}
+            settled: set[str] = set()
+            for device, names in exports.for_kinds(group).items():
+                if self._loading.kind and device != loaded:
+                    self._load(device)
+                    loaded = device
+                if not self._lower(count, device, names, tuple(group), settled):
+                    break
+
+    def _load(self, device: Device) -> None:
+        with self._answers.of(device) as self._loading:
+            try:
+                self.is_running = True
+                module = _load(self._path)
+                self.is_running = False
+                self._function = _find(module, self._command["name"], self._path)
+            finally:
+                self.told_tpu |= self._loading.platform
+
+    def _lists(self) -> bool:
+        parameters = list(inspect.signature(self._function).parameters)
+        return not self._route and parameters == [ENTRY] and not self._command["arguments"]
+
+    def _lower(
+        self,
+        count: int | None,
+        device: Device,
+        names: tuple[str, ...],
+        wanted: tuple[str, ...],
+        settled: set[str],
+    ) -> bool:
+        # True means that another kind of TPU may differ. Programs that did not ask for the kind are
+        # `settled`: one lowering is for all TPUs that are `wanted`.
+        titles: set[str] = set()
+        differs = False
+        with self._answers.of(device) as listing:
+            programs = iter(self._programs(count))
+            # Each is lowered before the next one is requested: a mesh that the user's function
+            # sets round a `yield` is then still in force.
+            while (listed := self._next(programs, listing)) is not None:
+                name, function, arguments = listed
+                title = unique(str(name), f"{name}({_types(self._jax, arguments)})", titles)
+                titles.add(title)
+                if title in settled:
+                    continue
+                self._emit({"event": "lowering", "program": title})
+                fields, asked = self._export(title, LoweringJob(function, arguments), device)
+                asked = asked.also(listing).also(self._loading)
+                differs |= asked.kind
+                if not asked.kind:
+                    settled.add(title)
+                route = [torch_module.note(self._route)] if self._route else []
+                fields["notes"] = [*route, *device_questions.notes(asked), *fields["notes"]]
+                self._emit(
+                    {
+                        "event": "exported",
+                        "id": self._command["id"],
+                        "program": title,
+                        "tpus": names if asked.kind else wanted,
+                        **fields,
+                    }
+                )
+        return differs
+
+    def _next(self, programs: Iterator[Listed], listing: Questions) -> Listed | None:
+        try:
+            return next(programs, None)
+        finally:
+            self.told_tpu |= listing.platform
+
+    def _export(
+        self, title: str, job: LoweringJob, device: Device
+    ) -> tuple[dict[str, Any], Questions]:
+        self._files += 1
+        file = Path(self._command["folder"]) / f"program-{self._files}.mlirbc"
+
+        def warn(text: str) -> None:
+            self._emit({"event": "warning", "program": title, "text": text})
+
+        if not isinstance(job.arguments, tuple | list):
+            kind = type(job.arguments).__name__
+            error = f"TypeError: the arguments are a {kind}, expected a tuple"
+            return {"error": error, "refused": False, "notes": []}, Questions(device)
+        return exports.lower(self._answers, job, device, file, warn=warn, own=self._path)
+
+    def _programs(self, count: int | None) -> Iterator[Listed]:
+        if self._route:
+            from tpustarter.probe.rehearse import torchax_exports
+
+            yield from torchax_exports.programs(self._function, self._command["name"])
+            return
+        if count is None:
+            wanted = self._command["arguments"]
+            _refuse_narrowing(self._jax, [kind for kind, _ in wanted])
+            specs = [self._jax.ShapeDtypeStruct(shape, kind) for kind, shape in wanted]
+            yield self._command["name"], self._function, specs
+            return
+        for listed in self._function(self._jax.devices()[:count]):
+            try:
+                name, function, arguments = listed
+            except (TypeError, ValueError):
+                kind = f"{type(listed).__name__} {listed!r}"
+                raise TypeError(f"expected (name, function, arguments), found a {kind}") from None
+            yield name, function, arguments
+
+
+def unique(title: str, longer: str, titles: Collection[str]) -> str:
+    """Return a title that no other program has: a longer one, with a number if necessary."""
+    numbered = (f"{longer} #{number}" for number in range(2, len(titles) + 3))
+    return next(text for text in (title, longer, *numbered) if text not in titles)
+
+
+def _types(jax: Any, arguments: Any) -> str:
+    leaves = jax.tree_util.tree_leaves(arguments)
+    text = ", ".join(
+        arrays.short(leaf) if arrays.is_array(leaf) else type(leaf).__name__ for leaf in leaves
+    )
+    return cut(text, 60)
+
+
+def _refuse_narrowing(jax: Any, kinds: Iterable[str]) -> None:
+    # JAX would silently make the type half as wide.
+    for kind in kinds:
+        if kind.endswith(("64", "128")) and kind != "complex64" and not jax.config.jax_enable_x64:
+            hint = "set JAX_ENABLE_X64=1, or ask for the narrower type"
+            text = f"{kind} is asked for, and 64-bit types are off: {hint}"
+            raise refusals.RequestError(text, narrows=True)
+
+
+def _load(path: Path) -> ModuleType:
+    # The files beside it can be imported, as when Python runs it.
+    from importlib import util
+
+    sys.path.insert(0, str(path.parent))
+    spec = util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path.name} is not a Python file")
+    module = util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _find(module: ModuleType, name: str, path: Path) -> Callable[..., Any]:
+    function = getattr(module, name, None)
+    if callable(function):
+        return function
+    names = [key for key, value in vars(module).items() if inspect.isfunction(value)]
+    listed = f"; it defines {', '.join(names[:8])}" if names else "; it defines no function"
+    raise AttributeError(f"{path.name} has no function `{name}`{listed}")

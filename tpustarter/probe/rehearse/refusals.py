@@ -1,0 +1,114 @@
+"""Errors during lowering: whether one is the user's or a refusal of JAX, and its text."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import traceback
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+from tpustarter.probe.finding import clip, message, missing_module
+
+CALLS_BACK = "it calls back into Python (`jax.debug.print` or a callback), which is not lowered"
+MOST_TRACEBACK = 6000
+"""Most characters of a traceback that are sent."""
+_JAX = ("jax", "jaxlib")
+_TPU_LOWERING = "/jax/_src/pallas/mosaic/"
+"""Where JAX turns kernels into code for a TPU, and refuses what a TPU cannot do."""
+
+
+class RequestError(Exception):
+    """Raised where the request cannot be met here, whatever the user's code does."""
+
+    def __init__(self, text: str, **facts: str | bool) -> None:
+        """Keep the text, and what is in the way as fields of the `end` event.
+
+        Args:
+            text: The reason, for people.
+            facts: `missing_lowerer`, a library to install, or `narrows`, where JAX would silently
+                make a type half as wide.
+        """
+        super().__init__(text)
+        self.facts = facts
+
+
+@contextlib.contextmanager
+def whole_tracebacks(jax: Any) -> Generator[None]:
+    """Keep JAX's own lines in tracebacks within the block, because they show who raised."""
+    before = jax.config.jax_traceback_filtering
+    jax.config.update("jax_traceback_filtering", "off")
+    try:
+        yield
+    finally:
+        jax.config.update("jax_traceback_filtering", before)
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Return whether an error is JAX's refusal to lower something for a TPU.
+
+    The type alone does not show it: a program may raise NotImplementedError as well. The traceback
+    has to be whole.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return False
+    path = Path(frames[-1].filename)
+    if not _is_jax(path):
+        return False
+    in_lowering = _TPU_LOWERING in path.as_posix()
+    kernel = isinstance(error, ValueError) or type(error).__name__ == "LoweringException"
+    return isinstance(error, NotImplementedError) or (in_lowering and kernel)
+
+
+def ending(error: BaseException, path: Path, more: str = "") -> dict[str, Any]:
+    """Return the fields of the `end` event for an exception; `more` is appended to its text."""
+    facts = error.facts if isinstance(error, RequestError) else missing_module(error)
+    return {"outcome": "exception", "detail": describe(error, path) + more, **facts}
+
+
+def describe(error: BaseException, path: Path) -> str:
+    """Return an exception as one line, with the last line of the user's file it came through."""
+    if isinstance(error, RequestError):
+        return clip(str(error))
+    kind = type(error).__name__
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        column = f" (column {error.offset})" if error.offset else ""
+        return clip(f"{path.name}:{error.lineno}: {kind}: {error.msg}{column}")
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.filename == str(path)]
+    where = f"{path.name}:{own[-1].lineno}: " if own else ""
+    text = (message(error).splitlines() or [""])[0]
+    if "different from the lowering platform" in text:
+        return clip(f"{where}{CALLS_BACK}")
+    if text:
+        return clip(f"{where}{kind}: {text}")
+    line = (own or frames)[-1].line if frames else None
+    return clip(f"{where}{kind} without a message{f', raised by `{line}`' if line else ''}")
+
+
+def print_own(error: BaseException, path: Path) -> None:
+    """Print a traceback to stderr, from the user's file on if it leads through that."""
+    frames = error.__traceback__
+    while frames and frames.tb_frame.f_code.co_filename != str(path):
+        frames = frames.tb_next
+    with contextlib.suppress(OSError, ValueError):  # the stream may be closed
+        traceback.print_exception(type(error), error, frames or error.__traceback__)
+
+
+def own_traceback(error: BaseException, path: Path) -> str:
+    """Return a traceback from the user's file on, without the lines of JAX; a long one's end."""
+    told = traceback.TracebackException.from_exception(error)
+    files = [frame.filename for frame in told.stack]
+    first = files.index(str(path)) if str(path) in files else 0
+    own = [frame for frame in told.stack[first:] if not _is_jax(Path(frame.filename))]
+    told.stack = traceback.StackSummary.from_list(own)
+    text = "".join(told.format(chain=False))
+    # From a whole line on, because half a secret would not be recognised.
+    return text if len(text) <= MOST_TRACEBACK else text[-MOST_TRACEBACK:].partition("\n")[2]
+
+
+def _is_jax(path: Path) -> bool:
+    folders = [Path(str(getattr(sys.modules.get(name), "__file__", None))).parent for name in _JAX]
+    return any(path.is_relative_to(folder) for folder in folders if folder.is_absolute())

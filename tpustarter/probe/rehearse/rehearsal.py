@@ -1,0 +1,353 @@
+"""Programs compiled for a TPU that is not there, with the compiler's answer for each.
+
+Runs in a Python with JAX and libtpu. The environment that keeps libtpu off the chips is set by the
+process that starts this one (`rehearsal.compile.compiler.QUIET`), because libtpu reads it when it
+is loaded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tpustarter.probe.finding import clip, describe, message
+from tpustarter.probe.rehearse import hlo, refusals
+
+FORMAT = 4
+"""Version of stored results; to be raised when one would differ from a fresh result."""
+LARGEST = 8
+"""Most values in memory that are named, biggest first."""
+
+ENDS_EARLY = "the compiler's text of the program ends early"
+MISSING = f"{ENDS_EARLY}: arrays, collectives, loops and kernels may be missing here"
+
+_TORCH = "/torch/_ops.py:"
+
+Emit = Callable[[Mapping[str, Any]], None]
+
+GIB = 2.0**30
+_UNITS = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_FIGURE = r"([0-9]{1,15}(?:\.[0-9]{1,15})?)([KMGT]?)"
+_NEEDED = re.compile(rf"\({_FIGURE}\) exceeds available HBM|Used {_FIGURE} of [^\n]* hbm")
+
+_topologies: dict[str, Any] = {}
+
+
+def serve(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Compile the programs of one source for one TPU; emits one `rehearsed` event for each.
+
+    `command` has `tpu` (its name), `topology` (the fields of `tpus.Topology`), `cache` (a folder or
+    null) and the source: `check` (an id), or `artifact` (a file that `exports` wrote, with
+    `program` and `lowered`). `done` names programs to leave out, `only` those to take.
+    """
+    # A compiler that continues without memory cannot report how much there is.
+    topology = _topology(command["topology"], ask="only" not in command)
+    if isinstance(topology, str):
+        return {"outcome": "mismatch", "detail": topology}
+    devices: list[Any] = list(topology.devices)
+    try:
+        programs = list(_programs(command, devices))
+    except Exception as error:  # noqa: BLE001  whatever a check raises is its outcome
+        return {"outcome": "exception", "detail": clip(describe(error))}
+    for number, (name, lower) in enumerate(programs):
+        if name in command["done"] or name not in command.get("only", [name]):
+            continue
+        share = number / len(programs)
+        emit({"event": "compiling", "id": command["id"], "program": name, "share": share})
+        result = _rehearse(name, lower, command)
+        emit({"event": "rehearsed", "id": command["id"], "result": result})
+    return {"outcome": "done"}
+
+
+def _topology(expected: Mapping[str, Any], *, ask: bool) -> Any:
+    name = str(expected["name"])
+    if name not in _topologies:
+        topologies: Any = importlib.import_module("jax.experimental.topologies")
+        raw: dict[str, Any] = expected["arguments"]
+        # A tuple crosses the pipe as a list.
+        lists: dict[str, list[int]] = {k: v for k, v in raw.items() if isinstance(v, list)}
+        arguments = raw | {key: tuple(value) for key, value in lists.items()}
+        try:
+            topology = topologies.get_topology_desc(
+                platform="tpu", topology_name=expected["topology_name"], **arguments
+            )
+        except Exception as error:  # noqa: BLE001  the compiler does not know this TPU
+            return clip(f"the compiler refused {expected['topology_name']}: {first_line(error)}")
+        _topologies[name] = (_difference(topology.devices, expected) if ask else None) or topology
+    return _topologies[name]
+
+
+def _difference(devices: list[Any], expected: Mapping[str, Any]) -> str | None:
+    actual = {
+        "devices": len(devices),
+        "processes": len({device.process_index for device in devices}),
+        "hbm_gib_per_device": _hbm_gib(devices[0]),
+    }
+    wrong = [
+        f"{key} {value}, expected {expected[key]}"
+        for key, value in actual.items()
+        if value != expected[key]
+    ]
+    return f"the compiler describes another TPU: {'; '.join(wrong)}" if wrong else None
+
+
+def _add_one(x: Any) -> Any:
+    return x + 1
+
+
+def _hbm_gib(device: Any) -> float | None:
+    # The refusal of a program that needs 1 TiB names the memory that one program may use.
+    jax: Any = importlib.import_module("jax")
+    sharding = jax.sharding.SingleDeviceSharding(device)
+    too_large = jax.ShapeDtypeStruct((1 << 40,), "int8", sharding=sharding)
+    try:
+        jax.jit(_add_one).lower(too_large).compile()
+    except Exception as error:  # noqa: BLE001  it is meant to fail
+        limit = _memory(str(error)).get("hbm_limit_bytes")
+        return round(limit / GIB, 2) if limit else None
+    return None
+
+
+Lower = Callable[[], "_Lowered"]
+
+
+class _Lowered:
+    """A program lowered for one TPU: its text, and a function that compiles it."""
+
+    def __init__(
+        self,
+        text: str | bytes,
+        compile_it: Callable[[], Any],
+        devices: int,
+        names: Callable[[], list[str]],
+    ) -> None:
+        self.text = text
+        self.compile = compile_it
+        self.devices = devices
+        """Devices the program uses."""
+        self.names = names
+        """A function that returns the program's names of its arguments."""
+
+
+def _programs(command: Mapping[str, Any], devices: list[Any]) -> Iterable[tuple[str, Lower]]:
+    if "artifact" in command:
+        from tpustarter.probe.rehearse import stablehlo
+
+        text = Path(command["artifact"]).read_bytes()
+        lowered: dict[str, Any] = command["lowered"]
+        count = int(lowered["devices"])
+        if count > len(devices):
+            raise ValueError(f"it needs {count} devices, and this TPU has {len(devices)}")
+
+        def compile_it() -> Any:
+            return stablehlo.compile_for(devices[:count], text, lowered)
+
+        decided = text + json.dumps(lowered.get("aliases", "")).encode()
+        names = partial(stablehlo.names_in, text)
+        yield command["program"], lambda: _Lowered(decided, compile_it, count, names)
+        return
+    module = importlib.import_module("tpustarter.checks." + command["check"])
+    for name, function, arguments in module.programs(devices):
+        yield name, lambda f=function, a=arguments: _lower(f, a)
+
+
+def _lower(function: Any, arguments: Any) -> _Lowered:
+    jax: Any = importlib.import_module("jax")
+    jitted = function if hasattr(function, "lower") else jax.jit(function)
+    lowered = jitted.lower(*arguments)
+
+    def compile_it() -> Any:
+        return lowered.compile().runtime_executable()
+
+    def names() -> list[str]:
+        from tpustarter.probe.rehearse import stablehlo
+
+        with contextlib.suppress(Exception):  # the names are only for display
+            return stablehlo.argument_names(lowered.compiler_ir("stablehlo"))
+        return []
+
+    used: set[Any] = set()
+    for leaf in jax.tree_util.tree_leaves(arguments):
+        used |= set(leaf.sharding.device_set)
+    return _Lowered(lowered.as_text(), compile_it, len(used), names)
+
+
+def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, Any]:
+    topology = command["topology"]
+    result: dict[str, Any] = {
+        "program": name,
+        "check": command.get("check"),
+        "tpu": command["tpu"],
+        "topology": topology["topology_name"],
+        "status": "error",
+        "reason": None,
+        "detail": "",
+        "seconds": 0.0,
+        "cached": False,
+        "key": None,
+        "hbm_limit_bytes": int(topology["hbm_gib_per_device"] * GIB),
+    }
+    began = time.monotonic()
+    try:
+        with refusals.whole_tracebacks(importlib.import_module("jax")):
+            lowered = lower()
+    except Exception as error:  # noqa: BLE001  whatever tracing raises is the user's to know
+        if refusals.is_refusal(error):
+            return result | _refusal(error)
+        return result | {"reason": first_line(error), "detail": message(error)}
+    result["key"] = key = _key(lowered.text, topology, f"{command.get('check')} {name}")
+    result["devices"] = lowered.devices
+    stored = _stored(command.get("cache"), key)
+    if stored:
+        return result | stored | {"cached": True, "seconds": time.monotonic() - began}
+    began = time.monotonic()
+    try:
+        executable = lowered.compile()
+    except RuntimeError as error:  # the compiler's refusals, and NotImplementedError, are such
+        refused = _refusal(error) | {"seconds": time.monotonic() - began}
+        named = {"argument_names": lowered.names()} if "hbm_bytes" in refused else {}
+        return result | refused | named
+    seconds = time.monotonic() - began
+    facts = _facts(executable, lowered.devices)
+    return result | {"status": "compiles", "seconds": seconds, **facts}
+
+
+def _key(text: str | bytes, topology: Mapping[str, Any], program: str) -> str:
+    # The program's name is part of it, because an answer names lines of the program's own file.
+    from tpustarter.machine import frameworks
+
+    versions = frameworks.versions()["frameworks"]
+    decided = {
+        "format": FORMAT,
+        "program": program,
+        "versions": {name: versions.get(name) for name in ("jax", "jaxlib", "libtpu")},
+        "topology": dict(topology),
+        "flags": {name: os.environ.get(name) for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS")},
+    }
+    data = text if isinstance(text, bytes) else text.encode()
+    return hashlib.sha256(json.dumps(decided, sort_keys=True).encode() + data).hexdigest()
+
+
+def _stored(cache: str | None, key: str) -> dict[str, Any] | None:
+    # A file that cannot be read is ignored.
+    if not cache:
+        return None
+    try:
+        stored = json.loads((Path(cache) / f"{key}.json").read_text(encoding="utf-8"))
+        return stored if stored["status"] in ("compiles", "does-not-fit", "refused") else None
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _refusal(error: Exception) -> dict[str, Any]:
+    text = str(error)
+    memory = _memory(text)
+    status = "does-not-fit" if memory else "refused"
+    return {"status": status, "reason": first_line(error), "detail": text, **memory}
+
+
+def _memory(text: str) -> dict[str, int]:
+    # Empty for a refusal that is not about memory.
+    match = _NEEDED.search(text)
+    limit = re.search(rf"available HBM \({_FIGURE}\)|Used [\d.]{{1,30}}[KMGT]? of {_FIGURE}", text)
+    if "RESOURCE_EXHAUSTED" not in text or not match or not limit:
+        return {}
+    needed = _bytes(*(match.group(1, 2) if match[1] else match.group(3, 4)))
+    available = _bytes(*(limit.group(1, 2) if limit[1] else limit.group(3, 4)))
+    return {"hbm_bytes": needed, "hbm_limit_bytes": available}
+
+
+def _bytes(number: str, unit: str) -> int:
+    return round(float(number) * _UNITS[unit])
+
+
+def first_line(error: BaseException) -> str:
+    """Return an exception's reason as one line, without the runtime's error code before it."""
+    lines = [line.strip() for line in message(error).splitlines() if line.strip()]
+    text = lines[0] if lines else f"{type(error).__name__} without a message"
+    text = re.sub(r"^[A-Z_]+: ", "", text)
+    return clip(text)
+
+
+def _facts(executable: Any, devices: int) -> dict[str, Any]:
+    # Sizes are bytes on one device.
+    stats = executable.get_compiled_memory_stats()
+    read = hlo.read(executable.hlo_modules()[0].to_string(), LARGEST)
+    cost = _cost(executable)
+    memory = {
+        "arguments": stats.argument_size_in_bytes,
+        "outputs": stats.output_size_in_bytes,
+        "aliased": stats.alias_size_in_bytes,
+        "temporaries": _temporaries(stats),
+        "code": stats.generated_code_size_in_bytes,
+    }
+    seconds, why = _model_seconds(cost, read, devices)
+    values = sorted(
+        (*read.arguments, *read.outputs, *read.values), key=lambda value: -value.laid_out_bytes
+    )
+    return {
+        "hbm_bytes": sum(memory.values()) - 2 * memory["aliased"],
+        "memory": memory,
+        "padding": {
+            "asked_bytes": sum(value.asked_bytes for value in (*read.arguments, *read.outputs)),
+            "laid_out_bytes": sum(v.laid_out_bytes for v in (*read.arguments, *read.outputs)),
+        },
+        "buffers": [_named(asdict(value)) for value in values[:LARGEST]],
+        "collectives": [asdict(collective) for collective in read.collectives],
+        "dots": [asdict(dot) for dot in read.dots],
+        "loops": read.loops,
+        "kernels": list(read.kernels),
+        "flops": cost.get("flops"),
+        "bytes_accessed": cost.get("bytes accessed"),
+        "compiler_model_seconds": seconds,
+        "compiler_model_reason": why,
+        **({} if read.complete else {"key": None, "notes": [MISSING]}),
+    }
+
+
+def _temporaries(stats: Any) -> int:
+    # On a TPU `temp_size_in_bytes` can be more than is allocated. `x - a.T @ (a @ x)` in float64
+    # with 64,000 rows of 4,096 is accepted for 15.75 GiB: this makes it 16.61, and the allocations
+    # 15.63. With 512 rows more it is refused (libtpu 0.0.50.1). An older jaxlib has no other
+    # figure.
+    if not (total := getattr(stats, "total_allocation_bytes", 0)):
+        return stats.temp_size_in_bytes
+    return total - stats.indefinite_allocations
+
+
+def _named(value: dict[str, Any]) -> dict[str, Any]:
+    # The line that torch_xla writes here is only that of PyTorch's own call.
+    return value | {"source": ""} if _TORCH in value["source"] else value
+
+
+def _cost(executable: Any) -> dict[str, float]:
+    cost: Any = executable.cost_analysis()
+    return dict(cost or {})
+
+
+def _model_seconds(
+    cost: Mapping[str, float], read: hlo.HloProgram, devices: int
+) -> tuple[float | None, str | None]:
+    seconds = cost.get("optimal_seconds")
+    reasons = (
+        (not read.complete, ENDS_EARLY),
+        (devices > 1, "it leaves out the links between devices"),
+        (read.loops > 0, "it counts the body of a loop once"),
+        (bool(read.kernels), "it does not know what a hand-written kernel costs"),
+        (any(dot.precision != "default" for dot in read.dots), "it prices no higher precision"),
+        (seconds is None or seconds <= 0, "the compiler gave no figure"),
+    )
+    for holds, why in reasons:
+        if holds:
+            return None, why
+    return seconds, None

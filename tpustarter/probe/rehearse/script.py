@@ -1,0 +1,318 @@
+"""A script of the user run on CPU devices, while its jitted functions are lowered for a TPU.
+
+Public means only: `jax.jit` is replaced before the script starts, and `jax.export` lowers. So it
+sees functions that are jitted by that name from then on, also by libraries that call it, and
+neither `pmap`, operations outside `jit`, nor a function that calls back into Python
+(`jax.debug.print`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import inspect
+import re
+import runpy
+import sys
+import types
+from collections.abc import Callable, Generator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tpustarter.machine.machine import cut
+from tpustarter.probe.finding import clip
+from tpustarter.probe.rehearse import arrays, device_questions, exports, refusals
+from tpustarter.probe.rehearse.device_questions import DeviceAnswers
+from tpustarter.probe.rehearse.exports import LoweringJob
+from tpustarter.probe.rehearse.own_file import unique
+
+_SIMPLE = (bool, int, float, str, tuple, type(None))
+
+Emit = Callable[[Mapping[str, Any]], None]
+
+MOST_SHAPES = 3
+"""Most sets of shapes of one function that are lowered for a TPU; further ones are counted."""
+MOST_KNOWN = 1000
+"""Most functions whose shapes are remembered: a script may make functions without end."""
+MOST_TEXT = 120
+
+
+def serve(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Run `path` with `argv`; emits `met` for each set of shapes, and `called` at the end."""
+    jax: Any = importlib.import_module("jax")
+    path = Path(command["path"])
+    with DeviceAnswers(jax) as answers:
+        watch = JitWatch(Path(command["folder"]), path, emit, answers, command["tpus"])
+        original = jax.jit
+        jax.jit = _replacement(original, watch)
+        sys.argv = [str(path), *command["argv"]]
+        sys.path[0:0] = [str(path.parent)]
+        try:
+            runpy.run_path(str(path), run_name="__main__")
+        except SystemExit as ending:
+            if ending.code not in (None, 0):
+                return {
+                    "outcome": "exception",
+                    "detail": clip(f"it ended with exit code {ending.code}"),
+                }
+        except Exception as error:  # noqa: BLE001  the script's own; what was met still counts
+            refusals.print_own(error, path)
+            return refusals.ending(error, path)
+        finally:
+            jax.jit = original
+            for function in watch.functions.values():
+                if function.calls or watch.is_own(function):
+                    emit({"event": "called", "function": function.fields()})
+            if answers.asked.platform:
+                emit({"event": "asked", "places": answers.asked.places})
+    return {"outcome": "done"}
+
+
+class JittedFunction:
+    """One place in the source that was passed to `jax.jit`, however often."""
+
+    def __init__(self, name: str, where: str) -> None:
+        self.name, self.where = name, where
+        self.calls = self.made = 0
+        self.signatures: list[tuple[str, ...]] = []
+        """One entry for each compilation."""
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of the function for the event at the end."""
+        changed = ""
+        if len(self.signatures) > 1:
+            changed = _changed(self.signatures[-2], self.signatures[-1])
+        return {
+            "name": self.name,
+            "where": self.where,
+            "calls": self.calls,
+            "made": self.made,
+            "compilations": len(self.signatures),
+            "changed": changed,
+        }
+
+
+class JitWatch:
+    """The functions jitted so far, and the shapes of their calls."""
+
+    def __init__(
+        self,
+        folder: Path,
+        script: Path,
+        emit: Emit,
+        answers: DeviceAnswers,
+        tpus: Mapping[str, Mapping[str, Any]],
+    ) -> None:
+        self._folder, self._script, self._emit = folder, script, emit
+        self.answers = answers
+        """A question asked while a function is traced counts for its program, not for the
+        script."""
+        self._kinds = exports.for_kinds(tpus)
+        self.functions: dict[tuple[str, str], JittedFunction] = {}
+        self._exported = 0
+        self._titles: dict[str, str] = {}
+        self._signatures: dict[Any, set[tuple[str, ...]]] = {}
+
+    def known(self, fun: Any, options: Mapping[str, Any]) -> set[tuple[str, ...]]:
+        """Return the signatures a function was compiled for; JAX keeps them across new jits."""
+        if len(self._signatures) > MOST_KNOWN:
+            self._signatures.clear()
+        try:
+            return self._signatures.setdefault((fun, repr(sorted(options.items()))), set())
+        except TypeError:  # a value without a hash is another function for JAX as well
+            return set()
+
+    def function(self, fun: Any) -> JittedFunction:
+        """Return the place in the source that a function comes from."""
+        name, where = _place(fun, self._script.parent)
+        function = self.functions.setdefault((name, where), JittedFunction(name, where))
+        function.made += 1
+        return function
+
+    def is_own(self, function: JittedFunction) -> bool:
+        """Return whether a function is defined beside the script, and not in a library."""
+        file = self._script.parent / function.where.rpartition(":")[0]
+        return file.is_file() and not {"site-packages", "dist-packages"} & {*file.parts}
+
+    def met(self, jitted: Any, function: JittedFunction, arguments: Any, named: Any) -> None:
+        """Lower a function for a TPU, with the shapes of the call that it is compiled for now."""
+        number = len(function.signatures)
+        if number > MOST_SHAPES:
+            return
+        title = f"{function.name}({_signature_text(function.signatures[-1])})"
+        elsewhere = self._titles.get(title, function.where) != function.where
+        longer = f"{title} at {function.where}" if elsewhere else title
+        title = unique(title, longer, self._titles)
+        self._titles[title] = function.where
+        event = {"event": "met", "program": title}
+        wanted = tuple(name for names in self._kinds.values() for name in names)
+        jax: Any = importlib.import_module("jax")
+
+        def warn(text: str) -> None:
+            self._emit({"event": "warning", "program": title, "text": text})
+
+        for device, names in self._kinds.items():
+            self._exported += 1
+            path = self._folder / f"script-{self._exported}.mlirbc"
+            fields, asked = exports.lower(
+                self.answers,
+                LoweringJob(jitted, arguments, named),
+                device if device_questions.can_separate(jax) else None,
+                path,
+                warn=warn,
+                own=self._script,
+            )
+            fields["notes"] = [*device_questions.notes(asked), *fields["notes"]]
+            separate = asked.kind and asked.device is not None
+            self._emit({**event, "tpus": names if separate else wanted, **fields})
+            if not separate:
+                return
+
+
+def _replacement(original: Any, watch: JitWatch) -> Any:
+    def jit(fun: Any = None, /, **options: Any) -> Any:
+        if fun is None:  # `@jax.jit(static_argnames=...)`
+            return functools.partial(jit, **options)
+        return WatchedFunction(original(fun, **options), fun, options, watch)
+
+    jit.__doc__ = original.__doc__
+    return jit
+
+
+class WatchedFunction:
+    """A jitted function that reports shapes it was not called with before."""
+
+    def __init__(self, jitted: Any, fun: Any, options: Mapping[str, Any], watch: JitWatch) -> None:
+        self._jitted, self._watch = jitted, watch
+        self._function = watch.function(fun)
+        self._static = _static(fun, options)
+        self._signatures = watch.known(fun, options)
+        for name in ("__name__", "__qualname__", "__doc__", "__module__", "__wrapped__"):
+            with contextlib.suppress(AttributeError):
+                setattr(self, name, getattr(jitted, name))
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Call the function, after reporting shapes it was not called with before."""
+        with self._told(arguments, named), self._watch.answers.of(None):
+            return self._jitted(*arguments, **named)
+
+    def lower(self, *arguments: Any, **named: Any) -> Any:
+        """Lower the function, after reporting shapes it was not called with before."""
+        with self._told(arguments, named), self._watch.answers.of(None):
+            return self._jitted.lower(*arguments, **named)
+
+    def trace(self, *arguments: Any, **named: Any) -> Any:
+        """Trace the function, after reporting shapes it was not called with before."""
+        with self._told(arguments, named), self._watch.answers.of(None):
+            return self._jitted.trace(*arguments, **named)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._jitted, name)
+
+    @contextlib.contextmanager
+    def _told(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> Generator[None]:
+        # A call that cannot be traced counts as no compilation.
+        known = len(self._function.signatures)
+        self._look(arguments, named)
+        is_new = len(self._function.signatures) > known
+        try:
+            yield
+        except Exception:
+            if is_new:
+                del self._function.signatures[known]
+            raise
+
+    def _look(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+        jax: Any = importlib.import_module("jax")
+        leaves = jax.tree_util.tree_leaves((arguments, named))
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+            return  # a part of another function that is being traced
+        function = self._function
+        function.calls += 1
+        signature = _signature(jax, arguments, named, self._static)
+        if signature not in self._signatures:
+            self._signatures.add(signature)
+            function.signatures.append(signature)
+            self._watch.met(self._jitted, function, arguments, named)
+
+
+def _static(fun: Any, options: Mapping[str, Any]) -> tuple[set[int], set[str]]:
+    # JAX infers numbers from names and names from numbers.
+    static_numbers: Any = options.get("static_argnums", ())
+    static_numbers = () if static_numbers is None else static_numbers
+    numbers: set[int] = {static_numbers} if isinstance(static_numbers, int) else set(static_numbers)
+    static_names: Any = options.get("static_argnames", ())
+    names: set[str] = {static_names} if isinstance(static_names, str) else set(static_names or ())
+    with contextlib.suppress(TypeError, ValueError):
+        parameters = list(inspect.signature(fun).parameters)
+        numbers = {number % len(parameters) for number in numbers} if parameters else set()
+        names |= {parameters[number] for number in numbers}
+        numbers |= {number for number, name in enumerate(parameters) if name in names}
+    return numbers, names
+
+
+def _signature(
+    jax: Any, arguments: tuple[Any, ...], named: dict[str, Any], static: tuple[set[int], set[str]]
+) -> tuple[str, ...]:
+    # These decide whether JAX compiles again: types, shapes, structure, static values.
+    words: list[str] = []
+    pairs = [*enumerate(arguments), *sorted(named.items())]
+    for name, value in pairs:
+        if name in static[0] or name in static[1]:
+            words.append(clip(f"{name}={_static_text(value)}"))
+            continue
+        leaves, structure = jax.tree_util.tree_flatten(value)
+        if not jax.tree_util.treedef_is_leaf(structure):
+            words.append(f"{len(leaves)} arrays in a {type(value).__name__}")
+        words += [_leaf(leaf) for leaf in leaves]
+    return tuple(words)
+
+
+def _signature_text(signature: tuple[str, ...]) -> str:
+    # The addresses of static objects mean nothing to a reader.
+    text = re.sub(r"#\d+| at 0x[0-9a-f]+", "", ", ".join(signature))
+    return cut(text, MOST_TEXT)
+
+
+def _static_text(value: Any) -> str:
+    # The text differs where JAX compiles again.
+    if isinstance(value, _SIMPLE):
+        return str(value) if isinstance(value, str) else f"{value!r}"
+    return f"{type(value).__name__}#{id(value)}"
+
+
+def _leaf(leaf: Any) -> str:
+    # A Python number has a type of its own for JAX.
+    if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
+        return type(leaf).__name__
+    sharding = getattr(leaf, "sharding", None)
+    spread = getattr(sharding, "spec", "") if len(getattr(sharding, "device_set", ())) > 1 else ""
+    weak = " weak" if getattr(leaf, "weak_type", False) else ""
+    return f"{arrays.short(leaf)}{weak}{' ' * bool(spread)}{spread}"
+
+
+def _changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:
+    for old, new in zip(before, after, strict=False):
+        if old != new:
+            return clip(f"{old}, then {new}")
+    return (
+        "another number of arguments" if len(before) != len(after) else "a new function each time"
+    )
+
+
+def _place(fun: Any, home: Path) -> tuple[str, str]:
+    # Libraries wrap functions in objects of their own.
+    inner = inspect.unwrap(fun) if callable(fun) else fun
+    while hasattr(inner, "func") or hasattr(inner, "f"):
+        inner = getattr(inner, "func", None) or inner.f
+    code = getattr(inner, "__code__", None)
+    name = getattr(inner, "__name__", type(inner).__name__)
+    if code is None:
+        return name, ""
+    path = Path(code.co_filename)
+    display_path = path.relative_to(home) if path.is_relative_to(home) else Path(path.name)
+    return name, f"{display_path}:{code.co_firstlineno}"

@@ -1,0 +1,279 @@
+"""PyTorch modules lowered with torch_xla, into the StableHLO that it would trace on a TPU.
+
+The program is traced as torch_xla always does, with lazy tensors, so forward, backward and
+optimizer are those that the user's own loop would run. Weights and inputs are placeholders without
+memory. They have no values, and torch_xla ends its process where a value is needed: `_guard`
+detects that before and raises. Tried with torch_xla 2.9.0, whose device is a CPU here: it picks a
+few kernels by its device, such as those of scatter.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tpustarter.probe.rehearse import refusals, torch_module
+from tpustarter.probe.rehearse.torch_module import MadeModule, Tensors
+
+Emit = Callable[[Mapping[str, Any]], None]
+_KERNELS = (
+    "XLA",
+    "CompositeExplicitAutograd",
+    "CompositeExplicitAutogradNonFunctional",
+    "CompositeImplicitAutograd",
+)
+"""Dispatch keys of kernels that torch_xla can trace; without one it computes on the host."""
+
+
+class NeedsValuesError(RuntimeError):
+    """The program needs values while it is traced."""
+
+
+class NoKernelError(NotImplementedError):
+    """An operation that torch_xla does not lower."""
+
+
+@dataclass
+class TracedOutputs:
+    """The tensors that a traced program returns, and which tensors they replace."""
+
+    outputs: Tensors
+    replaced: dict[int, int] = field(default_factory=dict[int, int])
+    """Position in `outputs` by the id of the tensor that it takes the place of."""
+
+
+Program = tuple[str | None, str, Callable[[], TracedOutputs]]
+"""The check it belongs to, its name, and the function that traces it."""
+
+
+def trace(
+    command: Mapping[str, Any], emit: Emit, load: Callable[[], Callable[..., Any]]
+) -> dict[str, Any]:
+    """Lower a file's module, or the programs of checks, for all TPUs at once.
+
+    Emits `ready`, then `lowering` and `exported` for each program, as `own_file.trace` does.
+
+    Args:
+        command: As `own_file.trace` takes it; with `checks`, these are lowered instead of the file.
+        emit: Called with the events.
+        load: Returns the user's function.
+    """
+    importlib.import_module("torch_xla")
+    path = Path(command["file"])
+    emit({"event": "ready"})
+    try:
+        for number, (check, name, tracing) in enumerate(_programs(command, load)):
+            program = {"program": name} if check is None else {"program": name, "check": check}
+            emit({"event": "lowering", **program})
+            fields = _lowered(tracing, Path(command["folder"]) / f"torch-{number}.mlirbc", path)
+            emit(
+                {
+                    "event": "exported",
+                    "id": command["id"],
+                    **program,
+                    "tpus": list(command["tpus"]),
+                    **fields,
+                }
+            )
+    except Exception as error:  # noqa: BLE001  the user's code may raise anything
+        refusals.print_own(error, path)
+        return refusals.ending(error, path)
+    return {"outcome": "done"}
+
+
+def _programs(
+    command: Mapping[str, Any], load: Callable[[], Callable[..., Any]]
+) -> Iterator[Program]:
+    torch_xla: Any = importlib.import_module("torch_xla")
+    for check in command["checks"]:
+        module: Any = importlib.import_module(f"tpustarter.checks.{check}")
+        for name, function, arguments in module.programs(torch_xla.devices()):
+            yield check, name, partial(_call, function, arguments)
+    if not command["checks"]:
+        made = _placed(torch_module.call(load(), command["name"]))
+        yield None, "forward", partial(_forward, made)
+        if made.trainable:
+            yield None, "train_step", partial(_train_step, made)
+
+
+def _lowered(tracing: Callable[[], TracedOutputs], file: Path, own: Path) -> dict[str, Any]:
+    try:
+        with _guard()():
+            traced = tracing()
+        return _write(traced, file)
+    except Exception as error:  # noqa: BLE001  one that cannot be lowered costs itself
+        refusals.print_own(error, own)
+        refused = isinstance(error, NoKernelError)
+        text = refusals.describe(error, own)
+        for name in (NeedsValuesError.__name__, NoKernelError.__name__):
+            text = text.replace(f"{name}: ", "")
+        return {"error": text, "refused": refused, "notes": [torch_module.note("torch_xla")]}
+
+
+def _write(traced: TracedOutputs, file: Path) -> dict[str, Any]:
+    xla_model: Any = importlib.import_module("torch_xla.core.xla_model")
+    if not traced.outputs:
+        raise TypeError("it returns no tensor of the XLA device, so there is nothing to compile")
+    arguments: list[int] = _library()._get_tensors_xla_device_data_node(traced.outputs)[0]  # noqa: SLF001
+    file.write_bytes(xla_model.get_stablehlo_bytecode(traced.outputs))
+    aliases = [
+        [position, traced.replaced[number]]
+        for position, number in enumerate(arguments)
+        if number in traced.replaced
+    ]
+    return {
+        "artifact": str(file),
+        "lowered": {
+            "devices": 1,
+            "shardy": True,
+            "free_arguments": [True] * len(arguments),
+            "free_outputs": [True] * len(traced.outputs),
+            "aliases": aliases,
+        },
+        "notes": [torch_module.note("torch_xla")],
+    }
+
+
+def _placeholder(tensor: Any) -> Any:
+    # A placeholder has a shape and a type, and no memory.
+    torch: Any = importlib.import_module("torch")
+    builder: Any = importlib.import_module("torch_xla.core.xla_builder")
+    placeholder = builder.create_placeholder_tensor(tensor.shape, tensor.dtype)
+    if isinstance(tensor, torch.nn.Parameter):
+        return torch.nn.Parameter(placeholder, requires_grad=tensor.requires_grad)
+    return placeholder.requires_grad_(tensor.requires_grad)
+
+
+def _on_device(values: Any) -> Any:
+    torch: Any = importlib.import_module("torch")
+    pytree: Any = importlib.import_module("torch.utils._pytree")
+    return pytree.tree_map_only(torch.Tensor, _placeholder, values)
+
+
+def _placed(made: MadeModule) -> MadeModule:
+    # A tensor that a module has twice, as tied weights are, stays one.
+    placed: dict[int, Any] = {}
+    originals: Tensors = []  # no id may be used again during the look-ups
+    for part in made.module.modules():
+        own = {"recurse": False, "remove_duplicate": False}
+        for name, tensor in [*part.named_parameters(**own), *part.named_buffers(**own)]:
+            if id(tensor) not in placed:
+                originals.append(tensor)
+                placed[id(tensor)] = _placeholder(tensor)
+            setattr(part, name, placed[id(tensor)])
+    return MadeModule(
+        made.module, _on_device(made.arguments), _on_device(made.named), made.optimizer
+    )
+
+
+def _call(function: Callable[..., Any], arguments: Any) -> TracedOutputs:
+    return TracedOutputs(
+        _of_device(torch_module.tensors_of(function(*_on_device(tuple(arguments)))))
+    )
+
+
+def _forward(made: MadeModule) -> TracedOutputs:
+    torch: Any = importlib.import_module("torch")
+    with torch_module.mode(made.module, training=False), torch.no_grad():
+        output = made.module(*made.arguments, **made.named)
+    return TracedOutputs(_of_device(torch_module.tensors_of(output)))
+
+
+def _train_step(made: MadeModule) -> TracedOutputs:
+    # A tensor that is updated in place keeps its memory.
+    with torch_module.mode(made.module, training=True):
+        optimizer = _started(made)
+        states = _states(made.module, optimizer)
+        before = [_id(tensor) for tensor in states]
+        loss = torch_module.loss_of(made.module(*made.arguments, **made.named))
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+    outputs: Tensors = [loss]
+    replaced: dict[int, int] = {}
+    for number, tensor in zip(before, states, strict=True):
+        if _id(tensor) != number:
+            replaced[number] = len(outputs)
+            outputs.append(tensor)
+    return TracedOutputs(_of_device(outputs), replaced)
+
+
+def _started(made: MadeModule) -> Any:
+    # The optimizer has its state only after a first step, and the next step takes part with it.
+    optimizer = made.optimizer(made.trainable)
+    for parameter in made.trainable:
+        parameter.grad = _placeholder(parameter).detach()
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    for parameter in made.trainable:
+        parameter.data = _placeholder(parameter).detach()
+    for state in optimizer.state.values():
+        for name, value in state.items():
+            if _of_device([value]):
+                state[name] = _placeholder(value)
+    return optimizer
+
+
+def _states(module: Any, optimizer: Any) -> Tensors:
+    of_optimizer = [value for state in optimizer.state.values() for value in state.values()]
+    tensors = [*module.parameters(), *module.buffers(), *_of_device(of_optimizer)]
+    return list({id(tensor): tensor for tensor in tensors}.values())
+
+
+def _of_device(values: Tensors) -> Tensors:
+    torch: Any = importlib.import_module("torch")
+    return [
+        value for value in values if isinstance(value, torch.Tensor) and value.device.type == "xla"
+    ]
+
+
+def _id(tensor: Any) -> int:
+    return _library()._xla_get_tensor_id(tensor)  # noqa: SLF001
+
+
+def _library() -> Any:
+    # Tensors and arguments of a program have no public name.
+    return importlib.import_module("torch_xla")._XLAC  # noqa: SLF001
+
+
+def _guard() -> Any:
+    # torch_xla would end the process, so an operation is refused before it gets there.
+    torch: Any = importlib.import_module("torch")
+    dispatch: Any = importlib.import_module("torch.utils._python_dispatch")
+    pytree: Any = importlib.import_module("torch.utils._pytree")
+    asking = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
+
+    class Guard(dispatch.TorchDispatchMode):  # pyright: ignore[reportUntypedBaseClass]
+        def __torch_dispatch__(
+            self, operation: Any, _types: Any, arguments: Any = (), named: Any = None
+        ) -> Any:
+            named = named or {}
+            if _of_device(pytree.tree_leaves((arguments, named))):
+                _refuse(operation, arguments, named, asking)
+            return operation(*arguments, **named)
+
+    return Guard
+
+
+def _refuse(operation: Any, arguments: Any, named: Mapping[str, Any], asking: set[Any]) -> None:
+    torch: Any = importlib.import_module("torch")
+    name = operation.name()
+    to_host = "device" in named and str(named["device"]) == "cpu"
+    asks = bool(asking & set(operation.tags))
+    if name == "aten::index.Tensor":  # a mask decides the shape, and positions do not
+        asks = any(index is not None and index.dtype == torch.bool for index in arguments[1])
+    if asks or to_host:
+        raise NeedsValuesError(
+            f"`{name}` needs the values of a tensor: here torch_xla would end the program, run it "
+            "and wait (`.item()`, `.cpu()`, `if tensor:`, a shape that depends on values)"
+        )
+    # PyTorch has no public way to find the implementation of an operation.
+    has_kernel: Any = torch._C._dispatch_has_kernel_for_dispatch_key  # noqa: SLF001
+    if not any(has_kernel(name, key) for key in _KERNELS):
+        raise NoKernelError(
+            f"torch_xla has no kernel for `{name}`, and would compute it on the host"
+        )

@@ -1,0 +1,185 @@
+"""The result of a user's `make()` for a rehearsal: a PyTorch module, inputs, an optimizer.
+
+`make()` returns `module, inputs` or `module, inputs, optimizer`. `inputs` is a tensor, a tuple, or
+a dict of named arguments; the optimizer is a function of parameters, such as
+`lambda parameters: torch.optim.SGD(parameters, lr=0.1)`, and AdamW where there is none. This makes
+two programs. `forward` is the module in evaluation mode, without gradients. `train_step` is the
+module in training mode, its loss, the gradients of all parameters that require them, and one step
+of the optimizer after its first. The loss is the output's `loss`, else the output itself where that
+is one number, else its mean. Only shapes and types are read of weights and inputs, so they may be
+on the device `meta`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any, cast
+
+from tpustarter.machine import frameworks
+from tpustarter.probe.rehearse.refusals import RequestError
+
+LEARNING_RATE = 1e-3
+
+Tensors = list[Any]
+
+
+@dataclass(frozen=True)
+class MadeModule:
+    """The result of `make()`."""
+
+    module: Any
+    arguments: tuple[Any, ...]
+    named: dict[str, Any]
+    optimizer: Callable[[Tensors], Any]
+
+    @property
+    def trainable(self) -> Tensors:
+        """The parameters that require a gradient."""
+        return [parameter for parameter in self.module.parameters() if parameter.requires_grad]
+
+
+def route(asked: str) -> str:
+    """Return the library that lowers a module here: `torch_xla` or `torchax`.
+
+    The wheel of torch_xla brings a folder `torchax` of its own, which does not count: the metadata
+    decides, and torch_xla is taken where both are installed.
+
+    Args:
+        asked: One of `frameworks.LOWERERS`, or `torch` for the one that is installed.
+
+    Raises:
+        RequestError: it is not installed, or beside the other one.
+    """
+    installed = [name for name in frameworks.LOWERERS if _version(name)]
+    if asked == "torch" and installed:
+        return installed[0]
+    if asked in installed:
+        if asked == "torchax" and "torch_xla" in installed:
+            raise RequestError(
+                "torch_xla and torchax are both installed here, and the wheel of torch_xla brings "
+                "a folder `torchax` that takes the place of the other one: each needs an "
+                "environment of its own"
+            )
+        return asked
+    names = "torch_xla or torchax" if asked == "torch" else asked
+    more = ""
+    if asked == "torchax" and installed:
+        more = ": the folder `torchax` here belongs to torch_xla"
+    missing = "torch_xla" if asked == "torch" else asked
+    raise RequestError(f"this Python has no {names}{more}", missing_lowerer=missing)
+
+
+def note(name: str) -> str:
+    """Return a note with the library and versions that lowered a program."""
+    return f"lowered with {name} {_version(name)} (torch {_version('torch')}), for one device"
+
+
+def call(function: Callable[..., Any], name: str) -> MadeModule:
+    """Call `make()` and return its parts; raises TypeError where they are no module with inputs."""
+    torch: Any = importlib.import_module("torch")
+    if required := _required(function):
+        raise TypeError(
+            f"`{name}` takes {', '.join(required)}, expected a function of no arguments"
+        )
+    value = function()
+    expected = f"expected `{name}` to return a module and its inputs"
+    if not isinstance(value, tuple | list) or not 2 <= len(cast("Tensors", value)) <= 3:
+        raise TypeError(f"{expected}, found {_kind(value)}")
+    module, inputs, *rest = cast("Tensors", value)
+    if not isinstance(module, torch.nn.Module):
+        raise TypeError(f"{expected}, found {_kind(module)} where the module is expected")
+    arguments: tuple[Any, ...] = ()
+    named: dict[str, Any] = {}
+    if isinstance(inputs, Mapping):
+        named = dict(cast("Mapping[str, Any]", inputs))
+    elif isinstance(inputs, tuple | list):
+        arguments = tuple(cast("Tensors", inputs))
+    elif isinstance(inputs, torch.Tensor):
+        arguments = (inputs,)
+    else:
+        raise TypeError(f"{expected}: a tensor, a tuple or a dict, found {_kind(inputs)}")
+    optimizer = rest[0] if rest else None
+    if optimizer is not None and not callable(optimizer):
+        raise TypeError(
+            f"expected a function of parameters as the optimizer, found {_kind(rest[0])}"
+        )
+    return MadeModule(module, arguments, named, optimizer or _adamw)
+
+
+def loss_of(output: Any) -> Any:
+    """Return the loss, one number, of an output: its `loss`, itself, or the mean of its tensors."""
+    torch: Any = importlib.import_module("torch")
+    loss: Any = getattr(output, "loss", None)
+    if isinstance(output, Mapping):
+        loss = cast("Mapping[str, Any]", output).get("loss")
+    if loss is None:
+        tensors = [tensor for tensor in tensors_of(output) if tensor.is_floating_point()]
+        if not tensors:
+            raise TypeError("the output has no tensor of floats, so there is no loss to train with")
+        if len(tensors) == 1 and tensors[0].dim() == 0:
+            return tensors[0]
+        loss = torch.stack([tensor.float().mean() for tensor in tensors]).sum()
+    return loss
+
+
+def tensors_of(output: Any) -> Tensors:
+    """Return the tensors of an output, in any nesting of containers."""
+    torch: Any = importlib.import_module("torch")
+    if isinstance(output, torch.Tensor):
+        return [output]
+    if isinstance(output, Mapping):
+        output = [*cast("Mapping[Any, Any]", output).values()]
+    if isinstance(output, tuple | list):
+        return [tensor for item in cast("Tensors", output) for tensor in tensors_of(item)]
+    pytree: Any = importlib.import_module("torch.utils._pytree")
+    leaves: Tensors = pytree.tree_leaves(output)
+    return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+
+@contextmanager
+def mode(module: Any, *, training: bool) -> Generator[None]:
+    """Put a module into training or evaluation mode within the block."""
+    before = [(part, part.training) for part in module.modules()]
+    module.train(training)
+    try:
+        yield
+    finally:
+        for part, was_training in before:
+            part.training = was_training
+
+
+def _adamw(parameters: Tensors) -> Any:
+    torch: Any = importlib.import_module("torch")
+    return torch.optim.AdamW(parameters, lr=LEARNING_RATE)
+
+
+def _required(function: Callable[..., Any]) -> list[str]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [
+        f"`{parameter.name}`"
+        for parameter in parameters
+        if parameter.default is parameter.empty and parameter.kind not in optional
+    ]
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        items = cast("Tensors", value)
+        return f"a {type(items).__name__} of {', '.join(type(item).__name__ for item in items[:4])}"
+    return "None" if value is None else f"a {type(value).__name__}"
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None

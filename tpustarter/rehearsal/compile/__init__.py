@@ -1,0 +1,1 @@
+"""Processes that lower and compile, and the cache of their answers."""

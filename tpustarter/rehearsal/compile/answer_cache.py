@@ -1,0 +1,49 @@
+"""A cache of the TPU compiler's answers, one file each.
+
+The name of a file is a hash of everything that decides the answer (`probe.rehearsal`), so a file is
+never out of date. One that cannot be read is ignored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from tpustarter.core import locations
+
+MOST = 4000
+"""Answers that are kept, of some kilobytes each; the oldest are deleted first."""
+_NOT_KEPT = ("seconds", "cached", "program", "check", "tpu", "key", "notes")
+
+
+def folder() -> Path:
+    """Return the folder of answers, made if necessary, after deleting the oldest ones."""
+    rehearsals = locations.make_folder(locations.state() / "rehearsals")
+    answers = list(rehearsals.glob("*.json"))
+    if len(answers) > MOST:
+        with contextlib.suppress(OSError):  # another rehearsal may delete them as well
+            answers.sort(key=lambda path: path.stat().st_mtime)
+            for path in answers[: len(answers) - MOST]:
+                path.unlink(missing_ok=True)
+    return rehearsals
+
+
+def keep(result: dict[str, Any]) -> None:
+    """Save an answer; a full disk is no error."""
+    key = result.get("key")
+    if result["cached"] or not key or result["status"] == "error":
+        return
+    fields = {name: value for name, value in result.items() if name not in _NOT_KEPT}
+    path = locations.state() / "rehearsals" / f"{key}.json"
+    part = path.with_suffix(f".{os.getpid()}")
+    try:
+        path.parent.mkdir(exist_ok=True)
+        part.write_text(json.dumps(fields), encoding="utf-8")
+        locations.give_to_caller(part)
+        part.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)

@@ -1,0 +1,318 @@
+"""The process that compiles for absent TPUs, and a second one that finds what filled the memory.
+
+A program that crashes the compiler or takes too long affects only itself: the next one gets a fresh
+process.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tpustarter.checking.plan import interpreters
+from tpustarter.checking.run.outcomes import process_ending
+from tpustarter.checking.run.probe_session import Session, python_problem, start
+from tpustarter.checking.run.runner import START_S
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine import host
+from tpustarter.probe.finding import Hint
+from tpustarter.probe.rehearse.rehearsal import GIB
+from tpustarter.rehearsal.compile import memory_limit, memory_report
+from tpustarter.running.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
+
+QUIET = {
+    "JAX_PLATFORMS": "cpu",
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
+    "TPU_SKIP_MDS_QUERY": "1",
+    "TPU_LOG_DIR": "disabled",
+    "TPU_MIN_LOG_LEVEL": "3",
+    "TPU_STDERR_LOG_LEVEL": "3",
+    "TPU_ACCELERATOR_TYPE": "v5litepod-4",
+    "TPU_WORKER_HOSTNAMES": "localhost",
+    "TPU_WORKER_ID": "0",
+}
+"""Variables that keep libtpu quiet, off the chips, off the network, and beside other users of it.
+Measured with jax 0.12.0.1 and libtpu 0.0.50.1: no lock file, no listening port."""
+
+OUTSPOKEN = {"TPU_MIN_LOG_LEVEL": "1", "TPU_STDERR_LOG_LEVEL": "1"}
+FLAGS = "--xla_tpu_impure_oom_fast_exit_threshold=-1 --xla_tpu_no_crash_on_oom=true"
+"""Flags that make the compiler continue after memory ran out, and write its report to the log."""
+
+TICK_S = 1.0
+OPTION = "--compiler"
+"""The option that names the Python that compiles."""
+END_S = END_WAIT_S + FINISH_WAIT_S
+"""Longest wait for a process that was stopped."""
+_FATAL = re.compile(r"^F\d{4} [\d:.]+ +\d+ (?P<reason>\S+\] .*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Task:
+    """The programs of one check, or one program of the user, for one TPU."""
+
+    name: str
+    """Id of the check, or name of the program."""
+    tpu: str
+    topology: Mapping[str, Any]
+    source: Mapping[str, Any]
+    """`check`, or `artifact` with `program` and `lowered`, as the probe takes them."""
+    notes: tuple[str, ...] = ()
+    """Remarks that go with the answer."""
+
+
+@dataclass(frozen=True)
+class StillCompiling:
+    """A program is being compiled; sent once a second."""
+
+    program: str
+    tpu: str
+    seconds: float
+    check: str | None = None
+    """The check the program belongs to; None for one of the user."""
+    share: float = 0.0
+    """Share of the task's programs that are done, from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class TaskDone:
+    """A task is done: no more answers will come for it."""
+
+    program: str
+    tpu: str
+
+
+class Compiler:
+    """Compiles tasks one after the other; `stop` ends it from any thread."""
+
+    def __init__(self, session: Session, *, timeout_s: float, cache: str | None) -> None:
+        self._session = session
+        self._timeout_s = timeout_s
+        self._cache = cache
+        self._probe: Probe | None = None
+        self._log: CappedLog | None = None
+        self._memory_probe: Probe | None = None
+        self.stopped = False
+
+    def stop(self) -> None:
+        """End the running processes; safe in any thread and signal handler."""
+        self.stopped = True
+        for probe in (self._probe, self._memory_probe):
+            if probe:
+                probe.interrupt()
+
+    def versions(self) -> dict[str, Any]:
+        """Return Python and package versions of the compiler; starts its process.
+
+        Raises:
+            Problem: it is no Python, or one that is too old.
+        """
+        probe = self._ready()
+        probe.send({"do": "versions"})
+        event = probe.read(START_S)
+        if event is not None and event["event"] == "versions":
+            return event
+        text = self._log.since(0) if self._log else ""
+        gone = self._end(gently=False)
+        if self.stopped:
+            raise Problem("stopped before anything was compiled", code=ExitCode.INTERRUPTED)
+        raise python_problem(
+            self._session.python,
+            gone,
+            self._session.redact.text(text),
+            waited_s=START_S if event is None else None,
+            option=OPTION,
+        )
+
+    def run(self, task: Task) -> Iterator[StillCompiling | dict[str, Any]]:
+        """Compile the programs of a task; yields progress, and a result for each program."""
+        for told in self._run(task):
+            yield noted(told, task.notes) if isinstance(told, dict) else told
+
+    def close(self) -> None:
+        """End the process, waiting for it in bounded time."""
+        self._end(gently=not self.stopped)
+
+    def _run(self, task: Task) -> Iterator[StillCompiling | dict[str, Any]]:
+        done: list[str] = []
+        while not self.stopped:
+            crashed = yield from self._pass(task, done)
+            if crashed is None:
+                return
+            done.append(crashed)
+
+    def _pass(
+        self, task: Task, done: list[str]
+    ) -> Generator[StillCompiling | dict[str, Any], None, str | None]:
+        probe = self._ready()
+        position = self._log.size if self._log else 0
+        probe.send(self._command(task, done))
+        program, began, check = task.name, time.monotonic(), task.source.get("check")
+        compiling: str | None = None  # one that ends the process earlier would end the next one
+        limit_s, what = START_S, "the compiler was not ready"
+        while True:
+            passed_s = time.monotonic() - began
+            event = probe.read(min(TICK_S, max(0, limit_s - passed_s)))
+            if event is None and passed_s < limit_s:
+                yield StillCompiling(program, task.tpu, passed_s, check)
+            elif event is None:
+                self._end(gently=False)
+                yield failure(task, program, f"{what} within {limit_s:g} s", passed_s)
+                return compiling
+            elif event["event"] == "compiling":
+                program = compiling = str(event["program"])
+                began, limit_s, what = time.monotonic(), self._timeout_s, "not compiled"
+                yield StillCompiling(program, task.tpu, 0.0, check, float(event.get("share", 0)))
+            elif event["event"] == "rehearsed":
+                done.append(program)
+                yield from self._explain_memory(task, self._session.redact.value(event["result"]))
+                began = time.monotonic()
+            elif event["event"] == "end":
+                if ended := self._ended(task, event):
+                    yield ended
+                return None
+            elif event["event"] != "start":
+                text = self._log.since(position) if self._log else ""
+                self._end(gently=False)
+                if self.stopped or event["event"] == "interrupted":
+                    return None
+                yield failure(task, program, exit_reason(event, text), passed_s, text)
+                return compiling
+
+    def _command(self, task: Task, done: list[str]) -> dict[str, Any]:
+        return {
+            "do": "rehearse",
+            "id": f"{task.name} {task.tpu}",
+            "timeout_s": 20 * self._timeout_s,  # each program has its own limit, kept here
+            "tpu": task.tpu,
+            "topology": dict(task.topology),
+            "cache": self._cache,
+            "done": done,
+            **task.source,
+        }
+
+    def _ended(self, task: Task, event: Event) -> dict[str, Any] | None:
+        outcome, detail = event.get("outcome"), self._session.redact.text(str(event.get("detail")))
+        if outcome == "done":
+            return None
+        result = failure(task, task.name, detail)
+        return {**result, "status": "refused"} if outcome == "mismatch" else result
+
+    def _explain_memory(
+        self, task: Task, result: dict[str, Any]
+    ) -> Iterator[StillCompiling | dict[str, Any]]:
+        names = [str(name) for name in result.pop("argument_names", ())]
+        if result["status"] != "does-not-fit" or result["cached"]:
+            yield result
+            return
+        flags = f"{self._session.env.get('LIBTPU_INIT_ARGS', '')} {FLAGS}".strip()
+        command = self._command(task, []) | {"only": [result["program"]], "cache": None}
+        self._memory_probe, log = start(
+            self._session, {**OUTSPOKEN, "LIBTPU_INIT_ARGS": flags}, stream=True
+        )
+        output = bytearray()
+        began = time.monotonic()
+        try:
+            self._memory_probe.send(command)
+            while not self.stopped and (passed_s := time.monotonic() - began) < self._timeout_s:
+                event = self._memory_probe.read(TICK_S)
+                if event is None:
+                    yield StillCompiling(result["program"], task.tpu, passed_s, result["check"])
+                elif event["event"] == "output":
+                    output = (output + event["data"])[-memory_report.MOST_BYTES :]
+                elif event["event"] in ("end", "gone"):
+                    break
+            self._memory_probe.end()
+        finally:
+            self._memory_probe.close()
+            self._memory_probe = None
+            log.close()
+        report = memory_report.read(output.decode("utf-8", "replace"), names)
+        yield result | self._session.redact.value(report)
+
+    def _ready(self) -> Probe:
+        if self._probe is None:
+            self._probe, self._log = start(self._session)
+            if self.stopped:
+                self._probe.interrupt()
+        return self._probe
+
+    def _end(self, *, gently: bool) -> Event | None:
+        probe, self._probe = self._probe, None
+        if probe is None:
+            return None
+        if not gently:
+            probe.end()
+        gone = probe.close()
+        if self._log:
+            self._log.close()
+        return gone
+
+
+def failure(
+    task: Task, program: str, reason: str, seconds: float = 0.0, detail: str = ""
+) -> dict[str, Any]:
+    """Return the result of a program for which the compiler gave no answer."""
+    return {
+        "program": program,
+        "check": task.source.get("check"),
+        "tpu": task.tpu,
+        "topology": task.topology["topology_name"],
+        "status": "error",
+        "reason": reason,
+        "detail": detail,
+        "seconds": seconds,
+        "cached": False,
+        "hbm_limit_bytes": int(task.topology["hbm_gib_per_device"] * GIB),
+    }
+
+
+def noted(result: dict[str, Any], notes: tuple[str, ...]) -> dict[str, Any]:
+    """Return a result with further remarks added to its `notes`."""
+    both = [*notes, *result.get("notes", ())]
+    return {**result, "notes": both} if both else result
+
+
+def exit_reason(event: Event, text: str) -> str:
+    """Return why the compiler's process ended unexpectedly."""
+    if event["event"] != "gone":
+        return "the compiler's process wrote something that is not an event"
+    if excess := memory_limit.excess(event):
+        return f"the compiler got no answer: {excess}"
+    fatal = _FATAL.search(text)
+    if fatal:
+        return f"the compiler crashed: {fatal['reason'].partition('] ')[2][:300]}"
+    if event["signal"] == 9:
+        return "the compiler was killed, most likely because this machine ran out of memory"
+    return f"the compiler crashed: {process_ending(event)[2]}"
+
+
+def is_here(machine: host.Machine) -> bool:
+    """Return whether an environment with the TPU compiler is found without an explicit path."""
+    return any(True for _ in interpreters.with_libtpu(machine.env, Path.cwd()))
+
+
+def find(explicit: str | None, machine: host.Machine) -> Path:
+    """Return the Python that has the TPU compiler; raises Problem where none is found."""
+    if explicit is not None:
+        return interpreters.choose(explicit, machine.env, Path.cwd(), option=OPTION)[0].path
+    for interpreter in interpreters.with_libtpu(machine.env, Path.cwd()):
+        return interpreter.path
+    raise missing("no Python found here has the TPU compiler")
+
+
+def missing(what: str) -> Problem:
+    """Return the Problem for a missing JAX or libtpu."""
+    return Problem(
+        f"{what} (the packages `jax` and `libtpu`)",
+        hint=Hint(
+            "`tpustarter setup rehearse` makes an environment with both. It downloads 400 MB, and "
+            "takes 1.2 GB on the disk. For one that you have, add `--compiler PATH`, or choose it "
+            "in the settings of the tutor",
+            setup="rehearse",
+        ),
+        code=ExitCode.INCONCLUSIVE,
+    )

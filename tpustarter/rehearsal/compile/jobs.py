@@ -1,0 +1,129 @@
+"""The processes that compile in parallel: tasks go in, answers come out as they are ready.
+
+Each process has a thread that feeds it. A second process starts only when there is much to do,
+because its start costs seconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import threading
+import time
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tpustarter.checking.run.probe_session import Session
+from tpustarter.rehearsal.compile import compiler
+from tpustarter.rehearsal.compile.compiler import Compiler, Task, TaskDone
+
+MOST_JOBS = 4
+NEXT_JOB_S = 4.0
+"""Seconds of work after which another process is worth its start-up time."""
+TICK_S = 0.05
+
+
+@dataclass
+class _Work:
+    """State shared by the threads that compile."""
+
+    tasks: queue.SimpleQueue[Task | None] = field(default_factory=queue.SimpleQueue["Task | None"])
+    told: queue.SimpleQueue[Any] = field(default_factory=queue.SimpleQueue[Any])
+    complete: bool = False
+    """Whether no task will be added."""
+    running: int = 0
+    """Threads that have not reported their end."""
+
+    @property
+    def all_given(self) -> bool:
+        """Return whether there is no work left for another process."""
+        return self.complete and self.tasks.qsize() <= MOST_JOBS  # the rest are end marks
+
+
+class Jobs:
+    """The processes that compile. `stop` ends them from any thread and signal handler."""
+
+    def __init__(self) -> None:
+        self._work = _Work()
+        self._compilers: list[Compiler] = []
+        self._threads: list[threading.Thread] = []
+
+    @property
+    def first(self) -> Compiler:
+        """The process that exists from the start."""
+        return self._compilers[0]
+
+    def stop(self) -> None:
+        """Ask all of them to end; returns at once."""
+        for worker in list(self._compilers):
+            worker.stop()
+
+    @contextlib.contextmanager
+    def open(
+        self, session: Session, *, jobs: int | None, timeout_s: float, cache: str | None
+    ) -> Generator[None]:
+        """Prepare the processes, and end them and their threads when the block ends."""
+        for _ in range(min(jobs or os.cpu_count() or 1, MOST_JOBS)):
+            self._compilers.append(Compiler(session, timeout_s=timeout_s, cache=cache))
+        try:
+            yield
+        finally:
+            for worker in self._compilers:
+                worker.stop()
+                self._work.tasks.put(None)
+            for thread in self._threads:
+                thread.join(compiler.END_S)
+            if not self._threads:
+                self.first.close()
+
+    def start(self, *, at_once: bool) -> None:
+        """Start a thread for each process; those after the first only if there is much to do."""
+        self._work.running = len(self._compilers)
+        for number, worker in enumerate(self._compilers):
+            wait_s = 0.0 if at_once else number * NEXT_JOB_S
+            thread = threading.Thread(target=_serve, args=(worker, self._work, wait_s), daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def give(self, task: Task) -> None:
+        """Add a task."""
+        self._work.tasks.put(task)
+
+    def complete(self) -> None:
+        """Mark the tasks as complete, so that `told` continues to the end."""
+        for _ in self._compilers:
+            self._work.tasks.put(None)
+        self._work.complete = True
+
+    def told(self) -> Iterator[Any]:
+        """Yield the events so far; once the tasks are complete, all that will come.
+
+        An event may be an exception of a thread, which the caller has to raise.
+        """
+        work = self._work
+        with contextlib.suppress(queue.Empty):
+            while work.running:
+                event = work.told.get(block=work.complete)
+                if event is None:
+                    work.running -= 1
+                else:
+                    yield event
+
+
+def _serve(worker: Compiler, work: _Work, wait_s: float) -> None:
+    try:
+        began = time.monotonic()
+        while time.monotonic() < began + wait_s and not (worker.stopped or work.all_given):
+            time.sleep(TICK_S)
+        if not (wait_s and work.all_given):
+            while not worker.stopped and (task := work.tasks.get()) is not None:
+                for event in worker.run(task):
+                    work.told.put(event)
+                work.told.put(TaskDone(task.name, task.tpu))
+        worker.close()
+    except BaseException as error:  # noqa: BLE001  it is raised again where it is seen
+        work.told.put(error)
+    finally:
+        work.told.put(None)

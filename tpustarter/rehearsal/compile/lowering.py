@@ -1,0 +1,337 @@
+"""The process that runs the user's own code: it lowers a file's programs, or watches a script."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tpustarter.checking.run.probe_session import Session, start
+from tpustarter.checking.run.runner import START_S
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine import pip, tpus
+from tpustarter.rehearsal.compile import memory_limit
+from tpustarter.rehearsal.programs import own_code
+from tpustarter.rehearsal.programs.own_code import (
+    DeviceQuestionsFound,
+    JittedPlace,
+    LoweredProgram,
+    OwnFunction,
+    ProgramWarning,
+    ScriptEnded,
+    ScriptOutput,
+)
+from tpustarter.running.process import Event, Probe
+
+_PACKAGES = {
+    "PIL": "pillow",
+    "cv2": "opencv-python",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+    "orbax": "orbax-checkpoint",
+    "haiku": "dm-haiku",
+    "tree": "dm-tree",
+}
+"""Packages whose modules have another name."""
+LAST = ", so nothing after it was tried"
+_WANTED_VALUES = "PjRt buffer is null in TransferFromDevice"
+"""The error with which torch_xla 2.9.0 ends its process when a tensor without memory is read."""
+NEEDS_VALUES = (
+    "torch_xla asked for the values of a tensor while it traced the program, most likely because "
+    "it has no kernel for one of its operations and would compute that on the host"
+)
+
+
+def export(
+    code: OwnFunction,
+    session: Session,
+    topologies: Sequence[tpus.Topology],
+    timeout_s: float,
+    started: Callable[[Probe], None],
+) -> Iterator[LoweredProgram | ProgramWarning | float]:
+    """Yield the user's programs as they are lowered, and the seconds passed while none comes.
+
+    A program that is not lowered in time, or that ends the process, is the last one.
+
+    Args:
+        code: The function, module or checks to lower.
+        session: The user's Python, with CPU devices for the largest TPU.
+        topologies: The TPUs to lower for.
+        timeout_s: Longest time for loading the file, and for each program.
+        started: Called with the process, so that it can be stopped.
+
+    Raises:
+        Problem: the file cannot be run, or does not name such a function.
+    """
+    probe, log = start(session)
+    started(probe)
+    try:
+        probe.send(
+            {
+                "do": "trace",
+                "id": code.name,
+                "timeout_s": 20 * timeout_s,
+                "file": str(code.file),
+                "name": code.function,
+                "folder": str(session.folder),
+                "arguments": [[kind, list(shape)] for kind, shape in code.arguments],
+                "torch": code.torch,
+                "checks": list(code.checks),
+                "tpus": tpu_fields(topologies),
+            }
+        )
+        for told in _programs(probe, code, session, [t.name for t in topologies], timeout_s):
+            if isinstance(told, LoweredProgram) and told.error and _WANTED_VALUES in log.since(0):
+                yield replace(told, error=f"{NEEDS_VALUES}{LAST}")
+            else:
+                yield told
+    finally:
+        probe.end()
+        probe.close()
+        log.close()
+
+
+def _programs(
+    probe: Probe, code: OwnFunction, session: Session, names: list[str], timeout_s: float
+) -> Iterator[LoweredProgram | ProgramWarning | float]:
+    missing: dict[str, list[str]] = {}  # begun programs, with the TPUs that have no answer
+    program: str | None = None
+    check: str | None = None
+    notes: tuple[str, ...] = ()
+    first = began = time.monotonic()
+    library = {"": "JAX", own_code.ANY_TORCH: "PyTorch"}.get(code.torch, code.torch)
+    limit_s, what = START_S, f"{library} did not start in its Python"
+    while True:
+        passed_s = time.monotonic() - began
+        event = probe.read(min(1.0, max(0.0, limit_s - passed_s)))
+        kind = event["event"] if event else None
+        if event is None and passed_s < limit_s:
+            yield time.monotonic() - first
+        elif kind == "start":
+            began = time.monotonic()
+        elif event is not None and kind in ("ready", "lowering"):
+            began, limit_s, what = time.monotonic(), timeout_s, "not lowered"
+            if kind == "lowering":
+                program, notes, check = str(event.get("program")), (), _check(event)
+                missing.setdefault(f"{check} {program}", list(names))
+        elif kind in ("exported", "warning") and event and (told := _told(event, session)):
+            began = time.monotonic()
+            if isinstance(told, LoweredProgram):
+                key = f"{told.check} {told.program}"
+                missing[key] = [name for name in missing.get(key, []) if name not in told.tpus]
+                program = None
+            elif isinstance(told, ProgramWarning):
+                notes = (*notes, told.text)
+            if isinstance(told, LoweredProgram | ProgramWarning):
+                yield told
+        elif event is not None and kind == "end" and event.get("outcome") == "done":
+            return
+        else:
+            reason = f"{what} within {limit_s:g} s" if event is None else _reason(event, session)
+            if not missing or kind == "interrupted":
+                raise _failed(code, reason, event or {}, session.python)
+            # Between two programs the failure is the file's own.
+            tpus_left = names if program is None else missing[f"{check} {program}"]
+            title = code.name if program is None else program
+            yield LoweredProgram(
+                title, tuple(tpus_left), {}, f"{reason}{LAST}", notes=notes, check=check
+            )
+            return
+
+
+def tpu_fields(topologies: Sequence[tpus.Topology]) -> dict[str, dict[str, Any]]:
+    """Return the TPUs' fields for the probe: number of devices, kind, and cores of one."""
+    fields: dict[str, dict[str, Any]] = {}
+    for topology in topologies:
+        row = tpus.parse_type(topology.name).generation
+        cores = (row.cores_per_chip or 1) // (row.devices_per_chip or 1)
+        fields[topology.name] = {
+            "devices": topology.devices,
+            "kind": row.device_kinds[0],
+            "cores": cores,
+        }
+    return fields
+
+
+def run_script(
+    words: tuple[str, ...],
+    session: Session,
+    topologies: Sequence[tpus.Topology],
+    started: Callable[[Probe], None],
+) -> Iterator[
+    LoweredProgram
+    | ProgramWarning
+    | DeviceQuestionsFound
+    | JittedPlace
+    | ScriptOutput
+    | ScriptEnded
+    | float
+]:
+    """Run a script; yields its events and output, and the seconds passed while none comes.
+
+    Args:
+        words: The script and its arguments.
+        session: The user's Python, with CPU devices for the TPU that is meant.
+        topologies: The TPUs to lower for.
+        started: Called with the process, so that it can be stopped.
+    """
+    path = locations.expanded(words[0])
+    probe, log = start(session, stream=True)
+    started(probe)
+    try:
+        probe.send(
+            {
+                "do": "script",
+                "id": path.name,
+                "timeout_s": 10 * 86400,
+                "path": str(path.absolute()),
+                "argv": list(words[1:]),
+                "folder": str(session.folder),
+                "tpus": tpu_fields(topologies),
+            }
+        )
+        yield from _script_events(probe, session)
+    finally:
+        probe.end()
+        probe.close()
+        log.close()
+
+
+def _script_events(
+    probe: Probe, session: Session
+) -> Iterator[
+    LoweredProgram
+    | ProgramWarning
+    | DeviceQuestionsFound
+    | JittedPlace
+    | ScriptOutput
+    | ScriptEnded
+    | float
+]:
+    began = time.monotonic()
+    while True:
+        event = probe.read(1.0)
+        kind = event["event"] if event else None
+        if event is None:
+            yield time.monotonic() - began
+        elif kind == "output":
+            yield ScriptOutput(event["name"], event["data"])
+        elif kind in ("met", "warning", "asked", "called") and (told := _told(event, session)):
+            yield told
+        elif kind == "end" and event.get("outcome") == "done":
+            yield ScriptEnded(None)
+            return
+        elif kind != "start":
+            yield ScriptEnded(_ending(event, session), str(event.get("missing_module") or ""))
+            return
+
+
+def _ending(event: Event, session: Session) -> str:
+    return "it was stopped" if event["event"] == "interrupted" else _reason(event, session)
+
+
+def _told(
+    event: Event, session: Session
+) -> LoweredProgram | ProgramWarning | DeviceQuestionsFound | JittedPlace | None:
+    # The user's code runs in that process, so the pipe may hold anything.
+    clean = session.redact.text
+    try:
+        if event["event"] in ("exported", "met"):
+            return _exported(event, session)
+        if event["event"] == "warning":
+            return ProgramWarning(clean(str(event["program"])), clean(str(event["text"])))
+        if event["event"] == "asked":
+            return DeviceQuestionsFound(tuple(clean(str(place)) for place in event["places"]))
+        fields: dict[str, Any] = session.redact.value(event["function"])
+        counts = [fields[name] for name in ("calls", "made", "compilations")]
+        texts = [fields[name] for name in ("name", "where", "changed")]
+        sound = all(type(count) is int and count >= 0 for count in counts)
+        sound = sound and all(type(text) is str for text in texts)
+        return JittedPlace(**fields) if sound else None
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _exported(event: Event, session: Session) -> LoweredProgram:
+    name, names = str(event["program"]), tuple(str(name) for name in event["tpus"])
+    check = _check(event)
+    notes = tuple(session.redact.text(str(note)) for note in event["notes"])
+    if "error" in event:
+        error = session.redact.text(str(event["error"]))
+        where = session.redact.text(str(event.get("traceback") or ""))
+        return LoweredProgram(name, names, {}, error, bool(event["refused"]), notes, check, where)
+    lowered = event["lowered"]
+    fields = {"devices": int(lowered["devices"]), "shardy": bool(lowered["shardy"])}
+    free = {key: [bool(one) for one in lowered[key]] for key in ("free_arguments", "free_outputs")}
+    aliases = [[int(argument), int(output)] for argument, output in lowered.get("aliases", ())]
+    fields = fields | free | ({"aliases": aliases} if aliases else {})
+    source = {"artifact": str(event["artifact"]), "lowered": fields, "program": name}
+    return LoweredProgram(name, names, source, notes=notes, check=check)
+
+
+def _check(event: Event) -> str | None:
+    check = event.get("check")
+    return None if check is None else str(check)
+
+
+def _reason(event: Event, session: Session) -> str:
+    if event["event"] == "gone":
+        return memory_limit.process_ending(event)
+    if event["event"] != "end":
+        return "its process wrote something that is not an event"
+    return session.redact.text(str(event.get("detail") or ""))
+
+
+def _failed(code: OwnFunction, reason: str, event: Event, python: Path) -> Problem:
+    if event.get("event") == "interrupted":
+        return Problem("stopped before anything was compiled", code=ExitCode.INTERRUPTED)
+    return LoweringProblem(code.name, reason, event, python)
+
+
+class LoweringProblem(Problem):
+    """The Problem of a file of which nothing could be lowered."""
+
+    def __init__(self, name: str, reason: str, event: Event, python: Path) -> None:
+        """State the reason, with a hint where something is not installed.
+
+        Args:
+            name: The code, as on the command line.
+            reason: The reason, for people.
+            event: The last event of the probe; an empty one if none came in time.
+            python: The Python that lowers.
+        """
+        hint = None
+        if lowerer := event.get("missing_lowerer"):
+            hint = f"{torch_hint(str(lowerer))}; the one that was tried is `{python}`"
+        elif module := event.get("missing_module"):
+            hint = install_hint(str(module), str(python))
+        summary = f"`{name}` cannot be lowered: {reason}"
+        super().__init__(summary, hint=hint, code=ExitCode.INCONCLUSIVE)
+        self.narrows = event.get("narrows") is True
+        """Whether JAX would make a type of the arguments half as wide."""
+
+
+def torch_hint(name: str) -> str:
+    """Return the hint for a PyTorch module that no Python here can lower."""
+    if name == "torchax":
+        return (
+            "install `torchax` and `torch==2.9.0` in an environment of its own, and name that one "
+            "with `--python PATH`"
+        )
+    return (
+        "`tpustarter setup pytorch-xla` makes an environment with torch_xla; name one with "
+        "`--python PATH`"
+    )
+
+
+def install_hint(module: str, python: str) -> str:
+    """Return the hint that installs the package of a module that a Python lacks."""
+    package = module.partition(".")[0]
+    package = _PACKAGES.get(package, package)
+    return (
+        f"`{pip.command(f'{python} -m pip install {package}')}` installs `{package}` for "
+        f"`{python}`; or name another Python with `--python PATH`"
+    )

@@ -1,0 +1,46 @@
+"""The limit on a rehearsal's memory on this machine, and the message when it is exceeded.
+
+A program with large constants can make the compiler use all memory, and the kernel would end some
+other process for it. `probe.memory_watch` enforces the limit.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from tpustarter.checking.run import outcomes
+from tpustarter.machine.machine import Machine
+from tpustarter.machine.memory import available_bytes
+from tpustarter.probe.rehearse.memory_watch import LIMIT
+from tpustarter.running.process import Event
+
+SHARE = 0.8
+"""Share of the memory available at the start that a rehearsal may use."""
+
+
+def variables(machine: Machine, limit: int | None) -> dict[str, str]:
+    """Return the variables with the limit, for the supervisors; none where it is unknown."""
+    if limit is None and (available := available_bytes(machine)) is not None:
+        limit = int(SHARE * available)
+    return {} if limit is None else {LIMIT: str(limit)}
+
+
+def process_ending(gone: Event) -> str:
+    """Return why a process ended unexpectedly, the memory limit included."""
+    return excess(gone) or outcomes.process_ending(gone)[2]
+
+
+def excess(gone: Event) -> str | None:
+    """Return the message for a process that exceeded the memory limit; None for another."""
+    memory: Any = gone.get("memory")
+    if not isinstance(memory, dict):
+        return None
+    fields = cast("dict[str, Any]", memory)
+    resident, limit = fields.get("resident_bytes"), fields.get("limit_bytes")
+    if type(resident) is not int or type(limit) is not int:
+        return None
+    return (
+        f"it was ended when it held {resident / 2**30:.2f} GiB of this machine's memory: a "
+        f"rehearsal may take {limit / 2**30:.2f} GiB in all, {SHARE * 100:.0f} % of what was "
+        "available when it began"
+    )

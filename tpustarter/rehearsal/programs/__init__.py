@@ -1,0 +1,1 @@
+"""The programs to rehearse: those of checks, and the user's own."""

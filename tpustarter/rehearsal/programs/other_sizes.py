@@ -1,0 +1,56 @@
+"""Missing answers explained: programs that a check or file gives only to TPUs of another size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tpustarter.machine import tpus
+from tpustarter.text import phrases
+from tpustarter.text.terminal import visible
+
+
+def difference(
+    tpu: str, program: str, results: Sequence[Mapping[str, Any]]
+) -> tuple[int, int] | None:
+    """Return the number of devices of a program, and that of a TPU that did not get it.
+
+    None where there is an answer, or where the number of devices is not the reason.
+
+    Args:
+        tpu: The TPU.
+        program: The program.
+        results: All of its check, or of its file, in a rehearsal that went to its end.
+    """
+    of_program = [one for one in results if one["program"] == program]
+    if any(one["tpu"] == tpu for one in of_program):
+        return None
+    if not all("devices" in one for one in results):  # an error may have cost others their turn
+        return None
+    needed, count = {int(one["devices"]) for one in of_program}, tpus.topology(tpu).devices
+    return (needed.pop(), count) if len(needed) == 1 and needed != {count} else None
+
+
+def lines(results: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+    """Return the programs without an answer for some of these TPUs, grouped by size, as lines."""
+    together: dict[tuple[str, int, int], tuple[list[str], list[str]]] = {}
+    for check, program in dict.fromkeys((one["check"], one["program"]) for one in results):
+        siblings = [one for one in results if one["check"] == check]
+        for tpu in names:
+            if sizes := difference(tpu, program, siblings):
+                programs, others = together.setdefault((check or "", *sizes), ([], []))
+                programs += [program] * (program not in programs)
+                others += [tpu] * (tpu not in others)
+    return [_line(key, *found) for key, found in together.items()]
+
+
+def _line(key: tuple[str, int, int], programs: Sequence[str], names: Sequence[str]) -> str:
+    check, needed, count = key
+    of_check = f"{visible(check.partition('.')[2])}: " if check else ""
+    are, have = (
+        phrases.plural(len(programs), "is", "are"),
+        phrases.plural(len(names), "has", "have"),
+    )
+    which = f"{of_check}{', '.join(map(visible, programs))}"
+    devices = phrases.count(needed, "device")
+    return f"{which} {are} for {devices}, and {', '.join(names)} {have} {count}"

@@ -1,0 +1,306 @@
+"""The user's own program, as named on the command line, and the events about it."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.core.redact import Redactor
+from tpustarter.core.short_ids import near_file
+from tpustarter.machine import frameworks
+from tpustarter.text import phrases
+
+TYPES = {
+    "f32": "float32",
+    "bf16": "bfloat16",
+    "f16": "float16",
+    "f64": "float64",
+    "s8": "int8",
+    "s16": "int16",
+    "s32": "int32",
+    "s64": "int64",
+    "s4": "int4",
+    "u8": "uint8",
+    "u16": "uint16",
+    "u32": "uint32",
+    "u64": "uint64",
+    "u4": "uint4",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+    "i4": "int4",
+    "pred": "bool",
+    "c64": "complex64",
+    "c128": "complex128",
+    "f8e4m3fn": "float8_e4m3fn",
+    "f8e5m2": "float8_e5m2",
+    "f8e4m3b11fnuz": "float8_e4m3b11fnuz",
+}
+"""Short names of types as HLO writes them (and `i8` for `s8`), with NumPy's names."""
+ENTRY = "programs"
+"""Default function of `FILE.py`: it takes `devices` and lists programs, as in a check."""
+MAKES = "make"
+"""Default function of `FILE.py` for PyTorch: it returns a module and its inputs."""
+ANY_TORCH = "torch"
+"""Stands for any lowering library that is installed."""
+STABLEHLO = (".mlirbc", ".bytecode")
+"""Endings of StableHLO files; torch_xla writes `functions/forward.bytecode`."""
+
+_ARGUMENT = re.compile(r"(?P<type>[A-Za-z]\w*)\[(?P<shape>[\d, ]*)\]")
+_NAMED = 5
+"""Files listed in the error for a missing one."""
+_DIMENSION = 2**31
+"""One more than the largest dimension XLA takes."""
+
+
+@dataclass(frozen=True)
+class OwnFunction:
+    """A function in a file, and the types of its arguments."""
+
+    file: Path
+    function: str
+    arguments: tuple[tuple[str, tuple[int, ...]], ...]
+    """Type and shape of each array; empty for an entry point that lists programs itself."""
+    torch: str = ""
+    """The library that lowers the function's PyTorch module, or `ANY_TORCH`; empty for JAX."""
+    checks: tuple[str, ...] = ()
+    """Checks whose programs are lowered, instead of a file's."""
+
+    @property
+    def name(self) -> str:
+        """Name to display: `train.py:step`, or the ids of the checks."""
+        return ", ".join(self.checks) or f"{self.file.name}:{self.function}"
+
+
+@dataclass(frozen=True)
+class LoweredProgram:
+    """A program of the user lowered for a TPU, or why it could not be lowered."""
+
+    program: str
+    tpus: tuple[str, ...]
+    """Names of the TPUs it was lowered for."""
+    source: dict[str, Any]
+    """`artifact`, `program` and `lowered`, as the compiler takes them."""
+    error: str | None = None
+    refused: bool = False
+    """Whether JAX itself refuses to lower it for a TPU."""
+    notes: tuple[str, ...] = ()
+    """Remarks that go with the compiler's answer."""
+    check: str | None = None
+    """The check the program belongs to; None for one of the user."""
+    traceback: str = ""
+    """Traceback of the error, from the user's file on."""
+
+
+@dataclass(frozen=True)
+class JittedPlace:
+    """A place in a script that passes a function to `jax.jit`; sent when the script has ended."""
+
+    name: str
+    where: str
+    """File and line."""
+    calls: int
+    made: int
+    """How often it was passed to `jax.jit`."""
+    compilations: int
+    changed: str
+    """The difference that caused the last new compilation."""
+
+
+@dataclass(frozen=True)
+class ProgramWarning:
+    """A warning about a program, sent before it is compiled."""
+
+    program: str
+    text: str
+
+
+@dataclass(frozen=True)
+class DeviceQuestionsFound:
+    """The places, each `file:line`, where a script asks for its device outside of jitted code."""
+
+    places: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ScriptOutput:
+    """A piece of the script's own output."""
+
+    name: Literal["stdout", "stderr"]
+    data: bytes
+
+
+@dataclass(frozen=True)
+class ScriptEnded:
+    """The script has ended; `error` is None for a normal end."""
+
+    error: str | None
+    missing_module: str = ""
+    """The module that it imported in vain, if that was the error."""
+
+
+def is_code(text: str) -> bool:
+    """Return whether a text names Python code, such as `train.py:step`, and not a check."""
+    return text.partition(":")[0].endswith(".py")
+
+
+def named(
+    ids: tuple[str, ...], arguments: tuple[str, ...], framework: str | None
+) -> OwnFunction | None:
+    """Return the user's own program, or None if only checks are named; raises Problem."""
+    files = [name for name in ids if is_code(name) or is_stablehlo(name)]
+    if files and len(ids) > 1:
+        raise Problem(
+            "only one file can be rehearsed at a time",
+            hint=f"leave out everything but `{files[0]}`",
+            code=ExitCode.USAGE,
+        )
+    if files and is_code(files[0]):
+        return read(files[0], arguments, framework)
+    if arguments:
+        raise Problem(
+            "`--arg` needs a function, and none is named as `FILE.py:FUNCTION`",
+            hint="`tpustarter rehearse --help` shows an example",
+            code=ExitCode.USAGE,
+        )
+    if framework:
+        raise Problem(
+            "`--framework` needs a function, and none is named as `FILE.py:FUNCTION`",
+            hint="checks are named by their ids, such as 'torch_xla.*'",
+            code=ExitCode.USAGE,
+        )
+    return None
+
+
+def named_stablehlo(ids: tuple[str, ...], tpus: tuple[str, ...]) -> LoweredProgram | None:
+    """Return the program of a StableHLO file, or None if no such file is named; raises Problem."""
+    return next((read_stablehlo(name, tpus) for name in ids if is_stablehlo(name)), None)
+
+
+def is_stablehlo(text: str) -> bool:
+    """Return whether a text names a StableHLO file, such as `forward.bytecode`, and not a check."""
+    return text.endswith(STABLEHLO)
+
+
+def read(text: str, arguments: tuple[str, ...], framework: str | None = None) -> OwnFunction:
+    """Return the function that `FILE.py:FUNCTION`, `--arg` and a framework name; raises Problem."""
+    name, _, function = text.partition(":")
+    file = _existing(name)
+    if function and not function.isidentifier():
+        raise Problem(
+            f"`{function}` is not the name of a function, expected `FILE.py:FUNCTION`",
+            code=ExitCode.USAGE,
+        )
+    torch = framework if framework in frameworks.LOWERERS else ""
+    if framework is None and not arguments and makes_module(file, function or MAKES):
+        torch = ANY_TORCH
+    if torch and arguments:
+        raise Problem(
+            f"`--arg` is for functions of JAX arrays, and {torch} is to lower a PyTorch module",
+            hint="let `make()` return the module and its example inputs",
+            code=ExitCode.USAGE,
+        )
+    entry = MAKES if torch else ENTRY
+    types = tuple(read_argument(argument) for argument in arguments)
+    return OwnFunction(file.absolute(), function or entry, types, torch)
+
+
+def makes_module(file: Path, function: str) -> bool:
+    """Return whether a function may return a module: it takes nothing, and its file imports torch.
+
+    Where the file defines no such function, it is taken for PyTorch's unless the file imports JAX
+    too. The file is parsed and not run, and nothing is imported.
+    """
+    try:
+        tree = ast.parse(file.read_bytes(), str(file))
+    except (OSError, SyntaxError, ValueError):
+        return False
+    imported: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imported |= {name.name.partition(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            imported.add(node.module.partition(".")[0])
+    if not imported & {"torch", "transformers", *frameworks.LOWERERS}:
+        return False
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == function:
+            return not ast.unparse(node.args)
+    return "jax" not in imported
+
+
+def read_stablehlo(text: str, tpus: tuple[str, ...]) -> LoweredProgram:
+    """Return the program of a StableHLO file, for one device; raises Problem."""
+    file = _existing(text)
+    try:
+        with file.open("rb") as content:
+            start = content.read(64)
+    except OSError as error:
+        raise Problem(f"cannot read `{text}`: {error.strerror}", code=ExitCode.USAGE) from error
+    if not start.startswith(b"ML\xefR") or b"StableHLO_v" not in start:
+        raise Problem(
+            f"`{text}` is not a portable StableHLO file",
+            hint="`torch_xla.stablehlo.save_as_stablehlo` writes one to `functions/`",
+            code=ExitCode.USAGE,
+        )
+    lowered = {"devices": 1, "shardy": True, "free_arguments": None, "free_outputs": None}
+    source = {"artifact": str(file.absolute()), "lowered": lowered, "program": file.stem}
+    return LoweredProgram(file.stem, tpus, source, notes=("read from a file, for one device",))
+
+
+def script(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a script and its arguments unchanged; raises Problem where there is no such file."""
+    if words:
+        _existing(words[0])
+    return words
+
+
+def _existing(name: str) -> Path:
+    file = locations.expanded(name)
+    if file.is_file():
+        return file
+    beside = sorted(one.name for one in file.parent.glob(f"*{file.suffix}"))
+    folder = "this folder" if file.parent == Path() else f"`{Path(name).parent}`"
+    hint = f"name it with its folder; none in {folder} ends with `{file.suffix}`"
+    if near := near_file(file, file.suffix):
+        hint = f"did you mean `{Path(name).with_name(near.name)}`?"
+    elif beside:
+        listed = phrases.join((f"`{one}`" for one in beside), most=_NAMED)
+        hint = f"in {folder} there is {listed}"
+    elif not file.parent.is_dir():
+        hint = f"there is no folder {folder} either"
+    raise Problem(f"there is no file `{name}`", hint=hint, code=ExitCode.USAGE)
+
+
+def read_argument(text: str) -> tuple[str, tuple[int, ...]]:
+    """Return type and shape of `f32[8192,8192]`; raises Problem."""
+    match = _ARGUMENT.fullmatch(text.strip())
+    shown = Redactor(os.environ).text(text)[:80]
+    example = "an array as `f32[8192,8192]`, or `bf16[]` for a scalar"
+    if not match:
+        raise Problem(f"`--arg {shown}` cannot be read, expected {example}", code=ExitCode.USAGE)
+    kind = TYPES.get(match["type"], match["type"])
+    if kind not in TYPES.values():
+        matches = phrases.near_matches(match["type"], [*TYPES, *TYPES.values()])
+        listed = phrases.join((f"`{name}`" for name in matches), "or")
+        hint = f"did you mean {listed}?" if matches else None
+        raise Problem(
+            f"`--arg {shown}`: found the type `{match['type']}`, expected one of "
+            f"{', '.join(TYPES)}",
+            hint=hint,
+            code=ExitCode.USAGE,
+        )
+    words = [word.strip() for word in match["shape"].split(",")] if match["shape"].strip() else []
+    if any(not word or " " in word or len(word) > 10 or int(word) >= _DIMENSION for word in words):
+        raise Problem(
+            f"`--arg {shown}`: the shape cannot be read, expected {example}",
+            code=ExitCode.USAGE,
+        )
+    return kind, tuple(int(word) for word in words)

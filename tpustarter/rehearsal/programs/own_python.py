@@ -1,0 +1,71 @@
+"""The Python that runs the user's own file, and its variables for CPU devices."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from tpustarter.checking.plan import interpreters
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine import frameworks
+from tpustarter.machine.machine import Machine
+from tpustarter.rehearsal.compile import lowering
+from tpustarter.rehearsal.programs import own_code
+from tpustarter.text import phrases
+
+DEVICES = 8
+"""CPU devices of torch_xla; its programs are for one of them."""
+
+
+def find(
+    explicit: str | None, machine: Machine, folder: Path, torch: str, *, without_jax: Path
+) -> Path:
+    """Return the Python for the user's file: the one under test if it has the needed packages.
+
+    Args:
+        explicit: The value of `--python`; None without it.
+        machine: This machine, for its environment.
+        folder: The folder of the file.
+        torch: The library for a PyTorch module, as in `own_code.OwnFunction`; empty for JAX.
+        without_jax: The Python to take where none has JAX.
+
+    Raises:
+        Problem: `explicit` is no Python, or none has what lowers a module.
+    """
+    if explicit is not None:
+        return interpreters.choose(explicit, machine.env, Path.cwd())[0].path
+    names = {"": ("jax",), own_code.ANY_TORCH: frameworks.LOWERERS}.get(torch, (torch,))
+    with contextlib.suppress(Problem):
+        chosen, others = interpreters.choose(None, machine.env, folder)
+        for candidate in (chosen, *others):
+            if _has_one_of(names, candidate):
+                return candidate.path
+    if torch:
+        raise Problem(
+            f"no Python found here has {phrases.join(names, 'or')}",
+            hint=lowering.torch_hint(torch),
+            code=ExitCode.INCONCLUSIVE,
+        )
+    return without_jax
+
+
+def lowers(torch: str, machine: Machine, folder: Path) -> bool:
+    """Return whether a Python is found that lowers PyTorch modules with this library."""
+    try:
+        find(None, machine, folder, torch, without_jax=folder)
+    except Problem:
+        return False
+    return True
+
+
+def env(code: own_code.OwnFunction) -> dict[str, str]:
+    """Return the variables that torch_xla reads at its start: use CPUs, and keep source lines."""
+    on_cpu = {"PJRT_DEVICE": "CPU", "CPU_NUM_DEVICES": str(DEVICES), "XLA_HLO_DEBUG": "1"}
+    return on_cpu if code.torch else {}
+
+
+def _has_one_of(names: tuple[str, ...], candidate: interpreters.Interpreter) -> bool:
+    if names == ("jax",):
+        return "jax" in candidate.frameworks
+    prefix = candidate.path.parent.parent
+    return len(interpreters.missing(names, prefix)) < len(names)

@@ -1,0 +1,179 @@
+"""The requested checks and functions, resolved and verified before anything is started.
+
+A file is read for that and not run. Whatever its source doesn't show is reported later by the
+process that runs it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tpustarter.core import content, locations, short_ids
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.rehearsal.programs import source, suggestions
+from tpustarter.rehearsal.programs.own_code import ENTRY, OwnFunction
+from tpustarter.rehearsal.programs.source import FileFunction, FileSource
+from tpustarter.rehearsal.programs.suggestions import command
+from tpustarter.text import phrases
+from tpustarter.text.terminal import visible
+
+
+class UnclearProgram(Problem):
+    """An ambiguous or incomplete request, with commands that the user may have meant."""
+
+    def __init__(
+        self, summary: str, commands: Sequence[str] = (), *, hint: str, in_app: str = ""
+    ) -> None:
+        super().__init__(summary, hint=hint, code=ExitCode.USAGE)
+        self.commands = tuple(commands)
+        self.in_app = visible(in_app) or self.summary
+        """The summary in the app, where no option is typed."""
+
+
+def checks(typed: Sequence[str], folder: Path | None) -> list[content.Check]:
+    """Return the requested checks that list programs; raises Problem.
+
+    For an id typed in part, the check of JAX is preferred.
+    """
+    known = content.read_checks(folder)
+    with_programs = [check for check in known if check.has_programs]
+    whole = {check.id for check in known}
+    titles = {check.id: check.title for check in with_programs}
+    jax = {check.id for check in with_programs if check.framework == "jax"}
+    ids = [
+        name if name in whole or content.is_glob(name) else _whole(name, titles, jax)
+        for name in typed
+    ]
+    chosen = content.select(known, ids, "soak", None)
+    if found := [check for check in chosen if check.has_programs]:
+        return found
+    names = ", ".join(check.id for check in chosen)
+    raise Problem(
+        f"nothing to compile: {names} runs nothing on a device",
+        hint="`tpustarter rehearse --list` shows the checks with programs",
+        code=ExitCode.USAGE,
+    )
+
+
+def _whole(name: str, titles: Mapping[str, str], jax: set[str]) -> str:
+    if not short_ids.candidates(name, titles):
+        _verify_is_no_path(name)
+    listed_by = "tpustarter rehearse --list"
+    return short_ids.find(name, titles, kind="check", listed_by=listed_by, preferred=jax)
+
+
+def _verify_is_no_path(name: str) -> None:
+    if locations.expanded(name).is_dir() and "/" in name:
+        inside = shlex.join(["cd", name])
+        raise Problem(
+            f"`{name}` is a folder, expected a file or a check",
+            hint=f"`{inside} && tpustarter rehearse` shows what can be compiled in it",
+            code=ExitCode.USAGE,
+        )
+    if locations.expanded(f"{name}.py").is_file():
+        meant = shlex.join(["tpustarter", "rehearse", f"{name}.py"])
+        raise Problem(
+            f"there is no check `{name}`, but a file `{name}.py`",
+            hint=f"did you mean `{meant}`?",
+            code=ExitCode.USAGE,
+        )
+
+
+def verify(code: OwnFunction, file: str, given: Sequence[str], tpus: Sequence[str]) -> None:
+    """Raise Problem where a file shows that a function is missing, or needs other arguments.
+
+    Args:
+        code: The function that was named.
+        file: The file as it was typed, for the commands that are offered.
+        given: The arguments as they were typed.
+        tpus: The TPUs that were typed; empty where none was.
+    """
+    read = None if code.torch else source.read(code.file)
+    if read is None:
+        return
+    function = read.function(code.function)
+    if function is None and read.complete and code.function not in read.bound:
+        raise _no_function(code, read, file, given, tpus)
+    if function and function.certain and not (function.lists_programs and not given):
+        _verify_arguments(function, file, given, tpus)
+
+
+def _no_function(
+    code: OwnFunction, read: FileSource, file: str, given: Sequence[str], tpus: Sequence[str]
+) -> UnclearProgram:
+    offers: list[str] = []
+    names = [one.name for one in read.functions]
+    near = [] if code.function == ENTRY else phrases.near_matches(code.function, names)
+    what = f"`{file}` has no function `{code.function}`"
+    if near and (function := read.function(near[0])):
+        offers = [command(file, function, given, tpus)]
+        hint = f"did you mean `{offers[0]}`?"
+    elif offers := suggestions.offers(read, file, tpus):
+        lines = "\n".join(f"  {offer}" for offer in offers)
+        hint = f"type one of these, with the shapes of your own arrays:\n{lines}"
+        if code.function == ENTRY:
+            what = f"`{file}` is given without the function to compile"
+            hint = f"name the function to compile, with the shapes of your own arrays:\n{lines}"
+    elif names:
+        function = read.functions[0]
+        hint = suggestions.programs_example(file, function)
+        if offers := suggestions.offers_of_trees(read, file, tpus):
+            lines = "\n".join(f"  {offer}" for offer in offers)
+            hint = f"if each argument is one array, type:\n{lines}\nElse {hint}"
+            if code.function == ENTRY:
+                what = f"`{file}` is given without the function to compile"
+    else:
+        what = f"`{file}` defines no function"
+        run = command(file, None, tpus=tpus)
+        hint = f"`{run}` runs the file and compiles what it jits"
+        if read.jits:
+            offers = [run]
+        else:
+            what += ", and has no `jax.jit`"
+            hint = f"put `@jax.jit` before a function that you call, and then type `{run}`"
+    return UnclearProgram(what, offers, hint=hint)
+
+
+def _verify_arguments(
+    function: FileFunction, file: str, given: Sequence[str], tpus: Sequence[str]
+) -> None:
+    by_position = function.needed[: len(function.needed) - len(function.by_name)]
+    missing = [*by_position[len(given) :], *function.by_name]
+    fixed = next(
+        (
+            name
+            for name in (*function.by_name, *missing)
+            if name in function.static or name in function.by_name
+        ),
+        None,
+    )
+    shown = suggestions.signature(function)
+    if fixed:
+        why = "is static" if fixed in function.static else "is given by name"
+        raise UnclearProgram(
+            f"`{shown}` needs `{fixed}`, which {why}",
+            hint=suggestions.programs_example(file, function),
+        )
+    if missing:
+        *others, last = (f"`{name}`" for name in missing)
+        names = f"{', '.join(others)} and {last}" if others else last
+        trees = [name for name in missing if not suggestions.is_array(name)]
+        full = command(file, function, given, tpus)
+        hint = f"type this, with the shapes of your own arrays:\n  {full}"
+        if trees:
+            hint += f"\nIf `{trees[0]}` is a pytree, "
+            hint += suggestions.programs_example(file, function)
+        in_app = f"`{shown}` needs the type of {names}"
+        raise UnclearProgram(
+            f"`{shown}` needs an `--arg` for {names}", [full], hint=hint, in_app=in_app
+        )
+    if function.most is not None and len(given) > function.most:
+        takes = phrases.count(function.most, "argument")
+        fewer = command(file, function, given[: function.most], tpus)
+        raise UnclearProgram(
+            f"`{shown}` takes {takes} by position, and {len(given)} were given",
+            [fewer],
+            hint=f"type `{fewer}`",
+        )

@@ -1,0 +1,67 @@
+"""Syntax errors in the user's file, reported before any of it runs."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine.machine import cut
+
+PARSE = "import ast, sys; ast.parse(open(sys.argv[1], 'rb').read())"
+LIMIT_S = 20
+
+
+def verify(file: Path, shown: str, find_python: Callable[[], Path]) -> None:
+    """Raise Problem with line and column of a syntax error in a file.
+
+    Syntax that only a newer Python understands is no error: the Python that runs the file decides.
+    The file is read for that, and not run.
+
+    Args:
+        file: The file; one that cannot be read is passed over.
+        shown: The file as it was typed.
+        find_python: Returns the Python that is to run it; may raise Problem.
+    """
+    mistake = _mistake(file)
+    if mistake is None or _understands(find_python(), file):
+        return
+    where = f"line {mistake.lineno}" if mistake.lineno else "it"
+    if mistake.lineno and mistake.offset:
+        where += f", column {mistake.offset}"
+    line = (mistake.text or "").strip()
+    raise Problem(
+        f"`{shown}` is no Python: {where}: {mistake.msg}",
+        hint=f"mend this line, and press Enter again: `{cut(line, 120)}`" if line else None,
+        code=ExitCode.USAGE,
+    )
+
+
+def _mistake(file: Path) -> SyntaxError | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about escapes in the user's own strings
+            ast.parse(file.read_bytes(), str(file))
+    except SyntaxError as error:
+        return error
+    except (OSError, ValueError, RecursionError, MemoryError):
+        return None
+    return None
+
+
+def _understands(python: Path, file: Path) -> bool:
+    # A Python that gives no answer in time does not count.
+    try:
+        done = subprocess.run(
+            [python, "-I", "-c", PARSE, file.absolute()],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0

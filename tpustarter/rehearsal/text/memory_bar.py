@@ -1,0 +1,71 @@
+"""The memory of one device as a bar: the biggest arrays and the rest, out of its capacity.
+
+Each part is drawn with a letter, which the legend explains: `[AAAAAABBoo......]` is four tenths A.
+Where a program needs too much, a vertical bar marks the end of the memory: `[AAAAAAAAAABBBB|BB]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+WIDTH = 30
+"""Cells of a bar whose program fits."""
+LETTERS = "ABCD"
+OTHER = "o"
+FREE = "."
+END = "|"
+
+
+@dataclass(frozen=True)
+class MemoryPart:
+    """An array that takes memory, or the rest of the memory that is needed."""
+
+    letter: str
+    taken: int
+    """Bytes out of the program's need. Temporaries share memory, so it may be less than the array's
+    own size, down to 0."""
+    buffer: dict[str, Any] | None
+    """The array, in the form of a result; None for the rest."""
+
+
+def parts(result: dict[str, Any], buffers: Sequence[dict[str, Any]]) -> list[MemoryPart]:
+    """Return the parts of the memory that a program needs: these arrays, and the rest."""
+    memory: dict[str, int] = result.get("memory") or {}
+    left = {
+        "argument": memory.get("arguments", 0),
+        "output": max(memory.get("outputs", 0) - memory.get("aliased", 0), 0),
+        "temporary": memory.get("temporaries", 0),
+    }
+    needed = int(result.get("hbm_bytes") or 0)
+    found: list[MemoryPart] = []
+    for letter, buffer in zip(LETTERS, buffers, strict=False):
+        kind = buffer["kind"]
+        taken = min(buffer["laid_out_bytes"], left.get(kind, 0), needed)
+        left[kind] = left.get(kind, 0) - taken
+        needed -= taken
+        found.append(MemoryPart(letter, taken, buffer))
+    return [*found, MemoryPart(OTHER, needed, None)]
+
+
+def bar(result: dict[str, Any], taken: Sequence[MemoryPart], width: int = WIDTH) -> str:
+    """Return the bar of a program on one device; empty where its need is less than a cell."""
+    needed, limit = int(result.get("hbm_bytes") or 0), int(result.get("hbm_limit_bytes") or 0)
+    if not limit or needed * width < limit:
+        return ""
+    per_cell = max(needed, limit) / width
+    cells, end = "", 0
+    for part in taken:
+        end += part.taken
+        cells += part.letter * (round(end / per_cell) - len(cells))
+    if needed <= limit:
+        return f"[{cells:{FREE}<{width}}]"
+    inside = min(int(limit / per_cell), width - 1)
+    return f"[{cells[:inside]}{END}{cells[inside:]}]"
+
+
+def percent(result: dict[str, Any]) -> str:
+    """Return the needed memory in percent of the device's; empty without a limit."""
+    limit = result.get("hbm_limit_bytes") or 0
+    return f"{100 * result.get('hbm_bytes', 0) / limit:.0f} %" if limit else ""

@@ -1,0 +1,376 @@
+"""The TPU compiler's answers as plain text: what does not compile first, the headline last."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tpustarter.rehearsal.programs import other_sizes
+from tpustarter.rehearsal.run import Rehearsal
+from tpustarter.rehearsal.text import memory_bar, model_estimate, script_text
+from tpustarter.rehearsal.text.verdict import counts_too_much, headline, label
+from tpustarter.text import phrases
+from tpustarter.text.terminal import WIDTH, Paint, cut, unpainted, visible, wrap
+
+GIB = 2.0**30
+MIB = 2.0**20
+WORDS = {"compiles": "ok", "does-not-fit": "too big", "refused": "refused", "error": "ERROR"}
+_HEADS = {"does-not-fit": "TOO BIG", "refused": "REFUSED", "error": "ERROR", "compiles": "ok"}
+_ORDER = ("error", "refused", "does-not-fit", "compiles")
+WASTE = 2.0
+"""An array is noted when its tiles take this many times the bytes asked for, ..."""
+WASTE_BYTES = 2**20
+"""... and at least this many bytes."""
+LARGEST, BETWEEN = "largest", "between devices"
+"""Labels of the note on the largest array, and of those on collectives."""
+_NOTE_LABEL = 7
+"""Columns of the label of a note; a longer one moves its text to the right."""
+MOST_NOTES = 6
+"""Most notes of one kind that are shown."""
+_INDENT = " " * 6
+_ADVICE = {
+    "does-not-fit": "smaller batch, bfloat16, jax.checkpoint, or shard over more devices",
+}
+_PARTS = ("arguments", "outputs", "aliased", "temporaries", "code")
+"""Uses of memory, by their names in a result."""
+_PASSES = {
+    "default": "one bfloat16 pass",
+    "high": "three passes",
+    "highest": "six passes",
+}
+
+
+def size(count: float) -> str:
+    """Return a number of bytes in the unit that suits it."""
+    return sizes([count])[0]
+
+
+def sizes(counts: Sequence[float]) -> list[str]:
+    """Return numbers of bytes for comparison, all in the unit and precision of the largest.
+
+    Right-aligned in a column, their decimal points line up.
+    """
+    largest = max(counts, default=0)
+    units = (("GiB", GIB), ("MiB", MIB), ("KiB", 2.0**10), ("B", 1.0))
+    unit, factor = next((one for one in units if largest >= one[1]), units[-1])
+    decimals = 0 if unit == "B" or largest >= 100 * factor else 2
+    least = 10.0**-decimals
+    return [
+        f"<{least:g} {unit}"
+        if 0 < count / factor < least / 2
+        else f"{count / factor:.{decimals}f} {unit}"
+        for count in counts
+    ]
+
+
+def opening(compiler: str, versions: dict[str, str], tpus: Sequence[str]) -> str:
+    """Return the first line: the compiler, its versions and the TPUs."""
+    names = f"jax {versions['jax']}, libtpu {versions['libtpu']}"
+    line = f"compiler {compiler} {versions['python']}, {names}, for {', '.join(tpus)}"
+    return "\n".join(wrap(visible(line), "", hang=" " * 9))
+
+
+def render(rehearsal: Rehearsal, *, verbose: bool = False, paint: Paint = unpainted) -> str:
+    """Return the whole report, without the first line."""
+    tpus = [topology.name for topology in rehearsal.topologies]
+    results = sorted(
+        rehearsal.results, key=lambda result: (tpus.index(result["tpu"]), result["check"] or "")
+    )
+    own = any(result["check"] is None for result in results)
+    stopped = rehearsal.stopped_by is not None
+    lines: list[str] = []
+    for group in _groups(results):
+        if group[0]["status"] != "compiles" or verbose or own or len(tpus) == 1:
+            lines += _group(group, paint, facts=own or verbose, verbose=verbose)
+    if len(tpus) > 1:
+        lines += ["", *table(results, tpus, paint)] if lines else table(results, tpus, paint)
+    for text in () if stopped else other_sizes.lines(results, tpus):
+        lines += wrap(text, "-     ", hang=_INDENT)
+    for entry in rehearsal.skipped:
+        lines += wrap(
+            f"{visible(entry['name'])} was left out: {entry['reason']}", "skip  ", hang=_INDENT
+        )
+    lines += script_text.functions(rehearsal.functions)
+    if rehearsal.runs_script:
+        lines += script_text.ending(rehearsal)
+    total = rehearsal.progress.total if stopped else None
+    last = headline(results, own=own, script=rehearsal.runs_script, stopped_of=total)
+    return "\n".join([*lines, "", *wrap(last, "")])
+
+
+def table(
+    results: Sequence[dict[str, Any]], tpus: Sequence[str], paint: Paint = unpainted
+) -> list[str]:
+    """Return a table of programs by TPUs, in as many parts as the width requires."""
+    lines: list[str] = []
+    if not results:
+        return lines
+    per_part = 7
+    for first in range(0, len(tpus), per_part):
+        part = tpus[first : first + per_part]
+        rows: dict[str, dict[str, str]] = {}
+        for result in results:
+            row, tpu, status = rows.setdefault(label(result), {}), result["tpu"], result["status"]
+            row[tpu] = min(status, row.get(tpu, status), key=_ORDER.index)
+        words = {tpu: [WORDS[row[tpu]] for row in rows.values() if tpu in row] for tpu in part}
+        widths = {tpu: max(map(len, [tpu, *words[tpu]])) for tpu in part}
+        most = WIDTH - sum(widths.values()) - len(part)
+        label_width = min(most, max(len(visible(name)) for name in rows) + 1)
+        lines += [""] if lines else []
+        lines.append(" " * label_width + " ".join(f"{tpu:<{widths[tpu]}}" for tpu in part))
+        for name, row in rows.items():
+            cells = [
+                paint(f"{WORDS[row[tpu]]:<{widths[tpu]}}", row[tpu])
+                if tpu in row
+                else f"{'-':<{widths[tpu]}}"
+                for tpu in part
+            ]
+            lines.append(f"{cut(visible(name), label_width - 1):<{label_width}}{' '.join(cells)}")
+    return [line.rstrip() for line in lines]
+
+
+def _groups(results: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    # Results of one program with the same answer for several TPUs share an entry; worst first.
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for result in results:
+        status = result["status"]
+        why = None if status == "does-not-fit" else result["reason"]
+        groups.setdefault((_ORDER.index(status), label(result), why), []).append(result)
+    return [groups[key] for key in sorted(groups, key=lambda key: key[0])]
+
+
+def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: bool) -> list[str]:
+    first = group[0]
+    status = first["status"]
+    head = paint(f"{_HEADS[status]:<8}", status)
+    what = f"{visible(label(first))} for {', '.join(result['tpu'] for result in group)}"
+    if status != "compiles":
+        lines = wrap(what, head, hang=_INDENT)
+        if status == "does-not-fit" and len(group) > 1:
+            lines += [f"{_INDENT}{result['tpu']:<8} {summary(result)}" for result in group]
+        else:
+            lines += wrap(visible(summary(first)), _INDENT, hang=_INDENT)
+        if status == "does-not-fit":
+            lines += memory_bars(group, _INDENT)
+            lines += wrap(_ADVICE[status], f"{_INDENT}try   ", hang=_INDENT)
+        lines += _noted(group)
+        if verbose and first.get("detail"):
+            lines += [f"{_INDENT}| {visible(line)}" for line in first["detail"].splitlines()[-60:]]
+        return lines
+    room = WIDTH - 9 - len(summary(first))
+    if len(group) == 1 and len(what) <= room:
+        lines = [f"{head}{what:<{min(42, room)}} {summary(first)}"]
+    else:
+        lines = wrap(visible(label(first)), head, hang=_INDENT)
+        lines += [f"{_INDENT}{result['tpu']:<8} {summary(result)}" for result in group]
+    lines += memory_bars(group, _INDENT) if facts else []
+    lines += _noted(group)
+    for result in group if verbose else group[:1]:
+        texts = [str(note) for note in notes(result, verbose=verbose)] if facts else []
+        if texts and len(group) > 1:
+            others = [] if verbose else [peer for peer in group if _differ(result, peer)]
+            texts[:1] = [f"{_memory(answer)}, for {answer['tpu']}" for answer in (result, *others)]
+        for fact in texts:
+            lines += wrap(visible(fact), _INDENT, hang=f"{_INDENT}  ")
+    return lines
+
+
+def memory_bars(group: Sequence[dict[str, Any]], indent: str = "") -> list[str]:
+    """Return a bar for each TPU and the legend of its letters; the legend alone without a bar."""
+    buffers = biggest(group[0].get("buffers") or [])
+    taken = [memory_bar.parts(result, buffers) for result in group]
+    bars = [(result, memory_bar.bar(result, own)) for result, own in zip(group, taken, strict=True)]
+    lines = [
+        f"{indent}{result['tpu']:<8} {text} {memory_bar.percent(result)}"
+        for result, text in bars
+        if text
+    ]
+    if not lines and group[0]["status"] == "compiles":
+        return []
+    texts = memory_bar_sizes(taken[0])
+    for part, text in zip(taken[0], texts, strict=True):
+        if part.buffer is not None:
+            lines.append(cut(f"{indent}{part.letter}{array(part.buffer, text)}", WIDTH))
+        elif any(memory_bar.OTHER in text for _, text in bars):
+            lines += _everything_else(group, taken, indent, text)
+    return lines
+
+
+def memory_bar_sizes(taken: Sequence[memory_bar.MemoryPart]) -> list[str]:
+    """Return the sizes of the arrays of a bar, and of the rest, right-aligned."""
+    counts = [part.buffer["laid_out_bytes"] if part.buffer else part.taken for part in taken]
+    return [f"{text:>10}" for text in sizes(counts)]
+
+
+def _everything_else(
+    group: Sequence[dict[str, Any]],
+    taken: Sequence[Sequence[memory_bar.MemoryPart]],
+    indent: str,
+    first: str,
+) -> list[str]:
+    others = [part.taken for own in taken for part in own if part.buffer is None]
+    if max(others) - min(others) < group[0]["hbm_bytes"] / memory_bar.WIDTH:
+        return [f"{indent}{memory_bar.OTHER}{first}  everything else"]
+    each = ", ".join(
+        f"{text} for {result['tpu']}" for result, text in zip(group, sizes(others), strict=True)
+    )
+    return wrap(f"everything else: {each}", f"{indent}{memory_bar.OTHER} ", hang=f"{indent}  ")
+
+
+def _noted(group: list[dict[str, Any]]) -> list[str]:
+    texts = dict.fromkeys(note for result in group for note in result.get("notes", ()))
+    return [
+        line
+        for text in texts
+        for line in wrap(visible(text), f"{_INDENT}note    ", hang=f"{_INDENT}  ")
+    ]
+
+
+def _differ(first: dict[str, Any], second: dict[str, Any]) -> bool:
+    smaller, larger = sorted(result["memory"]["temporaries"] for result in (first, second))
+    return larger > smaller * 1.25 and larger - smaller > 2**20
+
+
+def summary(result: dict[str, Any]) -> str:
+    """Return the compiler's answer in one line."""
+    limit = result.get("hbm_limit_bytes") or 0
+    if result["status"] == "compiles":
+        stored = "stored" if result["cached"] else f"compiled in {result['seconds']:.1f} s"
+        end = "which is too much" if counts_too_much(result) else stored
+        return f"{size(result['hbm_bytes'])} of {size(limit)}  {end}"
+    if result["status"] == "does-not-fit":
+        text = f"needs {size(result['hbm_bytes'])}, one device has {size(limit)}"
+        if result.get("excess_bytes"):
+            text += f": {size(result['excess_bytes'])} too much"
+        return text
+    return str(result["reason"])
+
+
+@dataclass(frozen=True)
+class ProgramNote:
+    """A fact worth knowing about a program that compiles."""
+
+    label: str
+    """Its subject, such as `memory`; empty for a row of the list of arrays."""
+    text: str
+
+    def __str__(self) -> str:
+        if not self.label:
+            return self.text
+        gap = "  " if len(self.label) > _NOTE_LABEL else " "
+        return f"{self.label:<{_NOTE_LABEL}}{gap}{self.text}"
+
+
+def notes(result: dict[str, Any], *, verbose: bool = False) -> list[ProgramNote]:
+    """Return the facts worth knowing about a program that compiles."""
+    lines = [_memory(result)]
+    lines += [ProgramNote("padding", text) for text in paddings(result["buffers"])]
+    largest = max(
+        (buffer for buffer in result["buffers"] if buffer["kind"] == "temporary"),
+        key=lambda buffer: buffer["laid_out_bytes"],
+        default=None,
+    )
+    if largest and result["memory"]["temporaries"] > result["memory"]["arguments"] and not verbose:
+        where = _origin(largest)
+        text = f"{size(largest['laid_out_bytes'])}  {largest['shape']}, by {where}"
+        lines.append(ProgramNote(LARGEST, text))
+    lines += _collectives(result["collectives"], verbose=verbose)
+    lines += _products(result["dots"], verbose=verbose)
+    wide = sorted({b["shape"].split("[")[0] for b in result["buffers"]} & {"f64", "c128"})
+    if wide:
+        text = f"{phrases.join(wide)}: no TPU has it, so each operation becomes many"
+        lines.append(ProgramNote("slow", text))
+    if verbose:
+        lines.append(ProgramNote("model", model_estimate.text(result)))
+        texts = sizes([buffer["laid_out_bytes"] for buffer in result["buffers"]])
+        width = max(map(len, texts), default=0)
+        lines += [
+            ProgramNote("", cut(array(buffer, f"{text:>{width}}"), WIDTH - len(_INDENT)))
+            for buffer, text in zip(result["buffers"], texts, strict=True)
+        ]
+    return lines
+
+
+def _collectives(collectives: Sequence[dict[str, Any]], *, verbose: bool) -> list[ProgramNote]:
+    shown = len(collectives) if verbose else MOST_NOTES
+    lines: list[ProgramNote] = []
+    for collective in collectives[:shown]:
+        where = _place(collective["source"]) or collective["op_name"]
+        text = f"{collective['count']} x {collective['op']}, {size(collective['bytes'])} a device"
+        lines.append(ProgramNote(BETWEEN, f"{text}{', by ' * bool(where)}{where}"))
+    if more := sum(collective["count"] for collective in collectives[shown:]):
+        lines.append(ProgramNote(BETWEEN, f"{more} more, each smaller: -v lists them"))
+    return lines
+
+
+def _memory(result: dict[str, Any]) -> ProgramNote:
+    memory = result["memory"]
+    names = [name for name in _PARTS if memory[name]]
+    texts = sizes([memory[name] for name in names])
+    each = (f"{name} {text}" for name, text in zip(names, texts, strict=True))
+    return ProgramNote("memory", ", ".join(each))
+
+
+def _products(dots: Sequence[dict[str, Any]], *, verbose: bool) -> list[ProgramNote]:
+    if verbose:
+        return [
+            ProgramNote(
+                "matmul",
+                f"{dot['count']} x {dot['left']} by {dot['right']} to {dot['out']}, "
+                f"precision {dot['precision']}",
+            )
+            for dot in dots
+        ]
+    counts: dict[str, int] = {}
+    for dot in dots:
+        counts[dot["precision"]] = counts.get(dot["precision"], 0) + dot["count"]
+    wide = any("f32" in (dot["left"], dot["right"]) for dot in dots)
+    parts = [
+        f"{count} at {name} precision" + (f", {_PASSES[name]} for f32" if wide else "")
+        for name, count in counts.items()
+    ]
+    return [ProgramNote("matmul", "; ".join(parts))] if parts else []
+
+
+def paddings(buffers: Iterable[dict[str, Any]]) -> list[str]:
+    """Return the arrays that take much more memory than was asked for."""
+    wasteful = {
+        f"{buffer['shape']}: {size(buffer['asked_bytes'])} asked for, "
+        f"{size(buffer['laid_out_bytes'])} taken by its tiles "
+        f"({buffer['laid_out_bytes'] / max(1, buffer['asked_bytes']):.0f} x)"
+        for buffer in buffers
+        if buffer["laid_out_bytes"] >= WASTE_BYTES
+        and buffer["laid_out_bytes"] >= WASTE * max(1, buffer["asked_bytes"])
+    }
+    return sorted(wasteful)
+
+
+def array(buffer: dict[str, Any], taken: str) -> str:
+    """Return one array as a line: its memory, kind and shape, and the operation that made it."""
+    return visible(f"{taken}  {_kind(buffer):<12} {buffer['shape']}  {_origin(buffer)}").rstrip()
+
+
+def biggest(buffers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the arrays that matter where the memory is too small."""
+    largest = max((buffer["laid_out_bytes"] for buffer in buffers), default=0)
+    return [buffer for buffer in buffers if buffer["laid_out_bytes"] > largest / 100][:4]
+
+
+def _kind(buffer: dict[str, Any]) -> str:
+    # The compiler counts arguments from 0.
+    match = None if buffer["op"] else re.match(r"Argument (\d+) ", buffer["name"])
+    return f"argument {match[1]}" if match else buffer["kind"]
+
+
+def _origin(buffer: dict[str, Any]) -> str:
+    if buffer["kind"] == "argument":
+        return buffer["op"].replace("\\'", "'")  # as the compiler writes it into its text
+    if buffer["kind"] == "output":
+        return ""
+    return _place(buffer["source"]) or buffer["op"] or buffer["name"]
+
+
+def _place(source: str) -> str:
+    return source.rpartition("/")[2]

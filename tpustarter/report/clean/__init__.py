@@ -1,0 +1,1 @@
+"""Names and secrets, removed from a report."""

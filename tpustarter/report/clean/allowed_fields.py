@@ -1,0 +1,166 @@
+"""The shapes of fields that a report may contain: each value of a collector must match its own.
+
+A field without a shape is left out, and so is a value of another shape. Only `text` takes words
+that were not foreseen, and it is cleaned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, cast
+
+from tpustarter.report.clean.cleaner import Cleaner, UncleanText
+
+Shape = Callable[[Any, Cleaner], Any]
+"""Takes a value and a cleaner, and returns what the report may contain; raises UncleanText for a
+value that it may not."""
+NOT_TOLD = "(not told)"
+"""Replaces a value of a row that the report may not contain."""
+MOST = 64
+"""Rows of a list that the report contains."""
+
+
+class LeftOut(NamedTuple):
+    """A field or a section that is left out of a report, with the reason."""
+
+    what: str
+    """The section, or the section and the field with a dot between."""
+    why: str
+    is_unknown: bool = False
+    """Whether this version does not know the field."""
+
+
+def figure(value: Any, _: Cleaner) -> Any:
+    """Return a number or a boolean, a float rounded to three places; raise UncleanText."""
+    if isinstance(value, bool) or (isinstance(value, int | float) and abs(value) < 1e18):
+        return round(value, 3) if isinstance(value, float) else value
+    raise UncleanText("it is not a number")
+
+
+def like(pattern: str) -> Shape:
+    """Return the shape of a text of at most 200 characters that matches a pattern as a whole."""
+    compiled = re.compile(pattern)
+
+    def told(value: Any, cleaner: Cleaner) -> Any:
+        if isinstance(value, str) and len(value) <= 200 and compiled.fullmatch(value):
+            return cleaner.proved(value)
+        raise UncleanText("it does not have the form that is allowed")
+
+    return told
+
+
+def one_of(*words: str) -> Shape:
+    """Return the shape of a text that is one of these words."""
+    return like("|".join(map(re.escape, words)))
+
+
+VERSION = (
+    r"\d{1,8}(?:\.\d{1,8}){0,5}(?:[._-]?(?:a|b|rc|dev|post|alpha|beta|nightly)[.-]?\d{0,14}){0,3}"
+)
+_LOCAL = re.compile(r"cpu|cu\d{2,4}|cxx11|(?:git)?[0-9a-f]{6,40}(?:\.d\d{8})?")
+"""Local parts of a version, after the plus, that are kept: kinds of builds, and commits. Others may
+name a company."""
+
+
+def version(value: Any, cleaner: Cleaner) -> Any:
+    """Return a version; the local part of a private build is replaced by `(local)`."""
+    public, plus, local = _string(value).partition("+")
+    if public != "unknown" and not re.fullmatch(VERSION, public):
+        raise UncleanText("it does not have the form of a version")
+    shown = local if _LOCAL.fullmatch(local) else "(local)"
+    return cleaner.proved(f"{public}+{shown}" if plus else public)
+
+
+def path(value: Any, cleaner: Cleaner) -> Any:
+    """Return a path, with pseudonyms unless it is public."""
+    return cleaner.path(_string(value))
+
+
+def named(kind: str) -> Shape:
+    """Return the shape of a name of a kind, which becomes a pseudonym."""
+
+    def told(value: Any, cleaner: Cleaner) -> Any:
+        name = _string(value)
+        common = ("root", "nobody", "unknown user", "localhost")
+        return name if name in common else cleaner.name(kind, name)
+
+    return told
+
+
+def text(lines: int = 60) -> Shape:
+    """Return the shape of a text, which is cleaned and cut to its last lines."""
+    return lambda value, cleaner: cleaner.text(_string(value), lines)
+
+
+def ours(value: Any, cleaner: Cleaner) -> Any:
+    """Return a text that comes from a data file of this program."""
+    return cleaner.proved(_string(value))
+
+
+def rows(fields: Mapping[str, Shape]) -> Shape:
+    """Return the shape of a list of rows; each row gets all fields, None where one is missing."""
+
+    def told(value: Any, cleaner: Cleaner) -> Any:
+        given = cast("list[dict[str, Any]]", list(value)[:MOST])
+        shown = (_told_or_not(row, fields, cleaner) for row in given)
+        return [row | {name: None for name in fields if name not in row} for row in shown]
+
+    return told
+
+
+def listed(shape: Shape) -> Shape:
+    """Return the shape of a list whose items have one shape."""
+    return lambda value, cleaner: [shape(item, cleaner) for item in list(value)[:MOST]]
+
+
+def pairs(keys: Mapping[str, Shape]) -> Shape:
+    """Return the shape of a mapping of which only some keys are allowed."""
+
+    def told(value: Any, cleaner: Cleaner) -> Any:
+        given = cast("dict[str, Any]", value)
+        kept = {key: given[key] for key in keys if given.get(key) is not None}
+        return _told_or_not(kept, keys, cleaner)
+
+    return told
+
+
+def _told_or_not(
+    facts: Mapping[str, Any], fields: Mapping[str, Shape], cleaner: Cleaner
+) -> dict[str, Any]:
+    told, left_out = admitted(facts, fields, cleaner)
+    return told | {one.what: NOT_TOLD for one in left_out if one.what in fields}
+
+
+def admitted(
+    facts: Mapping[str, Any], allowed: Mapping[str, Shape], cleaner: Cleaner, prefix: str = ""
+) -> tuple[dict[str, Any], list[LeftOut]]:
+    """Return the allowed facts, cleaned, and those that were left out, with the reason.
+
+    Args:
+        facts: The facts that a collector found.
+        allowed: The shape of each field that a report may contain.
+        cleaner: Removes names and secrets.
+        prefix: Text before a field's name in the list of those left out.
+    """
+    told: dict[str, Any] = {}
+    left_out: list[LeftOut] = []
+    for name, value in facts.items():
+        if name not in allowed:
+            why = "it is not on the list of what is told"
+            left_out.append(LeftOut(f"{prefix}a field", why, is_unknown=True))
+            continue
+        try:
+            told[name] = None if value is None else allowed[name](value, cleaner)
+        except UncleanText as error:
+            left_out.append(LeftOut(prefix + name, str(error)))
+        except Exception as error:  # noqa: BLE001  a value that cannot be cleaned is left out
+            why = f"it could not be cleaned ({type(error).__name__})"
+            left_out.append(LeftOut(prefix + name, why))
+    return told, left_out
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise UncleanText("it is not a text")
+    return value

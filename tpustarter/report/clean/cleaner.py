@@ -1,0 +1,88 @@
+"""The cleaner of a report's texts: no control characters, no secret, a pseudonym for each name.
+
+It fails closed: a text in which something is left is refused, and the caller leaves it out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from tpustarter.core.redact import Redactor
+from tpustarter.report.clean.name_shapes import address, path
+from tpustarter.report.clean.pseudonyms import Pseudonyms
+from tpustarter.text.terminal import visible
+
+LINES = 60
+CHARACTERS = 300
+"""Limits of a text in a report: its last lines, and the characters of each."""
+SEARCHED = 1024
+"""Characters of a line that are searched for names."""
+_ESCAPE = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)|\x1b[ -/]*[0-~]"
+)
+_SECRET = re.compile(r"\[(?:token|key|secret|login|\$\w+)\]")
+_VARIABLE = re.compile(r"\[\$\w+\]")
+"""The redactor's name for the variable that a secret is from; that name may reveal something
+too."""
+_TIMES = 3
+"""Searches for secrets, which are repeated until nothing changes, but no more often than this."""
+
+
+class UncleanText(Exception):  # noqa: N818  it names a kind of text
+    """A text that cannot be made clean; the message never quotes it."""
+
+
+class Cleaner:
+    """The cleaner of all texts of one report, so that a name has one pseudonym in it."""
+
+    def __init__(self, env: Mapping[str, str], names: Pseudonyms) -> None:
+        self._redact = Redactor(env)
+        self.names = names
+        self.secrets = 0
+        """Number of secrets that were removed."""
+
+    def text(self, text: str, lines: int = LINES) -> str:
+        """Return the last lines of a text, cleaned; raise UncleanText."""
+        # Secrets first: an escape takes the letter after it, which may be the first of a secret.
+        plain = _ESCAPE.sub("", self._without_secrets(text.replace("\r\n", "\n")))
+        # All of it is searched for secrets before it is cut: half of one is not recognised.
+        clean = self._without_secrets(plain).rstrip()
+        # Any name that is shown ends long before this, and a search of long lines takes long.
+        clean = "\n".join(line[:SEARCHED] for line in clean.split("\n")[-lines:])
+        clean = self._without_secrets(self.names.text(clean))
+        shown = [_visible(line)[:CHARACTERS] for line in clean.split("\n")]
+        return self.proved("\n".join(shown))
+
+    def name(self, kind: str, value: str) -> str:
+        """Return the pseudonym of a name of a kind."""
+        return self.names.of(kind, value)
+
+    def path(self, value: str) -> str:
+        """Return a path, with pseudonyms unless it is public; raise UncleanText."""
+        return self.proved(self.names.text(path(value, self.names.of)))
+
+    def address(self, value: str) -> str:
+        """Return the pseudonym of an address; loopback and the metadata server stay."""
+        return address(value, self.names.of)
+
+    def proved(self, text: str) -> str:
+        """Return a text unchanged; raise UncleanText if a secret or a known name is in it."""
+        if kinds := self.names.remaining(text):
+            raise UncleanText(f"the name of a {kinds[0]} is left in it")
+        if self._redact.secrets(text) != text:
+            raise UncleanText("a secret is left in it")
+        return text
+
+    def _without_secrets(self, text: str) -> str:
+        for _ in range(_TIMES):
+            clean = _VARIABLE.sub("[secret]", self._redact.secrets(text))
+            self.secrets += max(0, len(_SECRET.findall(clean)) - len(_SECRET.findall(text)))
+            if clean == text:
+                return clean
+            text = clean
+        raise UncleanText("it looks like a secret however often it is searched")
+
+
+def _visible(line: str) -> str:
+    return visible(line.replace("\t", " "))

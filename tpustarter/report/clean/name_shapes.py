@@ -1,0 +1,393 @@
+"""The shapes of names: e-mails, buckets, projects, addresses, hosts, files and folders.
+
+It errs on the side of replacing. The exceptions are listed here: public sites, folders that every
+Linux has, Python's own library, and the packages whose frames a maintainer wants to read.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import sys
+from collections.abc import Callable
+
+from tpustarter.machine import frameworks
+
+Replace = Callable[[str, str], str]
+"""Takes a kind and a name, and returns the pseudonym."""
+
+_SITES = re.compile(
+    r"(?:[\w-]+\.)*(?:github\.com|github\.io|jax\.dev|google\.com|google\.dev|googleapis\.com|"
+    r"googlesource\.com|python\.org|pytorch\.org|tensorflow\.org|"
+    r"openxla\.org|readthedocs\.io|kaggle\.com|huggingface\.co|anaconda\.org|"
+    r"metadata\.google\.internal)",
+    re.IGNORECASE,
+)
+"""Public hosts, which keep their names."""
+_OWNERS = (
+    r"(?:jax-ml|google|openxla|pytorch|google-pytorch|tensorflow|AI-Hypercomputer|googlecolab|"
+    r"numpy|python|kubernetes|GoogleCloudPlatform|apple|skypilot-org|google-deepmind|keras-team|"
+    r"huggingface|vllm-project|ray-project|Lightning-AI|marin-community)"
+)
+_BUCKETS = frozenset(
+    (
+        "jax-releases",
+        "libtpu-releases",
+        "libtpu-wheels",
+        "pytorch-xla-releases",
+        "pytorch-tpu-releases",
+        "cloud-tpu-tpuvm-artifacts",
+    )
+)
+"""Buckets that documentation names."""
+_PUBLIC_PATH = re.compile(rf"/{_OWNERS}(?:/[\w.#-]+)*/?|/tpu(?:/docs(?:/[\w.#-]+)*)?/?|/")
+"""Paths on those sites that are kept: others may name a person, a project or a bucket."""
+PACKAGES = frozenset(
+    (
+        "PIL",
+        "absl",
+        "accelerate",
+        "chex",
+        "clu",
+        "datasets",
+        "diffusers",
+        "distrax",
+        "easydel",
+        "einops",
+        "equinox",
+        "etils",
+        "flax",
+        "google",
+        "grain",
+        "grpc",
+        "haiku",
+        "huggingface_hub",
+        "jaxtyping",
+        "kauldron",
+        "keras_core",
+        "levanter",
+        "lightning",
+        "maxtext",
+        "ml_collections",
+        "ml_dtypes",
+        "nvidia",
+        "opt_einsum",
+        "optax",
+        "orbax",
+        "pandas",
+        "peft",
+        "pip",
+        "pluggy",
+        "pytest",
+        "pytorch_lightning",
+        "ray",
+        "requests",
+        "safetensors",
+        "scipy",
+        "seqio",
+        "setuptools",
+        "sklearn",
+        "t5",
+        "tensorboard",
+        "tensorflow_datasets",
+        "tensorstore",
+        "tokenizers",
+        "torchax",
+        "torchvision",
+        "tpu_info",
+        "tpustarter",
+        "tqdm",
+        "transformers",
+        "triton",
+        "urllib3",
+        "uv",
+        "vllm",
+        "wheel",
+        "whisper_jax",
+        *frameworks.DISTRIBUTIONS,
+    )
+)
+"""Packages whose modules keep their names, so that a stack can be read."""
+_PUBLIC_FOLDERS = re.compile(
+    r"/(?:job|replica|task|device)|/usr(?:/local)?/lib/python3(?:\.\d+)?(?:/(?:site|dist)-packages)?|"
+    r"/|/tmp(?:/libtpu_lockfile|/tpu_logs)?|/dev(?:/vfio(?:/\d+|/vfio)?|/accel\d+|/shm|/null)?|"
+    r"/(?:usr/)?(?:local/)?s?bin(?:/(?:python3?(?:\.\d+)?|env|bash|sh))?|/usr(?:/local)?|"
+    r"/(?:usr/)?lib(?:64)?(?:/x86_64-linux-gnu)?(?:/(?:lib(?:c|m|dl|rt|pthread|gcc_s)|ld-linux"
+    r"[\w-]*|libstdc\+\+)[.\w-]*)?|/proc(?:/(?:self|\d+))?(?:/[a-z]{2,9})?(?:/\d+)?|"
+    r"/etc(?:/(?:hosts|hostname|os-release|passwd|resolv\.conf))?|"
+    r"/sys(?:/bus/pci/devices(?:/[0-9a-f:.]+)?|/kernel/mm/transparent_hugepage/enabled)?"
+)
+_PYTHON = re.compile(
+    r"(?P<prefix>.*?)/(?P<lib>lib(?:64)?/python3(?:\.\d+)?t?|python3\d\d?\.zip)/(?P<rest>.+)"
+)
+_INSTALLED = re.compile(r"(?:(?:site|dist)-packages/)")
+_SUFFIX = re.compile(r"\.(?:py|pyx|ipynb|sh|so|log|txt|json|yaml|yml|toml)$")
+"""Suffixes that a pseudonym keeps: they show the kind of a file, and nothing about its owner."""
+
+_FRAME_OF_PACKAGE = re.compile(
+    r"(?:jax/(?:_src|experimental|interpreters)|jaxlib|libtpu|torch|torch_xla|torch_tpu|numpy)/"
+    r"[\w./+-]+"
+)
+"""A module of a package, as py-spy names it."""
+_CHARACTER = r"[\w.+@%=~#$-]"
+_FILES = (
+    r"pyx?|ipynb|sh|bash|log|txt|json|jsonl|ya?ml|toml|ini|cfg|conf|env|csv|tsv|npz|npy|pt|pth|"
+    r"ckpt|bin|safetensors|parquet|tfrecords?|h5|hdf5|pkl|pickle|pem|key|crt|tar|gz|zip|whl|md|"
+    r"proto|pb|textproto|mlir|hlo|so|pyz|sql|db"
+)
+_KEPT_FILES = re.compile(
+    r"(?:xla_bridge|cloud_tpu_init|distributed|profiler|hardware_utils|__init__|__main__|setup|"
+    r"environment_info|collect_env|asked|<string>|<stdin>|<frozen [\w.]+>)(?:\.py)?|"
+    r"lib(?:tpu|c|m|pthread|stdc\+\+|gcc_s|dl|python3?[\d.]*)\.so[\d.]*|sdk\.so|tpu-vm\.log"
+)
+_BUCKET = re.compile(
+    r"(?P<scheme>\b(?:gs|s3|gcs)://|\b(?:storage\.googleapis\.com|storage\.cloud\.google\.com)/|"
+    r"(?<![\w/])/gcs/)(?P<bucket>[A-Za-z0-9][\w.-]*)(?P<path>/[^\s'\"`<>|)\]},;]*)?"
+)
+_EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}\.[A-Za-z]{2,24}(?![\w-])")
+_PROJECT = re.compile(
+    r"((?<![\w~.-])projects/|(?<![\w-])--(?:quota-|billing-)?project[= ]|[?&]project=|"
+    r"\bproject(?:_id|Id|-id)?['\"]?\s{0,2}[:=]\s{0,2}['\"]?)(?!project-\d)([\w:.-]{4,})"
+)
+_LINK = re.compile(
+    r"(?P<scheme>\b(?:https?|grpcs?|ssh|git|ftp|tcp|dns)://(?:\[login\]@)?)"
+    r"(?P<host>\[[0-9a-fA-F:.]+\]|[\w.-]+)(?P<port>:\d+)?"
+    r"(?P<path>/[^\s'\"`<>)\]]*)?"
+)
+_HOST = re.compile(
+    r"(?<![\w./@-])(?:t1v-n-[\w-]+|gke-[\w-]{8,}|tpu-vm-[\w-]+|"
+    r"(?:[\w-]+\.)+(?:com|org|net|edu|gov|io|ai|dev|"
+    r"internal|lan|corp|intranet|local\b(?=\.)))(?::(?=\d))?(?![\w-]|\.\w)",
+    re.IGNORECASE,
+)
+_SAID_HOST = re.compile(
+    r"((?i:\brunning on machine:\s|\b(?:host|node|server)_?name['\"]?\s{0,2}[:=]\s{0,2}['\"]?)|"
+    r"\bnode=')(?!host-\d)([\w.-]{2,})"
+)
+"""The words of a log or a framework before the name of its host."""
+_NETWORK = re.compile(r"(?<![\w:.-])(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}(?![\w:])")
+_IP4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)")
+_IP6 = re.compile(
+    r"(?<![\w:.])(?=[0-9a-fA-F:]*\d)"
+    r"(?=[0-9a-fA-F:]*:[0-9a-fA-F:]*:)"
+    r"[0-9a-fA-F:]{2,39}(?:%\w+)?(?![\w:])"
+)
+_QUOTED = re.compile(r"(?P<quote>[\"'`])(?P<path>(?:~|\.{0,2})/[^\"'`\n]{1,400})(?P=quote)")
+_FRAME = re.compile(r"(?P<before>\bFile \")(?P<path>[^\"\n]{1,400})(?=\")")
+_ABSOLUTE = re.compile(
+    rf"(?:(?<![\w./~])|(?<=-[IL]))(?:~\w*|\.{{1,2}})?(?:(?<!:)/)?/(?!/){_CHARACTER}*(?:/{_CHARACTER}+)*/?"
+)
+_WINDOWS = re.compile(r"\b[A-Za-z]:\\[^\s'\"<>|]+")
+_RELATIVE = re.compile(
+    rf"(?<![\w/.+@%=~#$-]){_CHARACTER}+(?:/{_CHARACTER}+)*\.(?:{_FILES})(?!\(|[\w-]|\.\w)|"
+    rf"(?<![\w/.+@%=~#$-]){_CHARACTER}+/{_CHARACTER}+\.(?:{_FILES})(?![\w-])"
+)
+_FAILS = r"['\"`]?,? (?:failed|fails|not found|was|is|has|does|could|cannot|can't|in which|not)\b"
+"""Words after a name in a message, where the name itself may be a common word."""
+_NAME = r"[A-Za-z0-9][\w.:-]{2,62}"
+_COMMON = (
+    r"(?!(?:of|in|that|and|or|to|it|files?|names?|owners?|members?|roles?|access|setup|build|"
+    r"check|code|list|load|update|upgrade|import|export|sync|start|test|tests|run|job|budget|"
+    r"\w+(?:tion|sion|ment|ance|ence|ing|ity|ery))\b(?![.:-]\w))"
+)
+"""Excludes common words after "project" or "bucket", as in "project setup failed"."""
+_TELLING = r"(?=[\w.:-]*[\d-])" + _NAME + r"(?<![.:])"
+"""A name that is no common English word."""
+_PERSON = r"[A-Za-z_][\w.+-]{0,31}"
+_IN_CONTEXT = tuple(
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (
+        # Google Cloud: messages of its services and of gcloud
+        rf"(?i:\bproject)[ #:=]{{1,2}}['\"`]?(?P<project>{_TELLING})",
+        rf"(?i:\bproject) ['\"`]?(?P<project>{_COMMON}{_NAME}){_FAILS}",
+        rf"(?i:\bproject) (?P<quote>['\"`])(?P<project>{_NAME})(?P=quote)",
+        r"(?i:\bproject[ _-]?(?:number|num|id)?)['\"]?[ :=#]{1,3}['\"]?(?P<project>\d{6,16})(?!\w)",
+        rf"(?i:\bbucket(?:[ _-]?name)?)['\"]?[ :=]{{1,2}}['\"`]?(?P<bucket>{_TELLING})(?!/)",
+        rf"(?i:\bbucket) (?P<bucket>{_COMMON}{_NAME}){_FAILS}",
+        rf"(?i:\bbucket) (?P<quote>['\"`])(?P<bucket>{_NAME})(?P=quote)",
+        (
+            r"(?<![\w-])gke_(?P<project>[a-z][a-z0-9.:-]{4,60})_[a-z]+-[a-z]+\d+(?:-[a-z])?"
+            r"_(?P<host>[\w-]{1,64})"
+        ),  # the context of kubectl
+        # ls -l, ps aux, ps -ef, top and id
+        (
+            rf"(?<![\w-])[-dlbcps][-rwxsStT]{{9}}[.+@]? +\d{{1,6}} +(?P<user>{_PERSON}) +"
+            rf"(?P<user_2>{_PERSON}) +[\d,.]+[KMGT]? +(?:[A-Z][a-z]{{2}} +\d\d? +[\d:]{{4,5}}|"
+            r"\d{4}-\d\d-\d\d [\d:.]+(?: [+-]\d{4})?) (?P<path>[^\n]{1,300})"
+        ),
+        rf"^[ \t]{{0,4}}(?P<user>{_PERSON}) +\d{{1,8}} +\d{{1,4}}\.\d +\d{{1,3}}\.\d +\d+ +\d+ ",
+        (
+            rf"^[ \t]{{0,4}}(?P<user>{_PERSON}) +\d{{1,8}} +\d{{1,8}} +\d{{1,3}} +"
+            r"(?:\d\d:\d\d|[A-Z][a-z]{2} ?\d\d|\d{4}) "
+        ),
+        rf"^ {{0,8}}\d{{1,8}} (?P<user>{_PERSON}) +(?:rt|-?\d{{1,2}}) +-?\d{{1,2}} +[\d.]+[mgtp]? ",
+        rf"(?:\b(?:e?[ug]id|groups)=|(?<=\)),)\d{{4,10}}\((?P<user>{_PERSON})\)",
+        # prompts, scp and git
+        r"(?<![\w.+-])git@[\w.-]{1,100}:(?P<path>[^\s'\"<>)\]]{1,300})",
+        rf"(?<![\w.+@/-])(?P<user>{_PERSON})@(?P<host>\w[\w.-]{{0,62}})(?=:[~/$]|'s pass)",
+        r"\bfile://(?:localhost)?(?P<path>/[^\s'\"<>)\]]{1,300})",
+        # the ports of libtpu, of its metrics, of torch.distributed and of JAX
+        (
+            r"(?<![\w./@:-])(?P<host>(?!\S{1,99}\.(?:py|cc?|cpp|h|rs|go|js|cu):)[A-Za-z][\w-]{1,62}"
+            r"(?:\.[\w-]{1,63}){0,8}):(?=(?:84[3-9]\d|8353|12355|29500)(?!\d))"
+        ),
+        # Weights & Biases
+        rf"\blogged in as:? (?P<user>{_PERSON})(?: \((?P<user_2>{_PERSON})\))?",
+        r"\bwandb: (?:[^\n]{0,120}? )??(?P<path>[A-Za-z][\w-]{1,63}/[A-Za-z][\w.-]+)(?=[\s,)]|$)",
+    )
+)
+"""Contexts in which a text is a name: each group is named after a kind, with a number if it
+repeats."""
+_OF_THE_SYSTEM = frozenset(
+    (
+        "root",
+        "nobody",
+        "daemon",
+        "adm",
+        "sudo",
+        "users",
+        "wheel",
+        "docker",
+        "ubuntu",
+        "systemd",
+        "syslog",
+        "messagebus",
+        "localhost",
+        "port",
+        "pid",
+        "line",
+        "step",
+        "steps",
+        "tokens",
+        "total",
+        "count",
+        "size",
+        "global_step",
+        "number",
+    )
+)
+"""Names of users and groups that every machine has, and words before a figure."""
+PSEUDONYM = re.compile(r"(?:project|host|user|email|bucket|address|path)-\d+(?:\.\w+)?")
+"""A pseudonym, with the suffix of a file."""
+_KEPT_ADDRESSES = ("169.254.169.254",)
+"""Google's metadata server, the same on every machine."""
+
+
+def replaced(text: str, replace: Replace) -> str:
+    """Return a text with a pseudonym for everything that has the shape of a name."""
+    for pattern in _IN_CONTEXT:
+        text = pattern.sub(lambda match: _named(match, replace), text)
+    text = _BUCKET.sub(lambda match: _bucket(match, replace), text)
+    text = _LINK.sub(lambda match: _link(match, replace), text)
+    text = _EMAIL.sub(lambda match: replace("email", match[0]), text)
+    text = _PROJECT.sub(lambda match: match[1] + replace("project", match[2]), text)
+    text = _FRAME.sub(lambda match: match["before"] + path(match["path"], replace), text)
+    text = _QUOTED.sub(
+        lambda match: match["quote"] + path(match["path"], replace) + match["quote"], text
+    )
+    for pattern in (_WINDOWS, _ABSOLUTE, _RELATIVE):
+        text = pattern.sub(lambda match: path(match[0], replace), text)
+    text = _SAID_HOST.sub(lambda match: match[1] + _said(match[2], replace), text)
+    text = _HOST.sub(lambda match: _host(match[0], replace), text)
+    for pattern in (_NETWORK, _IP4, _IP6):
+        text = pattern.sub(lambda match: address(match[0], replace), text)
+    return text
+
+
+def _named(match: re.Match[str], replace: Replace) -> str:
+    made, end = "", match.start()
+    for group, name in match.groupdict().items():
+        kind = group.partition("_")[0]
+        if name is None or kind == "quote":
+            continue
+        made += match.string[end : match.start(group)]
+        end = match.end(group)
+        if kind == "path":
+            made += path(name, replace)
+        elif name in _OF_THE_SYSTEM or PSEUDONYM.fullmatch(name) or name in _BUCKETS:
+            made += name
+        else:
+            made += replace(kind, name)
+    return made + match.string[end : match.end()]
+
+
+def path(name: str, replace: Replace) -> str:
+    """Return a public path, a path with a public end, or a pseudonym."""
+    trimmed = name.rstrip(".,:;")
+    rest = name[len(trimmed) :]
+    return _path(trimmed, replace) + rest if trimmed else name
+
+
+def _path(name: str, replace: Replace) -> str:
+    if _PUBLIC_FOLDERS.fullmatch(name) or _KEPT_FILES.fullmatch(name) or PSEUDONYM.fullmatch(name):
+        return name
+    if _FRAME_OF_PACKAGE.fullmatch(name):
+        return name
+    parts = _PYTHON.fullmatch(name)
+    if parts and (end := _public_end(parts["rest"])):
+        prefix = parts["prefix"]
+        known = not prefix or _PUBLIC_FOLDERS.fullmatch(prefix) or PSEUDONYM.fullmatch(prefix)
+        start = prefix if known else replace("path", prefix)
+        return f"{start}/{parts['lib']}/{end}"
+    suffix = _SUFFIX.search(name)
+    return replace("path", name) + (suffix[0] if suffix else "")
+
+
+def _public_end(rest: str) -> str | None:
+    """Return the end of a path below a Python's library; None unless it is in a public package."""
+    inside = _INSTALLED.sub("", rest, count=1)
+    is_installed = inside != rest
+    first = re.split(r"[/.-]", inside, maxsplit=1)[0]
+    public = PACKAGES if is_installed else sys.stdlib_module_names | {"lib"}
+    return rest if first in public and re.fullmatch(r"[\w./+-]+", rest) else None
+
+
+def address(text: str, replace: Replace) -> str:
+    """Return an address as a pseudonym; loopback, the metadata server and 0.x stay."""
+    try:
+        one = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        is_network_card = _NETWORK.fullmatch(text) is not None
+        return replace("address", text) if is_network_card else text
+    # 0.12.0.1 is a version of JAX, not an address: nothing can be reached at 0.x.
+    nobody = one.version == 4 and int(one) >> 24 == 0
+    if one.is_loopback or one.is_unspecified or nobody or text in _KEPT_ADDRESSES:
+        return text
+    return replace("address", text)
+
+
+def _bucket(match: re.Match[str], replace: Replace) -> str:
+    if match["bucket"] in _BUCKETS:
+        return match[0]
+    start = match["scheme"] + replace("bucket", match["bucket"])
+    below = (match["path"] or "").rstrip(".:")
+    return start + (f"/{replace('path', below)}" if below.strip("/") else below)
+
+
+def _link(match: re.Match[str], replace: Replace) -> str:
+    name, port, below = match["host"], match["port"] or "", match["path"] or ""
+    if below.split("/")[1:2] and below.split("/")[1] in _BUCKETS:
+        return match[0]
+    if _SITES.fullmatch(name):
+        kept = below if _PUBLIC_PATH.fullmatch(below.partition("?")[0]) and "?" not in below else ""
+        rest = kept or (f"/{replace('path', below)}" if below.strip("/") else below)
+        return f"{match['scheme']}{name}{port}{rest}"
+    if re.fullmatch(r"bucket-\d+|host-\d+", name):
+        shown = name
+    elif name in ("localhost",) or re.fullmatch(r"[\d.]+|\[.*\]", name):
+        shown = address(name.strip("[]"), replace) if name != "localhost" else name
+    else:
+        shown = replace("host", name)
+    rest = f"/{replace('path', below)}" if below.strip("/") else below
+    return f"{match['scheme']}{shown}{port}{rest}"
+
+
+def _said(name: str, replace: Replace) -> str:
+    return name if _IP4.fullmatch(name) or name == "localhost" else replace("host", name)
+
+
+def _host(name: str, replace: Replace) -> str:
+    bare = name.rstrip(":")
+    if _SITES.fullmatch(bare) or PSEUDONYM.fullmatch(bare):
+        return name
+    return replace("host", bare) + name[len(bare) :]

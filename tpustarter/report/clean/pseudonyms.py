@@ -1,0 +1,104 @@
+"""Pseudonyms such as `project-1`, `host-1` or `path-1`, always the same one for a name.
+
+A name is recognised because this machine has it (`identity`), or by its shape (`name_shapes`). A
+pseudonym is numbered in the order of appearance, so it contains nothing of the name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+from tpustarter.machine import frameworks
+from tpustarter.report.clean import name_shapes
+
+KINDS = ("project", "host", "user", "email", "bucket", "address", "path")
+"""The kinds of names; each is the first part of its pseudonyms."""
+ANYWHERE = 6
+"""Characters from which a name is replaced anywhere in a text; a shorter one only as a whole
+word."""
+SHORTEST = 2
+_OURS = re.compile(rf"(?:{'|'.join(KINDS)})-\d+", re.IGNORECASE)
+_COMMON = frozenset(
+    (
+        *KINDS,
+        *("admin", "app", "build", "cloud", "colab", "container", "daemon", "docker", "gcp", "gke"),
+        *("google", "jovyan", "jupyter", "kaggle", "local", "localhost", "nobody", "node", "none"),
+        *("null", "python", "python3", "root", "runner", "test", "tpu", "tpustarter", "tpu-vm"),
+        *("ubuntu", "unknown", "vm", "vscode", "worker", *frameworks.DISTRIBUTIONS),
+    )
+)
+"""Names that many machines share: they identify none of them, and appear in every log."""
+
+
+class Pseudonyms:
+    """The pseudonyms of one report, and the replacement of names by them."""
+
+    def __init__(self, saved: Mapping[str, Any] | None = None) -> None:
+        """Continue with the pseudonyms of earlier reports, as `saved` returned them."""
+        self._numbers: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
+        for kind, names in (saved or {}).items():
+            if kind in KINDS and isinstance(names, dict):
+                self._numbers[kind] = {
+                    str(name): number
+                    for name, number in cast("dict[Any, Any]", names).items()
+                    if type(number) is int
+                }
+        self._known: dict[str, str] = {}
+        self._pattern: re.Pattern[str] | None = None
+        self.counts: Counter[str] = Counter()
+        """Number of names that were replaced, by kind."""
+
+    def know(self, kind: str, names: Iterable[str]) -> None:
+        """Add names that are replaced wherever they occur, not only by their shape."""
+        for name in names:
+            key = name.strip().casefold()
+            if len(key) >= SHORTEST and key not in _COMMON and not _OURS.fullmatch(key):
+                self._known.setdefault(key, kind)
+                self._pattern = None
+
+    def of(self, kind: str, name: str) -> str:
+        """Return the pseudonym of a name, and count it."""
+        self.counts[kind] += 1
+        numbers = self._numbers[kind]
+        return f"{kind}-{numbers.setdefault(name.casefold(), len(numbers) + 1)}"
+
+    def text(self, text: str) -> str:
+        """Return a text with all names replaced."""
+        text = name_shapes.replaced(text, self.of)
+        if pattern := self._compiled():
+            text = pattern.sub(self._known_one, text)
+        return text
+
+    def is_known(self, name: str) -> bool:
+        """Return whether a name was added by `know`."""
+        return name.strip().casefold() in self._known
+
+    def remaining(self, text: str) -> list[str]:
+        """Return the kinds of known names that a text still contains; empty for a clean one."""
+        pattern = self._compiled()
+        found = pattern.finditer(text) if pattern else ()
+        return sorted({self._known[match[0].casefold()] for match in found})
+
+    def saved(self) -> dict[str, dict[str, int]]:
+        """Return the pseudonyms by kind and name, the only thing that leads back to the names."""
+        return {kind: dict(names) for kind, names in self._numbers.items() if names}
+
+    def _known_one(self, match: re.Match[str]) -> str:
+        return self.of(self._known[match[0].casefold()], match[0])
+
+    def _compiled(self) -> re.Pattern[str] | None:
+        if self._pattern is None and self._known:
+            # Longest first: one name may be the beginning of another.
+            names = sorted(self._known, key=lambda name: (-len(name), name))
+            self._pattern = re.compile("|".join(map(_alone, names)), re.IGNORECASE)
+        return self._pattern
+
+
+def _alone(name: str) -> str:
+    escaped = re.escape(name)
+    if len(name) >= ANYWHERE:
+        return escaped
+    return rf"(?<![A-Za-z0-9]){escaped}(?![A-Za-z0-9])"

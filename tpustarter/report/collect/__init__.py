@@ -1,0 +1,1 @@
+"""Facts for a report: hardware, software, frameworks, runs, failures."""

@@ -1,0 +1,272 @@
+"""Facts from the self-check: its last run, the host checks now, and changes since a good run.
+
+The host checks read files in a process of their own, so a device that hangs doesn't block them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+from collections.abc import Mapping
+from typing import Any, cast
+
+from tpustarter.checking.output import document
+from tpustarter.checking.results import comparison
+from tpustarter.checking.results.results import KINDS, STATUSES
+from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
+from tpustarter.core import state
+from tpustarter.core.problem import Problem
+from tpustarter.learning.progress import lesson_progress
+from tpustarter.machine import frameworks
+from tpustarter.machine.generations import GENERATIONS
+from tpustarter.report.clean.allowed_fields import (
+    VERSION,
+    figure,
+    like,
+    listed,
+    one_of,
+    pairs,
+    rows,
+    text,
+    version,
+)
+from tpustarter.report.collect import software
+from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, Context
+
+Fields = dict[str, Any]
+FRESH_S = 30.0
+_GOOD = ("healthy", "degraded")
+_QUOTING = ("HOST-ENVIRONMENT-",)
+"""Prefixes of findings that quote the user's variables, so only their name is reported."""
+_WORTH_TELLING = ("warn", "fail")
+MOST_KEPT = 20
+"""The newest kept reports among which a good one is searched."""
+
+
+def last_run(_: Context) -> Fields:
+    """Return the summary of the last run of `tpustarter check`, of all checks or of named ones."""
+    kept = [lesson_progress.last_check(), lesson_progress.last_named_check()]
+    summary = max(filter(None, kept), key=lambda one: str(one.get("when")), default=None)
+    if not summary:
+        raise CollectorUnanswered("`tpustarter check` has not been run here")
+    return {
+        key: summary.get(key)
+        for key in ("when", "ids", "level", "verdict", "verified_on", "headline", "counts")
+        if key != "ids" or summary.get(key)
+    }
+
+
+def fresh(context: Context) -> Fields:
+    """Run the host checks, return their findings, and keep the document for later collectors."""
+    chosen = context.interpreter
+    request = CheckRequest(("host.*",), level="static", python=str(chosen.path) if chosen else None)
+    try:
+        check = SelfCheck(request, machine=context.machine, folder=context.folder)
+    except Problem as problem:
+        raise CollectorUnanswered(problem.what) from problem
+    timer = threading.Timer(FRESH_S - 5, check.stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        for _ in check.events():
+            pass
+    except Problem as problem:
+        raise CollectorUnanswered(problem.what) from problem
+    finally:
+        timer.cancel()
+    made = document.document(check.run)
+    context.found["fresh"] = made
+    return {
+        "verdict": made["verdict"],
+        "counts": made["counts"],
+        "frameworks": made["target"]["frameworks"],
+        "python_version": made["target"]["python_version"],
+        "blocked": made["blocked"]["what"] if made["blocked"] else None,
+        "findings": [
+            {
+                "check": result["id"],
+                "status": result["status"],
+                "code": finding["code"],
+                "verdict": finding["verdict"],
+                "what": _in_words(finding),
+                "hint": finding["hint"],
+            }
+            for result in made["results"]
+            for finding in result["findings"]
+            if finding["verdict"] in _WORTH_TELLING
+        ],
+        "errors": [
+            {
+                "check": result["id"],
+                "reason": result["reason"],
+                "what": result["detail"],
+                "log": result["log"],
+            }
+            for result in made["results"]
+            if result["status"] == "error"
+        ],
+    }
+
+
+def _in_words(finding: Fields) -> str:
+    if str(finding["code"]).startswith(_QUOTING):
+        return str(finding["name"])
+    found = f"{finding['name']}: found {finding['found']}"
+    unit = f" {finding['unit']}" if finding["unit"] else ""
+    expected = f", expected {finding['expected']}" if finding["expected"] is not None else ""
+    return f"{found}{unit}{expected}"
+
+
+def changes(context: Context) -> Fields:
+    """Compare the last good run that was kept with this machine now."""
+    now = context.found.get("fresh")
+    if now is None:
+        raise CollectorUnanswered("the host checks gave no result to compare with")
+    before = _last_good()
+    if before is None:
+        raise CollectorUnanswered("no good run is kept here (`tpustarter check --save` keeps one)")
+    ran = {result["id"] for result in now["results"]}
+    kept = [result for result in before["results"] if result["id"] in ran]
+    compared = comparison.compare("the last good run", {**before, "results": kept}, now)
+    tells = {one["name"] for one in compared["environment"] if one["now"] == "set"}
+    return {
+        "since": compared["started"],
+        "verdict_then": before.get("verdict"),
+        "verified_on_then": before.get("verified_on"),
+        "versions": _told(compared["versions"], _VERSIONS),
+        "machine": _told(compared["target"], _MACHINE),
+        "settings": sorted(tells & {*software.VARIABLES, *software.FLAGS, *software.NAMED_ONLY}),
+        "results": compared["results"],
+    }
+
+
+_VERSIONS = dict.fromkeys(("tpustarter", "python", *software.PACKAGES), VERSION)
+# A kept run had a framework on a device and this one had none, so no more is compared.
+_MACHINE = {"chips": r"\d{1,4}", "generation": "|".join(row.name for row in GENERATIONS)}
+
+
+def _told(differences: list[Fields], forms: Mapping[str, str]) -> list[Fields]:
+    """Return the differences of known fields; a value of another form is hidden."""
+
+    def value(name: str, one: Any) -> str:
+        if one is None:
+            return "absent"
+        return str(one) if re.fullmatch(forms[name], str(one)) else "(not told)"
+
+    return [
+        {
+            "name": row["name"],
+            "before": value(row["name"], row["before"]),
+            "now": value(row["name"], row["now"]),
+        }
+        for row in differences
+        if row["name"] in forms
+    ]
+
+
+def _last_good() -> Fields | None:
+    from tpustarter.checking.results import saved_reports
+
+    for file in saved_reports.kept()[: -MOST_KEPT - 1 : -1]:
+        with contextlib.suppress(Problem):
+            _, good = saved_reports.read(str(file))
+            if good.get("verdict") in _GOOD:
+                return good
+    return None
+
+
+def findings(context: Context) -> tuple[Fields, ...]:
+    """Return all findings of the fresh run; none where there was no run."""
+    made = cast("Fields", context.found.get("fresh") or {"results": []})
+    return tuple(finding for result in made["results"] for finding in result["findings"])
+
+
+def has_tpu(context: Context) -> bool:
+    """Return whether the fresh run saw chips."""
+    made = cast("Fields", context.found.get("fresh") or {})
+    return bool(made.get("host", {}).get("chips"))
+
+
+def remembered_names() -> Fields:
+    """Read the pseudonyms of earlier reports."""
+    return state.load("report-names")
+
+
+def remember_names(names: Fields) -> None:
+    """Save the pseudonyms in the state folder, for this user alone; raise Problem."""
+    state.save("report-names", names)
+
+
+def _counts(value: Any, cleaner: Any) -> Any:
+    return {name: figure(value.get(name, 0), cleaner) for name in STATUSES}
+
+
+_FRAMEWORKS = tuple(frameworks.DISTRIBUTIONS)
+_VERDICT = one_of("healthy", "degraded", "unhealthy", "inconclusive")
+_ID = like(r"[a-z_]{1,20}\.[a-z0-9_]{1,40}")
+TIME = like(r"\d{4}-\d\d-\d\dT[\d:]{5,8}(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?")
+_STATUS = one_of(*STATUSES)
+_NAME = like(r"[A-Za-z][A-Za-z0-9_.-]{0,60}")
+_VALUE = like(rf"absent|\(not told\)|{VERSION}|{'|'.join(_MACHINE.values())}")
+_CHANGED = rows({"name": _NAME, "before": _VALUE, "now": _VALUE})
+
+
+COLLECTORS = (
+    Collector(
+        "last_run",
+        "Last run of the self-check",
+        last_run,
+        {
+            "when": TIME,
+            "ids": listed(like(r"[a-z_*]{1,20}(?:\.[a-z0-9_*]{1,40})?")),
+            "level": one_of("static", "quick", "full", "soak"),
+            "verdict": _VERDICT,
+            "verified_on": one_of(*KINDS),
+            "headline": text(3),
+            "counts": _counts,
+        },
+    ),
+    Collector(
+        "checks",
+        "Host checks, run now",
+        fresh,
+        {
+            "verdict": _VERDICT,
+            "counts": _counts,
+            "python_version": version,
+            "frameworks": pairs(dict.fromkeys(_FRAMEWORKS, version)),
+            "blocked": text(2),
+            "findings": rows(
+                {
+                    "check": _ID,
+                    "status": _STATUS,
+                    "code": like(r"[A-Z0-9-]{2,60}"),
+                    "verdict": one_of(*_WORTH_TELLING),
+                    "what": text(2),
+                    "hint": text(2),
+                }
+            ),
+            "errors": rows(
+                {"check": _ID, "reason": like(r"[a-z-]{2,20}"), "what": text(3), "log": text(30)}
+            ),
+        },
+        limit_s=FRESH_S,
+    ),
+    Collector(
+        "changes",
+        "What changed since the last good run",
+        changes,
+        {
+            "since": TIME,
+            "verdict_then": _VERDICT,
+            "verified_on_then": one_of(*KINDS),
+            "versions": _CHANGED,
+            "machine": _CHANGED,
+            "settings": listed(_NAME),
+            "results": rows(
+                {"id": _ID, "change": like(r"[a-z]{2,12}"), "before": _STATUS, "now": _STATUS}
+            ),
+        },
+    ),
+)

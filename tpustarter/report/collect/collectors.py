@@ -1,0 +1,115 @@
+"""The run of one collector for a limited time, so that a report is made whatever hangs.
+
+A collector reads files in this process, in a thread that is abandoned after its limit. One that
+starts a process has to limit and end that by itself.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from tpustarter.checking.plan.interpreters import Interpreter
+from tpustarter.machine import host
+from tpustarter.report.clean.allowed_fields import LeftOut, Shape, admitted
+from tpustarter.report.clean.cleaner import Cleaner, UncleanText
+
+State = Literal["answered", "unanswered", "left out"]
+
+
+class CollectorUnanswered(Exception):  # noqa: N818  it is an outcome, not an error
+    """A collector has no answer; the message is the reason, and is cleaned like all texts."""
+
+
+@dataclass
+class Context:
+    """The machine and the options of a report, and facts that one collector leaves for the next."""
+
+    machine: host.Machine
+    folder: Path
+    """The user's current folder."""
+    interpreter: Interpreter | None
+    """The Python under test; None where there is none."""
+    log: Path | None = None
+    """The log that the user gave with `--log`."""
+    wait_s: float = 30.0
+    """Seconds that a process gets before it counts as hanging."""
+    progress: Callable[[str], None] = lambda _: None
+    """Called with a sentence about the current step."""
+    found: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Facts that a later collector needs, uncleaned; none of them goes into the report as it is."""
+
+
+@dataclass(frozen=True)
+class Collector:
+    """One question to this machine."""
+
+    name: str
+    title: str
+    collect: Callable[[Context], dict[str, Any]]
+    """Returns facts; raises CollectorUnanswered."""
+    allowed: Mapping[str, Shape]
+    """The shape of each field that the report may contain."""
+    limit_s: float = 5.0
+
+
+@dataclass(frozen=True)
+class ReportSection:
+    """The answer of one collector."""
+
+    name: str
+    title: str
+    state: State
+    facts: dict[str, Any]
+    seconds: float
+    why: str = ""
+    """The reason why there is no answer."""
+
+
+def run(
+    collector: Collector, context: Context, cleaner: Cleaner
+) -> tuple[ReportSection, list[LeftOut]]:
+    """Run a collector, and return its section and the fields that were left out."""
+    started = time.monotonic()
+    box: list[dict[str, Any] | BaseException] = []
+    worker = threading.Thread(target=_collect, args=(collector, context, box), daemon=True)
+    worker.start()
+    worker.join(collector.limit_s)
+    seconds = round(time.monotonic() - started, 2)
+    one = ReportSection(collector.name, collector.title, "answered", {}, seconds)
+    if not box:
+        return _unanswered(one, f"no answer within {collector.limit_s:g} s", cleaner)
+    answer = box[0]
+    if isinstance(answer, CollectorUnanswered):
+        return _unanswered(one, str(answer), cleaner)
+    if isinstance(answer, BaseException):
+        return _unanswered(one, f"{type(answer).__name__} while it was asked", cleaner)
+    facts, left_out = admitted(answer, collector.allowed, cleaner, f"{collector.name}.")
+    if answer and not facts:
+        why = "nothing of it could be cleaned"
+        return ReportSection(one.name, one.title, "left out", {}, seconds, why), left_out
+    return ReportSection(one.name, one.title, "answered", facts, seconds), left_out
+
+
+def _collect(
+    collector: Collector, context: Context, box: list[dict[str, Any] | BaseException]
+) -> None:
+    try:
+        box.append(collector.collect(context))
+    except BaseException as error:  # noqa: BLE001  the report is made without this section
+        box.append(error)
+
+
+def _unanswered(
+    one: ReportSection, why: str, cleaner: Cleaner
+) -> tuple[ReportSection, list[LeftOut]]:
+    try:
+        why = cleaner.text(why, 3)
+    except UncleanText:
+        why = "the reason could not be cleaned"
+    section = ReportSection(one.name, one.title, "unanswered", {}, one.seconds, why)
+    return section, [LeftOut(one.name, why)]

@@ -1,0 +1,115 @@
+"""Failed checks, and failed blocks of lessons, which can be reproduced.
+
+The code of a block is the one in the lesson: a user's changes of it are not stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tpustarter.checking.results import last_failures
+from tpustarter.core import content
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.learning.content import blocks
+from tpustarter.learning.content.blocks import Block
+from tpustarter.learning.progress import lesson_progress
+from tpustarter.reproducing import program
+from tpustarter.reproducing.program import FailurePlace, ReproducedFailure, ReproducerFile
+
+
+@dataclass(frozen=True)
+class WantedReproducer:
+    """A check or a block for which a reproducer is made."""
+
+    id: str
+    when: str
+    failure: ReproducedFailure | None
+    """Its failure; None where no failed run is remembered."""
+    framework: str
+    make: Callable[[ReproducedFailure | None, FailurePlace], ReproducerFile]
+    python: str = ""
+    """The redacted path of the Python in which it failed; empty where that is unknown."""
+
+
+def named(wanted: str) -> WantedReproducer:
+    """Return the check or block with an id; raise Problem where there is none."""
+    if "/" in wanted:
+        lesson_id, _, name = wanted.partition(":")
+        return _block_named(lesson_id, name)
+    check = content.select(content.read_checks(), (wanted,), "soak", None)[0]
+    if check.framework == "host":
+        what = f"`{wanted}` reads files of this machine and uses no framework"
+        raise Problem(what, hint="the report contains its findings anyway", code=ExitCode.USAGE)
+    kept = next((one for one in last_failures.remembered() if one.id == check.id), None)
+    return _of_check(check, kept)
+
+
+def _block_named(lesson_id: str, name: str) -> WantedReproducer:
+    lesson = content.find_lesson(lesson_id, content.read_lessons())
+    lesson_id = lesson.id
+    every = [one for one in blocks.blocks_of(lesson) if not one.is_try]
+    fields = lesson_progress.read().lessons.get(lesson_id, lesson_progress.LessonProgress())
+    failed = [one for one in every if fields.status(one) in ("fail", "error")]
+    chosen = next((one for one in (every if name else failed) if one.id == name or not name), None)
+    if chosen is None:
+        what = (
+            f"`{lesson_id}` has no block `{name}`" if name else f"no block of `{lesson_id}` failed"
+        )
+        hint = f"its blocks are {', '.join(one.id for one in every)}" if every else None
+        raise Problem(what, hint=hint, code=ExitCode.USAGE)
+    return _of_block(lesson, every, chosen, fields.blocks.get(chosen.id, {}))
+
+
+def newest(since: str = "") -> list[WantedReproducer]:
+    """Return the failures remembered since a time in ISO form, the newest first."""
+    known = {one.id: one for one in content.read_checks()}
+    found = [_of_check(known[one.id], one) for one in last_failures.remembered() if one.id in known]
+    remembered = lesson_progress.read().lessons
+    for lesson in content.read_lessons():
+        if fields := remembered.get(lesson.id):
+            every = [one for one in blocks.blocks_of(lesson) if not one.is_try]
+            found += [
+                _of_block(lesson, every, one, fields.blocks[one.id])
+                for one in every
+                if fields.status(one) in ("fail", "error")
+            ]
+    recent = (one for one in found if one.when >= since)
+    return sorted(recent, key=lambda one: one.when, reverse=True)
+
+
+def _of_check(check: content.Check, kept: last_failures.FailedCheck | None) -> WantedReproducer:
+    failure = None
+    if kept:
+        failure = ReproducedFailure(
+            check.id, kept.status, kept.reason, kept.detail, kept.findings, kept.log
+        )
+
+    def make(failure: ReproducedFailure | None, place: FailurePlace) -> ReproducerFile:
+        return program.of_check(check, failure, place)
+
+    return WantedReproducer(
+        check.id,
+        kept.when if kept else "",
+        failure,
+        check.framework,
+        make,
+        kept.python if kept else "",
+    )
+
+
+def _of_block(
+    lesson: content.Lesson, every: Sequence[Block], block: Block, entry: Mapping[str, Any]
+) -> WantedReproducer:
+    name, failure = f"{lesson.id}:{block.id}", None
+    if entry.get("status") in ("fail", "error"):
+        reason, detail = (str(entry.get(key) or "") for key in ("reason", "detail"))
+        failure = ReproducedFailure(name, str(entry["status"]), reason, detail)
+
+    def make(failure: ReproducedFailure | None, place: FailurePlace) -> ReproducerFile:
+        return program.of_block(lesson, every, block, failure, place)
+
+    return WantedReproducer(
+        name, str(entry.get("when") or ""), failure, lesson.framework or "", make
+    )

@@ -1,0 +1,186 @@
+"""A script for the Python under test, which asks a framework for its versions and devices in steps.
+
+It imports nothing of this program, and it may hang or crash at any step. Each step is announced and
+then answered in a file, a JSON object a line, so earlier answers survive. A signal writes the
+stacks of all threads to another file, also while C code runs.
+"""
+
+import contextlib
+import faulthandler
+import importlib
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+STACK_SIGNAL = signal.SIGUSR1
+MOST_ERROR = 8_000
+"""Characters of a traceback that are kept, in its last lines."""
+METRICS = ("ici_link_health", "tpu_throttle_score", "hbm_capacity_usage", "hbm_capacity_total")
+"""Metrics of libtpu's SDK: a host alone cannot see link health and throttling."""
+
+ASIDE = ("environment of JAX", "environment of PyTorch", "libtpu.sdk")
+"""Steps that may fail without anything being wrong: PyTorch's own looks for pip, for instance."""
+
+Say = Callable[[Mapping[str, Any]], None]
+Step = Callable[[], Mapping[str, Any]]
+
+
+def main(arguments: list[str]) -> int:
+    """Run `framework_probe.py ANSWERS STACKS DEVICES STEP...`; DEVICES is `start` or `leave`."""
+    answers, stacks, devices, *names = arguments
+    # Both files stay open as long as the process lives, even if it hangs or crashes.
+    stream = open(answers, "a", encoding="utf-8", buffering=1)  # noqa: PTH123, SIM115
+    faulthandler.register(STACK_SIGNAL, file=open(stacks, "wb", buffering=0), all_threads=True)  # noqa: PTH123, SIM115
+
+    def say(event: Mapping[str, Any]) -> None:
+        stream.write(json.dumps(event, default=str) + "\n")
+        stream.flush()
+
+    say({"event": "ready", "pid": os.getpid()})
+    for name in names:
+        step, starts_devices = STEPS[name]
+        if starts_devices and devices != "start":
+            say({"event": "skipped", "step": name})
+        elif not _answered(name, step, say):
+            break
+    sys.stdout.flush()
+    os._exit(0)  # no framework gets a chance to hang while it closes its devices
+
+
+def _answered(name: str, step: Step, say: Say) -> bool:
+    """Run a step and write its answer; return whether the next one makes sense."""
+    say({"event": "begin", "step": name})
+    started = time.monotonic()
+    try:
+        facts = step()
+    except BaseException as error:  # noqa: BLE001  whatever it raises is the answer
+        import traceback
+
+        text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        if len(text) > MOST_ERROR:  # from a whole line on: half a secret is not recognised
+            text = text[-MOST_ERROR:].partition("\n")[2]
+        say({"event": "failed", "step": name, "seconds": time.monotonic() - started, "error": text})
+        return name.startswith("environment")
+    say({"event": "end", "step": name, "seconds": time.monotonic() - started, "facts": facts})
+    return True
+
+
+def _version(name: str) -> dict[str, Any]:
+    module: Any = importlib.import_module(name)
+    return {"version": str(getattr(module, "__version__", "unknown"))}
+
+
+def _jax_devices() -> dict[str, Any]:
+    jax: Any = importlib.import_module("jax")
+    devices = jax.local_devices()
+    facts = {
+        "platform": devices[0].platform,
+        "kind": devices[0].device_kind,
+        "local": len(devices),
+        "total": jax.device_count(),
+        "processes": jax.process_count(),
+    }
+    with contextlib.suppress(Exception):
+        facts["platform_version"] = str(devices[0].client.platform_version)
+    with contextlib.suppress(Exception):
+        facts["memory_bytes"] = devices[0].memory_stats()["bytes_limit"]
+    return facts
+
+
+def _jax_environment() -> dict[str, Any]:
+    jax: Any = importlib.import_module("jax")
+    return {"environment_info": str(jax.print_environment_info(return_string=True))}
+
+
+def _jax_product() -> dict[str, Any]:
+    numpy: Any = importlib.import_module("jax.numpy")
+    ones = numpy.ones((128, 128))
+    return {"sum_of_product": float((ones @ ones).sum())}
+
+
+def _torch_xla_version() -> dict[str, Any]:
+    """Include the commits, by which its maintainers name a nightly build."""
+    facts = _version("torch_xla")
+    with contextlib.suppress(Exception):
+        built: Any = importlib.import_module("torch_xla.version")
+        facts["commits"] = {"torch": built.__torch_gitrev__, "torch_xla": built.__xla_gitrev__}
+    return facts
+
+
+def _tensorflow_version() -> dict[str, Any]:
+    """Include the value that the command in its form prints: `tf.version.GIT_VERSION`."""
+    facts = _version("tensorflow")
+    tensorflow: Any = sys.modules["tensorflow"]
+    with contextlib.suppress(Exception):
+        facts["built_from"] = str(tensorflow.version.GIT_VERSION)
+    return facts
+
+
+def _tensorflow_devices() -> dict[str, Any]:
+    """Find the TPU of this VM in the way a training program begins."""
+    tensorflow: Any = importlib.import_module("tensorflow")
+    resolver = tensorflow.distribute.cluster_resolver.TPUClusterResolver("local")
+    tensorflow.config.experimental_connect_to_cluster(resolver)
+    tensorflow.tpu.experimental.initialize_tpu_system(resolver)
+    return {"platform": "tpu", "local": len(tensorflow.config.list_logical_devices("TPU"))}
+
+
+def _torch_environment() -> dict[str, Any]:
+    collect: Any = importlib.import_module("torch.utils.collect_env")
+    return {"environment_info": str(collect.get_pretty_env_info())}
+
+
+def _torch_xla_devices() -> dict[str, Any]:
+    runtime: Any = importlib.import_module("torch_xla.runtime")
+    return {
+        "platform": str(runtime.device_type()).lower(),
+        "local": runtime.addressable_runtime_device_count(),
+        "total": runtime.global_runtime_device_count(),
+        "processes": runtime.process_count(),
+    }
+
+
+def _torch_tpu_devices() -> dict[str, Any]:
+    torch: Any = importlib.import_module("torch")
+    accelerator = torch.accelerator
+    if not accelerator.is_available():
+        return {"local": 0}
+    platform = accelerator.current_accelerator().type
+    return {"platform": str(platform), "local": accelerator.device_count()}
+
+
+def _sdk() -> dict[str, Any]:
+    told: dict[str, Any] = {}
+    try:
+        monitoring: Any = importlib.import_module("libtpu.sdk").tpumonitoring  # type: ignore[attr-defined]
+    except ImportError:  # an older libtpu has none
+        return {"metrics": told}
+    for name in METRICS:
+        with contextlib.suppress(Exception):
+            told[name] = [str(value)[:80] for value in monitoring.get_metric(name).data()][:64]
+    return {"metrics": told}
+
+
+STEPS: dict[str, tuple[Step, bool]] = {
+    "import jax": (lambda: _version("jax"), False),
+    "jax.devices()": (_jax_devices, True),
+    "a product in JAX": (_jax_product, True),
+    "environment of JAX": (_jax_environment, True),
+    "libtpu.sdk": (_sdk, True),
+    "import torch": (lambda: _version("torch"), False),
+    "environment of PyTorch": (_torch_environment, False),
+    "import torch_xla": (_torch_xla_version, False),
+    "devices of torch_xla": (_torch_xla_devices, True),
+    "import torch_tpu": (lambda: _version("torch_tpu"), False),
+    "devices of torch_tpu": (_torch_tpu_devices, True),
+    "import tensorflow": (_tensorflow_version, False),
+    "devices of tensorflow": (_tensorflow_devices, True),
+}
+"""The steps by name: a function, and whether it may start devices."""
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,357 @@
+"""Facts from the frameworks, each asked in a process that is watched and ended if it hangs.
+
+Nothing is started on a device that is in use, nor on one host of many, which would wait for the
+others. An unanswered step is reported with the seconds, and with the place where the process hung.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tpustarter.checking.plan import plan
+from tpustarter.core import locations
+from tpustarter.core.problem import Problem
+from tpustarter.core.redact import Redactor
+from tpustarter.machine.frameworks import FRAMEWORKS
+from tpustarter.report.clean.allowed_fields import (
+    Shape,
+    figure,
+    like,
+    listed,
+    one_of,
+    pairs,
+    rows,
+    text,
+    version,
+)
+from tpustarter.report.collect import framework_probe, hardware, software, stacks
+from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, Context
+from tpustarter.running import archive, lease, run_folder
+from tpustarter.running.process import CappedLog, Probe, signal_name
+
+STEPS: Mapping[str, tuple[str, ...]] = {
+    "jax": ("import jax", "jax.devices()", "environment of JAX", "a product in JAX", "libtpu.sdk"),
+    "torch": ("import torch", "environment of PyTorch"),
+    "torch_xla": ("import torch", "import torch_xla", "devices of torch_xla"),
+    "torch_tpu": ("import torch", "import torch_tpu", "devices of torch_tpu"),
+    "tensorflow": ("import tensorflow", "devices of tensorflow"),
+}
+"""The questions to each framework, in order; after one without an answer none follows."""
+IMPORTS = frozenset(step for steps in STEPS.values() for step in steps if step.startswith("import"))
+"""Steps that compute and read files; a busy machine or a slow disk makes them long."""
+ON_TPU = {"libtpu.sdk": "libtpu", "devices of tensorflow": "tensorflow-tpu"}
+"""Steps for which the plan must be to use a TPU, and this package be installed.
+
+Many a TPU VM has a TensorFlow for the CPU beside JAX, which would fail to find a TPU.
+"""
+TITLES = {name: row.title for name, row in FRAMEWORKS.items()} | {"torch": "PyTorch"}
+POLL_S = 0.2
+WORK_S = 5.0
+"""The last part of the wait, in which a process is seen to work or to be stuck."""
+WORKING = 0.02
+"""The share of these seconds that a process which works has a processor, on a busy machine too."""
+END_S = 60.0
+"""Seconds for writing stacks and ending a process, in addition to the wait itself."""
+OUTPUT_LINES = 40
+_FLOOD_BYTES = 4 * 1024 * 1024
+
+Fields = dict[str, Any]
+
+
+@dataclass
+class FrameworkAnswer:
+    """The answer of one framework, and the end of its process."""
+
+    events: list[Fields] = field(default_factory=list[Fields])
+    output: str = ""
+    gone: Mapping[str, Any] | None = None
+    """How it ended by itself; null where it had to be ended."""
+    is_working: bool = False
+    """Whether it still computed or read from the disk when its time was over."""
+    waited_s: float = 0.0
+    device_log: str = ""
+    """The last lines that libtpu wrote in this run's own folder."""
+    python_stack: str = ""
+    native_stack: str = ""
+    native_why: str = ""
+
+
+def collector(framework: str, wait_s: float) -> Collector:
+    """Return the collector for one framework, which waits at most `wait_s` for its answers."""
+    title = f"What {TITLES[framework]} says, asked in a process of its own"
+    return Collector(
+        framework,
+        title,
+        lambda context: _ask(framework, context),
+        _ALLOWED,
+        limit_s=wait_s + END_S,
+    )
+
+
+def frameworks(context: Context) -> list[str]:
+    """Return the frameworks that are installed in the Python under test."""
+    installed = context.found.get("packages", {})
+    named = {"tensorflow": ("tensorflow", "tensorflow-tpu")}
+    return [one for one in STEPS if any(name in installed for name in named.get(one, (one,)))]
+
+
+def _ask(framework: str, context: Context) -> Fields:
+    if context.interpreter is None:
+        raise CollectorUnanswered("there is no Python to test on this machine")
+    run_plan = plan.make(context.machine, gpu_plugin=context.interpreter.has_gpu_plugin)
+    why = run_plan.blocked.what if run_plan.blocked else ""
+    try:
+        with contextlib.ExitStack() as stack:
+            folder = stack.enter_context(
+                run_folder.of_run(Redactor(context.machine.env), lambda: False)
+            )
+            hold = None
+            if run_plan.platform != "cpu" and not why:
+                try:
+                    hold = stack.enter_context(lease.device("tpustarter report", context.machine))
+                except Problem as problem:
+                    why = problem.what
+            env = plan.run_env(run_plan, context.machine.env, folder, framework)
+            installed = context.found.get("packages", {})
+            steps = [
+                step
+                for step in STEPS[framework]
+                if step not in ON_TPU or (run_plan.platform == "tpu" and ON_TPU[step] in installed)
+            ]
+            one = _run(steps, context, folder, env, hold, starts=not why)
+    except Problem as problem:
+        raise CollectorUnanswered(problem.what) from problem
+    context.found.setdefault("outputs", {})[framework] = "\n".join(
+        [
+            one.output,
+            one.device_log,
+            one.python_stack,
+            one.native_stack,
+            *(str(event.get("error", "")) for event in one.events),
+        ]
+    )
+    facts = _facts(framework, one, run_plan.platform, why)
+    if said := facts.get("environment_info"):
+        facts["environment_info"] = _allowed_variables(said, context.machine.env)
+    if unanswered := facts["hung_in"] or facts["unfinished_in"]:
+        context.found.setdefault("hung", {})[framework] = unanswered
+    return facts
+
+
+def _run(
+    steps: Sequence[str],
+    context: Context,
+    folder: Path,
+    env: Mapping[str, str],
+    hold: int | None,
+    *,
+    starts: bool,
+) -> FrameworkAnswer:
+    place = folder / "asked"
+    place.mkdir()
+    # In a folder of its own: a script's folder is searched for modules first.
+    script = Path(shutil.copy(framework_probe.__file__, place / "framework_probe.py"))
+    answers, stack_file = place / "answers", place / "stacks"
+    for path in (answers, stack_file):
+        path.touch()
+    for path in (place, script, answers, stack_file):
+        locations.give_to_caller(path)
+    python = context.interpreter.path if context.interpreter else Path(sys.executable)
+    files = [str(script), str(answers), str(stack_file)]
+    words = [str(python), "-u", "-X", "faulthandler", *files]
+    words += ["start" if starts else "leave", *steps]
+    log, here = CappedLog(folder / "probe-asked.log"), Path(sys.executable)
+    probe_file, caller = archive.build(folder / "probe.pyz"), locations.caller()
+    try:
+        probe = Probe(here, probe_file, log, env=env, drop=caller, lease=hold, command=words)
+    except OSError as error:
+        raise Problem(f"`{python}` cannot be started: {error.strerror}") from error
+    one, began = FrameworkAnswer(), time.monotonic()
+    times: deque[float] = deque(maxlen=round(WORK_S / POLL_S))
+    try:
+        while one.gone is None and time.monotonic() - began < context.wait_s:
+            event = probe.read(POLL_S)
+            times.append(_processor_s(probe.pid))
+            one.gone = event if event and event["event"] == "gone" else None
+        one.waited_s = time.monotonic() - began
+        one.events = list(_events(answers))
+        one.is_working = times[-1] - times[0] > WORKING * len(times) * POLL_S if times else False
+        if one.gone is None and one.events:  # before it is ready a signal would end it
+            one.python_stack = stacks.python(probe.pid, stack_file)
+            one.native_stack, one.native_why = stacks.native(probe.pid, python, env)
+    finally:
+        probe.end()
+        probe.close()
+        log.close()
+    place_shown = f"{place}/"
+    one.output = log.since(max(0, log.size - _FLOOD_BYTES)).replace(place_shown, "")
+    one.python_stack = one.python_stack.replace(place_shown, "")
+    one.device_log = "\n".join(hardware.newest_lines(folder / "tpu_logs"))
+    return one
+
+
+def _processor_s(pid: int) -> float:
+    """Return the seconds that a process had a processor; 0 where it is gone."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        fields = stat.rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+def _events(file: Path) -> Iterator[Fields]:
+    for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+        with contextlib.suppress(ValueError):
+            event: Any = json.loads(line)
+            if isinstance(event, dict) and "event" in event:
+                yield event
+
+
+def _facts(framework: str, one: FrameworkAnswer, platform: str, why: str) -> Fields:
+    begun = [event["step"] for event in one.events if event["event"] == "begin"]
+    ended = {event["step"]: event for event in one.events if event["event"] in ("end", "failed")}
+    hung = next((step for step in begun if step not in ended), None)
+    is_slow = one.is_working and hung in IMPORTS
+    steps = [_step(name, ended, begun, one) for name in STEPS[framework]]
+    facts: Fields = {
+        "planned_platform": platform,
+        "steps": steps,
+        "not_asked_because": why or None,
+        "hung_in": (hung or "start of Python") if one.gone is None and not is_slow else None,
+        "unfinished_in": hung if one.gone is None and is_slow else None,
+        "load": round(os.getloadavg()[0], 1) if is_slow else None,
+        "cores": os.cpu_count() if is_slow else None,
+        "waited_s": round(one.waited_s, 1) if one.gone is None else None,
+        "ended": _ended(one, hung),
+        "python_stack": one.python_stack or None,
+        "native_stack": one.native_stack or None,
+        "no_native_stack": one.native_why or None,
+        "output": one.output.strip() or None,
+        "libtpu_log": one.device_log.strip() or None,
+    }
+    for step, event in ended.items():
+        told: Fields = event.get("facts") or {}
+        if step.startswith("import"):
+            facts["version"] = told.get("version")
+        facts |= {
+            key: told[key]
+            for key in (
+                "platform",
+                "kind",
+                "local",
+                "total",
+                "processes",
+                "platform_version",
+                "sum_of_product",
+                "metrics",
+                "environment_info",
+                "memory_bytes",
+                "commits",
+                "built_from",
+            )
+            if key in told
+        }
+        if event["event"] == "failed":
+            facts["aside" if step in framework_probe.ASIDE else "error"] = event["error"]
+    return facts
+
+
+def _allowed_variables(said: str, env: Mapping[str, str]) -> str:
+    """Remove values that a report may not contain from a framework's text on its environment.
+
+    Variables that this program set for the process are left out: they are not the user's.
+    """
+    lines: list[str] = []
+    for line in said.splitlines():
+        name, equals, value = line.partition("=")
+        if not (equals and name.startswith(("JAX_", "XLA_"))):
+            lines.append(line)
+        elif env.get(name) != value:
+            continue
+        elif name in software.FLAGS:
+            lines.append(f"{name}={' '.join(software.flags(value))}")
+        elif form := software.VARIABLES.get(name):
+            lines.append(line if re.fullmatch(form, value) else f"{name}=(set)")
+        elif name in software.NAMED_ONLY:
+            lines.append(f"{name}=(set)")
+    return "\n".join(lines)
+
+
+def _ended(one: FrameworkAnswer, hung: str | None) -> str | None:
+    if one.gone is None or (one.gone["code"] == 0 and hung is None):
+        return None
+    number = one.gone["signal"]
+    how = f"signal {signal_name(number)}" if number else f"exit code {one.gone['code']}"
+    return f"{how} in {hung}" if hung else how
+
+
+def _step(name: str, ended: Mapping[str, Fields], begun: list[str], one: FrameworkAnswer) -> Fields:
+    if name in ended:
+        state = "answered" if ended[name]["event"] == "end" else "failed"
+        return {"step": name, "state": state, "seconds": round(float(ended[name]["seconds"]), 2)}
+    if name in begun:
+        return {
+            "step": name,
+            "state": _state(name, one),
+            "seconds": round(one.waited_s, 2),
+        }
+    return {"step": name, "state": "not asked", "seconds": None}
+
+
+def _state(name: str, one: FrameworkAnswer) -> str:
+    """Return the outcome of the step in which the process ended, or was ended."""
+    if one.gone is not None:
+        return "crashed"
+    return "unfinished" if one.is_working and name in IMPORTS else "hung"
+
+
+_STEP = one_of(*framework_probe.STEPS, "start of Python")
+_ALLOWED: Mapping[str, Shape] = {
+    "planned_platform": like(r"[A-Za-z]{2,10}"),
+    "steps": rows(
+        {
+            "step": _STEP,
+            "seconds": figure,
+            "state": one_of("answered", "failed", "unfinished", "hung", "crashed", "not asked"),
+        }
+    ),
+    "not_asked_because": text(2),
+    "hung_in": _STEP,
+    "unfinished_in": _STEP,
+    "load": figure,
+    "cores": figure,
+    "waited_s": figure,
+    "ended": text(1),
+    "python_stack": text(80),
+    "native_stack": text(160),
+    "no_native_stack": text(1),
+    "output": text(OUTPUT_LINES),
+    "libtpu_log": text(OUTPUT_LINES),
+    "version": version,
+    "platform": like(r"[A-Za-z]{2,10}"),
+    "kind": like(r"[A-Za-z][\w ./()-]{0,40}"),
+    "local": figure,
+    "total": figure,
+    "processes": figure,
+    "platform_version": text(6),
+    "sum_of_product": figure,
+    "metrics": pairs(dict.fromkeys(framework_probe.METRICS, listed(like(r"[\w .:/%+-]{1,80}")))),
+    "environment_info": text(100),
+    "error": text(40),
+    "aside": text(6),
+    "memory_bytes": figure,
+    "commits": pairs(dict.fromkeys(("torch", "torch_xla"), like(r"[0-9a-f]{7,40}"))),
+    "built_from": like(r"unknown|v\d+\.\d+\.\d+(?:-rc\d)?(?:-\d{1,7}-g[0-9a-f]{6,40})?"),
+}

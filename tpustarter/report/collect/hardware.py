@@ -1,0 +1,348 @@
+"""Facts about this machine: chips, device nodes, lock, metadata, memory, disk, container, TPU logs.
+
+Collecting them changes nothing: no node is opened, and the lock is never taken.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+from tpustarter.machine import host, memory
+from tpustarter.machine.generations import GENERATIONS
+from tpustarter.report.clean.allowed_fields import (
+    figure,
+    like,
+    listed,
+    named,
+    one_of,
+    path,
+    rows,
+    text,
+)
+from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, Context
+
+LOG_FOLDER = "/tmp/tpu_logs"  # noqa: S108 -- where libtpu writes unless told otherwise; only read
+LOG_FILES = 12
+LOG_TAILS = 2
+"""Number of the newest logs whose last lines are reported."""
+LOG_LINES = 25
+_TAIL_BYTES = 32 * 1024
+_PROGRAMS = ("python", "python3", "bash", "sh", "zsh", "node", "docker", "jupyter", "java")
+_LOG_NAME = re.compile(
+    r"(?P<program>tpu_driver|libtpu|tpu_runtime|python3?(?:\.\d+)?)\."
+    r"(?P<names>.+)\.log\.(?P<level>INFO|WARNING|ERROR|FATAL)"
+    r"(?P<rest>\.\d{8}-\d{6}\.\d{1,10})?"
+)
+"""A log of Google's logging library: program, host, user, level, time and process."""
+
+
+def tpu(context: Context) -> dict[str, Any]:
+    """Return the chips, their device nodes, and the processes that use them."""
+    machine = context.machine
+    chips, lock = host.chips(machine), host.lock(machine)
+    return {
+        "chips": len(chips),
+        "reachable_chips": host.reachable_chips(machine),
+        "generation": sorted({chip.generation for chip in chips}),
+        "on_pci": [
+            {
+                "address": chip.address,
+                "driver": chip.driver,
+                "numa": chip.numa,
+                "functions": chip.functions,
+                "nodes": list(chip.nodes),
+            }
+            for chip in chips
+        ],
+        "nodes": [
+            {
+                "path": node.path,
+                "mode": node.mode,
+                "owner": node.owner,
+                "readable": node.readable,
+                "writable": node.writable,
+            }
+            for node in host.nodes(machine)
+        ],
+        "unknown_google_devices": host.unknown_google_devices(machine),
+        "lock": {
+            "state": lock.state,
+            "path": lock.path,
+            "owner": lock.owner,
+            "pid": lock.pid,
+            "why": lock.why,
+        },
+        "holders": [
+            {
+                "pid": one.pid,
+                "user": one.user,
+                "command": _command(one.command),
+                "script": _script(one.command),
+                "age_s": one.age_s,
+                "zombie": one.zombie,
+                "nodes": list(one.nodes),
+            }
+            for one in host.holders(machine)
+        ],
+        "sees_every_process": host.sees_every_process(machine),
+    }
+
+
+def _command(command: str) -> str:
+    """Return the program of a command line, or `another program` for one that is not common."""
+    first = command.partition(" ")[0]
+    return first if re.sub(r"[\d.]+$", "", first) in _PROGRAMS else "another program"
+
+
+def _script(command: str) -> str | None:
+    return command.partition(" ")[2].removeprefix("-m ").strip() or None
+
+
+def metadata(context: Context) -> dict[str, Any]:
+    """Return the facts of this TPU from the metadata server."""
+    found = host.metadata(context.machine, 2.0)
+    context.found["metadata"] = found
+    if found.state == "not-google":
+        raise CollectorUnanswered("this is not a Google Cloud machine")
+    if found.state == "no-answer":
+        raise CollectorUnanswered(f"the metadata server gave no answer ({found.why})")
+    shape = host.slice_shape(context.machine, found)
+    return {
+        "accelerator_type": found.accelerator_type,
+        "runtime_version": found.tpu_env.get("RUNTIME_VERSION"),
+        "zone": found.zone,
+        "machine_type": found.machine_type,
+        "worker": shape.worker,
+        "hosts": shape.hosts,
+        "devices_of_slice": shape.devices,
+        "waits_for_other_hosts": shape.waits,
+        "host_bounds": found.tpu_env.get("HOST_BOUNDS"),
+        "chips_per_host_bounds": found.tpu_env.get("CHIPS_PER_HOST_BOUNDS"),
+        "seconds": found.seconds,
+    }
+
+
+def resources(context: Context) -> dict[str, Any]:
+    """Return processors, memory, disk and the container."""
+    machine = context.machine
+    container = host.container(machine)
+    total = re.search(r"^MemTotal:\s+(\d+) kB", machine.text("/proc/meminfo") or "", re.MULTILINE)
+    thp = machine.text("/sys/kernel/mm/transparent_hugepage/enabled") or ""
+    chosen = re.search(r"\[(always|madvise|never)\]", thp)
+    model = re.search(r"^model name\s*: (.+)$", machine.text("/proc/cpuinfo") or "", re.MULTILINE)
+    uptime = re.match(r"\d{1,10}", machine.text("/proc/uptime") or "")
+    return {
+        "cpu": " ".join(model[1].split()) if model else None,
+        "uptime_s": int(uptime[0]) if uptime else None,
+        "memory_bytes": int(total[1]) * 1024 if total else None,
+        "available_bytes": memory.available_bytes(machine),
+        "limit_bytes": memory.limit_bytes(machine),
+        "oom_kills": memory.oom_kills(machine),
+        "shm_gib": host.shm_gib(machine),
+        "huge_pages": chosen[1] if chosen else None,
+        "container": container.kind if container else "none",
+        "host_network": container.host_network if container else None,
+        "free": [
+            {"folder": name, "free_bytes": shutil.disk_usage(place).free}
+            for name, place in (
+                ("/", machine.path("/")),
+                ("/tmp", machine.path("/tmp")),  # noqa: S108
+                ("home", Path(machine.env.get("HOME") or "/")),
+            )
+            if place.is_dir()
+        ],
+    }
+
+
+def logs(context: Context) -> dict[str, Any]:
+    """Return the list of libtpu's logs, and the last lines of the newest."""
+    machine = context.machine
+    folder = machine.env.get("TPU_LOG_DIR") or LOG_FOLDER
+    if not folder.startswith("/"):
+        raise CollectorUnanswered("TPU_LOG_DIR disables them, or is a relative path")
+    place = machine.path(folder)
+    files = _newest(place)
+    if not files:
+        raise CollectorUnanswered("libtpu has written no logs here")
+    now = time.time()
+    return {
+        "folder": folder,
+        "files": [
+            {
+                **_log_name(one.name),
+                "bytes": one.stat().st_size,
+                "age_s": int(now - one.stat().st_mtime),
+            }
+            for one in files[:LOG_FILES]
+        ],
+        "count": len(files),
+        "last_lines": newest_lines(place),
+    }
+
+
+def newest_lines(place: Path) -> list[str]:
+    """Return the ends of the newest logs in a folder."""
+    return [_tail(one) for one in _newest(place)[:LOG_TAILS]]
+
+
+def _newest(place: Path) -> list[Path]:
+    """Return the logs in a folder, the newest first; links to the newest count once."""
+    found = [one for one in place.iterdir() if one.is_file()] if place.is_dir() else []
+    return sorted({one.resolve() for one in found}, key=lambda one: -one.stat().st_mtime)
+
+
+def _log_name(name: str) -> dict[str, str | None]:
+    """Return the parts of a log's name; its host and user get pseudonyms later, in `_of`."""
+    match = _LOG_NAME.fullmatch(name)
+    if not match:
+        return {"name": name, "program": None, "level": None, "of": None}
+    return {
+        "name": None,
+        "program": match["program"],
+        "level": match["level"],
+        "of": match["names"] + (match["rest"] or ""),
+    }
+
+
+def _tail(file: Path) -> str:
+    with file.open("rb") as stream:
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, size - _TAIL_BYTES))
+        lines = stream.read().decode("utf-8", "replace").split("\n")
+    return "\n".join(lines[1:] if size > _TAIL_BYTES else lines)
+
+
+def _of(value: Any, cleaner: Any) -> str:
+    """Return the owner of a log: host and user as pseudonyms, then the time and process."""
+    names, _, rest = re.fullmatch(r"(.+?)((\.\d{8}-\d{6}\.\d+)?)", value).group(1, 2, 3)  # type: ignore[union-attr]
+    owner, _, user = names.rpartition(".")
+    shown = [cleaner.name("host", owner)] if owner else []
+    shown.append(user if user == "root" else cleaner.name("user", user))
+    return cleaner.proved(".".join(shown) + (rest or ""))
+
+
+GENERATION = one_of(*(row.name for row in GENERATIONS))
+_NODE = like(r"/dev/(accel\d+|vfio/\d+)")
+_CPU = like(
+    r"(?:AMD|Intel\(R\))(?: (?:EPYC|Ryzen|Xeon\(R\)|Core\(TM\)|Platinum|Gold|Silver|Bronze|"
+    r"Processor|CPU|@|\d[\dA-Za-z.-]{0,11}))*"
+)
+_BOUNDS = like(r"\d+(,\d+){0,3}")
+
+COLLECTORS = (
+    Collector(
+        "tpu",
+        "TPU chips, device nodes and who uses them",
+        tpu,
+        {
+            "chips": figure,
+            "reachable_chips": figure,
+            "sees_every_process": figure,
+            "generation": listed(GENERATION),
+            "unknown_google_devices": listed(like(r"[0-9a-f]{4}:[0-9a-f?]{1,4}")),
+            "on_pci": rows(
+                {
+                    "address": like(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}"),
+                    "numa": figure,
+                    "driver": one_of("vfio-pci", "google_tpu", "gasket", "accel", "apex"),
+                    "functions": figure,
+                    "nodes": listed(_NODE),
+                }
+            ),
+            "nodes": rows(
+                {
+                    "path": _NODE,
+                    "mode": like(r"[crwxbtTsS-]{10}"),
+                    "owner": named("user"),
+                    "readable": figure,
+                    "writable": figure,
+                }
+            ),
+            "lock": lambda value, cleaner: rows(
+                {
+                    "state": one_of("absent", "stale", "live", "foreign", "unusable"),
+                    "path": path,
+                    "owner": named("user"),
+                    "pid": figure,
+                    "why": one_of("folder", "socket", "link", "read-only", "no folder"),
+                }
+            )([value], cleaner)[0],
+            "holders": rows(
+                {
+                    "pid": figure,
+                    "user": named("user"),
+                    "age_s": figure,
+                    "zombie": figure,
+                    "command": like(r"another program|[a-z]+[\d.]*"),
+                    "script": named("path"),
+                    "nodes": listed(_NODE),
+                }
+            ),
+        },
+    ),
+    Collector(
+        "metadata",
+        "Metadata of the TPU VM",
+        metadata,
+        {
+            "accelerator_type": like(r"[a-z0-9]{2,12}-\d{1,5}"),
+            "runtime_version": like(r"(?:tpu|v\d|cos|ubuntu)[a-z0-9.-]{0,40}"),
+            "zone": like(r"[a-z]+-[a-z]+\d+-[a-z]\w?"),
+            "machine_type": like(
+                r"(?:ct|tpu|n|c|a|e|m|g)\w{0,8}(?:-[a-z]{2,12})?(?:-\d+[a-z]?)?(?:-tpu)?"
+            ),
+            "worker": figure,
+            "hosts": figure,
+            "devices_of_slice": figure,
+            "waits_for_other_hosts": figure,
+            "host_bounds": _BOUNDS,
+            "chips_per_host_bounds": _BOUNDS,
+            "seconds": figure,
+        },
+        limit_s=6.0,
+    ),
+    Collector(
+        "resources",
+        "Processors, memory, disk and container",
+        resources,
+        {
+            "cpu": _CPU,
+            "uptime_s": figure,
+            "limit_bytes": figure,
+            "oom_kills": figure,
+            "memory_bytes": figure,
+            "available_bytes": figure,
+            "shm_gib": figure,
+            "huge_pages": one_of("always", "madvise", "never"),
+            "host_network": figure,
+            "container": one_of("none", "docker", "podman", "kubernetes", "other"),
+            "free": rows({"folder": one_of("/", "/tmp", "home"), "free_bytes": figure}),  # noqa: S108
+        },
+    ),
+    Collector(
+        "logs",
+        "Logs of libtpu",
+        logs,
+        {
+            "folder": path,
+            "count": figure,
+            "last_lines": listed(text(LOG_LINES)),
+            "files": rows(
+                {
+                    "name": named("path"),
+                    "program": like(r"[a-z_]+[\d.]*"),
+                    "of": _of,
+                    "level": one_of("INFO", "WARNING", "ERROR", "FATAL"),
+                    "bytes": figure,
+                    "age_s": figure,
+                }
+            ),
+        },
+        limit_s=8.0,
+    ),
+)

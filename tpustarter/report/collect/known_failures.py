@@ -1,0 +1,133 @@
+"""Known failures that match the user's log, the output of frameworks, or failing checks."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import IO, Any, cast
+
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.core.redact import Redactor
+from tpustarter.explain import (
+    explanation_text,
+    known_failures,
+    log_scanner,
+    machine_evidence,
+    ranking,
+)
+from tpustarter.machine import frameworks
+from tpustarter.report.clean.allowed_fields import figure, like, listed, one_of, ours, rows, text
+from tpustarter.report.collect import check_runs
+from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, Context
+
+MOST = 6
+"""Matches of one text that are reported; the root cause is the first."""
+LOG_S = 120.0
+"""Seconds that reading a user's log may take."""
+FROM_LOG, FROM_LAST, FROM_CHECKS = "the log", "the last error of the log", "failing checks"
+FROM_FILES = "the files that reproduce failures"
+SOURCES = (FROM_LOG, FROM_LAST, FROM_CHECKS, FROM_FILES, *frameworks.FRAMEWORKS, "torch")
+"""The texts in which a known failure is searched; `FROM_LAST` only in a report that is opened
+again."""
+
+
+def match(context: Context) -> dict[str, Any]:
+    """Search all texts for known failures, and confirm them with the findings on this machine."""
+    scanner = log_scanner.Scanner(known_failures.read(), Redactor(context.machine.env).secrets)
+    machine = machine_evidence.HostFindings(
+        check_runs.findings(context), check_runs.has_tpu(context)
+    )
+    facts: dict[str, Any] = {"matches": [], "searched": []}
+    for source, stream in _texts(context):
+        with stream:
+            scan = scanner.scan(stream)
+        facts["searched"].append(source)
+        if source == FROM_LOG:
+            facts |= {
+                "lines": scan.lines,
+                "last_error": explanation_text.last_error(scan.last) or None,
+            }
+        found = machine_evidence.confirmed(ranking.rank(scan, known_failures.read()), machine)
+        facts["matches"] += [fields(one, source) for one in found[:MOST]]
+    if not facts["searched"]:
+        raise CollectorUnanswered("there is no text to search; `--log FILE` gives one")
+    return facts
+
+
+def _texts(context: Context) -> Iterator[tuple[str, IO[bytes]]]:
+    if context.log is not None:
+        yield FROM_LOG, opened(context)
+    for framework, output in context.found.get("outputs", {}).items():
+        if output.strip():
+            yield framework, io.BytesIO(output.encode())
+    if printed := "\n".join(context.found.get("reproduced", ())).strip():
+        yield FROM_FILES, io.BytesIO(printed.encode())
+    fresh: Any = context.found.get("fresh") or {"results": []}
+    results = cast("list[dict[str, Any]]", fresh["results"])
+    logs = "\n".join(one["log"] for one in results if one["status"] in ("fail", "error"))
+    if logs.strip():
+        yield FROM_CHECKS, io.BytesIO(logs.encode())
+
+
+def opened(context: Context) -> IO[bytes]:
+    """Open the user's log, or the pipe of `<(command)`; raise Problem where it cannot be read."""
+    try:
+        if context.log is not None and (context.log.is_file() or context.log.is_fifo()):
+            return context.log.open("rb")
+        why = "it is not a file"
+    except OSError as error:
+        why = error.strerror or str(error)
+    raise Problem(f"`{context.log}` cannot be read: {why}", code=ExitCode.USAGE)
+
+
+def fields(one: ranking.FailureMatch, source: str) -> dict[str, Any]:
+    """Return the row of a known failure in a report."""
+    failure, sign = one.failure, one.signs[0]
+    return {
+        "id": failure.id,
+        "from": source,
+        "role": failure.role,
+        "title": explanation_text.title(one),
+        "confidence": one.confidence,
+        "explained_by": one.explained_by or None,
+        "line": sign.line,
+        "quote": sign.quote,
+        "here": one.here or None,
+        "cause": failure.why,
+        "fix": list(failure.fix),
+        "sources": list(failure.sources),
+    }
+
+
+_ID = like(r"[a-z0-9][a-z0-9._-]{1,80}")
+_SOURCE = one_of(*SOURCES)
+
+COLLECTORS = (
+    Collector(
+        "known",
+        "Known failures that match",
+        match,
+        {
+            "searched": listed(_SOURCE),
+            "lines": figure,
+            "last_error": text(2),
+            "matches": rows(
+                {
+                    "id": _ID,
+                    "from": _SOURCE,
+                    "role": one_of("cause", "symptom", "notice"),
+                    "title": ours,
+                    "confidence": one_of("confirmed", "likely", "possible"),
+                    "explained_by": _ID,
+                    "line": figure,
+                    "quote": text(2),
+                    "here": text(2),
+                    "cause": ours,
+                    "fix": listed(ours),
+                    "sources": listed(ours),
+                }
+            ),
+        },
+        limit_s=LOG_S,
+    ),
+)

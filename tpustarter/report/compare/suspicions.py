@@ -1,0 +1,201 @@
+"""How suspicious a difference between two reports is, and why: failures come first, names last."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from tpustarter.machine import frameworks
+from tpustarter.machine.frameworks import is_too_old
+from tpustarter.report.clean import name_shapes
+
+Fields = dict[str, Any]
+GROUPS = (
+    "verdict",
+    "hang",
+    "known failure",
+    "version",
+    "tpu",
+    "variable",
+    "setting",
+    "other",
+    "name",
+)
+"""The subjects of differences, the most suspicious first."""
+_FRAMEWORK = f"(?:{'|'.join((*frameworks.FRAMEWORKS, 'torch'))})"
+
+
+class Rule(NamedTuple):
+    """The group of facts whose names match a pattern, and the reason why a difference matters."""
+
+    pattern: str
+    group: str
+    why: Callable[[Fields, Mapping[str, Any]], str] = lambda _, __: ""
+    """Takes the difference, and both reports under `a` and `b`."""
+
+
+def judged(row: Fields, a: Fields, b: Fields) -> tuple[tuple[int, int], str | None]:
+    """Return the sort key of a difference, its group first, and why it is suspicious."""
+    name = f"{row['section']}.{row['fact']}"
+    number, rule = next(
+        (number, rule)
+        for number, rule in enumerate(RULES)
+        if re.fullmatch(rule.pattern, name, re.DOTALL)
+    )
+    why = rule.why(row, {"a": a, "b": b}) or None
+    if not why and _same_but_for_names(row["a"], row["b"]):
+        return (GROUPS.index("name"), number), None
+    return (GROUPS.index(rule.group), number), why
+
+
+def _same_but_for_names(one: Any, other: Any) -> bool:
+    if not (isinstance(one, str) and isinstance(other, str)):
+        return False
+    return name_shapes.PSEUDONYM.sub("#", one) == name_shapes.PSEUDONYM.sub("#", other)
+
+
+def only(row: Fields, bad: Callable[[Any], bool] = bool) -> str:
+    """Return `A` or `B`, whichever alone has a bad value; empty where both or none has."""
+    found = [key.upper() for key in ("a", "b") if bad(row[key])]
+    return found[0] if len(found) == 1 else ""
+
+
+def _fails(row: Fields, _: Mapping[str, Any]) -> str:
+    for word, does in (("fail", "fails"), ("warn", "warns")):
+        if where := only(row, lambda value, word=word: str(value).startswith(word)):
+            return f"This check {does} in {where} alone."
+    return ""
+
+
+def _verdict(row: Fields, _: Mapping[str, Any]) -> str:
+    where = only(row, lambda value: value == "unhealthy")
+    return f"Host checks fail in {where} alone." if where else ""
+
+
+def _hangs(row: Fields, reports: Mapping[str, Any]) -> str:
+    where = only(row)
+    if not where:
+        return ""
+    likely = next(
+        (
+            one["likely"]
+            for one in reports[where.lower()]["first"]["hung"]
+            if one["framework"] == row["section"]
+        ),
+        None,
+    )
+    return f"Only {where} hangs there" + (f": {likely}." if likely else ".")
+
+
+def _known(row: Fields, reports: Mapping[str, Any]) -> str:
+    where = only(row, lambda value: value is not None)
+    name = str(row["fact"]).removeprefix("matches.")
+    told: list[Fields] = reports[where.lower()]["first"]["known"] if where else []
+    source = next((one["sources"][0] for one in told if one["id"] == name), "")
+    return f"Only {where} shows it: {source}" if source else ""
+
+
+def _older(row: Fields, reports: Mapping[str, Any]) -> str:
+    name = str(row["fact"]).rpartition(".")[2]
+    one, other = row["a"], row["b"]
+    if one is None or other is None:
+        return f"{name} is not installed in {'A' if one is None else 'B'}."
+    for key, mine, its in (("a", one, other), ("b", other, one)):
+        if str(its)[:1].isdigit() and is_too_old(name, str(mine), str(its)):
+            stale = next(
+                (row["newest"] for row in reports[key]["first"]["stale"] if row["name"] == name), ""
+            )
+            return f"{key.upper()} has the older one" + (f", and {stale} is out." if stale else ".")
+    return ""
+
+
+def _chip(row: Fields, _: Mapping[str, Any]) -> str:
+    if row["a"] is None or row["b"] is None:
+        return f"{'A' if row['a'] is None else 'B'} has no chip there."
+    drivers = [str(row[key]).partition(":")[0] for key in ("a", "b")]
+    return "The chip has another driver." if drivers[0] != drivers[1] else ""
+
+
+def _says(text: str) -> Callable[[Fields, Mapping[str, Any]], str]:
+    return lambda _row, _reports: text
+
+
+def _reachable(row: Fields, reports: Mapping[str, Any]) -> str:
+    for key in ("a", "b"):
+        sections: list[Fields] = reports[key]["sections"]
+        empty: Fields = {}
+        facts: Fields = next((one["facts"] for one in sections if one["name"] == "tpu"), empty)
+        chips = facts.get("chips")
+        if isinstance(row[key], int) and isinstance(chips, int) and row[key] < chips:
+            return f"In {key.upper()}, {row[key]} of {chips} chips can be opened."
+    return ""
+
+
+def _holder(row: Fields, _: Mapping[str, Any]) -> str:
+    where = only(row, lambda value: value is not None)
+    return f"A process uses the TPU in {where}, and only one at a time can." if where else ""
+
+
+def _lock(row: Fields, _: Mapping[str, Any]) -> str:
+    where = only(row, lambda value: value in ("live", "foreign", "unusable"))
+    return f"In {where}, libtpu may not get its lock." if where else ""
+
+
+def _huge_pages(row: Fields, _: Mapping[str, Any]) -> str:
+    where = only(row, lambda value: value not in ("always", None))
+    return f"From v5e on, programs in {where} take longer to start." if where else ""
+
+
+def _killed(row: Fields, _: Mapping[str, Any]) -> str:
+    where = only(row)
+    return f"In {where}, the kernel ended processes because memory ran out." if where else ""
+
+
+RULES = (
+    Rule(r"checks\.verdict", "verdict", _verdict),
+    Rule(r"checks\.findings\..*", "verdict", _fails),
+    Rule(r"checks\.(blocked|errors\..*)", "verdict"),
+    Rule(r"last_run\.(verdict|verified_on)", "verdict"),
+    Rule(rf"{_FRAMEWORK}\.hung_in", "hang", _hangs),
+    Rule(rf"{_FRAMEWORK}\.(error|ended|python_stack|native_stack|not_asked_because)", "hang"),
+    Rule(rf"{_FRAMEWORK}\.steps\..*", "hang"),
+    Rule(r"known\.matches\..*", "known failure", _known),
+    Rule(r"python\.packages\..*", "version", _older),
+    Rule(
+        r"metadata\.runtime_version",
+        "version",
+        _says("The runtime version brings the kernel, the driver and Python."),
+    ),
+    Rule(r"python\.(python_version|libtpu_build|libtpu_bytes)", "version"),
+    Rule(rf"{_FRAMEWORK}\.(version|platform_version|kind)", "version"),
+    Rule(r"tpu\.reachable_chips", "tpu", _reachable),
+    Rule(r"tpu\.on_pci\..*", "tpu", _chip),
+    Rule(r"tpu\.holders\..*", "tpu", _holder),
+    Rule(r"tpu\.lock\.state", "tpu", _lock),
+    Rule(
+        r"metadata\.(accelerator_type|hosts|devices_of_slice|.*bounds)",
+        "tpu",
+        _says("These are two kinds of TPU, or two sizes of one."),
+    ),
+    Rule(
+        rf"(tpu|metadata)\..*|{_FRAMEWORK}\.(local|total|processes|platform|planned_platform)",
+        "tpu",
+    ),
+    Rule(
+        r"variables\.values\.(JAX_PLATFORMS|JAX_PLATFORM_NAME|PJRT_DEVICE)",
+        "variable",
+        _says("It decides which devices are used."),
+    ),
+    Rule(
+        r"variables\.values\.(TPU_VISIBLE.*|TPU_.*BOUNDS)",
+        "variable",
+        _says("It decides which chips a process sees."),
+    ),
+    Rule(r"variables\..*", "variable"),
+    Rule(r"resources\.oom_kills", "setting", _killed),
+    Rule(r"resources\.huge_pages", "setting", _huge_pages),
+    Rule(r"limits\..*|resources\..*|changes\.settings.*", "setting"),
+    Rule(r".*", "other"),
+)
+"""The first match wins; within a group, differences of an earlier rule come first."""

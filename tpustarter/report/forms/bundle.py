@@ -1,0 +1,104 @@
+"""The files of a report: `report.md`, `report.json`, reproducers, a manifest, and an archive.
+
+The archive identifies nobody: it has no owner, no host, and no time but that of the report.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import io
+import json
+import re
+import tarfile
+from pathlib import Path
+from typing import Any
+
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.report.collect import check_runs
+from tpustarter.report.forms import markdown_form, reproducer_files
+from tpustarter.report.make_report import BugReport
+
+MANIFEST_SCHEMA = "tpustarter.bug-report-manifest/1"
+
+
+def files(report: BugReport) -> dict[str, bytes]:
+    """Return the contents of all files by name; the manifest lists the others."""
+    document = report.document
+    made = {
+        "report.md": markdown_form.markdown(document).encode(),
+        "report.json": (json.dumps(document, indent=1, allow_nan=False) + "\n").encode(),
+        **reproducer_files.files(document["sections"]),
+    }
+    manifest = {
+        "schema": MANIFEST_SCHEMA,
+        "made": document["made"],
+        "tool": document["tool"],
+        "files": [
+            {"name": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+            for name, data in made.items()
+        ],
+        "sections": [
+            {"name": one["name"], "state": one["state"], "seconds": one["seconds"]}
+            for one in document["sections"]
+        ],
+        "left_out": document["left_out"],
+        "replacements": document["replacements"],
+    }
+    made["manifest.json"] = (json.dumps(manifest, indent=1, allow_nan=False) + "\n").encode()
+    return made
+
+
+def name_of(document: dict[str, Any]) -> str:
+    """Return the name of a report's folder, from the time when it was made."""
+    moment = re.sub(r"[^0-9T]", "", document["made"].partition("+")[0]).replace("T", "-")
+    return f"tpustarter-report-{moment}"
+
+
+def archive(name: str, made: dict[str, bytes]) -> bytes:
+    """Return a .tar.gz of the files, below a folder with that name."""
+    inner = io.BytesIO()
+    with tarfile.open(fileobj=inner, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for file, data in made.items():
+            member = tarfile.TarInfo(f"{name}/{file}")
+            member.size, member.mode = len(data), 0o644
+            tar.addfile(member, io.BytesIO(data))
+    outer = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=outer, mtime=0) as packed:
+        packed.write(inner.getvalue())
+    return outer.getvalue()
+
+
+def write(report: BugReport, folder: Path) -> Path:
+    """Write a report below a folder, and save its pseudonyms in the state folder.
+
+    Raises:
+        Problem: A file cannot be written, or the folder exists already.
+    """
+    name, made = name_of(report.document), files(report)
+    place = folder / name
+    try:
+        locations.make_missing(folder)
+        place.mkdir()
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise Problem(f"cannot make `{place}`: {why}", code=ExitCode.OUTPUT) from error
+    locations.give_to_caller(place)
+    check_runs.remember_names(report.names.saved())
+    for file, data in made.items():
+        with contextlib.suppress(OSError):  # where it cannot be made, nothing can be put there
+            locations.make_missing((place / file).parent)
+        _put(place / file, data)
+    packed = folder / f"{name}.tar.gz"
+    _put(packed, archive(name, made))
+    return packed
+
+
+def _put(path: Path, data: bytes) -> None:
+    try:
+        locations.replace(path, data, 0o644)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise Problem(f"cannot write `{path}`: {why}", code=ExitCode.OUTPUT) from error

@@ -1,0 +1,122 @@
+"""All facts of a report in Markdown: a folded block for each section, then the missing ones."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from typing import Any, cast
+
+from tpustarter.machine import frameworks
+from tpustarter.report.forms import reproducer_files
+from tpustarter.report.forms.view import Fields, View, fenced, plain
+
+ORDER = (
+    "known",
+    *frameworks.FRAMEWORKS,
+    "torch",
+    "tpu",
+    "logs",
+    "metadata",
+    "checks",
+    "changes",
+    "python",
+    "variables",
+    "resources",
+    "limits",
+    "program",
+    "last_run",
+)
+"""Sections, the most useful for a maintainer first."""
+LONG = 240
+"""Characters of a row; the fields of a longer one have a line each."""
+
+
+def blocks(view: View, *, whole: bool) -> Iterator[str]:
+    """Yield each section as a folded block, then the sections and fields that are missing.
+
+    The form contains the reproducers already, so they are listed only if `whole` is set.
+    """
+    for one in sorted(view.sections, key=_place):
+        if one["name"] == reproducer_files.SECTION and not whole:
+            continue
+        if one["state"] == "answered" and any(_has(value) for value in one["facts"].values()):
+            inside = "\n".join(fenced("\n".join(_lines(one["facts"]))))
+            yield _folded(one["title"], inside)
+    missing = [one for one in view.sections if one["state"] != "answered"]
+    if missing:
+        rows = [
+            f"- {one['title']}, after {one['seconds']:g} s: {plain(one['why'])}" for one in missing
+        ]
+        yield _folded(f"What gave no answer ({len(rows)})", "\n".join(rows))
+    fields = [one for one in view.document["left_out"] if "." in one["what"]]
+    if fields:
+        rows = [f"- {plain(one['what'])}: {plain(one['why'])}" for one in fields]
+        yield _folded(f"What was left out ({len(rows)})", "\n".join(rows))
+    counts = view.document["replacements"]
+    told = ", ".join(f"{kind} {count}" for kind, count in counts.items() if count) or "none"
+    yield (
+        f"Made by tpustarter {view.document['tool']['version']} at {view.document['made']} in "
+        f"{view.document['seconds']:g} s. Names are replaced by pseudonyms ({told}).\n"
+    )
+
+
+def _folded(title: str, inside: str) -> str:
+    return (
+        f"<details><summary>{html.escape(title, quote=False)}</summary>\n\n{inside}\n\n</details>\n"
+    )
+
+
+def _has(value: Any) -> bool:
+    """Return whether a value holds a fact; false, None, zero and empty values don't."""
+    return (
+        any(map(_has, cast("Fields", value).values())) if isinstance(value, dict) else bool(value)
+    )
+
+
+def _place(section: Fields) -> int:
+    """Return the position of a section; one that is not in `ORDER` comes after the others."""
+    return ORDER.index(section["name"]) if section["name"] in ORDER else len(ORDER)
+
+
+def _lines(value: Any, name: str = "") -> Iterator[str]:
+    """Yield facts as `name: value`, one a line; a text of several lines goes below its name."""
+    if isinstance(value, dict):
+        for key, item in cast("Fields", value).items():
+            yield from _lines(item, f"{name}.{key}" if name else key)
+    elif isinstance(value, list):
+        items = cast("list[Any]", value)
+        if any(isinstance(one, dict | list) or "\n" in str(one) for one in items):
+            for number, item in enumerate(items):
+                yield from _row(item, f"{name}[{number}]")
+        elif items:
+            yield f"{name}: {', '.join(map(_word, items))}"
+    elif value is not None:
+        yield from _one(name, _word(value))
+
+
+def _row(item: Any, name: str) -> Iterator[str]:
+    fields = cast("Fields", item) if isinstance(item, dict) else {}
+    if fields and not any("\n" in str(one) or isinstance(one, dict) for one in fields.values()):
+        shown = (f"{key}={_told(one)}" for key, one in fields.items() if one not in (None, []))
+        line = f"{name}: {', '.join(shown)}"
+        yield from [line] if len(line) <= LONG else _lines(item, name)
+    else:
+        yield from _lines(item, name)
+
+
+def _told(value: Any) -> str:
+    return (
+        "; ".join(map(_word, cast("list[Any]", value))) if isinstance(value, list) else _word(value)
+    )
+
+
+def _one(name: str, text: str) -> Iterator[str]:
+    if "\n" in text:
+        yield f"{name}:"
+        yield from (f"  {line}" for line in text.split("\n"))
+    else:
+        yield f"{name}: {text}"
+
+
+def _word(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

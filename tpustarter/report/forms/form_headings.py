@@ -1,0 +1,273 @@
+"""The forms of the trackers as data: the headings of each, and the functions that fill them in.
+
+Labels are those of the public forms, letter for letter, because the trackers' robots and
+maintainers read them; each form names its source. Forms were read in 2026-11.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, cast
+
+from tpustarter.report.forms import questions, reproducer_files, summary, trackers
+from tpustarter.report.forms.view import Fields, View, fenced
+
+YOURS = "<!-- Yours to write: {} -->"
+NO_RESPONSE = "_No response_"
+"""GitHub's text for an optional field that is empty."""
+FACTS = "\0facts"
+"""The place of all facts."""
+COLUMNS = 100
+"""Width of a fenced line that GitHub shows without a scroll bar."""
+FRAMES = 14
+"""Innermost frames of a stack that are shown unfolded."""
+_PLATFORM = ("system", "kernel", "architecture")
+
+Fill = Callable[[View], Iterator[str]]
+
+
+class Field(NamedTuple):
+    """A heading of a form, and the function that yields the lines below it."""
+
+    heading: str
+    fill: Fill
+
+
+def filled(view: View) -> Iterator[str]:
+    """Yield the form of the report's tracker, line by line, with `FACTS` in place of all facts."""
+    for field in FORMS[view.first["tracker"]]:
+        yield field.heading
+        yield ""
+        yield from field.fill(view)
+        yield ""
+
+
+def _told(text: Callable[[View], str]) -> Fill:
+    return lambda view: iter((text(view),))
+
+
+def _word(text: str) -> Fill:
+    return _told(lambda _: text)
+
+
+def described(view: View) -> Iterator[str]:
+    """Yield the questions for the user's description, then the symptoms."""
+    yield questions.prompt(questions.yours(view))
+    yield ""
+    yield from symptoms(view)
+    if "code" not in trackers.named(view.first["tracker"]).asked_in_form:
+        yield ""
+        yield from reproducer_files.markdown(view)
+
+
+def symptoms(view: View) -> Iterator[str]:
+    """Yield the failures that the log, the frameworks or the checks showed."""
+    for one in view.first["known"]:
+        yield f"Seen in {one['from']}, line {one['line']}:"
+        yield from fenced(one["quote"])
+    last = view.fact("known", "last_error", "")
+    if last and not any(one["quote"] == last for one in view.first["known"]):
+        yield "The last line of the log that looks like an error:"
+        yield from fenced(last)
+    told: set[str] = set()
+    for name in summary.ASKED:
+        error = str(view.fact(name, "error", "")).strip()
+        hung = view.fact(name, "hung_in", "")
+        if error:
+            yield f"{name} said:"
+            yield from fenced("\n".join(error.splitlines()[-3:]))
+        if hung and hung not in told:
+            told.add(hung)
+            yield f"{name} hung in `{hung}` for {view.fact(name, 'waited_s')} s, and was ended."
+            yield from _stack(view, name)
+        if (unfinished := summary.unfinished(view, name)) and name not in told:
+            told.add(name)
+            yield f"{unfinished}."
+    for one in cast("list[Fields]", view.fact("checks", "findings", [])):
+        if one["verdict"] == "fail":
+            yield f"- {one['check']} fails: {one['what']}"
+
+
+def _stack(view: View, name: str) -> Iterator[str]:
+    """Yield the innermost frames of a hang, the native ones where there are any."""
+    stack = str(view.fact(name, "native_stack", "") or view.fact(name, "python_stack", ""))
+    frames = [line for line in stack.splitlines() if "<frozen importlib" not in line]
+    if frames:
+        yield "It waited in (innermost frame first):"
+        yield from fenced("\n".join(frames[:FRAMES]))
+    yield ""
+
+
+def collected(view: View) -> Iterator[str]:
+    """Yield the summary for maintainers, then the place of all facts."""
+    yield "Collected by tpustarter, and in full in the folded parts below:"
+    lines = (part for line in summary.lines(view) for part in _wrapped(line))
+    yield from fenced("\n".join(lines))
+    yield ""
+    yield FACTS
+
+
+def _wrapped(line: str) -> list[str]:
+    return textwrap.wrap(line, COLUMNS, subsequent_indent="    ", break_long_words=False,
+                         break_on_hyphens=False)  # fmt: skip
+
+
+def _jax_system(view: View) -> Iterator[str]:
+    """Yield the output of `jax.print_environment_info()`, or the same facts from files."""
+    yield from fenced(_environment(view))
+    yield ""
+    yield from collected(view)
+
+
+def _environment(view: View) -> str:
+    said = view.fact("jax", "environment_info", "")
+    if said:
+        on = view.fact("jax", "planned_platform", "tpu")
+        ours = "(asked by tpustarter on the CPU, because no TPU can be used here)\n"
+        return f"{ours if on == 'cpu' else ''}{said}"
+    hung = view.fact("jax", "hung_in", "")
+    why = f"did not answer: `{hung}` hung" if hung else "was not told"
+    why = summary.unfinished(view, "jax") or why
+    values = cast("Fields", view.fact("variables", "values", {}))
+    lines = [
+        *(f"{name}: {view.package(name)}" for name in ("jax", "jaxlib", "numpy")),
+        f"python: {view.fact('python', 'python_version')}",
+        f"device info: {why}; {summary.tpu(view)}",
+        f"platform: {', '.join(str(view.fact('program', name)) for name in _PLATFORM)}",
+        *(f"{name}={value}" for name, value in values.items() if name.startswith(("JAX_", "XLA_"))),
+    ]
+    return "\n".join(["(print_environment_info() gave no answer; read from files)", *lines])
+
+
+def _steps(view: View) -> Iterator[str]:
+    yield "Steps to reproduce the behavior:"
+    yield ""
+    yield from reproducer(view)
+
+
+def reproducer(view: View) -> Iterator[str]:
+    """Yield the code that reproduces the failures; without any, a request to the user."""
+    made = [*reproducer_files.markdown(view)]
+    yours = YOURS.format("the shortest code that shows it, with data that it makes itself")
+    yield from made or [yours]
+
+
+def _xla_environment(view: View) -> Iterator[str]:
+    cpu = YOURS.format("CPU, TPU or both; `PJRT_DEVICE=CPU` runs it without the TPU")
+    yield f" - Reproducible on XLA backend [CPU/TPU]: {cpu}"
+    yield f" - torch_xla version: {view.package('torch_xla')}"
+
+
+def _versions(view: View) -> Iterator[str]:
+    yield from (f"- {name}: {view.package(name)}" for name in ("torch_tpu", "torch", "libtpu"))
+    yield f"- Python: {view.fact('python', 'python_version')}"
+    yield ""
+    yield from collected(view)
+
+
+def _tensorflow_version(view: View) -> str:
+    version = view.package("tensorflow")
+    if version == "not installed":
+        version = view.package("tensorflow-tpu")
+    built = view.fact("tensorflow", "built_from", "")
+    return f"{version} ({built})" if built else version
+
+
+def _tensorflow_source(view: View) -> str:
+    built = cast("Fields", view.fact("python", "not_from_an_index", {}))
+    own = {"a repository", "a folder"} & {str(one) for name, one in built.items()
+                                          if name.startswith("tensorflow")}  # fmt: skip
+    return "source" if own else "binary"
+
+
+def _tensorflow_behavior(view: View) -> Iterator[str]:
+    yield questions.prompt(questions.yours(view))
+    yield ""
+    yield from collected(view)
+
+
+def _log(view: View) -> Iterator[str]:
+    """Yield the symptoms without their own fences: the form fences them."""
+    seen = [line for line in symptoms(view) if line and not line.startswith("```")]
+    yield from fenced("\n".join(seen) or "no error was seen while this report was made", "shell")
+
+
+def _time(view: View) -> Iterator[str]:
+    yield YOURS.format("from when to when, with date and time zone as in the next line")
+    yield ""
+    yield f"This report was made at {view.document['made']}."
+
+
+def _product(view: View) -> str:
+    kind = view.fact("metadata", "accelerator_type", "")
+    where = "GKE" if view.fact("resources", "container", "") == "kubernetes" else "Cloud TPU"
+    version = view.fact("metadata", "runtime_version", "")
+    return ", ".join(filter(None, (
+        where, kind, summary.tpu(view), f"runtime version {version}" if version else "",
+    )))  # fmt: skip
+
+
+def _location(view: View) -> str:
+    return str(view.fact("metadata", "zone", "")) or YOURS.format("the zone")
+
+
+def _artifacts(view: View) -> Iterator[str]:
+    yield from described(view)
+    yield ""
+    yield from reproducer_files.markdown(view)
+    yield from collected(view)
+
+
+FORMS: Mapping[str, tuple[Field, ...]] = {
+    # github.com/jax-ml/jax/blob/main/.github/ISSUE_TEMPLATE/bug-report.yml
+    "jax": (
+        Field("### Description", described),
+        Field("### System info (python version, jaxlib version, accelerator, etc.)", _jax_system),
+    ),
+    # github.com/pytorch/xla/blob/master/.github/ISSUE_TEMPLATE/bug-report.md
+    "pytorch-xla": (
+        Field("## 🐛 Bug", described),
+        Field("## To Reproduce", _steps),
+        Field("## Expected behavior", _word(YOURS.format("what you expected"))),
+        Field("## Environment", _xla_environment),
+        Field("## Additional context", collected),
+    ),
+    # No form is public: these are the two parts that PyTorch's own form has.
+    # github.com/pytorch/pytorch/blob/main/.github/ISSUE_TEMPLATE/bug-report.yml
+    "torchtpu": (Field("### Description", described), Field("### Versions", _versions)),
+    # Labels as in issues of 2025-11, such as github.com/tensorflow/tensorflow/issues/104982; the
+    # file is .github/ISSUE_TEMPLATE/tensorflow_issue_template.yaml.
+    "tensorflow": (
+        Field("### Issue type", _word("Bug")),
+        Field("### Have you reproduced the bug with TensorFlow Nightly?",
+              _word(YOURS.format("Yes or No"))),
+        Field("### Source", _told(_tensorflow_source)),
+        Field("### TensorFlow version", _told(_tensorflow_version)),
+        Field("### Custom code", _word(YOURS.format("Yes or No"))),
+        Field("### OS platform and distribution",
+              _told(lambda view: f"{view.fact('program', 'system')}, kernel "
+                                 f"{view.fact('program', 'kernel')}")),
+        Field("### Mobile device", _word(NO_RESPONSE)),
+        Field("### Python version", _told(lambda view: str(view.fact("python", "python_version")))),
+        Field("### Bazel version", _word(NO_RESPONSE)),
+        Field("### GCC/compiler version", _word(NO_RESPONSE)),
+        Field("### CUDA/cuDNN version", _word(NO_RESPONSE)),
+        Field("### GPU model and memory", _told(lambda view: f"no GPU; {summary.tpu(view)}")),
+        Field("### Current behavior?", _tensorflow_behavior),
+        Field("### Standalone code to reproduce the issue", reproducer),
+        Field("### Relevant log output", _log),
+    ),
+    # The parts of a case that Google's support asks for, in its order.
+    # cloud.google.com/support/docs/best-practice
+    "cloud-tpu": (
+        Field("### Time", _time),
+        Field("### Product", _told(_product)),
+        Field("### Location", _told(_location)),
+        Field("### Identifiers", _word(YOURS.format(
+            "project, TPU or node pool, and host; give them in the case, which is private, because "
+            "this file has none"))),
+        Field("### Useful artifacts", _artifacts),
+        Field("### Problem type", _word(YOURS.format("intermittent, transient or consistent"))),
+    ),
+}  # fmt: skip

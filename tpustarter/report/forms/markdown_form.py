@@ -1,0 +1,148 @@
+"""The report as Markdown: notes for the user before filing, then a tracker's form with all facts.
+
+Facts are in fenced blocks, so nothing in them is markup. The first part is for the user, stays out
+of the issue, and fits a terminal. Text of the issue itself is not wrapped, because GitHub shows the
+end of a line as a break.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+from typing import cast
+
+from tpustarter.report.forms import (
+    fact_listing,
+    form_headings,
+    questions,
+    reproducer_files,
+    summary,
+    trackers,
+)
+from tpustarter.report.forms.view import Fields, View, plain
+from tpustarter.text import phrases
+
+LONGEST = 60_000
+"""Characters of an issue, fewer than GitHub's limit: facts beyond are in report.json."""
+WIDTH = 79
+"""Columns of the notes for the user."""
+SHORT = 160
+"""Characters of an error in one line."""
+
+
+def markdown(document: Fields, limit: int = LONGEST) -> str:
+    """Return the report in the form of its tracker, cut to about `limit` characters."""
+    view = View(document)
+    before, _, after = "\n".join([*_before(view), *form_headings.filled(view)]).partition(
+        form_headings.FACTS
+    )
+    text, room = before.rstrip() + "\n", limit - len(after)
+    for block in fact_listing.blocks(view, whole=limit > LONGEST):
+        if len(text) + len(block) > room:
+            title = re.search(r"<summary>(.*?)</summary>", block)
+            text += f"\n{title[1] if title else 'More'}: too long for an issue, see report.json.\n"
+            continue
+        text += f"\n{block}"
+    return f"{text.rstrip()}\n{after}".rstrip() + "\n"
+
+
+def _before(view: View) -> Iterator[str]:
+    """Yield the notes for the user, which do not belong to the issue."""
+    tracker = trackers.named(view.first["tracker"])
+    yield "## Before you file"
+    yield ""
+    where = (
+        f"**Where**: {tracker.title}, {view.first['file_at']} ({view.first['why_there']}). Search "
+        f"{view.first['search_at']} first."
+    )
+    note = [f"**Note**: {tracker.note}"] if tracker.note else []
+    how = f"**How**: {tracker.how} Answer what `Yours to write` asks."
+    for point in (*_happens(view), *_known(view), _stale(view), where, *note, how):
+        yield from textwrap.wrap(
+            point,
+            WIDTH,
+            initial_indent="- ",
+            subsequent_indent="  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    yield ""
+    yield from questions.next_steps(view)
+    yield "<!-- The issue begins here. -->"
+    yield ""
+    yield "---"
+    yield ""
+
+
+def _happens(view: View) -> Iterator[str]:
+    """Yield the hangs of frameworks; without any, the first error."""
+    told: set[str] = set()
+    for one in view.first["hung"]:
+        likely = f", and {one['likely']}" if one.get("likely") else ""
+        slow = " A first import may only be slow, which `--wait 300` shows."
+        if one["in"] not in told:
+            yield (
+                f"**Hang**: {one['framework']} did not come back from `{one['in']}` within "
+                f"{one['seconds']:g} s{likely}. Its stack is below."
+                + (slow if one["in"].startswith("import ") else "")
+            )
+        told.add(one["in"])
+    slow = list(filter(None, (summary.unfinished(view, name) for name in summary.ASKED)))
+    if slow:  # torch_xla imports torch first, so one of them tells it
+        yield f"**Slow**: {slow[0]}. `tpustarter report --wait 300` waits longer."
+    if not view.first["hung"]:
+        yield f"**What happens**: {next(_errors(view))}"
+
+
+def _errors(view: View) -> Iterator[str]:
+    """Yield the errors, the most telling first; then a sentence for a report without any."""
+    if last := view.fact("known", "last_error", ""):
+        yield f"the log ends in {_short(last)}"
+    for name in summary.ASKED:
+        if error := str(view.fact(name, "error", "")).strip():
+            yield f"{name} fails with {_short(error.splitlines()[-1])}"
+        elif ended := view.fact(name, "ended", ""):
+            yield f"{name} ends by {plain(ended)}."
+    yield from reproducer_files.failing(view)
+    for one in cast("list[Fields]", view.fact("checks", "findings", [])):
+        if one["verdict"] == "fail":
+            yield f"the check {one['check']} fails, because {_short(one['what'])}"
+    yield (
+        "nothing failed while this report was made, so the description has to say what does, "
+        "or `--log FILE` does."
+    )
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.replace("`", "'").split())
+    return f"`{line if len(line) <= SHORT else f'{line[:SHORT]} ...'}`."
+
+
+def _known(view: View) -> Iterator[str]:
+    for one in view.first["known"]:
+        yield (
+            f"**Known failure** ({one['confidence']}): {one['title']} (`{one['id']}`, seen in "
+            f"{one['from']}). Read {one['sources'][0]} before you file."
+        )
+    if not view.first["known"]:
+        searched = view.fact("known", "searched", [])
+        yield "**Known failures**: " + (
+            f"none matches what was searched ({', '.join(searched)})."
+            if searched
+            else "there was no text to search; `--log FILE` gives one."
+        )
+
+
+def _stale(view: View) -> str:
+    """Return the sentence on stale versions; packages of one release are named together."""
+    together: dict[tuple[str, str], list[str]] = {}
+    for one in questions.stale(view):
+        together.setdefault((one["found"], one["newest"]), []).append(one["name"])
+    if not together:
+        return "**Versions**: none that its maintainers ask for is known to be stale."
+    told = ", ".join(
+        f"{phrases.join(names)} {found} (the newest for this Python is {newest})"
+        for (found, newest), names in together.items()
+    )
+    return f"**Stale version**: {told}. Try the newest first, because its maintainers will ask."

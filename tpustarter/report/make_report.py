@@ -1,0 +1,157 @@
+"""The making of a report: collectors run in order, their facts are cleaned and judged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from tpustarter.report import assessment, reproducers
+from tpustarter.report.clean.allowed_fields import LeftOut
+from tpustarter.report.clean.cleaner import Cleaner, UncleanText
+from tpustarter.report.clean.pseudonyms import KINDS, Pseudonyms
+from tpustarter.report.collect import (
+    check_runs,
+    collectors,
+    frameworks,
+    hardware,
+    identity,
+    software,
+)
+from tpustarter.report.collect import known_failures as reported_failures
+from tpustarter.report.collect.collectors import Collector, Context, ReportSection
+from tpustarter.version import __version__
+
+SCHEMA = "tpustarter.bug-report/1"
+"""Name of the document; `schema.json` is its shape."""
+STATIC = (*software.COLLECTORS, *hardware.COLLECTORS, *check_runs.COLLECTORS)
+"""The collectors that work whatever the device does, in this order."""
+
+
+@dataclass(frozen=True)
+class BugReport:
+    """A report that is free of names, and its pseudonyms."""
+
+    document: dict[str, Any]
+    """The content of `report.json`."""
+    names: Pseudonyms
+    """The way back to the names; it stays on this machine."""
+
+
+def make(
+    context: Context,
+    *,
+    wanted: str | None = None,
+    asks: bool = True,
+    reproduces: Sequence[str] | None = (),
+    only: Iterable[str] | None = None,
+) -> BugReport:
+    """Make the report on this machine.
+
+    Args:
+        context: The machine and the options.
+        wanted: The tracker that the user named.
+        asks: Whether frameworks are asked too, in processes of their own.
+        reproduces: Ids of the checks and blocks for which reproducers are made; empty for the
+            newest failures, None for no reproducers.
+        only: Names of the collectors that are used; None for all.
+    """
+    began, started = time.monotonic(), datetime.now(timezone.utc)
+    names = Pseudonyms(check_runs.remembered_names())
+    identity.learn(names, context.machine)
+    cleaner = Cleaner(context.machine.env, names)
+    sections: list[ReportSection] = []
+    left_out: list[LeftOut] = []
+    for one in _collectors(context, reproduces, asks=asks):
+        if only is not None and one.name not in only:
+            continue
+        section, without = collectors.run(one, context, cleaner)
+        sections.append(section)
+        left_out += without
+    sections, unproved = _proved(sections, cleaner)
+    left_out += unproved
+    facts = {one.name: one.facts for one in sections}
+    unanswered = [fields(one) for one in sections if one.state != "answered"]
+    document = {
+        "schema": SCHEMA,
+        "tool": {"version": __version__},
+        "made": started.isoformat(timespec="seconds"),
+        "seconds": round(time.monotonic() - began, 1),
+        "first": assessment.first(facts, unanswered, wanted),
+        "sections": [fields(one) for one in sections],
+        "replacements": {kind: names.counts[kind] for kind in KINDS} | {"secret": cleaner.secrets},
+        "left_out": [{"what": one.what, "why": one.why} for one in left_out],
+        "exit_code": 0,
+    }
+    return BugReport(document, names)
+
+
+def _collectors(
+    context: Context, reproduces: Sequence[str] | None, *, asks: bool
+) -> Iterable[Collector]:
+    """Yield the collectors, lazily: the frameworks are known after the first ones have answered."""
+    yield from STATIC
+    if asks:
+        if "packages" not in context.found and context.interpreter:
+            prefix = context.interpreter.path.parent.parent
+            context.found["packages"] = software.packages(prefix, context.machine.env)
+        for name in frameworks.frameworks(context):
+            context.progress(
+                f"asking {frameworks.TITLES[name]} in a process of its own, for up to "
+                f"{context.wait_s:g} s"
+            )
+            yield frameworks.collector(name, context.wait_s)
+    if reproduces is not None:
+        yield reproducers.collector(reproduces, "" if asks else "no framework was to be started")
+    yield from reported_failures.COLLECTORS
+
+
+def _proved(
+    sections: Iterable[ReportSection], cleaner: Cleaner
+) -> tuple[list[ReportSection], list[LeftOut]]:
+    """Leave out sections with a text that is unclean now that all names are known."""
+    kept: list[ReportSection] = []
+    left_out: list[LeftOut] = []
+    for one in sections:
+        why = _unproved([one.facts, one.why], cleaner)
+        if why:
+            left_out.append(LeftOut(one.name, why))
+            kept.append(ReportSection(one.name, one.title, "left out", {}, one.seconds, why))
+        else:
+            kept.append(one)
+    return kept, left_out
+
+
+def _unproved(value: Any, cleaner: Cleaner) -> str:
+    try:
+        for text in texts(value):
+            cleaner.proved(text)
+    except UncleanText as error:
+        return str(error)
+    return ""
+
+
+def texts(value: Any) -> Iterable[str]:
+    """Yield every text in a value, but not the keys of its mappings."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():  # pyright: ignore[reportUnknownVariableType]  plain JSON
+            yield from texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:  # pyright: ignore[reportUnknownVariableType]  plain JSON
+            yield from texts(item)
+
+
+def fields(one: ReportSection) -> dict[str, Any]:
+    """Return a section as the document has it."""
+    return {
+        "name": one.name,
+        "title": one.title,
+        "state": one.state,
+        "why": one.why or None,
+        "seconds": one.seconds,
+        "facts": one.facts,
+    }

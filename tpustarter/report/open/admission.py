@@ -1,0 +1,160 @@
+"""The facts of a foreign report that are accepted: those that a report made here could contain.
+
+Every fact passes through the shape of its field again, and through the search for names and
+secrets. So control characters, markup outside of a fence, or a value of another type never get any
+further.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from tpustarter.report import make_report, reproducers
+from tpustarter.report.clean import name_shapes
+from tpustarter.report.clean.allowed_fields import LeftOut, admitted
+from tpustarter.report.clean.cleaner import LINES, Cleaner, UncleanText
+from tpustarter.report.clean.pseudonyms import KINDS, Pseudonyms
+from tpustarter.report.collect import frameworks
+from tpustarter.report.collect import known_failures as reported_failures
+from tpustarter.report.collect.collectors import Collector, ReportSection, State
+
+LONGEST_TEXT = 100_000
+"""Characters of one text; a report made here has at most half of that."""
+ALL_TEXT = 1_000_000
+"""Characters of all texts together, which takes seconds to search for names."""
+MOST_SECTIONS = 100
+NOT_ASKED = "the report was made before this was asked"
+_STATES: tuple[State, ...] = ("answered", "unanswered", "left out")
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
+_NUMBERED = re.compile(rf"\b({'|'.join(KINDS)})-(\d{{1,4}})\b")
+
+Fields = dict[str, Any]
+
+
+class _Kept(Pseudonyms):
+    """Pseudonyms that keep those of the report; a name that is still found gets the next number."""
+
+    def __init__(self, text: str) -> None:
+        last = dict.fromkeys(KINDS, 0)
+        for kind, number in _NUMBERED.findall(text):
+            last[kind] = max(last[kind], int(number))
+        super().__init__({kind: {str(n): n for n in range(1, last[kind] + 1)} for kind in KINDS})
+
+    def of(self, kind: str, name: str) -> str:
+        bare = name.strip("/")
+        return bare if name_shapes.PSEUDONYM.fullmatch(bare) else super().of(kind, name)
+
+
+class ForeignText(Cleaner):
+    """A cleaner for texts of another machine, which doesn't look for this one's environment."""
+
+    def __init__(self, text: str) -> None:
+        """Collect the pseudonyms in the whole text of a report."""
+        super().__init__({}, _Kept(text))
+        self._left = ALL_TEXT
+
+    def text(self, text: str, lines: int = LINES) -> str:
+        """Return the last lines of a text, cleaned; raise UncleanText."""
+        return super().text(self._bounded(text), lines)
+
+    def path(self, value: str) -> str:
+        """Return a path, with pseudonyms unless it is public; raise UncleanText."""
+        return super().path(self._bounded(value, 1_000))
+
+    def proved(self, text: str) -> str:
+        """Return a text unchanged; raise UncleanText for control characters or secrets."""
+        if not all(line.isprintable() for line in text.split("\n")):
+            raise UncleanText("it holds control characters")
+        return super().proved(self._bounded(text))
+
+    def _bounded(self, text: str, most: int = LONGEST_TEXT) -> str:
+        self._left -= len(text)
+        if len(text) > most or self._left < 0:
+            raise UncleanText("it is longer than what a report tells")
+        return text
+
+
+def collectors() -> dict[str, Collector]:
+    """Return all collectors of this version, by name."""
+    asked = (frameworks.collector(name, 0) for name in frameworks.STEPS)
+    made = reproducers.collector(())
+    return {
+        one.name: one for one in (*make_report.STATIC, *asked, made, *reported_failures.COLLECTORS)
+    }
+
+
+def sections(
+    given: Any, reader: ForeignText
+) -> tuple[list[ReportSection], list[LeftOut], list[str]]:
+    """Return the sections of a report, the fields that were left out, and unknown sections."""
+    asked = collectors()
+    made: dict[str, ReportSection] = {}
+    left_out: list[LeftOut] = []
+    strange: list[str] = []
+    for fields in _rows(given, MOST_SECTIONS):
+        name = fields.get("name")
+        if not isinstance(name, str) or name not in asked:
+            known_form = isinstance(name, str) and _NAME.fullmatch(name)
+            strange.append(str(name) if known_form else "a section without a name")
+        elif name not in made:
+            made[name], without = _section(fields, asked[name], reader)
+            left_out += without
+    for one in make_report.STATIC:
+        if one.name not in made:
+            made[one.name] = ReportSection(one.name, one.title, "unanswered", {}, 0.0, NOT_ASKED)
+    return list(made.values()), left_out, sorted(set(strange))
+
+
+def _section(
+    fields: Mapping[str, Any], asked: Collector, reader: ForeignText
+) -> tuple[ReportSection, list[LeftOut]]:
+    state: State = "unanswered"
+    for one in _STATES:
+        state = one if fields.get("state") == one else state
+    raw = fields.get("facts")
+    given = cast("Fields", raw) if isinstance(raw, dict) and state == "answered" else {}
+    facts, left_out = admitted(given, asked.allowed, reader, f"{asked.name}.")
+    took = seconds(fields.get("seconds"))
+    if asked.name in frameworks.STEPS and (facts.get("hung_in") or facts.get("unfinished_in")):
+        facts["waited_s"] = seconds(facts.get("waited_s")) or took
+    why = "" if state == "answered" else words(fields.get("why"), reader) or "it is not said why"
+    return ReportSection(asked.name, asked.title, state, facts, took, why), left_out
+
+
+def words(value: Any, reader: ForeignText, lines: int = 3) -> str:
+    """Return a sentence, cleaned; empty where there is none or it is unclean."""
+    try:
+        return reader.text(value, lines) if isinstance(value, str) else ""
+    except UncleanText:
+        return ""
+
+
+def seconds(value: Any) -> float:
+    """Return a number of seconds; 0 for anything else."""
+    is_figure = isinstance(value, int | float) and not isinstance(value, bool)
+    return round(float(value), 2) if is_figure and 0 <= value < 1e9 else 0.0
+
+
+def replacements(given: Any) -> dict[str, int]:
+    """Return the number of replaced names by kind; 0 for a kind that the report doesn't have."""
+    counts = cast("Fields", given) if isinstance(given, dict) else {}
+    return {
+        kind: int(count) if type(count := counts.get(kind)) is int and 0 <= count < 10**9 else 0
+        for kind in (*KINDS, "secret")
+    }
+
+
+def left_out_then(given: Any, reader: ForeignText) -> Iterator[LeftOut]:
+    """Yield the fields that were left out when the report was made."""
+    for fields in _rows(given, MOST_SECTIONS):
+        what = fields.get("what")
+        if isinstance(what, str) and re.fullmatch(r"[a-z][a-z0-9_]{0,40}(\.[a-z_ ]{1,40})?", what):
+            yield LeftOut(what, words(fields.get("why"), reader) or "it is not said why")
+
+
+def _rows(given: Any, most: int) -> Iterator[Mapping[str, Any]]:
+    for one in cast("list[Any]", given)[:most] if isinstance(given, list) else ():
+        if isinstance(one, dict):
+            yield cast("Fields", one)

@@ -1,0 +1,200 @@
+"""A foreign report, opened and judged again by today's rules.
+
+The result is a document as `make_report` makes it, so the form, the comparison and every reader of
+`report.json` can use it. Its field `opened` lists changes in the judgement, and what is not shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from tpustarter.core.problem import Problem
+from tpustarter.report import assessment, make_report
+from tpustarter.report.clean import allowed_fields
+from tpustarter.report.collect import check_runs, software
+from tpustarter.report.collect.collectors import ReportSection
+from tpustarter.report.forms import markdown_form, trackers
+from tpustarter.report.open import admission, rescan, unpack
+from tpustarter.report.open.admission import ForeignText
+from tpustarter.text import phrases
+from tpustarter.text.terminal import cut, visible, wrap
+from tpustarter.version import __version__
+
+Fields = dict[str, Any]
+_ID = re.compile(r"[a-z0-9][a-z0-9._-]{1,80}")
+
+
+def read(path: Path) -> Fields:
+    """Open a report and judge it again; raise Problem for a file that is no report."""
+    bundle = unpack.read(path)
+    try:
+        given = unpack.parsed(bundle.files[unpack.REPORT], unpack.REPORT)
+        if defect := _defect(given):
+            raise ValueError(defect)
+    except ValueError as error:
+        raise Problem(f"cannot open `{bundle.name}`: {error}", hint=_hint(str(error))) from error
+    return _judged_again(given, bundle)
+
+
+def text(document: Fields, limit: int) -> str:
+    """Return an opened report for the terminal: the changes of the judgement, then the report."""
+    opened = document["opened"]
+    said = opened["differs"] or ["Today's rules come to the judgement that it had then."]
+    made = (
+        f"`{opened['name']}` was made by tpustarter {document['tool']['version']} at "
+        f"{moment(document)}, and is judged again by tpustarter {opened['by']}."
+    )
+    lines = [row for one in (" ".join((made, *said)), *opened["notes"]) for row in wrap(one)]
+    return "\n".join([*lines, "", markdown_form.markdown(document, limit=limit)])
+
+
+def moment(document: Fields) -> str:
+    """Return the time when a report was made, for people."""
+    return re.sub(r"(T[\d:]{5})[\d:.]*(Z|\+00:00)$", r"\1 UTC", document["made"]).replace(
+        "T", " ", 1
+    )
+
+
+def _defect(given: Fields) -> str | None:
+    schema = given.get("schema")
+    kind, _, major = make_report.SCHEMA.rpartition("/")
+    if not isinstance(schema, str):
+        return f"it says of no schema, expected `{make_report.SCHEMA}`"
+    if schema != make_report.SCHEMA:
+        found = f"found `{cut(visible(schema), 40)}`"
+        parts = schema.rpartition("/")
+        is_number = re.fullmatch(r"[0-9]{1,9}", parts[2])
+        if parts[0] == kind and is_number and int(parts[2]) > int(major):
+            return f"{found}, which a newer tpustarter made, expected `{make_report.SCHEMA}`"
+        return f"{found}, expected `{make_report.SCHEMA}`"
+    if "error" in given:
+        return "it describes an error of `tpustarter report`, and no machine"
+    return None if isinstance(given.get("sections"), list) else "it has no `sections`"
+
+
+def _hint(why: str) -> str:
+    if "newer tpustarter" in why:
+        return "update tpustarter, and open it again"
+    return "give the .tar.gz that `tpustarter report` wrote, its folder, or its report.json"
+
+
+def _judged_again(given: Fields, bundle: unpack.Bundle) -> Fields:
+    raw = bundle.files[unpack.REPORT].decode("utf-8-sig")
+    reader = ForeignText(raw)
+    sections, left_out, strange = admission.sections(given["sections"], reader)
+    sections = [_known_again(sections) if one.name == "known" else one for one in sections]
+    facts = {one.name: one.facts for one in sections}
+    unanswered = [make_report.fields(one) for one in sections if one.state != "answered"]
+    then = _then(given.get("first"))
+    asked = [one for one in unanswered if one["why"] != admission.NOT_ASKED]
+    first = assessment.first(facts, asked, then["wanted"])
+    first["unanswered"] = [
+        {key: one[key] for key in ("name", "why", "seconds")} for one in unanswered
+    ]
+    tool = given.get("tool")
+    version = cast("Fields", tool).get("version") if isinstance(tool, dict) else None
+    return {
+        "schema": make_report.SCHEMA,
+        "tool": {"version": _told(allowed_fields.version, version, reader) or "(unknown)"},
+        "made": _told(check_runs.TIME, given.get("made"), reader) or "an unknown time",
+        "seconds": admission.seconds(given.get("seconds")),
+        "first": first,
+        "sections": [make_report.fields(one) for one in sections],
+        "replacements": admission.replacements(given.get("replacements")),
+        "left_out": [
+            {"what": one.what, "why": one.why}
+            for one in (*admission.left_out_then(given.get("left_out"), reader), *left_out)
+        ],
+        "opened": {
+            "name": bundle.name,
+            "by": __version__,
+            "notes": [*bundle.notes, *_notes(left_out, strange)],
+            "differs": [*_differs(then, first)],
+        },
+        "exit_code": 0,
+    }
+
+
+def _known_again(sections: Sequence[ReportSection]) -> ReportSection:
+    """Return the section on known failures, made again from the texts of the others."""
+    facts = {one.name: one.facts for one in sections}
+    one = next(one for one in sections if one.name == "known")
+    made = rescan.search(facts)
+    if made is None:
+        why = one.why or "there is no text to search; `--log FILE` gives one"
+        return replace(one, state="unanswered", facts={}, why=why)
+    return replace(one, state="answered", facts=made, why="")
+
+
+def _told(shape: allowed_fields.Shape, value: Any, reader: ForeignText) -> str:
+    told, _ = allowed_fields.admitted({"value": value}, {"value": shape}, reader)
+    return str(told.get("value") or "")
+
+
+def _then(given: Any) -> Fields:
+    """Return the judgement in the report, as far as it is compared."""
+    first = cast("Fields", given) if isinstance(given, dict) else {}
+    tracker = first.get("tracker")
+    tracker = next((one for one in trackers.TRACKERS if one.id == tracker), None)
+    return {
+        "said": isinstance(given, dict),
+        "stale": {name for name in _each(first, "stale", "name") if name in software.PACKAGES},
+        "known": {rescan.today(one) for one in _each(first, "known", "id") if _ID.fullmatch(one)},
+        "tracker": tracker.title if tracker else "",
+        "wanted": tracker.id if tracker and first.get("why_there") == assessment.NAMED else None,
+    }
+
+
+def _each(first: Fields, name: str, key: str) -> Iterator[str]:
+    rows = first.get(name)
+    for row in cast("list[Any]", rows)[: allowed_fields.MOST] if isinstance(rows, list) else ():
+        value = cast("Fields", row).get(key) if isinstance(row, dict) else None
+        if isinstance(value, str):
+            yield value
+
+
+def _differs(then: Fields, now: Fields) -> Iterator[str]:
+    """Yield the changes of the judgement: a sentence for today's, and one for what it was then."""
+    if not then["said"]:
+        yield "The report does not say how it was judged when it was made."
+        return
+    stale = {str(one["name"]): one for one in now["stale"]}
+    known = {str(one["id"]) for one in now["known"]}
+    tracker = trackers.named(now["tracker"]).title
+    today = [
+        *(
+            f"{name} {one['found']} counts as stale, as {one['newest']} is out"
+            for name, one in stale.items()
+            if name not in then["stale"]
+        ),
+        *(f"`{name}` is recognised" for name in sorted(known - then["known"])),
+        *([f"it belongs to {tracker}"] if tracker != then["tracker"] else []),
+    ]
+    before = [
+        *(f"{name} counted as stale" for name in sorted(then["stale"] - stale.keys())),
+        *(f"`{name}` was recognised" for name in sorted(then["known"] - known)),
+        *([f"it belonged to {then['tracker']}"] if then["tracker"] not in ("", tracker) else []),
+    ]
+    if today:
+        yield f"New today: {', and '.join(today)}."
+    if before:
+        yield f"No longer so: {', and '.join(before)}."
+
+
+def _notes(left_out: Sequence[allowed_fields.LeftOut], strange: Sequence[str]) -> Iterator[str]:
+    if strange:
+        names = phrases.join((f"`{name}`" for name in strange), most=3)
+        yield f"This version does not know the section {names}, and does not show it."
+    if unknown := sum(one.is_unknown for one in left_out):
+        yield f"{_fields(unknown)} unknown to this version, and not shown."
+    if count := len(left_out) - unknown:
+        holds = phrases.plural(count, "it holds", "they hold")
+        yield f"{_fields(count)} not shown, because what {holds} is nothing that a report tells."
+
+
+def _fields(count: int) -> str:
+    return phrases.count(count, "field is", "fields are")

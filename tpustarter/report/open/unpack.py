@@ -1,0 +1,186 @@
+"""The files of a foreign bundle, read in memory: nothing is extracted, and everything is bounded.
+
+A bundle is an archive, its unpacked folder, or its report.json alone. Sentences compare its files
+with the manifest; a file that was changed is shown all the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from tpustarter.core import state
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.core.redact import Redactor
+from tpustarter.report.open.untar import (
+    MOST_BYTES,
+    MOST_MEMBERS,
+    RefusedArchive,
+    inflated,
+    is_name,
+    members,
+)
+from tpustarter.text import phrases
+from tpustarter.text.terminal import cut, visible
+
+MOST_JSON_BYTES = 4_000_000
+"""Bytes of one JSON file; that of a report made here has a tenth of it."""
+REPORT, MANIFEST = "report.json", "manifest.json"
+_HINT = "give the .tar.gz that `tpustarter report` wrote, its folder, or its report.json"
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """The files of a report, with notes on its manifest."""
+
+    name: str
+    """The file's name without folders, safe to show."""
+    files: dict[str, bytes]
+    """By their names below the report's folder."""
+    notes: tuple[str, ...] = ()
+    """Sentences that compare the files with the manifest."""
+
+
+def read(path: Path) -> Bundle:
+    """Read the files of a report; raise Problem for a path that is none."""
+    shown = visible(Redactor(os.environ).text(path.name or str(path)))
+    try:
+        found = _folder(path) if path.is_dir() else _file(path)
+        if REPORT not in found:
+            raise RefusedArchive(f"there is no {REPORT} in it")
+        return Bundle(cut(shown, 60), found, tuple(_notes(found)))
+    except (RefusedArchive, OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        code = ExitCode.USAGE if isinstance(error, OSError) else ExitCode.CONFIGURATION
+        raise Problem(f"cannot open `{cut(shown, 60)}`: {why}", hint=_HINT, code=code) from error
+
+
+def parsed(data: bytes, name: str) -> dict[str, Any]:
+    """Parse a JSON object; raise ValueError with a message that is safe to show."""
+    if len(data) > MOST_JSON_BYTES:
+        raise ValueError(f"{name} has {len(data):,} bytes, expected {MOST_JSON_BYTES:,} at most")
+    try:
+        value = state.parse(data.decode("utf-8-sig"))
+    except ValueError as error:
+        raise ValueError(f"{name} is not JSON") from error
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} is not a JSON object")
+    return cast("dict[str, Any]", value)
+
+
+def _file(path: Path) -> dict[str, bytes]:
+    data = _bytes(path)
+    if data.startswith(b"\x1f\x8b"):
+        data = inflated(data)
+    elif data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        return {REPORT: data}
+    if data[257:262] != b"ustar":
+        raise RefusedArchive("it is neither an archive of tpustarter's nor a report.json")
+    return _below_one_folder(members(data))
+
+
+def _bytes(path: Path, most: int = MOST_BYTES) -> bytes:
+    """Read a file; never a pipe or a device, which may have no end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as stream:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise RefusedArchive("it is not a regular file")
+        if status.st_size > most:
+            raise RefusedArchive(f"it has {status.st_size:,} bytes, expected {most:,} at most")
+        return stream.read(most)
+
+
+def _below_one_folder(archive: Iterator[tuple[tuple[str, ...], bytes]]) -> dict[str, bytes]:
+    """Return the files of the folder that has the report, by their names below it."""
+    given: dict[tuple[str, ...], bytes] = {}
+    for parts, data in archive:
+        if parts in given:
+            raise RefusedArchive(f"it has two files called `{'/'.join(parts)}`")
+        given[parts] = data
+    reports = sorted((parts for parts in given if parts[-1] == REPORT), key=len)
+    if len(reports) > 1 and len(reports[0]) == len(reports[1]):
+        raise RefusedArchive("it has two reports")
+    above = reports[0][:-1] if reports else ()
+    return {
+        "/".join(parts[len(above) :]): data
+        for parts, data in given.items()
+        if parts[: len(above)] == above
+    }
+
+
+def _folder(path: Path) -> dict[str, bytes]:
+    """Return the report and the files in its manifest; never a link."""
+    found: dict[str, bytes] = {}
+    names, left = [REPORT, MANIFEST], MOST_BYTES
+    while names:
+        name = names.pop(0)
+        place = path / name
+        if name in found or not os.path.lexists(place):
+            continue
+        if place.resolve() != path.resolve() / name:
+            raise RefusedArchive(f"`{name}` in it is a link, expected a file")
+        found[name] = _bytes(place, left)
+        left -= len(found[name])
+        if name == MANIFEST:
+            names += [one for one, _ in _listed(found)]
+    return found
+
+
+def _listed(files: dict[str, bytes]) -> list[tuple[str, str]]:
+    try:
+        rows = parsed(files[MANIFEST], MANIFEST).get("files")
+    except (KeyError, ValueError):
+        return []
+    listed: list[tuple[str, str]] = []
+    for row in cast("list[Any]", rows)[:MOST_MEMBERS] if isinstance(rows, list) else ():
+        fields = cast("dict[str, Any]", row) if isinstance(row, dict) else {}
+        name, digest = fields.get("name"), fields.get("sha256")
+        if isinstance(name, str) and isinstance(digest, str):
+            parts = name.split("/")
+            if is_name(tuple(parts)):
+                listed.append((name, digest))
+    return listed
+
+
+def _notes(files: dict[str, bytes]) -> Iterator[str]:
+    if MANIFEST not in files:
+        yield "There is no manifest, so nothing shows whether the report was changed afterwards."
+        return
+    listed = _listed(files)
+    if REPORT not in dict(listed):
+        yield (
+            "The manifest cannot be used, so nothing shows whether the report was changed "
+            "afterwards."
+        )
+        return
+    changed = [
+        name
+        for name, digest in listed
+        if name in files and hashlib.sha256(files[name]).hexdigest() != digest
+    ]
+    missing = [name for name, _ in listed if name not in files]
+    more = files.keys() - {name for name, _ in listed} - {MANIFEST}
+    if changed:
+        yield (
+            f"{_names(changed)} changed after the report was made: the SHA-256 is not the one in "
+            "the manifest."
+        )
+    if missing:
+        are, them = (
+            phrases.plural(len(missing), "is", "are"),
+            phrases.plural(len(missing), "it", "them"),
+        )
+        yield f"{_names(missing)} {are} missing: the manifest names {them}."
+    if more:
+        are = phrases.plural(len(more), "is", "are")
+        yield f"{_names(sorted(more))} {are} not in the manifest, and not shown."
+
+
+def _names(names: Sequence[str]) -> str:
+    return phrases.join((f"`{name}`" for name in names), most=3)

@@ -1,0 +1,26 @@
+"""The process of this program that runs on the devices, and the accelerator it holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class DeviceHolder:
+    """A process of this program that runs on the devices."""
+
+    name: str
+    """Its activity: `lesson jax/precision` or `tpustarter check`."""
+    pid: int
+    accelerator: str | None = None
+    """`TPU` or `GPU` where it keeps others from using it; None on CPU devices."""
+
+    @property
+    def identity(self) -> str:
+        """Its activity and process id."""
+        return f"{self.name}, pid {self.pid}"
+
+    def __str__(self) -> str:
+        if self.accelerator is None:
+            return f"code: pid {self.pid}"
+        return f"{self.accelerator}: {self.identity}"

@@ -1,0 +1,1 @@
+"""Environments with a framework: their steps, run and proof."""

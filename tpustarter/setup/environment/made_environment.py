@@ -1,0 +1,252 @@
+"""The environment that set-up makes: its folder, its marker, and its removal.
+
+A folder belongs to set-up when the marker in it names it. No other folder is ever cleared or
+removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any, cast
+
+from tpustarter.checking.plan import environments
+from tpustarter.core import locations, state
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.text import phrases
+
+MARKER = ".tpustarter-setup.json"
+"""File in a folder that set-up made: its folder and profile, and the steps that are done."""
+MARKED = "tpustarter.marker/1"
+LOCK_WAIT_S = 20.0
+"""Longest wait for the last command of a set-up that was killed: more than its TERM and KILL."""
+
+_KNOWN_NAMES = re.compile(
+    r"bin|include|lib|lib64|share|etc|man|pyvenv\.cfg|\.gitignore|CACHEDIR\.TAG|\.lock"
+    r"|\.tpustarter-.*"
+)
+"""Names that venv, uv and the installation of packages put into an environment's folder."""
+
+
+def marker(folder: Path) -> dict[str, Any] | None:
+    """Return the marker's fields; None for a folder without one, or with a copied one.
+
+    A marker that is damaged, or of another version, counts as none.
+    """
+    try:
+        value: Any = json.loads((folder / MARKER).read_text(encoding="utf-8"))
+        is_ours = value["schema"] == MARKED and Path(value["folder"]).samefile(folder)
+        is_whole = isinstance(value.get("done"), list) and all(
+            isinstance(value.get(name) or kind(), kind)
+            for name, kind in (("proof", dict), ("packages", list))
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return cast("dict[str, Any]", value) if is_ours and is_whole else None
+
+
+def mark(folder: Path, **fields: Any) -> None:
+    """Write the marker with these fields changed, all of it or nothing.
+
+    Raises:
+        Problem: the folder cannot be written to.
+    """
+    value = {"schema": MARKED, "folder": str(folder), **(marker(folder) or {})}
+    try:
+        descriptor, name = tempfile.mkstemp(dir=folder, prefix=".tpustarter-")
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            json.dump({**value, **fields}, stream, indent=1)
+            stream.flush()
+            os.fsync(stream.fileno())
+        locations.give_to_caller(Path(name))
+        Path(name).replace(folder / MARKER)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def make(folder: Path, profile: str) -> None:
+    """Mark the folder as set-up's, or empty a half-made one of set-up; raises Problem."""
+    if marker(folder) is not None:
+        _refuse_unknown_files(folder)
+        _refuse_own_environment(folder)
+        _remove_contents(folder, keep={MARKER})
+        mark(folder, done=[], proof=None)
+        return
+    stored = state.load(environments.STATE)
+    # Saved beforehand, so that a folder made just before a kill still counts as set-up's.
+    made_folder = not os.path.exists(folder) or stored.get("making") == str(folder)  # noqa: PTH110  answers for a name that is too long
+    state.save(environments.STATE, {**stored, "making": str(folder) if made_folder else None})
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    locations.give_to_caller(folder)
+    mark(folder, profile=profile, made_folder=made_folder, done=[], proof=None)
+
+
+def occupied(folder: Path, display: Callable[[Path], str] = str) -> str | None:
+    """Return why set-up may not make its environment in this folder; None when it may."""
+    quoted = f"`{display(folder)}`"
+    if not os.path.lexists(folder):
+        parent = folder.parent
+        if not os.path.isdir(parent):  # noqa: PTH112  answers for what this user may not look at
+            return f"the folder `{display(parent)}` does not exist"
+        may_write = os.access(parent, os.W_OK)
+        return None if may_write else f"you may not write to `{display(parent)}`"
+    if not folder.is_dir():
+        return f"{quoted} is not a folder"
+    if not os.access(folder, os.W_OK | os.X_OK | os.R_OK):
+        return f"you may not write to {quoted}"
+    if marker(folder) is None:
+        is_empty = all(_is_partial_marker(path) for path in folder.iterdir())
+        return None if is_empty else f"{quoted} is not empty, and set-up did not make it"
+    if names := unknown_names(folder):
+        return f"{quoted} contains files that set-up did not make: {_abbreviate(names)}"
+    return None
+
+
+def is_filled(folder: Path) -> bool:
+    """Return whether a folder of set-up has more in it than the marker."""
+    return any(path.name != MARKER for path in folder.iterdir())
+
+
+def _is_partial_marker(path: Path) -> bool:
+    # A kill during a write leaves such a file.
+    return path.name.startswith(".tpustarter-") and path.name != MARKER
+
+
+def unknown_names(folder: Path) -> list[str]:
+    """Return the names in the folder that neither set-up nor an installation put there."""
+    return sorted(path.name for path in folder.iterdir() if not _KNOWN_NAMES.fullmatch(path.name))
+
+
+def packages(folder: Path) -> list[str]:
+    """Return name and version of every package in the environment, from folder names."""
+    paths = folder.glob("lib/python3*/site-packages/*.dist-info")
+    return sorted(path.name.removesuffix(".dist-info").replace("-", " ", 1) for path in paths)
+
+
+def remove(folder: Path) -> None:
+    """Remove the environment, and its folder if set-up made that.
+
+    Its Python goes first, so that the environment stops counting, and the marker last, so that an
+    interrupted removal can be repeated. Nothing is written before, because the disk may be full.
+
+    Raises:
+        Problem: the folder is not set-up's, holds other files, or cannot be removed.
+    """
+    fields = require_removable(folder)
+    try:
+        if environments.has_python(folder):
+            (folder / "bin/python").unlink()
+        _remove_contents(folder, keep={MARKER})
+        (folder / MARKER).unlink()
+        if fields.get("made_folder") and not folder.is_symlink():
+            folder.rmdir()
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    environments.forget(folder)
+
+
+def require_removable(folder: Path) -> dict[str, Any]:
+    """Return the marker of a folder that may be removed; raises Problem for any other."""
+    fields = marker(folder)
+    if fields is None:
+        exists = os.path.exists(folder)  # noqa: PTH110  answers for a name that is too long
+        reason = "is not a folder that set-up made" if exists else "does not exist"
+        raise Problem(
+            f"`{folder}` {reason}, so there is nothing to undo",
+            hint="name the folder with `--folder PATH`",
+            code=ExitCode.INCONCLUSIVE,
+        )
+    _refuse_unknown_files(folder)
+    _refuse_own_environment(folder)
+    if pids := _find_pids(folder):
+        raise Problem(
+            f"programs from `{folder}` are still running: pid {_abbreviate(pids)}",
+            hint=f"look at them with `ps -fp {','.join(pids[:5])}`, end them, and run the "
+            "command again",
+            code=ExitCode.INCONCLUSIVE,
+        )
+    return fields
+
+
+def _abbreviate(names: list[str]) -> str:
+    return phrases.join((f"`{name}`" for name in names), most=5)
+
+
+def _refuse_unknown_files(folder: Path) -> None:
+    if names := unknown_names(folder):
+        raise Problem(
+            f"`{folder}` contains files that set-up did not make: {_abbreviate(names)}",
+            hint="move them to another folder, then run the command again",
+            code=ExitCode.INCONCLUSIVE,
+        )
+
+
+def _refuse_own_environment(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        if folder.samefile(sys.prefix):
+            raise Problem(
+                f"tpustarter itself runs in `{folder}`",
+                hint="install tpustarter in an environment of its own, and run it from there",
+                code=ExitCode.INCONCLUSIVE,
+            )
+
+
+def _find_pids(folder: Path) -> list[str]:
+    # Only processes that this user can see are found.
+    typed_prefix, real_prefix = (os.fsencode(f"{path}/") for path in (folder, folder.resolve()))
+    pids: list[str] = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            was_started = (process / "cmdline").read_bytes().startswith((typed_prefix, real_prefix))
+            if was_started or b" " + real_prefix in (process / "maps").read_bytes():
+                pids.append(process.name)
+    return sorted(pids, key=int)
+
+
+def _remove_contents(folder: Path, keep: set[str]) -> None:
+    try:
+        for path in folder.iterdir():
+            if path.name in keep:
+                continue
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> Problem:
+    return Problem(
+        f"cannot write to `{folder}`: {error.strerror or error}",
+        hint=f"`df -h {folder.parent}` shows the free space, and `ls -ld {folder}` the owner",
+    )
+
+
+@contextlib.contextmanager
+def only_one() -> Generator[int]:
+    """Lock out other set-ups of this user; yields the descriptor that holds the lock.
+
+    Commands inherit it, so that after a kill the next set-up waits for those still ending.
+
+    Raises:
+        Problem: another set-up runs.
+    """
+    busy = Problem(
+        "another `tpustarter setup` is running",
+        hint="wait until it ends, or stop it where it runs",
+        code=ExitCode.INCONCLUSIVE,
+    )
+    path = locations.state() / "setup.lock"
+    with locations.alone(path, wait_s=LOCK_WAIT_S, busy=busy, is_needed=True) as descriptor:
+        yield descriptor

@@ -1,0 +1,269 @@
+"""The environments that set-up can make: the purpose of each, and the settings that follow from it.
+
+The steps of a profile are in the header of a lesson; its proof is in `proof`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from tpustarter.checking.plan import environments
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine import frameworks
+from tpustarter.text import phrases
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One kind of environment."""
+
+    name: str
+    title: str
+    """Its subject in a few words: `notebooks with JAX`."""
+    purpose: str
+    """What is said about that after a comma; empty where the title says it all."""
+    folder: str
+    """Its default folder, below home."""
+    command: str
+    """The command of tpustarter that uses the environment, and that proves it: `check` runs in it,
+    `rehearse` compiles with it, `serve` starts its server."""
+    key: str
+    """The key of its folder in the state file."""
+    wheel: str
+    """Packages to install on a machine without a TPU, separated by spaces."""
+    tpu_wheel: str
+    """Packages to install on a machine with a TPU."""
+    packages: tuple[str, ...]
+    """Packages that must be there after the installation."""
+    remembered: str
+    """The effect of remembering it, as a sentence."""
+    activated: bool
+    """Whether people activate it in their own shell."""
+    supports: str
+    """The purpose of the Pythons in `versions`, in a few words."""
+    versions: tuple[str, ...] = ("3.12", "3.13")
+    """Pythons it can be made with, the preferred one first."""
+    system: str | None = None
+    """The one system it can be made on, as `uname -sm` prints it."""
+    not_on: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Generations of TPUs it does not support, each with what to do instead."""
+    framework: str | None = None
+    """The framework for `--framework`; None where the option isn't needed."""
+
+    @property
+    def meaning(self) -> str:
+        """The title and the purpose as one clause."""
+        return f"{self.title}, {self.purpose}" if self.purpose else self.title
+
+    @property
+    def next_command(self) -> str:
+        """Arguments of `tpustarter` for the first use of the environment."""
+        if self.command == "serve":
+            return f"serve {self.name}"
+        return f"{self.command} --framework {self.framework}" if self.framework else self.command
+
+
+_JUPYTER = Profile(
+    name="jupyter",
+    title="notebooks with JAX",
+    purpose="for a browser here or elsewhere",
+    folder="tpu-jupyter",
+    command="serve",
+    key=environments.JUPYTER,
+    wheel="notebook matplotlib jax",
+    tpu_wheel="notebook matplotlib jax[tpu]",
+    packages=("notebook", "jax"),
+    remembered="`tpustarter serve jupyter` starts the one in {folder}",
+    activated=False,
+    supports="the newest JAX",
+)
+
+
+def _of_framework(framework: str, title: str, purpose: str, folder: str) -> Profile:
+    row = frameworks.FRAMEWORKS[framework]
+    return Profile(
+        name=row.profile,
+        title=title,
+        purpose=purpose,
+        folder=folder,
+        command="check",
+        key=framework,
+        wheel=row.wheel,
+        tpu_wheel=row.tpu_wheel,
+        packages=(framework,),
+        remembered=f"{{folder}} is tested with `--framework {framework}`",
+        activated=True,
+        supports=row.title,
+        framework=framework,
+    )
+
+
+PROFILES = {
+    profile.name: profile
+    for profile in (
+        Profile(
+            name="jax",
+            title="the newest JAX",
+            purpose="for checks, lessons and your programs",
+            folder="tpu",
+            command="check",
+            key=environments.TESTED,
+            wheel="jax",
+            tpu_wheel="jax[tpu]",
+            packages=("jax",),
+            remembered="{folder} is tested when no other environment is active",
+            activated=True,
+            supports="the newest JAX",
+        ),
+        Profile(
+            name="rehearse",
+            title="the TPU compiler",
+            purpose="to rehearse your programs",
+            folder="tpu-rehearse",
+            command="rehearse",
+            key=environments.COMPILES,
+            wheel="jax[tpu]",
+            tpu_wheel="jax[tpu]",
+            packages=("jax", "libtpu"),
+            remembered="`tpustarter rehearse` compiles with {folder}",
+            activated=False,
+            supports="the newest JAX",
+            system="Linux x86_64",
+        ),
+        replace(
+            _of_framework("torch_xla", "PyTorch/XLA 2.9.0", "its last release", "tpu-torch-xla"),
+            packages=("torch_xla", "torch"),
+            supports="PyTorch/XLA 2.9.0",
+            versions=("3.12", "3.11", "3.13", "3.10"),
+            system="Linux x86_64",
+        ),
+        replace(
+            _of_framework(
+                "torch_tpu", "TorchTPU 0.2.0", "which succeeds PyTorch/XLA", "tpu-torchtpu"
+            ),
+            packages=("torch_tpu", "libtpu"),
+            supports="TorchTPU 0.2.0",
+            versions=("3.12", "3.13", "3.14", "3.11"),
+            system="Linux x86_64",
+        ),
+        replace(
+            _of_framework(
+                "tensorflow",
+                "TensorFlow 2.20.0",
+                "the last with support for TPUs",
+                "tpu-tensorflow",
+            ),
+            supports="TensorFlow 2.20.0",
+            versions=("3.12", "3.11", "3.13", "3.10"),
+            system="Linux x86_64",
+            not_on={"tpu7x": "run `tpustarter setup keras`, for Keras 3 on JAX, which does"},
+        ),
+        replace(
+            _of_framework(
+                "keras", "Keras 3 on JAX", "where TensorFlow programs can go on", "tpu-keras"
+            ),
+            packages=("keras", "jax"),
+            supports="the newest JAX",
+        ),
+        _JUPYTER,
+        replace(
+            _JUPYTER,
+            name="colab",
+            title="notebooks on Colab's page",
+            purpose="computed by this machine",
+            folder="tpu-colab",
+            key=environments.COLAB,
+            remembered="`tpustarter serve colab` starts the one in {folder}",
+        ),
+        Profile(
+            name="profiler",
+            title="XProf in TensorBoard",
+            purpose="which shows traces in a browser",
+            folder="tpu-profiler",
+            command="serve",
+            key=environments.PROFILER,
+            wheel="xprof tensorboard psutil jax",
+            tpu_wheel="xprof tensorboard psutil jax[tpu]",
+            packages=("xprof", "tensorboard", "jax"),
+            remembered="`tpustarter serve profiler` starts the one in {folder}",
+            activated=False,
+            supports="the newest JAX",
+        ),
+    )
+}
+
+
+def _of_machine(name: str, title: str, purpose: str = "") -> Profile:
+    return Profile(
+        name,
+        title,
+        purpose,
+        folder="",
+        command="check",
+        key="",
+        wheel="",
+        tpu_wheel="",
+        packages=(),
+        remembered="",
+        activated=False,
+        supports="",
+    )
+
+
+MACHINE = {
+    profile.name: profile
+    for profile in (
+        _of_machine("editor", "terminals and editors that outlive a bad connection"),
+        _of_machine("tuning", "settings of this machine with which TPU programs start sooner"),
+        _of_machine("nfs-server", "a folder of this machine", "shared with others over NFS"),
+        _of_machine("nfs-client", "a folder that another machine shares over NFS"),
+        _of_machine("gcs", "a Cloud Storage bucket as a folder", "with Cloud Storage FUSE"),
+        _of_machine("docker", "containers that reach the TPU", "with Docker"),
+    )
+}
+"""Set-ups that make no environment, and change the machine itself; see `machine_setup`."""
+
+SIZES = {
+    "jax": ("150 MB", "1 GB"),
+    "jax[tpu]": ("400 MB", "1.2 GB"),  # uv links files from its cache: measured with both
+    "torch_xla==2.9.0": ("4.2 GB", "8 GB"),
+    "torch_xla[tpu]==2.9.0": ("4.4 GB", "8 GB"),
+    "torch_tpu==0.2.0": ("3.4 GB", "7 GB"),
+    "tensorflow-cpu==2.20.0": ("350 MB", "2 GB"),
+    "tensorflow-tpu==2.20.0 libtpu==0.0.31": ("600 MB", "3 GB"),
+    "keras jax": ("200 MB", "1 GB"),
+    "keras jax[tpu]": ("450 MB", "2 GB"),
+    "xprof tensorboard psutil jax": ("300 MB", "1 GB"),
+    "xprof tensorboard psutil jax[tpu]": ("550 MB", "2 GB"),
+    "notebook matplotlib jax": ("250 MB", "1 GB"),
+    "notebook matplotlib jax[tpu]": ("500 MB", "2 GB"),
+}
+"""Size of the download, and of the installation with the download cache; rounded up."""
+
+
+_SHORTEST = 3
+"""Letters of the shortest piece of a name that is suggested for it."""
+
+
+def named(name: str) -> Profile:
+    """Return the profile of a name, or of the framework it installs; raises Problem for none."""
+    for profile in PROFILES.values():
+        if name == profile.framework:
+            return profile
+    if name in MACHINE:
+        return MACHINE[name]
+    if name not in PROFILES:
+        every = {**PROFILES, **MACHINE}
+        width = max(map(len, every))
+        choices = "".join(f"\n  {one.name:<{width}}  {one.meaning}" for one in every.values())
+        near = phrases.near_matches(name, every)
+        alike = [one for one in every if len(name) >= _SHORTEST and name in one]
+        hint = f"name one:{choices}"
+        if near:
+            hint = f"did you mean `tpustarter setup {near[0]}`?"
+        elif alike:
+            listed = "".join(f"\n  {one:<{width}}  {every[one].meaning}" for one in alike)
+            hint = f"did you mean one of these?{listed}"
+        raise Problem(f"there is no set-up profile `{name}`", hint=hint, code=ExitCode.USAGE)
+    return PROFILES[name]

@@ -1,0 +1,216 @@
+"""The steps of an environment's set-up, read from a lesson's header, with their states."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from tpustarter.core import content, locations
+from tpustarter.core.content import Lesson
+from tpustarter.core.problem import Problem
+from tpustarter.setup import servers
+from tpustarter.setup.environment.facts import EnvironmentFacts
+from tpustarter.setup.environment.profiles import SIZES, Profile
+from tpustarter.text import phrases
+
+State = Literal["todo", "done", "running", "failed", "blocked", "undone", "manual"]
+"""The state of a step; one that is `manual` is for a person to do, in another place."""
+
+ELSEWHERE = "`tpustarter setup {} --folder PATH` makes one in another folder"
+HOW_TO_GET_A_PYTHON = """\
+the tool uv fetches one, without administrator rights:
+  curl -LsSf https://astral.sh/uv/install.sh | sh
+or, on Ubuntu 22.04 and with administrator rights:
+  sudo add-apt-repository ppa:deadsnakes/ppa
+  sudo apt install python3.12 python3.12-venv"""
+
+
+@dataclass(frozen=True)
+class SetupStep:
+    """One set-up command with its reason, its changes, and its state."""
+
+    id: str
+    title: str
+    why: str
+    command: tuple[str, ...]
+    """Program and arguments; empty for a step that runs none."""
+    changes: str
+    needs: tuple[str, ...]
+    proof: str | None
+    """The check that proves the step done."""
+    state: State = "todo"
+    note: str = ""
+    """The reason for the state done, blocked or failed: a sentence, and below it what can be
+    done."""
+    file: str = ""
+    """The file into which tpustarter itself writes."""
+    writes: tuple[str, ...] = ()
+    """The lines that it writes there."""
+
+
+def lesson_of(profile: Profile, lessons: Path | None = None) -> Lesson:
+    """Return the lesson whose header holds the steps of a profile; raises Problem for none."""
+    for lesson in content.read_lessons(lessons):
+        if profile.name in lesson.header.get("setups", {}):
+            return lesson
+    raise Problem(f"no lesson holds the steps of the set-up profile `{profile.name}`")
+
+
+def steps_of(lesson: Lesson, facts: EnvironmentFacts) -> list[SetupStep]:
+    """Return the steps in a lesson's header with their states on this machine; raises Problem."""
+    try:
+        return [
+            _make_step(cast("dict[str, Any]", fields), facts)
+            for fields in lesson.header["setups"][facts.profile.name]
+        ]
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise Problem(
+            f"the steps in the header of `{lesson.path}` are broken: {error!r}"
+        ) from error
+
+
+def _make_step(fields: dict[str, Any], facts: EnvironmentFacts) -> SetupStep:
+    unknown = set(fields) - {
+        "id",
+        "title",
+        "why",
+        "command",
+        "without_uv",
+        "changes",
+        "needs",
+        "proof",
+        "file",
+        "writes",
+    }
+    if unknown:
+        raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
+    values = _values(facts)
+    several = {
+        "{wheel}": facts.wheel.split(),
+        "{jupyter}": servers.jupyter_words(facts.folder),
+        "{profiler}": servers.profiler_words(facts.folder),
+        "{colab}": servers.jupyter_words(facts.folder, origin=servers.COLAB),
+    }
+    wheels = phrases.join(facts.wheel.split())
+    shown_values = {**values, "folder": facts.shown, "wheel": wheels}
+    words = fields.get("command", [])
+    if facts.uv is None and words[:1] == ["{uv}"]:
+        words = fields.get("without_uv", [])
+    filled = (several.get(word) or [str(word).format(**values)] for word in words)
+    file = str(fields.get("file", "")).format(**values)
+    writes = tuple(str(line) for line in fields.get("writes", []))
+    if file:
+        state, note = _written_state(file, writes, facts)
+    else:
+        state, note = _STATE_FUNCTIONS[fields["id"]](facts)
+    return SetupStep(
+        id=fields["id"],
+        title=fields["title"].format(**shown_values),
+        why=fields["why"].format(**shown_values),
+        command=tuple(filter(None, chain.from_iterable(filled))),
+        changes=fields.get("changes", "nothing").format(**shown_values),
+        needs=tuple(str(need).format(**shown_values) for need in fields.get("needs", [])),
+        proof=fields.get("proof"),
+        state=state,
+        note=note,
+        file=file,
+        writes=writes,
+    )
+
+
+def _values(facts: EnvironmentFacts) -> dict[str, str]:
+    download, space = SIZES[facts.wheel]
+    first = facts.profile.versions[0]
+    return {
+        "uv": str(facts.uv),
+        "python": str(facts.python or (first if facts.uv else f"python{first}")),
+        "folder": str(facts.folder),
+        "wheel": facts.wheel,
+        "beside": "--beside-tpu" if facts.on_tpu else "",
+        "anew": "--reinstall" if facts.half_installed else "",
+        "download": download,
+        "space": space,
+        "programs": str(servers.PROGRAMS),
+        "site": str(facts.site),
+        "platform": "tpu" if facts.on_tpu else "cpu",
+    }
+
+
+def _python_state(facts: EnvironmentFacts) -> tuple[State, str]:
+    profile = facts.profile
+    if profile.system not in (None, facts.system):
+        wheels = profile.framework or "libtpu"
+        return (
+            "blocked",
+            f"this machine is {facts.system}, and {wheels} exists only for {profile.system}",
+        )
+    if facts.generation and (instead := profile.not_on.get(facts.generation.name)):
+        return "blocked", f"{profile.supports} does not run on {facts.generation.title}\n{instead}"
+    if facts.version:
+        return "done", f"Python {facts.version} is in {facts.shown}"
+    if facts.python:
+        return "done", f"{facts.python.name} found at {facts.short(facts.python)}"
+    here = f"; the Python {phrases.join(facts.unfit)} here does not fit" if facts.unfit else ""
+    if facts.uv:
+        return "todo", f"none found{here}; uv at {facts.short(facts.uv)} fetches one"
+    ordered = sorted(profile.versions, key=lambda version: int(version.removeprefix("3.")))
+    versions = phrases.join(ordered, "or")
+    why = f"{profile.supports} needs it{here}"
+    return "blocked", f"no Python {versions} was found here, and {why}\n{HOW_TO_GET_A_PYTHON}"
+
+
+def _environment_state(facts: EnvironmentFacts) -> tuple[State, str]:
+    if facts.version:
+        return "done", f"{facts.shown} has Python {facts.version}"
+    if facts.occupied:
+        return "blocked", f"{facts.occupied}\n{ELSEWHERE.format(facts.profile.name)}"
+    if facts.half_made:
+        return "todo", f"{facts.shown} has no Python that works, so it is removed first"
+    return "todo", ""
+
+
+def _install_state(facts: EnvironmentFacts) -> tuple[State, str]:
+    if (
+        "install" in facts.done
+        and facts.needed
+        and facts.wheel_inside
+        in (
+            facts.wheel,
+            facts.profile.tpu_wheel,
+        )
+    ):
+        return "done", f"{facts.shown} has {phrases.join(facts.needed)}"
+    return "todo", ""
+
+
+def _written_state(file: str, lines: tuple[str, ...], facts: EnvironmentFacts) -> tuple[State, str]:
+    with contextlib.suppress(OSError, Problem):
+        if locations.read_text(Path(file)).splitlines() == list(lines):
+            return "done", f"{facts.short(Path(file))} is there"
+    return "todo", ""
+
+
+def _proof_state(facts: EnvironmentFacts) -> tuple[State, str]:
+    proved = facts.proof.get("frameworks") == list(facts.installed) and facts.installed
+    if proved and facts.proof.get("on_tpu") == facts.on_tpu and _install_state(facts)[0] == "done":
+        return "done", str(facts.proof.get("text", ""))
+    return "todo", ""
+
+
+def _remember_state(facts: EnvironmentFacts) -> tuple[State, str]:
+    if facts.remembered and _proof_state(facts)[0] == "done":
+        return "done", facts.profile.remembered.format(folder=facts.shown)
+    return "todo", ""
+
+
+_STATE_FUNCTIONS = {
+    "python": _python_state,
+    "environment": _environment_state,
+    "install": _install_state,
+    "prove": _proof_state,
+    "remember": _remember_state,
+}
+"""Functions that determine the state of each step from the facts."""

@@ -1,0 +1,1 @@
+"""Set-up of the machine itself: steps that look, change and undo."""

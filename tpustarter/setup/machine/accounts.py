@@ -1,0 +1,89 @@
+"""Steps about access: a user in a group of the system, and gcloud for a registry of images."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from tpustarter.machine import host
+from tpustarter.setup.machine import registry_sign_in
+from tpustarter.setup.machine.step_kind import StepKind, StepState
+
+MAX_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class GroupMember(StepKind):
+    """A user in a group of the system, by /etc/group alone."""
+
+    machine: host.Machine
+    user: str
+    group: str
+
+    def look(self) -> StepState:
+        """Return the state by the group's line; root needs no group."""
+        lines = (self.machine.text("/etc/group", MAX_BYTES) or "").splitlines()
+        members = [line.split(":")[-1] for line in lines if line.startswith(f"{self.group}:")]
+        if self.user == "root":
+            return StepState("done", f"you are root, who needs no group `{self.group}` for it")
+        if not members:
+            return StepState("blocked", f"there is no group `{self.group}`")
+        if self.user in members[0].split(","):
+            return StepState(
+                "done", f"{self.user} is in the group `{self.group}` from the next login"
+            )
+        return StepState("todo", "", "outside")
+
+    def command(self) -> tuple[str, ...]:
+        """Return the command that adds the user, and keeps the user's other groups."""
+        return ("usermod", "--append", "--groups", self.group, self.user)
+
+    def undo(self, before: Any) -> tuple[str, ...]:
+        """Return the command that removes the user from the group."""
+        del before
+        return ("gpasswd", "--delete", self.user, self.group)
+
+
+@dataclass(frozen=True)
+class RegistryStep(StepKind):
+    """A registry to which Docker signs in by gcloud."""
+
+    machine: host.Machine
+    name: str
+    home: str
+
+    @property
+    def _path(self) -> str:
+        return f"{self.home}/.docker/config.json"
+
+    def look(self) -> StepState:
+        """Return the state by Docker's configuration."""
+        try:
+            seen = registry_sign_in.helper(self.machine.text(self._path, MAX_BYTES), self.name)
+        except ValueError as error:
+            return StepState("blocked", f"`{self._path}` cannot be read: {error}")
+        if seen == registry_sign_in.GCLOUD:
+            return StepState("done", f"Docker signs in to {self.name} by gcloud")
+        if shutil.which("gcloud", path=self.machine.env.get("PATH", os.defpath)) is None:
+            return StepState("blocked", "there is no `gcloud` here")
+        return StepState("todo", "", seen)
+
+    def command(self) -> tuple[str, ...]:
+        """Return the command that writes the entry."""
+        return ("gcloud", "auth", "configure-docker", self.name, "--quiet")
+
+    def undo(self, before: Any) -> tuple[str, ...]:
+        """Return the command that removes the entry."""
+        path = str(self.machine.path(self._path))
+        return (
+            sys.executable,
+            "-IB",
+            registry_sign_in.__file__,
+            "take",
+            path,
+            self.name,
+            str(before),
+        )

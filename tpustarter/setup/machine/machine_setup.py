@@ -1,0 +1,293 @@
+"""Set-up of the machine itself: packages, files and settings, each with its own way back.
+
+The steps are read and their states determined in `machine_steps`; here they are run and undone. A
+step has in `look` how its state is seen, and in `after` the steps that have to be done before it. A
+step that cannot be done on this machine is blocked with the reason, and the others run. The
+settings before are recorded, so that undo restores them, and settings that set-up did not change
+are left alone. A step runs as root only where it needs that, and where `root` allows it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine import host
+from tpustarter.running.command import LineLog
+from tpustarter.setup.environment import made_environment as folders
+from tpustarter.setup.environment.facts import home_of
+from tpustarter.setup.environment.run import Event, Setup, StepEnded
+from tpustarter.setup.environment.steps import SetupStep, State
+from tpustarter.setup.machine import as_root, step_values
+from tpustarter.setup.machine.change_record import PROVED, VALUES, Changes, circumstances
+from tpustarter.setup.machine.machine_steps import MachineSteps
+
+
+class MachineSetup(Setup):
+    """The plan for this machine."""
+
+    def __init__(
+        self,
+        profile: str,
+        *,
+        machine: host.Machine | None = None,
+        lessons: Path | None = None,
+        root: as_root.Leave = False,
+        told: Mapping[str, str] | None = None,
+        only: Sequence[str] = (),
+    ) -> None:
+        """Work out the steps that are left.
+
+        Args:
+            profile: A name in `profiles.MACHINE`.
+            machine: The machine; None for this one.
+            lessons: Folder of lessons; None for those that ship.
+            root: Whether steps that need root may run, or with which commands they may.
+            told: Values by name, as `--set` gives them.
+            only: Steps to show and run, with those that have to come before; empty for all.
+
+        Raises:
+            Problem: there is no such profile or step, or a value is invalid.
+        """
+        self._root = root
+        self._refused = ""
+        """Why sudo did not run a command."""
+        self._is_undo = False
+        self._told = dict(told or {})
+        self.only = tuple(only)
+        """Steps selected by the user; empty for all."""
+        self._changes = Changes(profile)
+        machine = machine or host.Machine()
+        home = str(home_of(machine))  # under sudo, that of the user who called it
+        super().__init__(
+            profile, machine=replace(machine, env={**machine.env, "HOME": home}), lessons=lessons
+        )
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code: 0 for done, undone or a plan, 1 for a failed step, 3 for one not done."""
+        if not self._is_undo or any(step.state == "failed" for step in self.steps):
+            return super().exit_code
+        is_left = self._stopped and self._to_put_back()
+        return int(ExitCode.INCONCLUSIVE if is_left else ExitCode.OK)
+
+    @property
+    def missing(self) -> list[step_values.StepValue]:
+        """Values that have not been given yet."""
+        return [one for one, text in self._declared.values.items() if text is None]
+
+    @property
+    def chosen(self) -> dict[step_values.StepValue, str | None]:
+        """Values that the steps are filled with: as given, as recorded, or None."""
+        return self._declared.values
+
+    def fields(self) -> dict[str, Any]:
+        """Return the document of `Setup.fields`, with the values that the steps are filled with."""
+        told = [
+            {"name": one.name, "meaning": one.meaning, "value": text}
+            for one, text in self.chosen.items()
+        ]
+        return {**super().fields(), "values": self._redact.value(told)}
+
+    def needs_root(self, *, undo: bool = False) -> bool:
+        """Return whether the steps that are left, or those to undo, need root."""
+        if undo:
+            ids = self._to_put_back()
+            return any("root" in step.needs for step in self.steps if step.id in ids)
+        return any("root" in step.needs for step in self.steps if step.state == "todo")
+
+    def run(self) -> Iterator[Event]:
+        """Run every step that is left and can be done here; raises Problem as `Setup.run` does."""
+        if self.missing:
+            raise step_values.untold(self.missing, self.profile.name)
+        return self._run()
+
+    def _run(self) -> Iterator[Event]:
+        self._has_run = True
+        with folders.only_one() as lock:
+            self._refresh()
+            allowed = [
+                step for step in self.steps if step.state == "todo" and not self._forbidden(step)
+            ]
+            log = self._open_log() if allowed else None
+            if allowed and self.chosen:
+                told = {one.name: text for one, text in self.chosen.items()}
+                self._changes.store(VALUES, told)
+            self._settle()
+            try:
+                for index in range(len(self.steps)):
+                    if self._stopped:
+                        break
+                    step = self.steps[index]
+                    if step.state == "todo" and (reason := self._reason_against(step)):
+                        step = self._update_step(index, "blocked", reason)
+                    if step.state == "blocked":
+                        yield StepEnded(step, 0.0, (), self.log)
+                    elif log and step.state == "todo":
+                        yield from self._run_step(index, log, lock)
+            finally:
+                if log:
+                    log.close()
+
+    def _settle(self) -> None:
+        # The run of a step may have been killed before its packages were recorded.
+        changed = self._changes.befores()
+        for step in self.steps:
+            kind = self._declared.kinds[step.id]
+            if kind and step.state == "done" and step.id in changed:
+                self._changes.remember(step.id, kind.settled(changed[step.id]), anew=True)
+
+    def _reason_against(self, step: SetupStep) -> str:
+        if reason := self._forbidden(step):
+            return reason
+        done = {one.id for one in self.steps if one.state == "done"}
+        waiting = [name for name in self._declared.after[step.id] if name not in done]
+        return f"`{waiting[0]}` comes first, and it is not done" if waiting else ""
+
+    def can_start(self, step_id: str) -> bool:
+        """Return whether a step is left, and all steps that have to come before it are done."""
+        by_id = {step.id: step.state for step in self.steps}
+        before = [by_id[name] for name in self._declared.after[step_id]]
+        return by_id[step_id] == "todo" and {*before} <= {"done"}
+
+    def without_root(self) -> list[SetupStep]:
+        """Return the steps that are left and can be done while no command runs as root."""
+        done = {step.id for step in self.steps if step.state == "done"}
+        able: list[SetupStep] = []
+        for step in self.steps:
+            is_left = step.state == "todo" and as_root.NEED not in step.needs
+            if is_left and {*self._declared.after[step.id]} <= done:
+                able.append(step)
+                done.add(step.id)
+        return able
+
+    def _forbidden(self, step: SetupStep) -> str:
+        if self._refused and as_root.NEED in step.needs:
+            return self._refused
+        return as_root.reason_against(step.command, step.needs, self._root)
+
+    def _refusal(self, step: SetupStep, log: LineLog) -> tuple[State, str] | None:
+        options = f"{self.profile.name}{' --undo' * self._is_undo} --yes --root"
+        refused = as_root.why_refused(step.command, [*log.last], options)
+        self._refused = self._refused or refused
+        return ("blocked", refused) if refused else None
+
+    def undoing(self) -> list[SetupStep]:
+        """Return the steps that undo reverts, each with the command for that, the last first.
+
+        Raises:
+            Problem: set-up changed nothing.
+        """
+        changed = self._to_put_back()
+        if not changed:
+            raise Problem(
+                f"`tpustarter setup {self.profile.name}` has changed nothing on this machine",
+                code=ExitCode.INCONCLUSIVE,
+            )
+        return [
+            replace(step, command=self._declared.way_back(step))
+            for step in reversed(self.steps)
+            if step.id in changed
+        ]
+
+    def removed_by_undo(self) -> list[str]:
+        """Return the changes that undo reverts, in words; raises Problem where there are none."""
+        return [f"{step.title}:{self._way_back(step)}" for step in self.undoing()]
+
+    def _way_back(self, step: SetupStep) -> str:
+        if step.file:
+            lines = "the lines between its marks in " * step.writes[0].startswith("# >>> ")
+            return f" {lines}{self.short(Path(step.file))}"
+        return f"\n  $ {self.pasted(step.command)}"
+
+    def undo(self) -> Iterator[Event]:
+        """Undo the changes of set-up, the last first; raises Problem as `undoing` does."""
+        if any(self._forbidden(step) for step in self.undoing()):
+            raise Problem(
+                "to put it back needs root",
+                hint=f"`tpustarter setup {self.profile.name} --undo --yes --root` allows that",
+                code=ExitCode.INCONCLUSIVE,
+            )
+        return self._put_back()
+
+    def _put_back(self) -> Iterator[Event]:
+        self._has_run = self._is_undo = True
+        with folders.only_one() as lock:
+            log = self._open_log()
+            self._changes.store(PROVED, {})
+            try:
+                needed: dict[str, str] = {}  # by the step that could not be undone
+                for index, step in reversed(list(enumerate(self.steps))):
+                    if step.id not in self._to_put_back() or self._stopped:
+                        continue
+                    began = time.monotonic()
+                    undoing = replace(step, command=self._declared.way_back(step))
+                    failure = yield from self._put_back_one(undoing, log, lock, needed)
+                    end, note = failure or ("undone", "")
+                    if failure:
+                        needed |= dict.fromkeys(self._declared.after[step.id], step.id)
+                    else:
+                        self._changes.forget(step.id)
+                    ended = self._update_step(index, end, note)
+                    tail = tuple(log.last) if end == "failed" else ()
+                    yield StepEnded(ended, time.monotonic() - began, tail, self.log)
+            finally:
+                log.close()
+            if not self._to_put_back():
+                self._changes.forget_all()
+
+    def _put_back_one(
+        self, undoing: SetupStep, log: LineLog, lock: int, needed: Mapping[str, str]
+    ) -> Generator[Event, None, tuple[State, str] | None]:
+        if above := needed.get(undoing.id):
+            return "blocked", f"`{above}` needs it, and could not be put back"
+        if reason := self._forbidden(undoing):
+            return "blocked", reason
+        failure = yield from self._run_command(undoing, log, lock)
+        return failure and (self._refusal(undoing, log) or failure)
+
+    def _refresh(self, after: int = 0) -> None:
+        self.steps[after:] = self._make_steps()[after:]
+
+    def _make_steps(self) -> list[SetupStep]:
+        self._declared = MachineSteps(
+            self.lesson, self.profile.name, self._machine, told=self._told, only=self.only
+        )
+        return self._declared.steps
+
+    def _carry_out(
+        self, step: SetupStep, log: LineLog, lock: int
+    ) -> Generator[Event, None, tuple[State, str]]:
+        kind = self._declared.kinds[step.id]
+        if kind:  # Recorded beforehand, so that the changes of a killed run can be undone as well.
+            self._changes.remember(step.id, kind.look().before)
+        if failure := (yield from self._run_command(step, log, lock)):
+            return self._refusal(step, log) or failure
+        if kind is None:
+            above = self.steps[: [one.id for one in self.steps].index(step.id)]
+            proved = {"of": circumstances(step, above), "said": "\n".join([*log.last][-4:])}
+            self._changes.store(PROVED, {**self._changes.stored(PROVED), step.id: proved})
+            return "done", "its command ended well"
+        seen = kind.look()
+        if seen.state != "done":
+            return "failed", f"the command succeeded, and yet: {seen.note or 'nothing has changed'}"
+        self._changes.remember(step.id, kind.settled(self._changes.befores()[step.id]), anew=True)
+        return "done", seen.note
+
+    def _to_put_back(self) -> list[str]:
+        # A step counts only while its change is still in place.
+        changed = self._changes.befores()
+        ids: list[str] = []
+        for step in self.steps:
+            kind = self._declared.kinds[step.id]
+            if kind is None or step.id not in changed:
+                continue
+            seen = kind.look()
+            is_as_before = seen.state != "done" and seen.before == changed[step.id]
+            if not is_as_before and self._declared.way_back(step):
+                ids.append(step.id)
+        return ids

@@ -1,0 +1,186 @@
+"""The steps of a machine's set-up, read from a lesson's header, with their values and states.
+
+Nothing is started and nothing is written here.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from tpustarter.core.content import Lesson
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine import host
+from tpustarter.setup import servers
+from tpustarter.setup.environment.facts import home_of
+from tpustarter.setup.environment.steps import SetupStep, State
+from tpustarter.setup.machine import as_root, step_kinds, step_values
+from tpustarter.setup.machine.change_record import PROVED, VALUES, Changes, circumstances
+from tpustarter.setup.machine.step_kind import StepKind, StepState
+from tpustarter.setup.machine.step_selection import wanted
+
+_FIELDS = {
+    "id",
+    "title",
+    "why",
+    "look",
+    "command",
+    "undo",
+    "changes",
+    "needs",
+    "after",
+    "where",
+    "proof",
+}
+
+
+class MachineSteps:
+    """The steps with their present states."""
+
+    def __init__(
+        self,
+        lesson: Lesson,
+        profile: str,
+        machine: host.Machine,
+        *,
+        told: Mapping[str, str],
+        only: Sequence[str],
+    ) -> None:
+        """Read the header, and determine the state of each step.
+
+        Args:
+            lesson: The lesson whose header has the steps.
+            profile: Their name there.
+            machine: The machine whose state they have.
+            told: Values by name, as they were given.
+            only: Selected steps, which bring those that come before; empty for all.
+
+        Raises:
+            Problem: the header is broken, or there is no such step, or a value does not fit.
+        """
+        self._profile = profile
+        self._machine = machine
+        self._changes = Changes(profile)
+        self.steps: list[SetupStep] = []
+        self.kinds: dict[str, StepKind | None] = {}
+        """The kind of each step; None for a proof, and for a step that is done elsewhere."""
+        self.after: dict[str, list[str]] = {}
+        """Steps that have to be done before each."""
+        self._undo: dict[str, list[str]] = {}
+        """The header's own commands that undo a step."""
+        try:
+            declared = cast("list[dict[str, Any]]", lesson.header["setups"][profile])
+            declared = wanted(declared, only, profile)
+            self.values = self._choose(step_values.declared(lesson.header, declared), told)
+            self._texts = self._fill_ins()
+            for fields in declared:
+                self.steps.append(self._make_step(fields))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise Problem(
+                f"the steps in the header of `{lesson.path}` are broken: {error!r}"
+            ) from error
+
+    def way_back(self, step: SetupStep) -> tuple[str, ...]:
+        """Return the command that undoes a step; empty where there is nothing to undo."""
+        before, kind = self._changes.befores()[step.id], self.kinds[step.id]
+        own = [*(kind.undo(before) if kind else ())]
+        words: list[str] = []
+        for word in self._undo[step.id] or ["{undo}"]:
+            words += own if word == "{undo}" else [word.replace("{before}", str(before))]
+        return self._runnable(words, step.needs)
+
+    def _choose(
+        self, every: Sequence[step_values.StepValue], told: Mapping[str, str]
+    ) -> dict[step_values.StepValue, str | None]:
+        before = self._changes.stored(VALUES)
+        chosen = step_values.chosen(every, told, before, self._profile)
+        differing = [key for key, text in told.items() if before.get(key, text) != text]
+        if differing and self._changes.befores():
+            command = f"`tpustarter setup {self._profile}"
+            raise Problem(
+                f"{command}` was run with {differing[0]} `{before[differing[0]]}`",
+                hint=f"{command} --undo` shows how to put that back; then set another",
+                code=ExitCode.INCONCLUSIVE,
+            )
+        return {one: chosen[one.name] for one in every}
+
+    def _fill_ins(self) -> dict[str, str]:
+        told = {one.name: text or one.placeholder for one, text in self.values.items()}
+        return {
+            "home": str(home_of(self._machine)),
+            **as_root.person(),
+            "python": sys.executable,
+            "programs": str(servers.PROGRAMS),
+            **told,
+        }
+
+    def _make_step(self, fields: Mapping[str, Any]) -> SetupStep:
+        if unknown := set(fields) - _FIELDS:
+            raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
+        filled = {name: step_values.filled(fields[name], self._texts) for name in fields}
+        step_id, needs = str(filled["id"]), tuple(str(need) for need in filled.get("needs", []))
+        self.after[step_id] = [str(name) for name in filled.get("after", [])]
+        self._undo[step_id] = [str(word) for word in filled.get("undo", [])]
+        kind = self.kinds[step_id] = self._kind(filled)
+        words = [str(word) for word in filled.get("command", [])]
+        words = words or [*(kind.command() if kind else ())]
+        if not words and "where" not in filled:
+            raise ValueError(f"`{step_id}` has no command")
+        file, lines = kind.writes() if kind else ("", ())
+        step = SetupStep(
+            id=step_id,
+            title=filled["title"],
+            why=filled["why"],
+            command=self._runnable(words, needs),
+            changes=filled.get("changes", "nothing"),
+            needs=needs,
+            proof=filled.get("proof"),
+            writes=lines,
+            file=file,
+        )
+        if where := filled.get("where"):
+            return replace(step, state="manual", note=f"you do this {where}", command=tuple(words))
+        state, note = self._how_far(step, kind.look() if kind else self._look_for_proof(step))
+        return replace(step, state=state, note=note)
+
+    def _kind(self, filled: Mapping[str, Any]) -> StepKind | None:
+        if "where" in filled or filled["look"] == "proof":
+            return None
+        home = str(home_of(self._machine))
+        return step_kinds.kind_of(
+            filled["look"], f"{self._profile} {filled['id']}", self._machine, home
+        )
+
+    def _look_for_proof(self, step: SetupStep) -> StepState:
+        # A proof counts as long as its command and the steps above it are unchanged.
+        proved: dict[str, Any] = self._changes.stored(PROVED).get(step.id) or {}
+        if proved.get("of") == circumstances(step, self.steps):
+            return StepState("done", str(proved.get("said", "")))
+        return StepState("todo")
+
+    def _how_far(self, step: SetupStep, seen: StepState) -> tuple[State, str]:
+        states = {one.id: one.state for one in self.steps}
+        waits = [name for name in self.after[step.id] if states[name] != "done"]
+        never = [name for name in self.after[step.id] if states[name] == "blocked"]
+        if seen.state != "done" and "systemd" in step.needs and not self._has_systemd():
+            return "blocked", "it needs systemd, which does not run here"
+        if seen.state == "blocked" and waits and not never:
+            return "todo", ""  # those steps may remove what blocks this one
+        if seen.state == "todo" and never:
+            return "blocked", f"`{never[0]}` comes first, and cannot be done here"
+        if seen.state == "todo" and step.command[:1] == ("sudo",):  # it was not found
+            return "blocked", "you are not root here, and there is no `sudo`"
+        return seen.state, seen.note
+
+    def _has_systemd(self) -> bool:
+        return self._machine.status("/run/systemd/system") is not None
+
+    def _runnable(self, words: Sequence[str], needs: Sequence[str]) -> tuple[str, ...]:
+        # A command that needs root begins with `sudo`, unless this program is root.
+        first, *others = [*as_root.prefix(needs), *words] if words else [""]
+        path = self._machine.env.get("PATH", os.defpath)
+        return (shutil.which(first, path=path) or first, *others) if first else ()

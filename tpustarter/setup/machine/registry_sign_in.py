@@ -1,0 +1,83 @@
+"""The entry by which gcloud signs Docker in to a registry, in ~/.docker/config.json.
+
+    python -IB registry_sign_in.py take PATH HOST BEFORE    restore the host's entry
+
+`gcloud auth configure-docker` makes the entry and has no way back, so this program has one. Other
+entries of the file are kept. It holds no secret: Docker asks gcloud for one whenever it needs it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, cast
+
+GCLOUD, NONE, ABSENT = "gcloud", "none", "absent"
+"""The sign-in of a host: by gcloud, by nothing, or by nothing because there is no such file."""
+
+
+def helper(text: str | None, host: str) -> str:
+    """Return the credential helper of a host; raises ValueError for a broken file."""
+    if text is None:
+        return ABSENT
+    return str(_helpers(_fields(text)).get(host, NONE))
+
+
+def take(path: Path, host: str, before: str) -> None:
+    """Restore the credential helper of a host; a file that was absent goes, if it is empty."""
+    if not path.exists():
+        return
+    fields = _fields(path.read_text(encoding="utf-8"))
+    helpers = _helpers(fields)
+    if helpers.get(host) != GCLOUD:
+        return
+    del helpers[host]
+    if before not in (NONE, ABSENT):
+        helpers[host] = before
+    if helpers:
+        fields["credHelpers"] = helpers
+    else:
+        del fields["credHelpers"]
+    if fields or before != ABSENT:
+        _write(path, json.dumps(fields, indent=2) + "\n")
+    else:
+        path.unlink()
+        with contextlib.suppress(OSError):  # Docker keeps more there once it has been used
+            path.parent.rmdir()
+
+
+def _fields(text: str) -> dict[str, Any]:
+    fields = json.loads(text)
+    if not isinstance(fields, dict):
+        raise ValueError("it is no JSON object")
+    return cast("dict[str, Any]", fields)
+
+
+def _helpers(fields: dict[str, Any]) -> dict[str, str]:
+    helpers = cast("object", fields.get("credHelpers") or {})
+    if not isinstance(helpers, dict):
+        raise ValueError("its `credHelpers` are no JSON object")
+    return dict(cast("dict[str, str]", helpers))
+
+
+def _write(path: Path, text: str) -> None:
+    path = path.resolve()
+    status = path.stat()
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+        file.write(text)
+    made = Path(file.name)
+    made.chmod(status.st_mode & 0o7777)
+    if os.geteuid() == 0:
+        os.chown(made, status.st_uid, status.st_gid)
+    made.replace(path)
+
+
+if __name__ == "__main__":
+    try:
+        take(Path(sys.argv[2]), *sys.argv[3:])
+    except (OSError, ValueError) as error:
+        sys.exit(f"`{sys.argv[2]}`: {error}")

@@ -1,0 +1,43 @@
+"""The interface of a kind of step in a machine's set-up, and the state that it reports."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from tpustarter.setup.environment.steps import State
+
+
+@dataclass(frozen=True)
+class StepState:
+    """The state of a step, its reason, and the present setting, which undo restores."""
+
+    state: State
+    note: str = ""
+    before: Any = ""
+
+
+class StepKind(ABC):
+    """A kind of `look`; for methods that it lacks, the header has a command or undo."""
+
+    @abstractmethod
+    def look(self) -> StepState:
+        """Return the state of the step."""
+
+    def writes(self) -> tuple[str, tuple[str, ...]]:
+        """Return the file that it writes, and the lines it puts there."""
+        return "", ()
+
+    def command(self) -> tuple[str, ...]:
+        """Return the command that carries it out; empty where the header has it."""
+        return ()
+
+    def undo(self, before: Any) -> tuple[str, ...]:
+        """Return the command that restores the setting before; empty where the header has it."""
+        del before
+        return ()
+
+    def settled(self, before: Any) -> Any:
+        """Return the record for undo once the step is done."""
+        return before

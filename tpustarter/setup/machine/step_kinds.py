@@ -1,0 +1,325 @@
+"""The kinds of `look` in a machine's set-up, each with its own change and way back.
+
+    look: {package: [tmux, mosh]}                      packages of Debian or Ubuntu
+    look: {command: docker}                            a program on PATH
+    look: {lines: ~/.tmux.conf, text: set -g mouse on} lines of set-up between marks
+    look: {file: /etc/tpu.conf, text: ...}             a file of set-up alone
+    look: {folder: ~/bucket}                           a folder
+    look: {mounted: ~/bucket}                          a file system that is mounted there
+    look: {member: [alice, docker]}                    a user in a group of the system
+    look: {registry: us-docker.pkg.dev}                Docker signs in there by gcloud
+    look: {setting: huge-pages}                        a function in `settings`
+    look: proof                                        its command ended well
+
+A setting may be combined with another kind, which decides where the setting has no answer.
+Looking starts nothing and writes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from tpustarter.checking.plan import interpreters
+from tpustarter.machine import host
+from tpustarter.setup.machine import dpkg, marked_lines
+from tpustarter.setup.machine.accounts import GroupMember, RegistryStep
+from tpustarter.setup.machine.settings import SETTINGS
+from tpustarter.setup.machine.step_kind import StepKind, StepState
+from tpustarter.text import phrases
+
+_INSTALL = (
+    "apt-get update; DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "
+    '-o DPkg::Lock::Timeout=300 "$@"'
+)
+"""A new machine often updates itself at the first login, so the command waits for the lock."""
+_PURGE = (
+    'for n in $(seq 60); do dpkg --purge --force-remove-reinstreq "$@"; code=$?; '
+    "[ $code = 2 ] || exit $code; sleep 5; done; exit 2"
+)
+"""Script that removes packages. dpkg refuses, with 1, where another package now needs one of these;
+apt-get would remove that package as well. Exit code 2 means that another program holds the lock.
+Packages that a kill left half unpacked are removed only with that option."""
+_MAX_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class PackageStep(StepKind):
+    """Packages of Debian or Ubuntu; undo removes exactly those that were added."""
+
+    machine: host.Machine
+    names: tuple[str, ...]
+
+    def look(self) -> StepState:
+        """Return the state by dpkg's own list; the packages present before are recorded."""
+        packages = dpkg.read(self.machine)
+        apt = shutil.which("apt-get", path=self.machine.env.get("PATH", os.defpath))
+        if not packages.states or apt is None:
+            return StepState("blocked", "there is no `apt-get` here")
+        if {*self.names} <= {*packages.installed}:
+            are = phrases.plural(len(self.names), "is", "are")
+            return StepState("done", f"{phrases.join(self.names)} {are} installed")
+        return StepState("todo", "", {"installed": packages.present})
+
+    def command(self) -> tuple[str, ...]:
+        """Return the installation, which first completes an interrupted one."""
+        if dpkg.read(self.machine).was_killed:
+            script = f"dpkg --configure -a; {_INSTALL}"
+            return ("sh", "-c", script, "apt-get", "--reinstall", *self.names)
+        return ("sh", "-c", _INSTALL, "apt-get", *self.names)
+
+    def undo(self, before: Any) -> tuple[str, ...]:
+        """Return the removal of the added packages that no other package now needs."""
+        came = cast("dict[str, list[str]]", self.settled(before))["came"]
+        words = dpkg.read(self.machine).removable(came, self.names)
+        return ("sh", "-c", _PURGE, "dpkg", *words) if words else ()
+
+    def settled(self, before: Any) -> Any:
+        """Return the packages that were added: those named, and those apt installed for them."""
+        told = cast("dict[str, list[str]]", before) if isinstance(before, dict) else {}
+        if "installed" in told:
+            return {"came": dpkg.read(self.machine).came(self.names, told["installed"])}
+        return {"came": told.get("came", [])}
+
+
+@dataclass(frozen=True)
+class OnPath(StepKind):
+    """A program on PATH."""
+
+    machine: host.Machine
+    name: str
+
+    def look(self) -> StepState:
+        """Return the state by PATH."""
+        found = shutil.which(self.name, path=self.machine.env.get("PATH", os.defpath))
+        return StepState("done", f"`{self.name}` found at {found}") if found else StepState("todo")
+
+
+@dataclass(frozen=True)
+class MarkedLines(StepKind):
+    """Lines of set-up between marks in a user's or the system's file."""
+
+    machine: host.Machine
+    path: str
+    name: str
+    lines: tuple[str, ...]
+
+    def writes(self) -> tuple[str, tuple[str, ...]]:
+        """Return the file, and the lines with their marks."""
+        begin, end = marked_lines.marks(self.name)
+        return self.path, (begin, *self.lines, end)
+
+    def look(self) -> StepState:
+        """Return the state by the lines between the marks."""
+        folder = self.path.rpartition("/")[0]
+        if self.machine.status(folder or "/") is None:
+            return StepState("blocked", f"there is no folder `{_short(self.machine, folder)}`")
+        try:
+            parts = marked_lines.read(self.machine.path(self.path), self.name)
+        except marked_lines.UnchangeableFileError as error:
+            return StepState("blocked", str(error))
+        if parts is None:
+            return StepState("todo", "", marked_lines.ABSENT)
+        if parts.ours is None:
+            return StepState("todo", "", parts.kind)
+        if parts.ours != self.lines:
+            return StepState(
+                "todo",
+                f"other lines stand between its marks in `{_short(self.machine, self.path)}`",
+                parts.kind,
+            )
+        return StepState("done", f"the lines are in `{_short(self.machine, self.path)}`")
+
+    def command(self) -> tuple[str, ...]:
+        """Return the command that writes the lines."""
+        return _program("add", self.machine, self.path, self.name, *self.lines)
+
+    def undo(self, before: Any) -> tuple[str, ...]:
+        """Return the command that removes the lines."""
+        return _program("take", self.machine, self.path, self.name, str(before))
+
+
+@dataclass(frozen=True)
+class OwnFile(StepKind):
+    """A file of set-up alone; an existing one with other text is not touched."""
+
+    machine: host.Machine
+    path: str
+    lines: tuple[str, ...]
+
+    def writes(self) -> tuple[str, tuple[str, ...]]:
+        """Return the file and all its lines."""
+        return self.path, self.lines
+
+    def look(self) -> StepState:
+        """Return the state by the file's text."""
+        text = self.machine.text(self.path)
+        if text is None:
+            folder = self.path.rpartition("/")[0]
+            if self.machine.status(folder) is None:
+                return StepState("blocked", f"there is no folder `{_short(self.machine, folder)}`")
+            return StepState("todo", "", marked_lines.ABSENT)
+        if text.strip() != marked_lines.whole(self.lines).strip():
+            return StepState(
+                "blocked",
+                f"`{_short(self.machine, self.path)}` says something else than set-up would write",
+            )
+        return StepState(
+            "done", f"`{_short(self.machine, self.path)}` is there", marked_lines.ABSENT
+        )
+
+    def command(self) -> tuple[str, ...]:
+        """Return the command that makes the file."""
+        return _program("make", self.machine, self.path, *self.lines)
+
+    def undo(self, before: Any) -> tuple[str, ...]:
+        """Return the command that removes the file."""
+        del before
+        return _program("remove", self.machine, self.path, *self.lines)
+
+
+@dataclass(frozen=True)
+class FolderStep(StepKind):
+    """A folder with its missing parents; undo removes those that are empty."""
+
+    machine: host.Machine
+    path: str
+
+    def look(self) -> StepState:
+        """Return the state by whether the folder exists; a mounted one is not opened."""
+        if _mounted_at(self.machine, self.path):
+            return StepState("done", f"`{_short(self.machine, self.path)}` is there")
+        path = self.machine.path(self.path)
+        if path.is_dir():
+            return StepState("done", f"`{_short(self.machine, self.path)}` is there")
+        return StepState(
+            "todo", "", [str(one) for one in (path, *path.parents) if not one.exists()]
+        )
+
+    def command(self) -> tuple[str, ...]:
+        """Return the command that makes the folder."""
+        return ("mkdir", "-p", str(self.machine.path(self.path)))
+
+    def undo(self, before: Any) -> tuple[str, ...]:
+        """Return the command that removes the folders that were missing, the deepest first."""
+        return ("rmdir", "--ignore-fail-on-non-empty", *cast("list[str]", before))
+
+
+@dataclass(frozen=True)
+class MountStep(StepKind):
+    """A file system that is mounted on a folder."""
+
+    machine: host.Machine
+    path: str
+
+    def look(self) -> StepState:
+        """Return the state by the kernel's list of mounts."""
+        if not (found := _mounted_at(self.machine, self.path)):
+            return StepState("todo", "", "not mounted")
+        source, kind = found
+        return StepState("done", f"{host.plain(source, 60)} is mounted there, as {kind}")
+
+
+@dataclass(frozen=True)
+class SettingStep(StepKind):
+    """A function in `settings`, with another kind for where the function has no answer."""
+
+    machine: host.Machine
+    name: str
+    other: StepKind | None
+
+    def writes(self) -> tuple[str, tuple[str, ...]]:
+        """Return the file and lines of the other kind."""
+        return self.other.writes() if self.other else ("", ())
+
+    def look(self) -> StepState:
+        """Return the state from the function, else from the other kind."""
+        seen = SETTINGS[self.name](self.machine)
+        if seen is None and self.other is not None:
+            return self.other.look()
+        return seen or StepState("todo")
+
+    def command(self) -> tuple[str, ...]:
+        """Return the other kind's command."""
+        return self.other.command() if self.other else ()
+
+    def undo(self, before: Any) -> tuple[str, ...]:
+        """Return the other kind's undo."""
+        return self.other.undo(before) if self.other else ()
+
+    def settled(self, before: Any) -> Any:
+        """Return the other kind's record."""
+        return self.other.settled(before) if self.other else before
+
+
+def kind_of(look: dict[str, Any], name: str, machine: host.Machine, home: str) -> StepKind:
+    """Return the kind for a header's `look`; raises ValueError for an unknown one.
+
+    Args:
+        look: The header's mapping, with its values filled in.
+        name: Name of the profile and the step, for the marks.
+        machine: The machine whose state is read.
+        home: The folder for `~`.
+    """
+    look = dict(look)
+    setting = look.pop("setting", None)
+    if setting is not None and setting not in SETTINGS:
+        raise ValueError(f"no setting `{setting}`")
+    other = _plain_kind(look, name, machine, home) if look else None
+    if setting is not None:
+        return SettingStep(machine, str(setting), other)
+    if other is None:
+        raise ValueError("an empty `look`")
+    return other
+
+
+def _plain_kind(look: dict[str, Any], name: str, machine: host.Machine, home: str) -> StepKind:
+    text = look.pop("text", None)
+    lines = tuple(str(text).splitlines())
+    (kind, value), *others = look.items()
+    if others or (text is None) == (kind in ("lines", "file")):
+        raise ValueError(f"`look` has {', '.join(look)}, and `text` goes with lines and file")
+    several = cast("list[Any]", value) if isinstance(value, list) else [value]
+    words = tuple(str(word) for word in several)
+    path = re.sub(r"^~(?=/|$)", home, words[0])
+    if kind in ("lines", "file", "folder", "mounted") and not path.startswith("/"):
+        raise ValueError(f"`{path}` is no absolute path")
+    if kind == "package":
+        return PackageStep(machine, words)
+    if kind == "command":
+        return OnPath(machine, words[0])
+    if kind == "lines":
+        return MarkedLines(machine, path, name, lines)
+    if kind == "file":
+        return OwnFile(machine, path, lines)
+    if kind == "folder":
+        return FolderStep(machine, path)
+    if kind == "mounted":
+        return MountStep(machine, path)
+    if kind == "member":
+        return GroupMember(machine, *words)
+    if kind == "registry":
+        return RegistryStep(machine, words[0], home)
+    raise ValueError(f"no kind of look is called `{kind}`")
+
+
+def _short(machine: host.Machine, path: str) -> str:
+    return interpreters.shown(Path(path), machine.env)
+
+
+def _mounted_at(machine: host.Machine, folder: str) -> tuple[str, str] | None:
+    # Opening a mount may wait for ever, or fail where the program behind it has ended.
+    for line in (machine.text("/proc/self/mounts", _MAX_BYTES) or "").splitlines():
+        source, path, kind = (*line.split(" "), "", "", "")[:3]
+        if path.encode().decode("unicode_escape") == folder:
+            return source, kind
+    return None
+
+
+def _program(verb: str, machine: host.Machine, path: str, *words: str) -> tuple[str, ...]:
+    return (sys.executable, "-IB", marked_lines.__file__, verb, str(machine.path(path)), *words)

@@ -1,0 +1,1 @@
+"""Plain text shared by every front end: terminal, invocation, phrases, bars."""

@@ -1,0 +1,86 @@
+"""Bars of plain text, and the width of a text in terminal columns."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+FULL, EMPTY = "━", "─"
+"""Characters of a bar: the shapes differ, so that colour is not needed."""
+SHORTEST = 1
+"""Columns of a stage in a bar, at least."""
+_PLAIN = "#", "."
+"""Characters of a bar for a stream that cannot encode the others."""
+
+
+def bar(share: float, width: int, encoding: str = "utf-8") -> str:
+    """Return a bar of `width` columns, filled by a share of 0 to 1.
+
+    A share above 0 shows at least one full column, and only a share of 1 fills all of them.
+    """
+    share = min(max(share, 0.0), 1.0)
+    filled = round(share * width)
+    if 0 < share < 1:
+        filled = min(max(filled, 1), width - 1)
+    full, empty = (FULL, EMPTY) if _can_write(FULL + EMPTY, encoding) else _PLAIN
+    return full * filled + empty * (width - filled)
+
+
+def staged(stages: Sequence[tuple[int, float]], width: int) -> str:
+    """Return a bar with a piece for each stage, whose length is proportional to the stage's.
+
+    Args:
+        stages: The length of each, in any unit, and the share of it that is done.
+        width: Columns of the whole; one bar without pieces where they are too few.
+    """
+    total = max(sum(length for length, _ in stages), 1)
+    spare = width - len(stages) * (SHORTEST + 1) + 1
+    if len(stages) < 2 or spare < 0:
+        return bar(sum(length * share for length, share in stages) / total, width)
+    pieces, begin, behind = list[str](), 0, 0
+    for length, share in stages:
+        behind += length
+        end = round(spare * behind / total)
+        pieces.append(bar(share, SHORTEST + end - begin))
+        begin = end
+    return " ".join(pieces)
+
+
+def of_peak(share: float | None, width: int = 40) -> str:
+    """Return a measured rate as a bar whose whole length is the documented peak.
+
+    Empty where no peak is documented for the device, as on a CPU.
+    """
+    return "" if share is None else f"{bar(share, width)}  {100 * share:.0f} % of the peak"
+
+
+def _can_write(text: str, encoding: str) -> bool:
+    try:
+        text.encode(encoding)
+    except (LookupError, UnicodeEncodeError):
+        return False
+    return True
+
+
+def columns(text: str) -> int:
+    """Return the columns of a text: two for a wide character, none for a combining one."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def shortened(text: str, width: int) -> str:
+    """Return a text cut to so many columns, with dots for the rest."""
+    if columns(text) <= width:
+        return text
+    kept, room = "", width - 3
+    for character in text:
+        room -= _columns(character)
+        if room < 0:
+            break
+        kept += character
+    return f"{kept.rstrip()}..."[: max(width, 0)]

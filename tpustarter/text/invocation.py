@@ -1,0 +1,86 @@
+"""The command that started this program, and texts with the command that starts it again.
+
+Texts are written with `tpustarter` alone, and so they are stored in files and JSON. For people,
+`as_typed` inserts the command that works in this folder: `python3 -m uv run tpustarter check`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from tpustarter.machine import shell
+
+NAME = "tpustarter"
+VARIABLE = "TPUSTARTER_COMMAND"
+"""Variable that overrides the detected command; for a user's own wrapper, and for tests."""
+
+_VERBS = "check|explain|learn|rehearse|report|run|serve|setup|tpu(?!`)|trc"
+"""Commands of the program. `tpustarter tpu` alone does nothing, so in a text it is only a name."""
+_GAP = r"[\s\x01\x02]+"
+"""Between two words: space, the end of a line, and the marks round a match of a search."""
+_COMMAND = rf"(?<![\w./~-]){NAME}(?={_GAP}(?:(?:{_VERBS})\b|-))|(?<=`){NAME}(?=`)"
+"""The name where it begins a command, and not where a sentence is about the program."""
+_WHOLE = rf"(?:\buv{_GAP}run(?:{_GAP}--project{_GAP}(?:'[^']*'|\S+))?|-m){_GAP}{NAME}\b"
+"""The end of a command that already includes how the program is started."""
+
+
+@cache
+def command() -> str:
+    """Return the command that starts this program again, in the folder where it was started."""
+    given = os.environ.get(VARIABLE, "")
+    return given if given.isprintable() and given.strip() else find(os.environ, sys.argv[0])
+
+
+@cache
+def command_anywhere() -> str:
+    """Return the command that starts this program again, in any folder."""
+    given = os.environ.get(VARIABLE, "")
+    return command() if given.strip() else find(os.environ, sys.argv[0], anywhere=True)
+
+
+def as_typed(text: str) -> str:
+    """Return a text whose commands work as typed in this folder; for people only.
+
+    It is idempotent, also where wrapping has split a command between the two calls.
+    """
+    if NAME not in text or command() == NAME:
+        return text
+    typed = _GAP.join(map(re.escape, command().split()))
+    pattern = rf"(?P<stays>{typed}|{_WHOLE})|{_COMMAND}"
+    return re.sub(pattern, lambda found: found["stays"] or command(), text)
+
+
+def find(
+    environ: Mapping[str, str], started: str, prefix: str = sys.prefix, *, anywhere: bool = False
+) -> str:
+    """Return the command for a program that was started in an environment of variables.
+
+    Args:
+        environ: The variables.
+        started: The path of what Python runs, `sys.argv[0]`.
+        prefix: The environment that the Python belongs to.
+        anywhere: Whether it is to be typed in another folder than this one.
+    """
+    folders = shell.folders(environ, prefix)
+    if shell.is_found(NAME, folders, f"{prefix}/bin/{NAME}"):
+        return NAME
+    if shell.is_by_uv(environ, prefix):
+        project = _project(environ, Path(prefix), anywhere=anywhere)
+        return f"{shell.uv_as_typed(environ, folders)} run{project} {NAME}"
+    if started.endswith(f"/{NAME}/__main__.py"):
+        return f"{shell.program(sys.executable, folders, environ)} -m {NAME}"
+    return shell.program(started, folders, environ) if Path(started).name == NAME else NAME
+
+
+def _project(environ: Mapping[str, str], prefix: Path, *, anywhere: bool) -> str:
+    project = prefix.parent
+    here = Path(environ.get("PWD") or Path.cwd())
+    is_found = project in (here, *here.parents) and not anywhere
+    if is_found or not (project / "pyproject.toml").is_file():
+        return ""
+    return f" --project {shell.shown(str(project), environ)}"

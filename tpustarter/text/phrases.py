@@ -1,0 +1,65 @@
+"""Phrases that many texts share: lists, counts, durations, and matches for a typo.
+
+Every module above `probe/` uses it. What travels with the probe, as checks do, needs only the
+duration, which is therefore below it, in `machine/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tpustarter.machine.duration import duration
+
+__all__ = ["count", "duration", "estimate", "join", "near_matches", "plural"]
+
+_LIKENESS = 0.8
+"""Least ratio of `difflib`: one typo in a word of five letters passes, one in a word of four
+not."""
+_SHORTEST = 3
+"""Letters of the shortest word that can be a typo."""
+
+
+def join(words: Iterable[object], conjunction: str = "and", *, most: int | None = None) -> str:
+    """Return `a`, `a and b` or `a, b and c`; of many, the first `most` and a number."""
+    listed = [str(word) for word in words]
+    if most is not None and len(listed) > most + 1:  # the number takes as much room
+        listed = [*listed[:most], f"{len(listed) - most} more"]
+    return f" {conjunction} ".join(filter(None, [", ".join(listed[:-1]), *listed[-1:]]))
+
+
+def count(number: int, noun: str, nouns: str = "") -> str:
+    """Return `1 chip` or `8 chips`; `nouns` is the plural where it is not `noun` with an `s`."""
+    return f"{number} {plural(number, noun, nouns or f'{noun}s')}"
+
+
+def plural(number: int, one: str, many: str) -> str:
+    """Return the form of a word that goes with a number."""
+    return one if number == 1 else many
+
+
+def estimate(seconds: float) -> str:
+    """Return an inexact time in one unit: `0.5 s`, `12 s`, `3 min`."""
+    if seconds >= 90:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds:.0f} s" if seconds >= 2 else f"{max(seconds, 0.1):.1f} s"
+
+
+def near_matches(typed: str, names: Iterable[str]) -> list[str]:
+    """Return the names that a word is most likely a typo of; empty for another word.
+
+    Two swapped letters count as one typo: `tup` is `tpu`.
+    """
+    from difflib import SequenceMatcher
+
+    word = typed.casefold()
+    swapped = {word[:n] + word[n + 1] + word[n] + word[n + 2 :] for n in range(len(word) - 1)}
+    matcher = SequenceMatcher(b=word, autojunk=False)
+
+    def likeness(name: str) -> float:
+        matcher.set_seq1(name)
+        return 0.99 if name in swapped else matcher.ratio()
+
+    rated = {name: likeness(name.casefold()) for name in names}
+    best = max(rated.values(), default=0.0)
+    is_near = best == 1 or (best >= _LIKENESS and len(word) >= _SHORTEST)
+    return [name for name, rate in rated.items() if rate == best and is_near]

@@ -1,0 +1,1 @@
+"""The application: session, navigation, command palette, theme, settings."""

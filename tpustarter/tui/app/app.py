@@ -1,0 +1,174 @@
+"""The Textual app: it wires the screens together, and has the keys that work on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import SystemCommand
+from textual.binding import Binding, BindingType
+from textual.command import CommandPalette
+from textual.screen import Screen
+
+from tpustarter.core.problem import ExitCode
+from tpustarter.machine.machine import Machine
+from tpustarter.tui.app.navigation import Navigation
+from tpustarter.tui.app.session import AppSession
+from tpustarter.tui.home.screen import Home
+from tpustarter.tui.kit.page import RELEASE, EndProcess, Page, Quit, QuitTyping
+from tpustarter.tui.kit.text_layout import FRAMED
+
+if TYPE_CHECKING:
+    from textual.command import Provider
+
+    from tpustarter.cloud.api.clock import Clock
+    from tpustarter.tui.app.session import Connect
+
+
+def _commands() -> type[Provider]:
+    from tpustarter.tui.app.palette_commands import (
+        PaletteCommands,  # not needed for the first paint
+    )
+
+    return PaletteCommands
+
+
+COPIED = (
+    "Sent to your terminal's clipboard. If it doesn't arrive there, hold Shift while you select, "
+    "or Option on macOS: then the terminal itself selects."
+)
+
+
+class TpustarterApp(AppSession, inherit_bindings=False):
+    """The app. Machine and content are arguments, so that tests bring their own."""
+
+    CSS_PATH = [  # noqa: RUF012  as below; of equal selectors the later one wins
+        "../kit/kit.tcss",
+        "app.tcss",
+        "../home/home.tcss",
+        "../library/library.tcss",
+        "../lesson/lesson.tcss",
+        "../exercise/exercise.tcss",
+        "../checks/checks.tcss",
+        "../rehearse/rehearse.tcss",
+        "../setup/setup.tcss",
+        "../explain/explain.tcss",
+        "../tpus/tpus.tcss",
+    ]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (14, "-tall"), (20, "-high")]  # noqa: RUF012  as below
+    HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (FRAMED, "-wide")]  # noqa: RUF012  declared as Textual does
+    COMMAND_PALETTE_BINDING = "colon"
+    COMMANDS = {_commands}  # noqa: RUF012  declared as Textual does
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *RELEASE,
+        Binding("slash", "search", "search", key_display="/", tooltip="tpustarter learn --search"),
+        Binding("colon", "command_palette", "more", key_display=":", tooltip="every command"),
+        Binding("question_mark", "help", "help", key_display="?", tooltip="tpustarter --help"),
+        Binding("f1", "help", "help", key_display="F1", tooltip="where ? is a letter of a text"),
+        Binding("q", "leave(0)", "quit", tooltip="progress is kept"),
+        Binding(
+            "ctrl+c",
+            "interrupt",
+            "stop what runs",
+            key_display="Ctrl+C",
+            show=False,
+            tooltip="with nothing running it asks whether to quit",
+            priority=True,
+        ),
+    ]
+
+    def __init__(
+        self,
+        *,
+        machine: Machine | None = None,
+        lessons: Path | None = None,
+        checks: Path | None = None,
+        connect: Connect | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        super().__init__(
+            machine=machine, lessons=lessons, checks=checks, connect=connect, clock=clock
+        )
+        self.animation_level = "none"
+        self.go = Navigation(self)
+
+    def get_default_screen(self) -> Screen[Any]:
+        return Home()
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        from tpustarter.tui.app import palette_commands
+
+        return palette_commands.available_commands(self, screen)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Allow `release` only while a device is held, and nothing else in front of a dialog."""
+        if action == "release":
+            return self.holder is not None
+        if action in ("search", "help", "command_palette"):
+            screens = [
+                screen for screen in self.screen_stack if not isinstance(screen, CommandPalette)
+            ]
+            return bool(screens) and isinstance(screens[-1], Page)
+        return super().check_action(action, parameters)
+
+    def on_text_selected(self) -> None:
+        if text := self.screen.get_selected_text():
+            self.copy_to_clipboard(text)
+            self.notify(COPIED, markup=False)
+
+    def action_release(self) -> None:
+        """End the process of the lesson or of the checks that holds the device.
+
+        A TPU or GPU is released at once. Otherwise the key may have been a letter meant for an
+        editor, so the user is asked first if something would be lost.
+        """
+        if isinstance(self.screen, EndProcess):
+            return  # the same stray letter, typed again
+        pages = (screen for screen in reversed(self.screen_stack) if isinstance(screen, Page))
+        lost = next((page.LOST_WITH_PROCESS for page in pages), "")
+        if lost and not self.live.owns_accelerator:
+            self.push_screen(EndProcess("End the process?", lost), self._release)
+        else:
+            self._release(yes=True)
+
+    def _release(self, yes: bool | None) -> None:  # noqa: FBT001  the signature of Textual
+        if yes:
+            self.live.stop_checks()
+            self.release_lesson()
+
+    def action_search(self) -> None:
+        self.go.to_search()
+
+    def action_command_palette(self) -> None:
+        self.go.to_palette()
+
+    def action_help(self) -> None:
+        self.go.to_help()
+
+    def action_interrupt(self) -> None:
+        """Stop the running work, else copy the selection of an editor, else ask whether to quit."""
+        if isinstance(self.screen, Quit):
+            self.screen.action_answer(yes=True)
+            return
+        for screen in reversed(self.screen_stack):
+            if isinstance(screen, Page) and screen.can_stop and screen.stop_work():
+                screen.refresh_bindings()
+                return
+        copy_selected = getattr(self.focused, "copy_selected", None)
+        if copy_selected and copy_selected():
+            return
+        is_typing = self.focused is not None and self.focused.check_consume_key("y", "y")
+        self.push_screen(QuitTyping() if is_typing else Quit(), self._quit)
+
+    def _quit(self, yes: bool | None) -> None:  # noqa: FBT001  the signature of Textual
+        if yes:
+            self.action_leave(ExitCode.INTERRUPTED)
+
+    def action_leave(self, code: int) -> None:
+        """Stop running work and quit; `launch.run` waits for its end with the terminal restored."""
+        for screen in self.screen_stack:
+            if isinstance(screen, Page):
+                screen.stop_work()
+        self.live.stop()
+        self.exit(return_code=code)

@@ -1,0 +1,180 @@
+"""The use of this machine's devices by the app: by its one lesson process, or by a run of checks.
+
+At most one lesson process lives, and it ends when it is not needed.
+
+`run` and `release` block, so they are called in workers; `stop` returns at once and may be called
+anywhere.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tpustarter.running.holder import DeviceHolder
+from tpustarter.tui.app.heading_place import HeadingPlace
+
+if TYPE_CHECKING:
+    from tpustarter.learning.content.blocks import Block
+    from tpustarter.learning.run.block_output import OutputChunk
+    from tpustarter.learning.run.block_results import BlockResult
+    from tpustarter.learning.run.lesson_process import BlockPlots, LessonSession, RunsFirst
+
+
+IDLE_S = 60.0
+"""How long a process that may own an accelerator is kept without a running block."""
+OPEN_S = 1800.0
+"""How long a process that keeps nobody else off a device is kept while its lesson is open."""
+
+Tell = Callable[[DeviceHolder | None], object]
+
+
+class DeviceUse:
+    """The owner of the lesson session.
+
+    `notify` gets the process that holds the device each time that may have changed; None for none.
+    """
+
+    def __init__(self, notify: Tell) -> None:
+        self._notify = notify
+        self._session: LessonSession | None = None
+        self._lesson: str | None = None
+        self._check_holder: tuple[DeviceHolder, Callable[[], object]] | None = None
+        """The process of the checks that hold the device, and the function that stops them."""
+        self._busy = False
+        self._keep_running = True
+        """False once the running block has been asked to stop."""
+        self.lacks_tpu = False
+        """Whether the process asks for a TPU that this machine lacks, so that it holds none."""
+        self._condition = threading.Condition()
+
+    @property
+    def session(self) -> LessonSession | None:
+        """The lesson's session; None while there is none."""
+        return self._session
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a block is running."""
+        return self._busy
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether a process is up and waits for a block."""
+        session = self._session
+        return session is not None and session.is_warm
+
+    @property
+    def idle_s(self) -> float:
+        """Seconds after which a process without a running block is ended."""
+        session = self._session
+        return IDLE_S if session is not None and _may_own_accelerator(session) else OPEN_S
+
+    @property
+    def holder(self) -> DeviceHolder | None:
+        """The process that runs on the devices; None while there is none."""
+        session, holder = self._session, None
+        if self._check_holder:
+            holder, _ = self._check_holder
+        elif session:
+            holder = session.holder
+        if holder and holder.accelerator == "TPU" and self.lacks_tpu:
+            return replace(holder, accelerator=None)
+        return holder
+
+    @property
+    def owns_accelerator(self) -> bool:
+        """Whether a process of the app may hold the accelerator."""
+        holder = self.holder
+        return holder is not None and holder.accelerator is not None
+
+    def place(self, machine: HeadingPlace) -> HeadingPlace:
+        """Return the right part of every heading: the machine, or the holder of its device."""
+        return machine if self.holder is None else machine.beside(self.holder)
+
+    def is_warm_for_other(self, lesson: str) -> bool:
+        """Return whether a process waits that ends once a block of this lesson runs."""
+        return self.is_warm and self._lesson != lesson
+
+    def has_run(self, block: str) -> bool:
+        """Return whether the process has run a block, and so has the names that it defines."""
+        session = self._session
+        return session is not None and session.has_run(block)
+
+    def hold(self, holder: DeviceHolder, stop: Callable[[], object]) -> None:
+        """Record that checks hold the device, and the function that stops them."""
+        self._check_holder = (holder, stop)
+        self._notify(self.holder)
+
+    def let_go(self, stop: Callable[[], object]) -> None:
+        """Record that the checks with this `stop` function have released the device."""
+        if self._check_holder and self._check_holder[1] == stop:
+            self._check_holder = None
+            self._notify(self.holder)
+
+    def stop_checks(self) -> None:
+        """Stop the checks that hold the device, and return at once."""
+        if self._check_holder:
+            self._check_holder[1]()
+
+    def run(
+        self,
+        lesson: str,
+        make: Callable[[], LessonSession],
+        block: Block,
+        code: str | None,
+        above: Sequence[tuple[Block, str]] = (),
+    ) -> Iterator[OutputChunk | BlockPlots | RunsFirst | BlockResult]:
+        """Run a block in the lesson's process, started if need be; see `LessonSession.run`."""
+        if self._lesson != lesson:
+            self.release()
+        with self._condition:
+            self._condition.wait_for(lambda: not self._busy)
+            self._busy, self._keep_running = True, True
+        try:
+            if self._session is None:
+                self._session, self._lesson = make(), lesson
+            if not self._keep_running:
+                from tpustarter.learning.run.block_results import BlockResult
+
+                yield BlockResult(block.id, "notrun", "interrupted")
+                return
+            for event in self._session.run(block, code, above=above):
+                if not (self._keep_running or self._session.is_stopping):
+                    self._session.stop()  # `stop` came before the session was there
+                self._notify(self.holder)
+                yield event
+        finally:
+            with self._condition:
+                self._busy = False
+                self._condition.notify_all()
+            self._notify(self.holder)
+
+    def stop(self, *, names_stay: bool = False) -> None:
+        """Stop the running block and return at once; its result is then `interrupted`.
+
+        See `LessonSession.stop` for `names_stay`.
+        """
+        self._keep_running = False
+        session = self._session
+        if session and self._busy:
+            session.stop(names_stay=names_stay)
+
+    def release(self) -> None:
+        """End the process and wait for its end, in bounded time."""
+        self.stop()
+        with self._condition:
+            self._condition.wait_for(lambda: not self._busy)
+            session, self._session, self._lesson = self._session, None, None
+        if session:
+            session.close()
+            self._notify(self.holder)
+
+
+def _may_own_accelerator(session: LessonSession) -> bool:
+    # A process without a framework gets the environment unchanged, so it may use any chip.
+    return session.target["platform"] != "cpu" or bool(
+        session.host["chips"] and not session.lesson.framework
+    )

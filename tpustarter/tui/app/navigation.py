@@ -1,0 +1,169 @@
+"""The ways from screen to screen.
+
+Each screen is imported when the user opens it, so that the first one is painted at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from tpustarter.tui.app.session import AppSession
+from tpustarter.tui.kit.page import Help, Page
+
+if TYPE_CHECKING:
+    from tpustarter.checking.selfcheck import CheckRequest
+    from tpustarter.tui.explain.failure import FailedRun
+
+
+class Navigation:
+    """The one object that opens screens; other screens know it as `session.Routes`."""
+
+    def __init__(self, app: AppSession) -> None:
+        self._app = app
+
+    def to_checks(self, request: CheckRequest | None = None, title: str = "") -> None:
+        """Run checks on a screen of their own; the lesson's process ends first."""
+        from tpustarter.checking.selfcheck import CheckRequest
+        from tpustarter.tui.checks.screen import Checks
+
+        request = request or CheckRequest(devices=self._app.choices.devices)
+        self._app.push_screen(Checks(request, title))
+
+    def to_lessons(self) -> None:
+        """Open the list of lessons."""
+        from tpustarter.tui.library.screen import Lessons
+
+        self._app.push_screen(Lessons())
+
+    def to_lesson(self, lesson: str, *, at: str = "") -> None:
+        """Open a lesson, at the place of one of its lines if one is given."""
+        from tpustarter.tui.lesson.screen import Reader
+
+        self._app.push_screen(Reader(lesson, at=at))
+
+    def to_exercise(self, exercise: str) -> None:
+        """Open an exercise."""
+        from tpustarter.tui.exercise.screen import ExercisePage
+
+        self._app.push_screen(ExercisePage(exercise))
+
+    def back_to_lesson(self, lesson: str, *, at: str = "") -> bool:
+        """Go back to a lesson that is open below the screen in front; return whether one is.
+
+        With `at`, the lesson scrolls to that line.
+        """
+        from tpustarter.tui.lesson.screen import Reader
+
+        readers = [
+            screen
+            for screen in self._app.screen_stack
+            if isinstance(screen, Reader) and screen.lesson == lesson
+        ]
+        while readers and self._app.screen is not readers[-1]:
+            self._app.pop_screen()
+        if readers and at:
+            readers[-1].go_to(at)
+        return bool(readers)
+
+    def to_lesson_instead(self, lesson: str) -> None:
+        """Open a lesson in place of the open one and of the screens in front of it."""
+        from tpustarter.tui.lesson.screen import Reader
+
+        if any(isinstance(screen, Reader) for screen in self._app.screen_stack):
+            while not isinstance(self._app.screen, Reader):
+                self._app.pop_screen()
+        cast("Any", self._app).switch_screen(Reader(lesson))
+
+    def to_exercises(self) -> None:
+        """Open the list of exercises."""
+        from tpustarter.tui.exercise.list_screen import Exercises
+
+        self._app.push_screen(Exercises())
+
+    def to_exercise_instead(self, exercise: str) -> None:
+        """Open an exercise in place of the screen in front."""
+        from tpustarter.tui.exercise.screen import ExercisePage
+
+        cast("Any", self._app).switch_screen(ExercisePage(exercise))
+
+    def to_setups(self) -> None:
+        """Open the list of set-ups: environments, and this machine."""
+        from tpustarter.tui.setup.list_screen import Setups
+
+        self._app.push_screen(Setups())
+
+    def to_setup(self, *profiles: str) -> None:
+        """Open the plan of a set-up, or for several the list with the first of them marked.
+
+        That runs nothing. Without a name it is the plan for JAX.
+        """
+        from tpustarter.setup.environment.profiles import MACHINE
+        from tpustarter.tui.setup.environment_screen import SetupPlan
+        from tpustarter.tui.setup.list_screen import Setups
+        from tpustarter.tui.setup.machine_screen import MachinePlan
+
+        first = profiles[0] if profiles else "jax"
+        if len(profiles) > 1:
+            self._app.push_screen(Setups(first))
+        else:
+            self._app.push_screen(MachinePlan(first) if first in MACHINE else SetupPlan(first))
+
+    def to_rehearsal(self) -> None:
+        """Open the choice of programs and TPUs; the app keeps that screen and the choices on it."""
+        from tpustarter.tui.rehearse.choice_screen import NAME, Rehearse
+
+        app = cast("Any", self._app)
+        if not app.is_screen_installed(NAME):
+            app.install_screen(Rehearse(), NAME)
+        screen = app.get_screen(NAME)
+        if screen not in app.screen_stack:
+            app.push_screen(NAME)
+        while app.screen is not screen:
+            app.pop_screen()
+
+    def to_explanation(self, failed: FailedRun, *, why_no_look: str = "") -> None:
+        """Open the explanation of a failure; that disturbs nothing that runs."""
+        from tpustarter.tui.explain.screen import ExplanationScreen
+
+        if not why_no_look and self._app.live.owns_accelerator:
+            why_no_look = "a process of this app holds its TPU or GPU (`t` ends it)"
+        self._app.push_screen(ExplanationScreen(failed, why_no_look=why_no_look))
+
+    def to_explain(self) -> None:
+        """Open the screen where the user pastes an error or the path of a log."""
+        from tpustarter.tui.explain.input_screen import ExplainInput
+
+        self._app.push_screen(ExplainInput())
+
+    def to_tpus(self) -> None:
+        """Open the list of a project's TPUs, which asks Google Cloud."""
+        from tpustarter.tui.tpus.screen import Tpus
+
+        self._app.push_screen(Tpus())
+
+    def to_settings(self) -> None:
+        """Open the settings."""
+        from tpustarter.tui.app.settings_screen import Choices
+
+        self._app.push_screen(Choices())
+
+    def to_search(self, text: str = "") -> None:
+        """Open the lessons with the search line; a text is searched for at once."""
+        from tpustarter.tui.library.screen import Lessons
+
+        if isinstance(self._app.screen, Lessons):
+            self._app.screen.action_find(text)
+        else:
+            self._app.push_screen(Lessons(find=True, text=text))
+
+    def to_palette(self) -> None:
+        """Open the command palette."""
+        from tpustarter.tui.app.palette import Palette
+
+        self._app.push_screen(Palette(id="--command-palette"))
+
+    def to_help(self) -> None:
+        """Open the help of the screen in front, or of the field in which the user types."""
+        if isinstance(screen := self._app.screen, Page):
+            typed = screen.focused.HELP if screen.focused else None
+            self._app.push_screen(Help(screen, typed or screen.HELP or ""))

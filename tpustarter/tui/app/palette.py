@@ -1,0 +1,118 @@
+"""The command palette, with its keys below as on every other screen."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.command import Command, CommandInput, CommandList
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.strip import Strip
+from textual.widgets import Input, LoadingIndicator, Static
+from textual.worker import WorkerCancelled
+
+from tpustarter.tui.kit.key_line import KeyBar
+from tpustarter.tui.kit.page import RELEASE
+from tpustarter.tui.kit.row_list import with_mark
+from tpustarter.tui.kit.text_layout import LaidOutLines, TextLine, prose, wrapped
+from tpustarter.tui.lesson.page.commands_in_text import in_shell
+from tpustarter.tui.terminal.palette_search import SearchedPalette
+
+FRAMED, CHROME = 14, 8
+"""Lines from which the list has a frame, as in `app.VERTICAL_BREAKPOINTS`, and lines around it."""
+GAP, LEAST_TITLE = 2, 40
+"""Columns between an action and its command, and the fewest to which an action is cut for it."""
+WIDEST, SIDES = 102, 4
+"""Columns of the widest palette, as in `app.tcss`, and those of its frame and padding."""
+
+
+class Actions(CommandList):
+    """The list of actions, each in one line with the command that does the same."""
+
+    def add_options(self, new_options: Iterable[Any]) -> Any:
+        """Add actions in one line each, where Textual (8.2.8) has two."""
+        return super().add_options(
+            Command(Action(option.prompt), option.hit, option.id)
+            if isinstance(option, Command) and isinstance(option.prompt, Content)
+            else option
+            for option in new_options
+        )
+
+    def render_line(self, y: int) -> Strip:
+        """Paint the marked action so that it is seen without colours too."""
+        return with_mark(self, super().render_line(y), is_in_use=True)
+
+
+class Action(LaidOutLines):
+    """An action with its command at the right; without it where too little of the action fits."""
+
+    def __init__(self, prompt: Content) -> None:
+        title, *command = prompt.split("\n")
+        self._title, self._command = Content("  ") + title, "".join(part.plain for part in command)
+
+    def lines(self, width: int) -> list[Content]:
+        room = width - len(self._command) - GAP
+        if self._title.cell_length > room >= LEAST_TITLE:
+            return TextLine(self._title.truncate(room, ellipsis=True), self._command).lines(width)
+        is_whole = self._title.cell_length <= room
+        return TextLine(self._title, self._command if is_whole else "", hang=2).lines(width)
+
+
+class _Note(LaidOutLines):
+    """A note on how to type the commands at the right; empty where they are typed as shown."""
+
+    def lines(self, width: int) -> list[Content]:
+        said = in_shell()
+        return wrapped(prose(said).stylize("$muted"), width) if said else []
+
+
+class Palette(SearchedPalette):
+    """Every action, found by typing; Textual's own palette shows no keys."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # With priority only to be shown: the input line binds both without showing them.
+        Binding("down", "cursor_down", "choose", key_display="Down", priority=True),
+        Binding("enter", "submit", "do it", key_display="Enter", priority=True),
+        Binding("escape", "escape", "close", key_display="Esc"),
+        *RELEASE,
+    ]
+
+    def compose(self) -> ComposeResult:
+        """Yield the widgets of Textual's palette (8.2.8), and the key line."""
+        with Vertical(id="--container"):
+            with Horizontal(id="--input"):
+                line = CommandInput(placeholder="type a word of it", select_on_focus=False)
+                line.cursor_blink = False
+                yield line
+            yield Static(_Note(), id="in-shell")
+            with Vertical(id="--results"):
+                yield Actions()
+                yield LoadingIndicator()
+        yield KeyBar(markup=False)
+
+    def on_mount(self) -> None:
+        frame = self.query_one("#--container")
+        frame.border_title = "What would you like to do?"
+        frame.border_subtitle = "at the right, the command that does the same"
+
+    def on_resize(self) -> None:
+        """Leave the list the lines that the window has; with fewer actions it is less high."""
+        chrome, note = 3, self.query_one("#in-shell")
+        note.display = self.size.height >= FRAMED and bool(in_shell())
+        if self.size.height >= FRAMED:
+            chrome = CHROME + len(_Note().lines(min(self.size.width, WIDEST) - SIDES))
+        self.query_one(Actions).styles.max_height = max(self.size.height - chrome, 1)
+
+    @work(exclusive=True, group="submit")
+    async def action_submit(self) -> None:
+        """Run the marked action, once the list matches the typed text."""
+        searches = self.unfinished_searches()
+        with contextlib.suppress(WorkerCancelled):  # the user typed something else meanwhile
+            for one in searches:
+                await one.wait()
+            await self.query_one(Input).action_submit()

@@ -1,0 +1,194 @@
+"""The entries of the command palette: every action, and the plain command that does the same."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any, cast
+
+from textual.app import SystemCommand
+from textual.binding import Binding
+from textual.command import DiscoveryHit, Hit, Hits
+from textual.screen import Screen
+from textual.system_commands import SystemCommandsProvider
+
+from tpustarter.core.problem import Problem
+from tpustarter.setup.environment.profiles import MACHINE, PROFILES
+from tpustarter.tui.app.session import AppSession
+from tpustarter.tui.app.theme import COLOURS, NO_COLOURS
+from tpustarter.tui.home.screen import Home
+from tpustarter.tui.kit.key_line import valid_keys
+from tpustarter.tui.kit.page import Page
+
+_TITLES = {
+    "next_lesson": "Open the next lesson of your path",
+    "exercises": "List all exercises",
+    "check": "Check this machine",
+    "lessons": "List all lessons",
+    "paths": "Choose a path",
+    "explain": "Explain an error, or a log",
+    "rehearse": "Rehearse: compile for another TPU",
+    "setups": "Set up environments, or this machine",
+    "tpus": "List, create and delete cloud TPUs",
+    "settings": "Settings: Python, devices and colours",
+}
+"""Titles for the keys of the first screen; at 80 columns their command fits beside them."""
+LEAST_TO_FIND, MOST_TITLES = 3, 5
+"""Letters from which lessons and exercises are found by their titles, and how many of them."""
+WHICH = "pytorch/which-library"
+"""The lesson that says which library fits; `tpustarter learn --which` asks for it in a shell."""
+_LAST = 0.001
+"""The score of an entry that comes last."""
+
+
+class PaletteCommands(SystemCommandsProvider):
+    """The palette's entries, in the order of `available_commands`: first those of this screen."""
+
+    async def startup(self) -> None:
+        """Begin to read the titles of lessons and exercises, so that no key waits for them."""
+        self._titles = asyncio.create_task(asyncio.to_thread(_titled, cast("AppSession", self.app)))
+
+    async def shutdown(self) -> None:
+        self._titles.cancel()
+
+    async def discover(self) -> Hits:
+        for name, help_text, run, _ in available_commands(
+            cast("AppSession", self.app), self.screen
+        ):
+            yield DiscoveryHit(name, run, help=help_text)
+
+    async def search(self, query: str) -> Hits:
+        """Yield the actions with words that begin as the typed ones do, the shortest first.
+
+        Textual's own matcher accepts scattered letters: by those alone, `theme` is in
+        `Check this machine`. After the actions come lessons and exercises by their titles, and last
+        a search of the lessons for the text.
+        """
+        tutor, matcher = cast("AppSession", self.app), self.matcher(query)
+        for name, help_text, run, _ in available_commands(tutor, self.screen):
+            if rank := _rank(query, name, help_text):
+                score = rank - len(name) / 1000
+                yield Hit(score, matcher.highlight(name), run, help=help_text)
+        text, more = query.strip(), 0
+        if len(text) >= LEAST_TO_FIND:
+            known = await asyncio.shield(self._titles)  # another letter cancels only this search
+            fitting = [one for one in known if _rank(text, one[0], _id_in(one[1])) > 1]
+            fitting = sorted(fitting, key=lambda one: -_rank(text, one[0], ""))
+            for number, (name, help_text, run) in enumerate(fitting[:MOST_TITLES], 1):
+                yield Hit(0.5 - number / 100, matcher.highlight(name), run, help=help_text)
+            more = len(fitting) - MOST_TITLES
+        command = f"tpustarter learn --search {shlex.quote(text)}"
+        title = f"Search for “{text}”{f', {more} titles more' if more > 0 else ''}"
+        yield Hit(_LAST, title, partial(tutor.go.to_search, text), help=command)
+
+
+def _titled(tutor: AppSession) -> tuple[tuple[str, str, Callable[[], None]], ...]:
+    """Return title, plain command and opening function of each lesson and exercise.
+
+    Empty where the lessons cannot be read.
+    """
+    from tpustarter.core import content
+    from tpustarter.learning.content import exercises
+
+    try:
+        lessons = content.read_lessons(tutor.lessons)
+    except Problem:
+        return ()
+    go, titles = tutor.go, exercises.titles(lessons)
+    found = [(f"Lesson: {one.title}", one.id, partial(go.to_lesson, one.id)) for one in lessons]
+    found += [
+        (f"Exercise: {title}", f"--exercise {name}", partial(go.to_exercise, name))
+        for name, title in titles.items()
+    ]
+    return tuple((title, f"tpustarter learn {rest}", run) for title, rest, run in found)
+
+
+def _id_in(command: str) -> str:
+    """Return the id at the end of a command, which names a lesson in other words than its title."""
+    return command.rpartition(" ")[2]
+
+
+def _rank(query: str, title: str, help_text: str) -> int:
+    """Return how well a query fits: 4 as typed in the title, 3 and 2 by the beginnings of words.
+
+    1 where it is inside words of the title, 0 where it does not fit.
+    """
+    typed, words, more = (re.findall(r"\w+", text.casefold()) for text in (query, title, help_text))
+    if typed and f" {' '.join(typed)}" in f" {' '.join(words)}":
+        return 4
+    for rank, where in ((3, words), (2, words + more)):
+        if typed and all(any(word.startswith(part) for word in where) for part in typed):
+            return rank
+    return int(bool(typed) and all(any(part in word for word in words) for part in typed))
+
+
+def available_commands(app: AppSession, screen: Screen[Any]) -> Iterator[SystemCommand]:
+    """Yield the actions of this screen, then those that work anywhere."""
+    home, keys = app.screen_stack[0], cast("list[Binding]", Home.BINDINGS)
+    does = {binding.action: binding.description for binding in keys}
+    listed: set[str] = set()
+    for active in valid_keys(screen, rare=True):
+        binding = active.binding
+        if binding.action == "command_palette":
+            continue
+        title = f"{binding.description[:1].upper()}{binding.description[1:]}"
+        if does.get(binding.action) == binding.description:  # the same action as on the home screen
+            listed.add(binding.action)
+            title = _TITLES.get(binding.action, title)
+        run = partial(app.run_action, binding.action, active.node)
+        title = f"{title} ({app.get_key_display(binding)})"
+        yield SystemCommand(title, binding.tooltip, run)
+    for binding in keys:
+        if binding.action in _TITLES.keys() - listed:  # the others are of use only there
+            title = f"{_TITLES[binding.action]} ({app.get_key_display(binding)} at home)"
+            run = partial(app.run_action, binding.action, home)
+            yield SystemCommand(title, binding.tooltip, run)
+    for title, command, run in _anywhere(app):
+        yield SystemCommand(title, command, run)
+    if isinstance(screen, Page):
+        yield from _colours(app, screen)
+
+
+def _anywhere(app: AppSession) -> Iterator[tuple[str, str, Callable[[], Any]]]:
+    """Yield title, plain command and function of the actions that have no key."""
+    from tpustarter.checking.selfcheck import CheckRequest
+
+    go = app.go
+    for level, title in (
+        ("static", "Check this machine even while a job runs"),
+        ("full", "Check this machine, and measure its speed"),
+        ("soak", "Check this machine for ten minutes on end"),
+    ):
+        request = CheckRequest(level=level, devices=app.choices.devices)
+        yield title, f"tpustarter check --level {level}", partial(go.to_checks, request)
+    which = f"tpustarter learn {WHICH}"
+    yield "Which library to use", which, partial(go.to_lesson, WHICH)
+    for profile in PROFILES.values():
+        yield (
+            f"Set up {profile.title}",
+            f"tpustarter setup {profile.name}",
+            partial(go.to_setup, profile.name),
+        )
+    for profile in MACHINE.values():
+        yield (
+            f"Set up this machine: {profile.title}",
+            f"tpustarter setup {profile.name}",
+            partial(go.to_setup, profile.name),
+        )
+
+
+def _colours(app: AppSession, page: Page) -> Iterator[SystemCommand]:
+    def choose(name: str) -> None:
+        app.choose(replace(app.choices, theme=name or None, plain=name == NO_COLOURS))
+        page.remember()
+
+    for name, text in {**COLOURS, NO_COLOURS: "none"}.items():
+        yield SystemCommand(
+            f"Colours: {text.replace(':', ',')}",
+            "the theme, kept for the next start",
+            partial(choose, name),
+        )

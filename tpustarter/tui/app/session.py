@@ -1,0 +1,234 @@
+"""The app as its screens know it: content, machine, settings, holder of the device, navigation.
+
+Screens import this module and never one another: `navigation.py` knows every screen, and the app
+hands it to them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from textual import work
+from textual.binding import Binding
+from textual.filter import NoColor
+from textual.notifications import Notify
+from textual.reactive import reactive
+from textual.timer import Timer
+from textual.worker import Worker, WorkerState
+
+from tpustarter.learning.progress import course
+from tpustarter.machine.machine import Machine
+from tpustarter.running.holder import DeviceHolder
+from tpustarter.tui.app import messages, settings, theme
+from tpustarter.tui.app.device_use import DeviceUse
+from tpustarter.tui.app.heading_place import HeadingPlace
+from tpustarter.tui.terminal.app_internals import AppInternals
+
+if TYPE_CHECKING:
+    from tpustarter.checking.selfcheck import CheckRequest
+    from tpustarter.cloud.api.client import Client
+    from tpustarter.cloud.api.clock import Clock
+    from tpustarter.learning.content.paths import LessonPath
+    from tpustarter.learning.progress.drafts import BlockDraft
+    from tpustarter.tui.explain.failure import FailedRun
+    from tpustarter.tui.tpus.form import TpuDraft
+
+    Connect = Callable[[str, Clock], Client]
+
+
+class Routes(Protocol):
+    """The ways from one screen to another."""
+
+    def to_checks(self, request: CheckRequest | None = None, title: str = "") -> None:
+        """Run checks on a screen of their own; the lesson's process ends first."""
+
+    def to_lessons(self) -> None:
+        """Open the list of lessons."""
+
+    def to_lesson(self, lesson: str, *, at: str = "") -> None:
+        """Open a lesson, at the place of one of its lines if one is given."""
+
+    def to_lesson_instead(self, lesson: str) -> None:
+        """Open a lesson in place of the open one and of the screens in front of it."""
+
+    def back_to_lesson(self, lesson: str, *, at: str = "") -> bool:
+        """Go back to a lesson that is open below the screen in front; return whether one is.
+
+        With `at`, the lesson scrolls to that line.
+        """
+        ...
+
+    def to_exercise(self, exercise: str) -> None:
+        """Open an exercise."""
+
+    def to_exercises(self) -> None:
+        """Open the list of exercises."""
+
+    def to_exercise_instead(self, exercise: str) -> None:
+        """Open an exercise in place of the screen in front."""
+
+    def to_setups(self) -> None:
+        """Open the list of set-ups: environments, and this machine."""
+
+    def to_setup(self, *profiles: str) -> None:
+        """Open the plan of a set-up, or for several the list with the first of them marked."""
+
+    def to_rehearsal(self) -> None:
+        """Open the choice of programs and TPUs; the app keeps that screen and the choices on it."""
+
+    def to_explanation(self, failed: FailedRun, *, why_no_look: str = "") -> None:
+        """Open the explanation of a failure; that disturbs nothing that runs."""
+
+    def to_explain(self) -> None:
+        """Open the screen where the user pastes an error or the path of a log."""
+
+    def to_tpus(self) -> None:
+        """Open the list of a project's TPUs, which asks Google Cloud."""
+
+    def to_settings(self) -> None:
+        """Open the settings."""
+
+    def to_search(self, text: str = "") -> None:
+        """Open the lessons with the search line; a text is searched for at once."""
+
+    def to_palette(self) -> None:
+        """Open the command palette."""
+
+    def to_help(self) -> None:
+        """Open the help of the screen in front."""
+
+
+class AppSession(AppInternals, inherit_bindings=False):
+    """The state of the app that all screens share."""
+
+    place: reactive[HeadingPlace] = reactive(HeadingPlace())
+    """The right part of each screen's heading: the machine, or the holder of its device."""
+    go: Routes
+    broke: BaseException | None = None
+    """The program's first bug; whatever ends the app after it, the app ends with that bug."""
+
+    def __init__(
+        self,
+        *,
+        machine: Machine | None = None,
+        lessons: Path | None = None,
+        checks: Path | None = None,
+        connect: Connect | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        super().__init__(ansi_color=True)
+        self.machine = machine or Machine()
+        self.connect = connect
+        """The function that makes the client of a Google Cloud project; None for Google's own."""
+        self.clock = clock
+        """The clock for TPUs; None for the wall clock."""
+        self.lessons, self.checks = lessons, checks
+        self.live = DeviceUse(lambda holder: self.post_message(messages.DeviceHeld(holder)))
+        self.edits: dict[tuple[str, str], BlockDraft | None] = {}
+        """Code typed since the start, by lesson and block; None for the lesson's own code."""
+        self.titles: dict[str, str] = {}
+        """The titles of the lessons read so far, by id."""
+        self.setup_values: dict[str, dict[str, str]] = {}
+        """Values typed for the steps of a set-up, by profile."""
+        self.tpu_draft: TpuDraft | None = None
+        """Values typed into the form for a TPU that has not been requested yet."""
+        self.where = HeadingPlace()
+        self.holder: DeviceHolder | None = None
+        self.on_tpu: bool | None = None
+        """Whether lessons and checks run on a TPU; None until the machine was looked at."""
+        self._idle_timer: Timer | None = None
+        self._on_light: bool | None = None
+        """Whether the terminal's background is light; None while the terminal has not answered."""
+        for known in theme.CHOICES.values():
+            self.register_theme(known)
+        self.choose(settings.read())
+
+    def choose(self, choices: settings.Settings) -> None:
+        """Follow the user's settings."""
+        self.choices = choices
+        self._choose_theme()
+        self.use_filters(NoColor, [NoColor()] if choices.plain or self.no_color else [])
+
+    @property
+    def has_colours(self) -> bool:
+        """Whether colours are shown: the terminal has some, and the user did not turn them off."""
+        return bool(self.console.color_system) and not (self.choices.plain or self.no_color)
+
+    def _choose_theme(self) -> None:
+        """Use the theme that was chosen, else the one that suits the terminal."""
+        choices, colors = self.choices, self.console.color_system
+        if choices.plain or self.no_color:
+            chosen = theme.TERMINAL
+        else:
+            suitable = theme.suitable(colors, os.environ, on_light=self._on_light)
+            chosen = theme.CHOICES.get(choices.theme or "", suitable)
+        self.theme = chosen.name
+
+    def refresh_css(self, animate: bool = True) -> None:  # noqa: FBT001, FBT002  as Textual has it
+        """Follow a change of theme; before the first screen, keep the rules parsed so far.
+
+        Textual (8.2.8) parses every rule again here: a tenth of the time to the first paint.
+        """
+        if self.screen_stack:
+            super().refresh_css(animate)
+            return
+        self.stylesheet.set_variables(self.get_css_variables())
+        self.stylesheet.parse()
+        self.stylesheet.update(self, animate=animate)
+
+    @property
+    def asks_for_ground(self) -> bool:
+        """Whether the theme depends on the terminal's background colour."""
+        is_free = not (self.choices.theme or self.choices.plain)
+        return is_free and self.theme != theme.TERMINAL.name
+
+    def on_background_colour(self, message: messages.BackgroundColour) -> None:
+        self._on_light = message.is_light
+        self._choose_theme()
+
+    def get_key_display(self, binding: Binding) -> str:
+        """Return a key's name; the space bar is `Space`, as in every text of the program."""
+        shown = super().get_key_display(binding)
+        return "Space" if shown == "space" else shown
+
+    def path_of(self, paths: Iterable[LessonPath]) -> LessonPath | None:
+        """Return the path to follow: the one chosen, else the one for this kind of machine."""
+        on_tpu = self.on_tpu is not False
+        return course.path_to_follow(paths, on_tpu=on_tpu, chosen=self.choices.path)
+
+    def on_notify(self, event: Notify) -> None:
+        """Replace a toast that has the same text: the message stays longer, and is shown once.
+
+        Of keys that arrive together, each is acted on before the toast of the first one is shown.
+        """
+        self.remove_toasts(event.notification.message)
+
+    def show_place(self, where: HeadingPlace, *, on_tpu: bool, lacks_tpu: bool) -> None:
+        """Show the machine in the heading, once it is known; see `MachineFacts`."""
+        self.where, self.on_tpu, self.live.lacks_tpu = where, on_tpu, lacks_tpu
+        self.place = self.live.place(where)
+
+    def on_device_held(self, message: messages.DeviceHeld) -> None:
+        """Show the holder of the device, and release the device once it is idle for a while."""
+        if self._idle_timer:
+            self._idle_timer.stop()
+        idle = self.live.is_warm and not self.live.is_running
+        self._idle_timer = self.set_timer(self.live.idle_s, self.release_lesson) if idle else None
+        if message.holder != self.holder:
+            self.holder = message.holder
+            self.place = self.live.place(self.where)
+            if self.screen_stack:  # empty while the app closes
+                self.screen.refresh_bindings()
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Raise the error of a worker that belongs to no screen."""
+        if event.state == WorkerState.ERROR:
+            raise cast("Any", event).worker.error
+
+    @work(thread=True, exit_on_error=False, group=messages.RELEASE)
+    def release_lesson(self) -> None:
+        """End the lesson's process, in a worker."""
+        self.live.release()

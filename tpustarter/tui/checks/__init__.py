@@ -1,0 +1,1 @@
+"""The screen of checks, while they run and afterwards."""

@@ -1,0 +1,48 @@
+"""The explanation of a check from its file and its lesson: method, reason and code."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from tpustarter.core import content
+from tpustarter.core.content import Check
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content import markdown
+from tpustarter.tui.library.lesson_details import opening
+
+
+@dataclass(frozen=True)
+class About:
+    """Texts about a check; empty where they can't be read."""
+
+    how: str = ""
+    """Its method: the first paragraph of the docstring of its `run`."""
+    code: str = ""
+    lesson: str = ""
+    """The title of the lesson that explains it."""
+    why: str = ""
+    """The opening of that lesson."""
+
+
+def read(check: Check, lessons: Path | None) -> About:
+    """Read the file of a check, and the opening of its lesson."""
+    code, title, why = "", "", ""
+    with contextlib.suppress(OSError):
+        code = check.path.read_text(errors="replace")
+    with contextlib.suppress(Problem):
+        for lesson in content.read_lessons(lessons):
+            if lesson.id == check.lesson:
+                title, why = lesson.title, opening(list(markdown.plain_lines(lesson)))
+    return About(_how(code), code, title, why)
+
+
+def _how(code: str) -> str:
+    with contextlib.suppress(SyntaxError, ValueError):
+        for node in ast.parse(code).body:
+            if isinstance(node, ast.FunctionDef) and node.name == "run":
+                paragraph = (ast.get_docstring(node) or "").partition("\n\n")[0]
+                return " ".join(paragraph.split())
+    return ""

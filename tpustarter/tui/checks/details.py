@@ -1,0 +1,163 @@
+"""The details of a check: its findings, its method, its lesson, its log and its code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+
+from textual.content import Content
+
+from tpustarter.checking.output import results_text
+from tpustarter.checking.results import next_step
+from tpustarter.checking.results.results import Result, hint_of
+from tpustarter.checking.run import known_causes
+from tpustarter.core.content import Check
+from tpustarter.text import bars
+from tpustarter.text.invocation import as_typed
+from tpustarter.text.terminal import visible
+from tpustarter.tui.app.shell_variables import in_app
+from tpustarter.tui.checks.about import About
+from tpustarter.tui.kit import painted_drawings
+from tpustarter.tui.kit.markdown_text import coloured
+from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, heading, prose, word
+
+
+def details(result: Result, source: str = "") -> Iterator[LaidOutLines | Content]:
+    """Yield the claim, marked as one unless it holds, the findings, and the devices.
+
+    Args:
+        result: The result of the check.
+        source: The address of the page that documents the claim, if known.
+    """
+    title = result.title if result.status == "pass" else f"Claim: {result.title}"
+    yield Content.styled(visible(title), "bold")
+    if result.status not in ("pass", "warn", "fail"):
+        yield prose(results_text.summary(result))
+    if result.cause:
+        yield prose(f"This is {known_causes.sentence(result.cause)}.")
+    for finding in result.findings:
+        status = {"ok": "pass", "info": "", "warn": "warn", "fail": "fail"}
+        verdict = str(finding["verdict"])
+        label = word(status.get(verdict, ""), visible(verdict), 6)
+        yield HangingText(label, prose(results_text.finding_line(finding)))
+        if filled := bars.of_peak(finding.get("share")):
+            yield Content("      ") + painted_drawings.bar(filled)
+        if finding["hint"] and verdict != "ok":  # a hint on a claim that holds is of no use
+            yield HangingText("      ", prose(as_typed(in_app(hint_of(finding)))))
+    if result.status == "error" or (result.status in ("fail", "warn") and not _has_hint(result)):
+        yield HangingText("do    ", prose(in_app(next_step.hint(result))))
+    if result.lesson:
+        yield HangingText("read  ", f"{visible(result.lesson)} (o)")
+    if source:
+        yield Address("page  ", visible(source))
+    if result.ran_on:
+        devices = result.ran_on
+        virtual = "virtual " if devices.get("virtual") else ""
+        where = visible(f"{devices.get('count')} x {virtual}{devices.get('kind')}")
+        yield HangingText("on    ", Content.styled(where, "$muted"))
+
+
+def of_claim(check: Check) -> Iterator[LaidOutLines | Content]:
+    """Yield the claim of a check without a result, and its sources."""
+    yield Content.styled(visible(f"Claim: {check.title}"), "bold")
+    if check.lesson:
+        yield HangingText("read  ", f"{visible(check.lesson)} (o)")
+    yield Address("page  ", visible(check.source))
+
+
+def explained(
+    check: Check, found: Iterable[LaidOutLines | Content], about: About
+) -> Iterator[LaidOutLines | Content]:
+    """Yield the findings of a check or its claim, then its method and its reason."""
+    yield from found
+    yield from _facts(check, about)
+    if about.why:
+        yield Content("")
+        yield heading(f"From its lesson, “{visible(about.lesson)}”")
+        yield prose(about.why)
+
+
+def whole(
+    check: Check, found: Iterable[LaidOutLines | Content], about: About, log: str
+) -> LaidOutLines:
+    """Return the full text of a check: findings, method and reason, log, and code.
+
+    Args:
+        check: The check.
+        found: Its findings, or its claim.
+        about: The texts of its file and its lesson.
+        log: The last lines of its log; empty for none.
+    """
+    left = [*explained(check, found, about)]
+    if log:
+        left += [Content(""), heading("Its log"), Content(log)]
+    file = f"checks/{check.path.parent.name}/{check.path.name}"
+    return TextBesideCode(
+        Stack(left), [heading(f"Its code, {visible(file)}"), coloured(plain(about.code))]
+    )
+
+
+def _facts(check: Check, about: About) -> Iterator[LaidOutLines]:
+    if about.how:
+        yield HangingText("how   ", prose(about.how))
+    if check.estimate_s:
+        where = " on 8 virtual CPU devices" if check.framework != "host" else ""
+        took = f"about {check.estimate_s:g} s{where}"
+        yield HangingText("takes ", f"{took}, and it is ended after {check.timeout_s:g} s")
+
+
+class Address(HangingText):
+    """An address behind its label, or on a line below if it fits there; else broken at a slash."""
+
+    def __init__(self, label: str, address: str) -> None:
+        super().__init__(label, address, is_typed=False)
+        self._name, self._address = label, address
+
+    def lines(self, width: int) -> list[Content]:
+        room = width - len(self._name)
+        if len(self._address) <= room:
+            return super().lines(width)
+        if len(self._address) <= width:
+            return [Content.styled(self._name.rstrip(), "$label"), Content(self._address)]
+        pieces = [""]
+        for part in re.findall(r"[^/]*/+|[^/]+$", self._address):
+            if pieces[-1] and len(pieces[-1] + part) > room:
+                pieces.append("")
+            pieces[-1] += part
+        return [
+            line
+            for number, piece in enumerate(pieces)
+            for line in HangingText(
+                " " * len(self._name) if number else self._name, piece, is_typed=False
+            ).lines(width)
+        ]
+
+
+class TextBesideCode(LaidOutLines):
+    """A text with code beside it, or below it if the screen is too narrow."""
+
+    CODE = 100
+    """Columns of the longest line of code."""
+    LEAST = 56
+    """Columns that a text needs beside code."""
+    GAP = 3
+
+    def __init__(self, text: LaidOutLines, code: Sequence[LaidOutLines | Content]) -> None:
+        self._text, self._code = text, code
+
+    def lines(self, width: int) -> list[Content]:
+        room = width - self.CODE - self.GAP
+        if room < self.LEAST:
+            return [*self._text.lines(width), *Stack([Content(""), *self._code]).lines(width)]
+        pairs = zip_longest(
+            self._text.lines(room), Stack(self._code).lines(self.CODE), fillvalue=Content("")
+        )
+        return [left.pad_right(room + self.GAP - left.cell_length) + right for left, right in pairs]
+
+
+def _has_hint(result: Result) -> bool:
+    return any(
+        finding["hint"] and finding["verdict"] in ("fail", "warn") for finding in result.findings
+    )

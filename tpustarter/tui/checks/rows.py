@@ -1,0 +1,151 @@
+"""The rows of the list of checks; those that need no attention are folded.
+
+As on the command line, many claims that hold are one row, and so are many checks that do not apply
+or have not run yet.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from textual.content import Content
+
+from tpustarter.checking.output import results_text
+from tpustarter.checking.results.results import WORST_FIRST, Result
+from tpustarter.checking.results.verdict import without_verdict
+from tpustarter.checking.run import known_causes
+from tpustarter.core.content import Check
+from tpustarter.text.terminal import visible
+from tpustarter.tui.kit.row_list import Row
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, TextColumns, prose, word
+
+WORDS = {
+    "fail": "FAIL",
+    "error": "ERROR",
+    "notrun": "NOT RUN",
+    "warn": "WARN",
+    "pass": "PASS",
+    "skip": "skip",
+}
+PASSED, SKIPPED, WAITING, STOPPED = "passed", "skipped", "waiting", "stopped"
+BLOCKED = "blocked"
+"""The ids of rows that represent several checks; the id of a check always has a dot in it."""
+RUNNING = WORST_FIRST.index("warn"), True
+"""The rank of the running check: below those that need attention, above those that hold."""
+
+_WORDS_OF_MANY = {
+    PASSED: ("pass", "claims hold"),
+    SKIPPED: ("skip", "checks don't apply here"),
+    WAITING: ("wait", "checks have not run yet"),
+    STOPPED: ("notrun", "checks, because the run was stopped"),
+    BLOCKED: ("skip", "checks are blocked by what failed"),
+}
+Folds = dict[str, list[Result] | list[Check]]
+"""The checks that share a row, by the id of that row: results, or checks that have not run."""
+
+
+def rank(result: Result | None) -> known_causes.Rank:
+    """Return the sort key of a check: worst status first, then checks without a verdict."""
+    if result is None:
+        return len(WORST_FIRST), False
+    return WORST_FIRST.index(result.status), not without_verdict(result)
+
+
+def tally(results: Collection[Result], total: int) -> str:
+    """Return the number of checks by status, the worst first."""
+    counts = Counter(result.status for result in results)
+    parts = [
+        f"{counts[status]} {WORDS[status].lower()}" for status in WORST_FIRST if counts[status]
+    ]
+    left = total - len(results)
+    return ", ".join([*parts, f"{left} to go"] if left else parts)
+
+
+def ended(result: Result, name: str, *, has_room: bool) -> Row:
+    """Return the row of a check that has run, its name padded to the width of the others.
+
+    On a wide screen the summary is wrapped below itself; on a narrow one a claim that holds has
+    none.
+    """
+    seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
+    label = word(result.status, WORDS[result.status], 8) + name
+    summary = Content(" ") + prose(results_text.summary(result))
+    if result.status == "pass" and not has_room:
+        return Row(result.id, label, seconds, whole=summary)
+    return Row(result.id, label + summary, seconds, hang=label.cell_length + 1)
+
+
+def activity(framework: str, platform: str, *, is_warm: bool) -> str:
+    """Return the probable activity of a running check, for one that reports none."""
+    if framework == "host":
+        return "looking"
+    if is_warm:
+        return "compiling and running"
+    if platform == "tpu":
+        return "starting the TPU, 5 to 15 s"
+    return "starting JAX, 2 to 5 s"
+
+
+def folded(results: Iterable[Result], waiting: Sequence[Check]) -> Folds:
+    """Return the checks that share a row, by the id of that row; a few are not folded."""
+    passed: list[Result] = []
+    skipped: list[Result] = []
+    stopped: list[Result] = []
+    blocked: list[Result] = []
+    for result in results:
+        if result.status == "pass":
+            passed.append(result)
+        elif result.status == "skip" and not without_verdict(result):
+            skipped.append(result)
+        elif result.status == "skip" and result.reason == "dependency":
+            blocked.append(result)
+        elif result.reason == "interrupted" and not result.seconds:
+            stopped.append(result)
+    groups: Folds = {
+        PASSED: passed,
+        SKIPPED: skipped,
+        WAITING: list(waiting),
+        STOPPED: stopped,
+        BLOCKED: blocked,
+    }
+    return {name: group for name, group in groups.items() if len(group) >= results_text.FOLDED_FROM}
+
+
+def with_folds(ids: Iterable[str], folds: Folds) -> list[str]:
+    """Return the ids in their order, with a fold's own id in place of its first check."""
+    rows = {one.id: name for name, group in folds.items() for one in group}
+    return list(dict.fromkeys(rows.get(check, check) for check in ids))
+
+
+def counterpart(chosen: str, folds: Folds) -> str | None:
+    """Return the row to mark after folding or unfolding: the fold of a check, or its first."""
+    for name, group in folds.items():
+        if chosen == name:
+            return group[0].id
+        if any(chosen == one.id for one in group):
+            return name
+    return None
+
+
+_LISTS = ", Enter or p lists them"
+
+
+def row(name: str, group: Sequence[Result | Check], *, has_names: bool) -> Row:
+    """Return the row of several checks, with their names if there is room for them."""
+    status, text_of_all = _WORDS_OF_MANY[name]
+    label = word(status, WORDS.get(status, status), 8) + f"{len(group)} {text_of_all}"
+    seconds = sum(one.seconds for one in group if isinstance(one, Result))
+    names = TextColumns([visible(one.id) for one in group], 8)
+    more = (names, HangingText("", "")) if has_names else ()
+    right = f"{seconds:.1f} s" if name == PASSED else ""
+    return Row(name, label, right, more, whole=Content(_LISTS))
+
+
+def details(name: str, group: Sequence[Result | Check]) -> Iterator[LaidOutLines | Content]:
+    """Yield the claims of folded checks, or the reasons why they do not apply."""
+    yield Content.styled(f"{len(group)} {_WORDS_OF_MANY[name][1]}", "bold")
+    width = max(len(one.id) for one in group) + 2
+    for one in group:
+        said = results_text.summary(one) if isinstance(one, Result) else one.title
+        yield HangingText(f"{visible(one.id):<{width}}", prose(said))

@@ -1,0 +1,348 @@
+"""The screen of checks: live during a run, then worst first, with keys to lesson and reason."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import partial
+from typing import ClassVar
+
+from textual import on, work
+from textual.binding import BindingType
+from textual.content import Content
+
+from tpustarter.checking.results import last_failures, next_step
+from tpustarter.checking.results.results import Result, Run
+from tpustarter.checking.run.runner import CheckStarted
+from tpustarter.checking.selfcheck import CheckRequest, Event, PlanMade, SelfCheck
+from tpustarter.core.content import Check
+from tpustarter.core.problem import Problem
+from tpustarter.learning.progress import lesson_progress
+from tpustarter.running.holder import DeviceHolder
+from tpustarter.text.terminal import visible
+from tpustarter.tui.app.messages import CHECKS, LOOK, EventsArrived, LookedUp
+from tpustarter.tui.checks import about as check_about
+from tpustarter.tui.checks import end_line as check_end_line
+from tpustarter.tui.checks import keys as checks_keys
+from tpustarter.tui.checks import rows as check_rows
+from tpustarter.tui.checks.about import About
+from tpustarter.tui.checks.details import details, explained, of_claim, whole
+from tpustarter.tui.checks.mark import CheckMark
+from tpustarter.tui.checks.rows import STOPPED, WORDS
+from tpustarter.tui.checks.run_list import CheckList
+from tpustarter.tui.explain import failure
+from tpustarter.tui.kit.live_run import LiveRun
+from tpustarter.tui.kit.row_list import RowList
+from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.split import LOW, Split
+from tpustarter.tui.kit.text_layout import Stack
+
+LISTED_BESIDE = 150
+"""Columns from which a list of all claims leaves room for the details beside it."""
+
+
+class Checks(Split):
+    """A run of checks with their results."""
+
+    HELP = checks_keys.HELP
+    STILL_RUNS = "The checks still run. Press Esc again or x to stop them."
+    BINDINGS: ClassVar[list[BindingType]] = checks_keys.BINDINGS
+
+    def __init__(self, request: CheckRequest, title: str = "") -> None:
+        super().__init__(title or f"Checks, {request.level}")
+        self._request = request
+        self._list = CheckList()
+        self._selfcheck: SelfCheck | None = None
+        self.live_run = self._run = LiveRun[Event | Run | list[Check]](self, CHECKS, self._tick)
+        self._about: dict[str, About] = {}
+        """The texts about the checks that were marked, by id."""
+        self._log_of: str | None = None
+        """The check whose log is shown; marking another one closes the log."""
+        self._mark = CheckMark()
+        self._opened = ""
+        """The check on the whole screen; its row may be folded meanwhile."""
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._start(self._request)
+
+    def _start(self, request: CheckRequest) -> None:
+        self._list.begin()
+        self._run.begin(partial(self._play, request))
+        self.refresh_bindings()
+
+    def _play(self, request: CheckRequest) -> Iterator[Event | Run | list[Check]]:
+        """Run checks, in the worker."""
+        app = self.tutor
+        app.live.release()
+        selfcheck = SelfCheck(request, machine=app.machine, checks=app.checks)
+        self._selfcheck = selfcheck
+        yield selfcheck.checks
+        self._run.on_stop(selfcheck.stop)
+        yield from self._events(selfcheck)
+        if not request.ids:
+            lesson_progress.remember_check(selfcheck.run)
+        last_failures.remember(selfcheck.run)
+        yield selfcheck.run
+
+    def _events(self, selfcheck: SelfCheck) -> Iterator[Event]:
+        """Yield the events of a run; headings show the holder of the device meanwhile."""
+        live = self.tutor.live
+        try:
+            for event in selfcheck.events():
+                if isinstance(event, CheckStarted) and event.check.framework != "host":
+                    platform = selfcheck.run.target["platform"]
+                    if platform != "cpu":
+                        name, accelerator = "tpustarter check", platform.upper()
+                        holder = DeviceHolder(name, os.getpid(), accelerator)
+                        live.hold(holder, self.stop_work)
+                yield event
+        finally:
+            live.let_go(self.stop_work)
+
+    def show_error(self, error: BaseException) -> None:
+        """Show why nothing was run; a stop by the user is no error."""
+        if isinstance(error, Problem) and self._run.is_stopped:
+            self.say("Stopped before anything was run. Press Esc to go back.")
+        else:
+            super().show_error(error)
+
+    @property
+    def can_stop(self) -> bool:
+        return super().can_stop and not (self._selfcheck and self._selfcheck.is_over)
+
+    def on_events_arrived(self, message: EventsArrived) -> None:
+        for event in self._run.take(message):
+            self._follow(event)
+        if not self._run.is_busy:
+            self._finish()
+        self._show()
+        self.refresh_bindings()
+
+    def _follow(self, event: Event | Run | list[Check]) -> None:
+        if isinstance(event, list):
+            self._list.add(event)
+        elif isinstance(event, Run):
+            self._list.end(event)
+        else:
+            self._list.follow(event)
+            if isinstance(event, PlanMade):
+                self.say(check_end_line.opening(event.run), where="opening")
+
+    def _finish(self) -> None:
+        if self._list.run is None:  # it broke, or its request was refused
+            self._list.end(Run("", "", self._request.level))
+        self._selfcheck = None
+        self.say("")
+        self._say_the_end()
+
+    def _say_the_end(self) -> None:
+        """Show the headline of a run and, if there is room, the next key."""
+        run = self._list.run
+        if not run or not run.results:
+            return
+        line, hint = check_end_line.at_the_end(run, self._request), ""
+        if self.size.height >= LOW and not self._shows_log:
+            result = self._marked_result()
+            hint = (
+                check_end_line.what_helps(result)
+                if self._opened
+                else check_end_line.what_to_press(run)
+            )
+        self.say(f"{line}\n{hint}" if hint else line)
+
+    def _tick(self) -> None:
+        if self._list.running:
+            self.query_one(RowList).change(self._list.row(self._list.running, self.size.width))
+        elif self._run.is_stopped or not self._list.results:
+            activity = "stopping" if self._run.is_stopped else "choosing the Python and starting it"
+            self.say(f"{activity}, {self._list.seconds:.0f} s")
+
+    def _show(self) -> None:
+        known, ids = self._list, self._list.ids()
+        if not known.run:
+            line = check_end_line.progress(known, self.size.width)
+            self.say(line + ", stopping" * self._run.is_stopped)
+        self.entitle("rows", check_rows.tally(known.results.values(), len(known.checks)))
+        rows = self.query_one(RowList)
+        follows = self._mark.follows(rows.chosen)
+        mark = self._mark.place(known, ids) if follows else None
+        width, has_names = self.size.width, self.has_class("-airy")
+        rows.show([known.row(one, width, has_names=has_names) for one in ids], highlight=mark)
+        if follows:
+            self._mark.went_to(rows.chosen)
+        self._show_details()
+
+    @on(RowList.OptionHighlighted)
+    def highlighted(self) -> None:
+        """Show the details of the marked check, and close the log of another one."""
+        if self._log_of not in (None, self._chosen):
+            self._log_of = None
+            self._say_the_end()
+        self._show_details()
+        self.refresh_bindings()
+
+    def _show_details(self) -> None:
+        result, chosen = self._marked_result(), self._chosen
+        self.entitle(
+            "details", f"{result.id}: {WORDS[result.status].lower()}" if result else chosen
+        )
+        if group := self._list.folds().get(chosen):
+            self.show_details(Stack(check_rows.details(chosen, group)))
+        elif result and self._log_of == result.id:
+            log = plain(result.log.rstrip("\n")) or "This check wrote nothing."
+            title = Content.styled(f"Log of {visible(result.id)}", "bold")
+            self.show_details(Content.assemble(title, "\n", log))
+        elif check := self._list.checks.get(chosen):
+            found = [*(details(result, check.source) if result else of_claim(check))]
+            about = self._about.get(chosen, About())
+            if self.has_class("-details"):
+                log = plain(result.log.rstrip("\n")) if result else ""
+                self.show_details(whole(check, found, about, log))
+            elif self.size.width >= self.BESIDE:  # there is room for it
+                self.show_details(Stack(explained(check, found, about)))
+                if chosen not in self._about:
+                    self._look(check)
+            else:
+                self.show_details(Stack(found))
+        else:
+            self.show_details("")
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    def _look(self, check: Check) -> None:
+        about = check_about.read(check, self.tutor.lessons)
+        self.post_message(LookedUp((check.id, about)))
+
+    def on_looked_up(self, message: LookedUp) -> None:
+        name, about = message.what
+        self._about[name] = about
+        self._show_details()
+
+    @property
+    def _chosen(self) -> str:
+        """The id of the opened row, else of the marked one."""
+        return self._opened or self.query_one(RowList).chosen or ""
+
+    @property
+    def _meant(self) -> str:
+        """The id that a key acts on: the user may not have seen yet that the mark has moved."""
+        seen = self._mark.seen if self._run.is_busy else ""
+        return self._opened or (seen if seen in self._list.checks else self._chosen)
+
+    def _marked_result(self) -> Result | None:
+        return self._list.results.get(self._chosen)
+
+    def action_details(self) -> None:
+        meant = self._meant
+        if meant in self._list.folds() and not self.has_class("-details"):
+            self.action_list_all()
+        else:
+            super().action_details()
+            self._opened = meant if self.has_class("-details") else ""
+            self._show_details()
+            self._say_the_end()
+            if check := self._list.checks.get(self._opened):
+                self._look(check)
+
+    def action_list_all(self) -> None:
+        rows = self.query_one(RowList)
+        chosen, folds = rows.chosen or "", self._list.folds()
+        follows = self._mark.follows(rows.chosen)
+        self._list.lists_all = not self._list.lists_all
+        self._place_details()
+        self._show()
+        if marked := check_rows.counterpart(chosen, folds):
+            rows.highlighted = rows.get_option_index(marked)
+        if follows:  # this key did not move the mark
+            self._mark.went_to(rows.chosen)
+        self.refresh_bindings()
+
+    def action_fold(self) -> None:
+        self.action_list_all()
+
+    def action_log(self) -> None:
+        self._log_of = None if self._log_of == self._chosen else self._chosen
+        self._show_details()
+        self._say_the_end()
+        self.refresh_bindings()
+
+    def action_back(self) -> None:
+        if self._shows_log and not self.has_class("-details"):
+            self.action_log()
+            self.refresh_bindings()
+        else:
+            super().action_back()
+
+    @property
+    def _shows_log(self) -> bool:
+        return self._log_of is not None and self._log_of == self._chosen
+
+    def action_explain(self) -> None:
+        result = self._failed_result()
+        if result:
+            run = self._list.run or (self._selfcheck and self._selfcheck.run)
+            platform = run.target.get("platform") if run else ""
+            why = "checks are running" if self._run.is_busy else ""
+            self.tutor.go.to_explanation(failure.check(result, platform), why_no_look=why)
+
+    def _failed_result(self) -> Result | None:
+        result = self._marked_result()
+        return result if result and next_step.is_unexplained(result) else None
+
+    def action_lesson(self) -> None:
+        lesson = self._lesson(self._meant)
+        if self._run.is_busy or not self.tutor.go.back_to_lesson(lesson):
+            self.tutor.go.to_lesson(lesson)
+
+    def action_setup(self) -> None:
+        """Show the plan of the set-up that the marked check names, else of the first named."""
+        marked = self._marked_result()
+        self.tutor.go.to_setup((marked and next_step.setup(marked)) or self._list.setup)
+
+    def _lesson(self, name: str) -> str:
+        check = self._list.checks.get(name)
+        return check.lesson if check else ""
+
+    def action_again(self) -> None:
+        if ids := self._again():
+            self._start(CheckRequest(ids=ids, devices=self._request.devices))
+
+    def _again(self) -> tuple[str, ...]:
+        """Return the ids to run again; empty while checks run."""
+        chosen = self._chosen
+        stopped = self._list.folds().get(STOPPED, ()) if chosen == STOPPED else ()
+        ids = [chosen] if chosen in self._list.checks else [one.id for one in stopped]
+        return () if self._run.is_busy else tuple(ids)
+
+    def on_unmount(self) -> None:
+        """Stop the run a second time, which ends a check that would end by itself later."""
+        if self._selfcheck:
+            self._selfcheck.stop()
+
+    def _place_details(self) -> None:
+        least = LISTED_BESIDE if self._list.lists_all else self.BESIDE
+        self.set_class(self.size.width >= least, "-beside")
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self._place_details()
+        if self._list.checks:
+            self._show()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "back" and self._shows_log:
+            return True
+        if action == "again":
+            return bool(self._again())
+        if action in ("list_all", "fold"):
+            is_listed = self._list.lists_all
+            return bool(self._list.folds()) and is_listed == (action == "fold")
+        if action == "lesson":
+            return bool(self._lesson(self._chosen))
+        if action == "setup":
+            return not self._run.is_busy and bool(self._list.setup)
+        if action == "explain":
+            return self._failed_result() is not None
+        if action == "log":
+            return self._marked_result() is not None
+        return super().check_action(action, parameters)

@@ -1,0 +1,1 @@
+"""Exercises: the list, the task, the editor and the verdict."""

@@ -1,0 +1,137 @@
+"""The learner's part of an exercise, below or beside the task: the code and its editor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+from textual.widgets.text_area import Selection
+
+from tpustarter.tui.exercise import status_text as exercise_status
+from tpustarter.tui.kit.editor import Editor, place_to_edit
+from tpustarter.tui.kit.markdown_text import coloured, marked
+from tpustarter.tui.kit.safe_text import plain, plain_source
+from tpustarter.tui.kit.wrapped_code import WrappedCode
+
+
+class AnswerEditor(Editor):
+    """The editor of an exercise; Ctrl+R has the answer judged, not only run."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+r", "screen.run", "judge", key_display="Ctrl+R", tooltip="what is typed"),
+    ]
+
+
+class OwnCode(Vertical):
+    """The learner's part of the file, as it was saved last, or as it is typed."""
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002  Textual's name
+        super().__init__(id=id)
+        self.border_title = "Your file"
+        self._code, self._first_line = "", 1
+        self._marked: frozenset[int] = frozenset()
+        """The lines of the file that a verdict is about."""
+        self._typed_at: Selection | None = None
+        """The place where the learner typed last."""
+
+    def compose(self) -> Iterable[Widget]:
+        yield Static("", classes="path")
+        yield Static("", classes="above")
+        yield Static("", classes="code")
+
+    def show(self, code: str, path: str | None = None, *, first_line: int = 1) -> None:
+        """Show code in colours, the path of its file, and the number of its first line.
+
+        Errors name the lines of the file.
+        """
+        if code.strip() != self._code.strip():
+            self._typed_at = None
+        self._code, self._first_line = code, first_line
+        self._paint()
+        if path is not None:
+            self.query_one(".path", Static).update(Content.styled(path, "$muted"))
+        self._say_above()
+
+    def _say_above(self) -> None:
+        """Name the code that typing replaces, else the lines of the file above the code shown."""
+        offered = self.editor.offered if self.editor else ""
+        above = exercise_status.replaced(offered) or exercise_status.above(self._first_line)
+        self.query_one(".above", Static).update(above)
+
+    def on_text_area_selection_changed(self) -> None:
+        self._say_above()
+
+    def mark(self, numbers: Iterable[int]) -> None:
+        """Mark lines of the file, and no others."""
+        if self._marked != (chosen := frozenset(numbers)):
+            self._marked = chosen
+            self._paint()
+
+    @property
+    def marked_to(self) -> int:
+        """The row of the screen behind the last line that is marked; 0 where none is."""
+        if not self._marked:
+            return 0
+        region = self.query_one(".code").region
+        rows = self._code.split("\n")[: max(self._marked) - self._first_line + 1]
+        shown = WrappedCode(Content("\n".join(rows)), first_line=self._first_line)
+        return region.y + len(shown.lines(region.width))
+
+    def _paint(self) -> None:
+        rows = {number - self._first_line for number in self._marked}
+        code = marked(coloured(plain(self._code)), rows)
+        self.query_one(".code", Static).update(WrappedCode(code, first_line=self._first_line))
+        if editor := self.editor:
+            above = len(editor.text) - len(editor.text.lstrip("\n"))  # lines that are not kept
+            editor.mark(row + above for row in rows)
+
+    @property
+    def editor(self) -> Editor | None:
+        """The open editor; None while nothing is typed."""
+        return next(iter(self.query(Editor)), None)
+
+    async def edit(self, code: str) -> None:
+        """Open the editor; `_place` chooses where its cursor is."""
+        editor = AnswerEditor(plain_source(code), first_line=self._first_line)
+        editor.preselect(self._place(editor.text))
+        self.query_one(".code").display = False
+        self.add_class("-current")
+        await self.mount(editor)
+        self._paint()
+        self._say_above()
+        self.screen.set_focus(editor)
+
+    def _place(self, code: str) -> Selection:
+        """Return the selection in a line that a verdict names, or where the learner typed last.
+
+        Without either it is the gap.
+        """
+        lines = code.split("\n")
+        last = len(lines) - 1
+        end = Selection.cursor((last, len(lines[last])))
+        place = self._typed_at or place_to_edit(code) or end
+        (first, _), (last, _) = sorted(place)
+        rows = (number - self._first_line for number in sorted(self._marked))
+        named = [row for row in rows if 0 <= row < len(lines)]
+        if not named or any(first <= row <= last for row in named):
+            return place
+        line = lines[named[0]]
+        return Selection.cursor((named[0], len(line) - len(line.lstrip())))
+
+    def remember(self, editor: Editor) -> None:
+        """Take over an editor's text and selection, also from the file's other view."""
+        self._code, self._typed_at = editor.text, editor.selection
+
+    async def end_edit(self) -> None:
+        """Close the editor and show the code."""
+        if editor := self.editor:
+            await editor.remove()
+            self._paint()
+            self._say_above()
+        self.remove_class("-current")
+        self.query_one(".code").display = True

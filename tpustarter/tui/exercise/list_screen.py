@@ -1,0 +1,221 @@
+"""The list of all exercises, with the state and the task of each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from rich.cells import cell_len
+from textual import on, work
+from textual.binding import Binding, BindingType
+
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content import exercises
+from tpustarter.learning.content.exercises import Exercise, State
+from tpustarter.text import phrases
+from tpustarter.text.invocation import as_typed
+from tpustarter.text.terminal import visible
+from tpustarter.tui.app.messages import LOOK, LookedUp
+from tpustarter.tui.home import course_facts
+from tpustarter.tui.kit.page import EXPLAIN
+from tpustarter.tui.kit.row_list import DetailRows, Row, RowList
+from tpustarter.tui.kit.split import Split
+from tpustarter.tui.kit.text_layout import HangingText, Stack, heading, prose, word
+from tpustarter.tui.library import search_details
+
+if TYPE_CHECKING:
+    from tpustarter.core.content import Lesson
+
+STATES: dict[str, Collection[State]] = {
+    "all": ("new", "begun", "fail", "pass", "shown"),
+    "open": ("new", "begun", "fail", "shown"),
+    "solved": ("pass",),
+}
+"""The states of the exercises that each filter shows."""
+_STYLES: dict[State, str] = {"pass": "pass", "fail": "warn", "shown": "warn"}
+
+
+@dataclass(frozen=True)
+class _Listed:
+    exercise: Exercise
+    state: State
+    is_on_path: bool
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The facts that the worker has read."""
+
+    listed: list[_Listed]
+    following: str | None
+    """The next open exercise of the lessons already read; None without any."""
+    trouble: str
+    """The reasons why some exercises cannot be read; empty if all can."""
+
+    @property
+    def next(self) -> str | None:
+        """The exercise to begin with: the following one, else the first that is not solved."""
+        left = (one.exercise.id for one in self.listed if one.state != "pass")
+        return self.following or next(left, None)
+
+
+class Exercises(Split):
+    """The list of exercises, those of the path first."""
+
+    CALLED = "the list of exercises"
+    HELP = """
+These are the exercises of all lessons, those of your path first. Enter opens the marked one, and
+the first that is open is marked when you arrive. `v` shows only those that are open, then only
+those that are solved, then all of them.
+
+* **solved** means that an answer of yours was right, and it stays so.
+* **begun** means that you have typed into it, and **not yet** that your last answer was wrong.
+* **shown** means that you have looked at the solution, and have not solved it yourself.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("l", "lesson", "lesson", tooltip="tpustarter learn LESSON"),
+        Binding("v", "filter('open')", "only open ones", tooltip="tpustarter learn --exercise"),
+        Binding("v", "filter('solved')", "only solved ones", tooltip="tpustarter learn --exercise"),
+        Binding("v", "filter('all')", "all", tooltip="tpustarter learn --exercise --all"),
+        EXPLAIN,
+    ]
+
+    def __init__(self) -> None:
+        super().__init__("Exercises")
+        self._listed: dict[str, _Listed] = {}
+        self._filter = "all"
+        self._trouble = ""
+        self.is_ready = False
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.say("Reading the exercises ...")
+
+    def on_screen_resume(self) -> None:
+        """Read the list again, because an exercise may have been solved."""
+        self._read()
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    def _read(self) -> None:
+        course = course_facts.read(self.tutor.lessons)
+        path = self.tutor.path_of(course.paths)
+        standing = course.standing(path) if path else None
+        on_path = standing.whole.lessons if standing else ()
+        listed, trouble = list[_Listed](), [course.trouble] if course.trouble else []
+        for name in dict.fromkeys((*on_path, *course.lessons)):
+            listed += _of(course.lessons[name], trouble, is_on_path=name in on_path)
+        following = course.next_exercise(standing) if standing else None
+        self.post_message(LookedUp(_Found(listed, following, "\n".join(trouble))))
+
+    def on_looked_up(self, message: LookedUp) -> None:
+        found = cast("_Found", message.what)
+        rows, before = self.query_one(DetailRows), self._listed
+        self._listed = {one.exercise.id: one for one in found.listed}
+        rows.leading = self._listed.keys()
+        rows.show([*self._rows()], highlight=self._to_mark(rows.chosen, before, found))
+        self._entitle()
+        self._trouble = found.trouble
+        self._show_details()
+        self.take_keys()
+
+    def _entitle(self) -> None:
+        """Show how many exercises of the path are solved, and how many there are in all."""
+        listed = [*self._listed.values()]
+        on_path = [one for one in listed if one.is_on_path] or listed
+        count = sum(one.state == "pass" for one in on_path)
+        is_part = len(on_path) < len(listed)
+        exercises = phrases.count(len(on_path), "exercise")
+        words = f"{count} of {exercises}{' of your path' * is_part} solved"
+        if self._filter != "all":
+            shown = sum(one.state in STATES[self._filter] for one in listed)
+            words = f"{shown} {self._filter} of {phrases.count(len(listed), 'exercise')}"
+        elif is_part:
+            words += f", {len(listed)} in all"
+        self.entitle("rows", words)
+
+    def action_filter(self, kind: str) -> None:
+        self._filter = kind
+        self.query_one(DetailRows).show([*self._rows()])
+        self._entitle()
+        self._show_details()
+
+    def _to_mark(
+        self, marked: str | None, before: Mapping[str, _Listed], found: _Found
+    ) -> str | None:
+        """Return the row to mark: the next exercise at first, or when the marked one is solved."""
+        if marked is None or marked not in self._listed:
+            return found.next
+        was_open = marked in before and before[marked].state != "pass"
+        if was_open and self._listed[marked].state == "pass" and (other := self.after(marked)):
+            return other.id
+        return marked
+
+    def after(self, name: str) -> Exercise | None:
+        """Return the next open exercise below a solved one, else above it; None without any."""
+        left = [one for one in self._listed if one == name or self._listed[one].state != "pass"]
+        place = left.index(name) if name in left else 0
+        others = left[place + 1 :] + left[:place]
+        return self._listed[others[0]].exercise if others else None
+
+    def _rows(self) -> Iterator[Row]:
+        lesson, was_on_path = "", False
+        states = STATES[self._filter]
+        shown = {name: one for name, one in self._listed.items() if one.state in states}
+        if self._listed and not shown:
+            yield Row(None, "None yet. Press v to see the others.")
+        for name, one in shown.items():
+            exercise = one.exercise
+            if was_on_path and not one.is_on_path:
+                yield Row(None, "")
+                yield Row(None, prose("These are not on your path:"))
+            was_on_path = one.is_on_path
+            if exercise.lesson.id != lesson:
+                lesson = exercise.lesson.id
+                yield Row(None, heading(visible(exercise.lesson.title)))
+            label = word(_STYLES.get(one.state, ""), exercises.WORDS[one.state], exercises.WIDTH)
+            yield Row(name, HangingText(label, prose(exercise.title)))
+
+    @on(RowList.OptionHighlighted)
+    def _show_details(self) -> None:
+        one = self._listed.get(self.query_one(RowList).chosen or "")
+        self.entitle("details", visible(one.exercise.title) if one else "")
+        pieces = [*search_details.exercise(one.exercise, " (l)")][:-1] if one else []
+        self.show_details(Stack(pieces) if one else "")
+        # The command has a line of its own, where it is whole, and seen at every height.
+        command = f"`tpustarter learn --exercise {one.exercise.id}`" if one else ""
+        if one and cell_len(as_typed(f"In a shell: {command}")) <= self.size.width:
+            command = f"In a shell: {command}"
+        self.say("\n".join(filter(None, (self._trouble, command))))
+        self.refresh_bindings()
+
+    def action_details(self) -> None:
+        if chosen := self.query_one(RowList).chosen:
+            self.tutor.go.to_exercise(chosen)
+
+    def action_lesson(self) -> None:
+        """Open the exercise's lesson, or go back to it."""
+        if (lesson := self._lesson()) and not self.tutor.go.back_to_lesson(lesson):
+            self.tutor.go.to_lesson(lesson)
+
+    def _lesson(self) -> str:
+        one = self._listed.get(self.query_one(RowList).chosen or "")
+        return one.exercise.lesson.id if one else ""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Allow `lesson` where a row is marked, and the filter that follows the current one."""
+        if action == "lesson":
+            return bool(self._lesson())
+        if action == "filter":
+            kinds = [*STATES]
+            return parameters == (kinds[(kinds.index(self._filter) + 1) % len(kinds)],)
+        return super().check_action(action, parameters)
+
+
+def _of(lesson: Lesson, trouble: list[str], *, is_on_path: bool) -> list[_Listed]:
+    """Return the exercises of a lesson; add a lesson's Problem to `trouble` and return none."""
+    try:
+        return [_Listed(one, exercises.state(one), is_on_path) for one in exercises.read(lesson)]
+    except Problem as problem:
+        trouble.append(str(problem))
+        return []

@@ -1,0 +1,385 @@
+"""The screen of one exercise: the task, the learner's file, and a verdict at each save."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import ClassVar, cast
+
+from textual import work
+from textual.binding import BindingType
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Static, TextArea
+
+from tpustarter.core import content
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content import exercises
+from tpustarter.learning.content.exercises import Exercise
+from tpustarter.learning.progress.lesson_end import NextStep
+from tpustarter.text.terminal import visible
+from tpustarter.tui.app.messages import LOOK, EventsArrived, LookedUp
+from tpustarter.tui.exercise import keys as exercise_keys
+from tpustarter.tui.exercise import status_text as exercise_status
+from tpustarter.tui.exercise.judge_answer import AnswerJudge
+from tpustarter.tui.exercise.next_step import AnswerNextStep, onward
+from tpustarter.tui.exercise.view import ExerciseView
+from tpustarter.tui.explain import failure
+from tpustarter.tui.kit import external_editor
+from tpustarter.tui.kit.page import ConfirmWindow, Page
+from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, word
+from tpustarter.tui.lesson.block.block_output import Printout
+
+WAIT_S = 0.2
+"""From a key to the file."""
+LESS_THAN_HELP = ("judge", "open", "anew")
+"""Actions that a wrong answer needs less than its hints and the solution: who edits it has it
+judged there."""
+
+
+class ExercisePage(Page):
+    """The screen of one exercise."""
+
+    HELP = exercise_keys.HELP
+    BINDINGS: ClassVar[list[BindingType]] = exercise_keys.BINDINGS
+
+    def __init__(self, exercise: str) -> None:
+        super().__init__(visible(exercise))
+        self._exercise_id = exercise
+        self._view = ExerciseView()
+        self._exercise: Exercise | None = None
+        self._path: Path | None = None
+        self._saved: tuple[int, int] | None = None
+        self._judging = AnswerJudge(self)
+        self._is_typed = False
+        """Whether something was typed since the last verdict, so that its lines may be others."""
+        self._clock: Timer | None = None
+        self._writing: Timer | None = None
+        """The timer that writes the typed text, with any keys that follow until then."""
+        self._hints: list[str] = []
+        self._solution = ""
+        self._way: NextStep | None = None
+        """The next step; None until an answer is right."""
+        self._back = "the lesson of this exercise"
+        """The screen to which Esc leads, in words."""
+        self._achieved = ""
+        """The count of solved exercises, in words."""
+
+    def body(self) -> Iterable[Widget]:
+        return (self._view, Static("", id="headline", classes="-silent"))
+
+    def on_mount(self) -> None:
+        self._view.give_back_keys()
+        self._clock = self.set_interval(exercises.LOOK_S, self._look)
+        self._read()
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    def _read(self) -> None:
+        try:
+            lessons = content.read_lessons(self.tutor.lessons)
+            exercise = exercises.find(lessons, self._exercise_id)
+            exercises.open_file(exercise)
+            self.post_message(LookedUp(exercise))
+        except Problem as problem:
+            self.post_message(LookedUp(problem))
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    def _look_on(self, exercise: Exercise) -> None:
+        """Look up the next step after a right answer."""
+        self.post_message(LookedUp(onward(self.tutor, exercise, self._below)))
+
+    @property
+    def _below(self) -> Page:
+        """The screen from which the exercise was opened, to which Esc leads."""
+        stack = self.tutor.screen_stack
+        return cast("Page", stack[stack.index(self) - 1])
+
+    def on_looked_up(self, message: LookedUp) -> None:
+        """Show the task or its Problem; after a right answer, the next step."""
+        if isinstance(message.what, AnswerNextStep):
+            found = message.what
+            self._way, self._back, self._achieved = found.way, found.back, found.achieved
+            self._show()
+            self.refresh_bindings()
+            self._view.show_more_of_answer()
+            return
+        if isinstance(message.what, Problem):
+            self._view.show_answer("", [Content(plain(str(message.what)))])
+            return
+        exercise = self._exercise = cast("Exercise", message.what)
+        self.rename(visible(exercise.title))
+        self._path = exercises.learner_file(exercise)
+        self._saved = exercises.saved(self._path)
+        count = exercises.hints_given(exercise)
+        self._hints = list(exercise.hints[:count])
+        self._show_own_code()
+        self._view.show_task(exercise.title, exercise.task, exercises.place(exercise))
+        self._view.show_below(exercises.named_below(exercise))
+        self._show()
+        self.refresh_bindings()
+
+    def _look(self) -> None:
+        """Judge the file when it was saved; while an answer runs, show its time."""
+        if self._judging.is_busy:
+            self._show()
+            return
+        saved = exercises.saved(self._path) if self._path else None
+        if self._view.editor is None and saved not in (None, self._saved):
+            self._saved = saved
+            self._show_own_code()
+            self.action_judge()
+
+    def _show_own_code(self) -> None:
+        """Show the learner's file, or the Problem with it."""
+        if self._exercise is None:
+            return
+        try:
+            code, first_line = exercises.own_code(self._exercise)
+        except Problem as problem:
+            code, first_line = str(problem), 1
+        path = visible(exercise_status.short_path(self._path))
+        self._view.show_file(path, code, first_line=first_line)
+
+    def on_resize(self) -> None:
+        """Show the file beside the task where there is room, else below it."""
+        is_beside = self._view.has_room_beside(self.size.width)
+        if self.has_class("-beside") != is_beside and self._view.editor:
+            self.call_next(self._end_edit)  # the editor would be out of sight then
+        self.set_class(is_beside, "-beside")
+
+    def action_judge(self) -> None:
+        if self._exercise is None or self._judging.comes_next():
+            return
+        self._way, self._is_typed = None, False
+        self._judging.begin(self._exercise)
+        self.refresh_bindings()
+        self._show()
+
+    async def on_events_arrived(self, message: EventsArrived) -> None:
+        judged = self._judging.arrived(message)
+        if judged and judged.is_right and self._exercise:
+            if not self._is_typed:  # a user who has typed on is not interrupted
+                await self._end_edit()  # else Enter would be typed
+            self._look_on(self._exercise)
+        if judged:
+            self._view.show_more_of_answer()
+        self._show()
+        self.refresh_bindings()
+        if self._judging.is_due:
+            self.action_judge()
+
+    def _show(self) -> None:
+        exercise = self._exercise
+        if exercise is None:
+            return
+        hints, is_typing = len(exercise.hints) - len(self._hints), self._view.editor is not None
+        judged, printed = self._judging.judged, self._judging.printed
+        verdict, lines = self._verdict(exercise), judged.lines if judged else None
+        pieces: list[LaidOutLines | Content] = [HangingText("", verdict)]
+        if lines:
+            pieces.append(HangingText("", Content(lines.words)))
+        if more := exercise_status.help_left(judged, hints=hints, is_typing=is_typing):
+            pieces.append(HangingText("", more))
+        if printed:
+            pieces += [Content(""), Printout(printed)]
+        if judged and judged.is_right:
+            end = exercise_status.end(
+                exercise, self._way, self._back, is_typing=is_typing, has_seen=bool(self._solution)
+            )
+            pieces += [Content(""), *end]
+        ended, is_old = judged.result.status if judged else "", bool(judged and self._is_typed)
+        self._view.show_answer(ended, pieces, is_old=is_old)
+        is_kept = is_typing and bool(judged or self._judging.is_busy)
+        kept = exercise_status.kept(judged, verdict, self._way, is_old=is_old) if is_kept else ""
+        self._view.keep_in_sight(kept)
+        self._view.mark_lines(lines.numbers if lines and not self._is_typed else ())
+        self._view.show_hints(self._hints, len(exercise.hints))
+        changes = exercises.solution_lines(exercise) if self._solution else ()
+        self._view.show_solution(self._solution, changes)
+
+    def _verdict(self, exercise: Exercise) -> Content:
+        if self._judging.is_busy:
+            return word("run", f"RUN  {self._judging.seconds:.0f} s")
+        is_typing = self._view.editor is not None
+        return exercise_status.verdict(
+            self._judging.judged,
+            exercises.state(exercise),
+            is_typing=is_typing,
+            achieved=self._achieved,
+        )
+
+    async def action_edit(self) -> None:
+        """Open the editor; the typed text goes into the file."""
+        if self._exercise and self._view.editor is None:
+            known = exercises.saved(self._path) if self._path else None
+            await self._view.edit(exercises.own_code(self._exercise)[0])
+            self._saved = known  # the state of the edited text, whatever was saved meanwhile
+            self._show()
+            self.refresh_bindings()
+
+    def on_text_area_changed(self) -> None:
+        self._writing = self._writing or self.set_timer(WAIT_S, self._keep)
+        if not self._is_typed:
+            self._is_typed = True
+            self._show()
+
+    def on_text_area_selection_changed(self, message: TextArea.SelectionChanged) -> None:
+        """Scroll the line that is typed into sight: a verdict may have pushed it away."""
+        self._view.follow(message.text_area)
+
+    def _keep(self) -> None:
+        """Write the typed text; it is judged when the user asks for that, not at every letter."""
+        editor, self._writing = self._view.editor, None
+        if editor and self._exercise and self._path:
+            try:
+                exercises.keep_code(self._exercise, editor.text, self._saved)
+            except Problem as problem:
+                self.show_error(problem)
+            self.tell_what_was_put_aside()
+            self._saved = exercises.saved(self._path)
+
+    def action_run(self) -> None:
+        self._keep()
+        self.action_judge()
+
+    def action_back(self) -> None:
+        """End typing, else stop what runs, else leave."""
+        if self._view.editor is None:
+            super().action_back()
+        else:
+            self.call_next(self._end_edit)
+
+    async def _end_edit(self) -> None:
+        self._keep()
+        await self._view.end_edit()
+        self._show_own_code()
+        self._view.give_back_keys()
+        self._show()
+        self.refresh_bindings()
+
+    def action_open(self) -> None:
+        """Ask with the editor's name and the way back from it, then open it."""
+        command = external_editor.editor()
+        if self._path is None or command is None:
+            self.notify("No editor was found, but e edits the file here.", markup=False)
+            return
+        name, file = Path(command[0]).name, exercise_status.short_path(self._path)
+        text = exercise_status.opens(name, file, external_editor.leaving(command))
+        self.tutor.push_screen(ConfirmWindow("Open in another editor", text), self._answered_open)
+
+    def _answered_open(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
+        command = external_editor.editor()
+        if answer and self._path and command:
+            if message := external_editor.run(command, self._path, self.tutor.suspend):
+                self.notify(message, markup=False)
+            self.tutor.refresh(layout=True)
+
+    def action_explain(self) -> None:
+        if self._exercise and (judged := self._judging.judged):
+            session = self.tutor.live.session
+            shown = failure.answer(judged.result, self._exercise.lesson, session)
+            self.tutor.go.to_explanation(shown)
+
+    def action_hint(self) -> None:
+        if self._exercise and (hint := exercises.next_hint(self._exercise)):
+            self._hints.append(hint)
+            self._show()
+            self.refresh_bindings()
+            self._view.show_end()
+
+    def action_solution(self) -> None:
+        """Show the solution; ask first unless an answer has passed."""
+        exercise = self._exercise
+        if exercise is None:
+            return
+        if exercises.state(exercise) in ("pass", "shown"):
+            self._answered_solution(True)  # noqa: FBT003  as if asked
+            return
+        unseen = len(exercise.hints) - len(self._hints)
+        note = f" {unseen} of its hints you have not seen." if unseen else ""
+        self.tutor.push_screen(
+            ConfirmWindow("Solution", f"Show the whole solution?{note}"), self._answered_solution
+        )
+
+    def _answered_solution(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
+        if answer and self._exercise:
+            self._solution = exercises.show_solution(self._exercise)
+            self._show()
+            self.on_resize()
+            self.refresh_bindings()
+            self._view.show_top_of_solution()
+
+    def action_anew(self) -> None:
+        self._keep()
+        is_changed = self._exercise is not None and exercises.is_changed(self._exercise)
+        fate = "is kept beside the new one" if is_changed else "is as it was at first"
+        self.tutor.push_screen(
+            ConfirmWindow("Begin anew", f"Begin anew? Your file {fate}."), self._answered_anew
+        )
+
+    def _answered_anew(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
+        if answer and self._exercise:
+            kept = exercises.start_again(self._exercise)
+            self.notify(visible(f"Started again; {exercises.words_of_kept(kept)}"), markup=False)
+            self._saved = exercises.saved(exercises.learner_file(self._exercise))
+            self._judging.forget()
+            self._show_own_code()
+            self._show()
+
+    def action_next(self) -> None:
+        """Go to the lesson's next exercise, the rest of the lesson, or the next lesson."""
+        if self._way and self._way.exercise:
+            self.tutor.go.to_exercise_instead(self._way.exercise)
+        elif self._way and self._way.lesson and not self.tutor.go.back_to_lesson(self._way.lesson):
+            self.tutor.go.to_lesson_instead(self._way.lesson)
+
+    def action_page_down(self) -> None:
+        self._view.read_on()
+
+    @property
+    def late(self) -> Collection[str]:
+        """Return the keys less useful than help: once an answer is right, those that mend."""
+        judged = self._judging.judged
+        if judged is None:
+            return ()
+        return ("edit", "judge", "hint", "open", "anew") if judged.is_right else LESS_THAN_HELP
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether an answer runs."""
+        return self._judging.is_busy
+
+    def stop_work(self) -> bool:
+        return self._judging.stop()
+
+    def on_unmount(self) -> None:
+        """Save the typed text, and end the process that judged it."""
+        self._keep()
+        self.stop_work()
+        if self.tutor.is_running and self._judging.has_process:
+            self.tutor.release_lesson()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        exercise = self._exercise
+        if action == "back" and self._view.editor:
+            return True
+        if action in ("judge", "anew", "open"):
+            return exercise is not None and not self._judging.is_busy
+        # Even while an answer is judged, so that a letter is typed and not taken for a key.
+        if action in ("edit", "run"):
+            return exercise is not None
+        if action == "leave_done":
+            return False  # a right answer ends typing by itself
+        if action == "explain":
+            judged = self._judging.judged
+            return judged is not None and judged.result.status == "error"
+        if action == "next":
+            can_go = self._way and (self._way.exercise or self._way.lesson)
+            return bool(can_go and not self._judging.is_busy)
+        if action == "hint":
+            return exercise is not None and len(self._hints) < len(exercise.hints)
+        if action == "solution":
+            return exercise is not None and not self._solution
+        return super().check_action(action, parameters)

@@ -1,0 +1,181 @@
+"""The view of an exercise: the task, the verdict, the learner's file, the hints."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static, TextArea
+
+from tpustarter.tui.exercise.answer_editor import OwnCode
+from tpustarter.tui.kit.editor import Editor
+from tpustarter.tui.kit.markdown_text import LessonText, coloured, marked
+from tpustarter.tui.kit.safe_text import plain, plain_source
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose
+from tpustarter.tui.kit.wrapped_code import WrappedCode
+from tpustarter.tui.lesson.page.outline import BESIDE
+
+ENDS = ("pass", "fail", "error")
+"""The statuses of an answer that have a frame of their own colour."""
+COMPARED = 120
+"""Columns from which the solution and the learner's file are side by side."""
+
+
+class ExerciseView(Horizontal):
+    """All parts of an exercise; the file is beside the others where there is room."""
+
+    def __init__(self) -> None:
+        super().__init__(id="reading")
+        self._answer_title = ""
+
+    def compose(self) -> Iterable[Widget]:
+        with VerticalScroll(id="page"):
+            yield LessonText("", id="task")
+            yield _panel("answer", "Your answer")
+            yield OwnCode(id="own-below")
+            yield _panel("below", "Named in the task; part of what judges your answer")
+            yield _panel("hints", "Hints")
+            yield _panel("solution", "The solution")
+        yield OwnCode(id="own-beside")
+
+    def has_room_beside(self, width: int) -> bool:
+        """Return whether the file is beside the rest; with a solution, fewer columns suffice."""
+        return width >= (COMPARED if self.query_one("#solution").display else BESIDE)
+
+    def show_task(self, title: str, task: str, place: str) -> None:
+        """Show the task, and its place among the lesson's exercises."""
+        self.query_one(LessonText).update(plain_source(f"# {title}\n\n{task}\n"))
+        title = f"Your answer to exercise {place}" if place else "Your answer"
+        self._answer_title = title
+
+    def show_file(self, path: str, code: str, *, first_line: int) -> None:
+        """Show the learner's file from a line on."""
+        for view in self.query(OwnCode):
+            view.show(code, path, first_line=first_line)
+
+    def show_below(self, code: str) -> None:
+        """Show the code below the learner's part that the task names, if there is any."""
+        self._show("below", [WrappedCode(coloured(plain(code)))] if code else [])
+
+    def mark_lines(self, numbers: Iterable[int]) -> None:
+        """Mark the lines of the learner's file that the verdict is about."""
+        for view in self.query(OwnCode):
+            view.mark(numbers)
+
+    def show_answer(
+        self, ended: str, pieces: Sequence[LaidOutLines | Content], *, is_old: bool = False
+    ) -> None:
+        """Show the verdict.
+
+        Args:
+            ended: The status of the answer; a frame has a colour for those of `ENDS`.
+            pieces: The verdict, the output, and the next steps after a right answer.
+            is_old: Whether something was typed since, so that lines may have moved.
+        """
+        answer = self._show("answer", pieces)
+        answer.border_title = self._answer_title + ", before your change" * is_old
+        for end in ENDS:
+            answer.set_class(end == ended, f"-{end}")
+
+    def keep_in_sight(self, verdict: Content | str) -> None:
+        """Show the verdict below the scrolling part, unless the file is beside the verdict."""
+        is_said = bool(verdict) and not self.screen.has_class("-beside")
+        line = self.screen.query_one("#headline", Static)
+        line.update(verdict)
+        line.set_class(not is_said, "-silent")
+
+    def show_hints(self, hints: Sequence[str], count: int) -> None:
+        """Show the hints that the learner has asked for; `count` is the number of all."""
+        pieces = [
+            HangingText(f"Hint {number} of {count}  ", prose(hint))
+            for number, hint in enumerate(hints, 1)
+        ]
+        self._show("hints", pieces)
+
+    def show_solution(self, code: str, numbers: Collection[int]) -> None:
+        """Show the solution, with some lines in bold; empty code hides it."""
+        rows = [number - 1 for number in numbers]
+        shown = WrappedCode(marked(coloured(plain(code)), rows, "bold"))
+        panel = self._show("solution", [shown] if code else [])
+        panel.border_title = "The solution" + "; what it changes is bold" * bool(rows)
+
+    def _show(self, name: str, pieces: Sequence[LaidOutLines | Content]) -> Static:
+        panel = self.query_one(f"#{name}", Static)
+        panel.update(Stack(pieces))
+        panel.display = bool(pieces)
+        return panel
+
+    def show_more_of_answer(self) -> None:
+        """Scroll the verdict into sight, from the task or the hints.
+
+        While one types below it stands on top, which leaves room for the line that is typed. Else
+        the line that it is about comes into sight with it, where both have room.
+        """
+        answer = self.query_one("#answer")
+        if self.editor is not None:
+            self.call_after_refresh(answer.scroll_visible, animate=False, top=True)
+        else:
+            self.call_after_refresh(self._show_answer_and_line)
+
+    def _show_answer_and_line(self) -> None:
+        page, answer = self.query_one("#page"), self.query_one("#answer").region
+        top, height, here = page.region.y, page.size.height, page.scroll_offset.y
+        below = self.query_one("#own-below", OwnCode)
+        bottom = max(answer.bottom, (below.display and below.marked_to) or 0)
+        most = answer.y - top + here
+        page.scroll_to(y=min(most, max(here, bottom - top + here - height)), animate=False)
+
+    def show_top_of_solution(self) -> None:
+        """Scroll to the first line of the solution."""
+        show = self.query_one("#solution").scroll_visible
+        self.call_after_refresh(show, animate=False, top=True)
+
+    def show_end(self) -> None:
+        """Scroll to the end."""
+        self.call_after_refresh(self.query_one("#page").scroll_end, animate=False)
+
+    def follow(self, editor: TextArea) -> None:
+        """Scroll the line that is typed into sight."""
+        page = self.query_one("#page")
+        line = editor.cursor_screen_offset.y - page.region.y
+        if editor.has_focus and editor in page.query(TextArea) and not 0 <= line < page.size.height:
+            top = page.scroll_offset.y + line - page.size.height // 2
+            page.scroll_to(y=max(top, 0), animate=False, immediate=True)
+
+    def read_on(self) -> None:
+        """Scroll to the next lines."""
+        self.query_one("#page").scroll_page_down(animate=False)
+
+    def give_back_keys(self) -> None:
+        """Move the focus to where keys are not letters."""
+        self.screen.set_focus(self.query_one("#page"))
+
+    @property
+    def editor(self) -> Editor | None:
+        """The open editor; None while nothing is typed."""
+        return next((view.editor for view in self.query(OwnCode) if view.editor), None)
+
+    async def edit(self, code: str) -> None:
+        """Open the editor in the file's view that is in sight."""
+        shown = next(view for view in self.query(OwnCode) if view.display)
+        await shown.edit(code)
+        shown.scroll_visible(animate=False)
+        if editor := self.editor:
+            self.call_after_refresh(self.follow, editor)
+
+    async def end_edit(self) -> None:
+        """Close the editor and show the file."""
+        editor = self.editor
+        for view in self.query(OwnCode):
+            if editor:
+                view.remember(editor)
+            await view.end_edit()
+
+
+def _panel(name: str, title: str) -> Static:
+    """Return a part with a title, hidden while it is empty."""
+    panel = Static("", id=name, classes="part")
+    panel.border_title, panel.display = title, False
+    return panel

@@ -1,0 +1,1 @@
+"""Failures explained: from a run, a paste or a log."""

@@ -1,0 +1,228 @@
+"""The data of a failure to explain: its output, its end, and where it ran."""
+
+from __future__ import annotations
+
+import io
+import re
+import signal
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tpustarter.checking.output import results_text
+from tpustarter.checking.results.results import Result, hint_of
+from tpustarter.core import locations
+from tpustarter.core.problem import Problem
+from tpustarter.core.short_ids import near_file
+from tpustarter.text import phrases
+from tpustarter.text.terminal import cut, visible
+from tpustarter.tui.app.shell_variables import in_app
+from tpustarter.tui.kit.safe_text import OutputTail
+
+if TYPE_CHECKING:
+    from tpustarter.core.content import Lesson
+    from tpustarter.explain.log_scanner import LogScan
+    from tpustarter.learning.run.block_results import BlockResult
+    from tpustarter.learning.run.lesson_process import LessonSession
+    from tpustarter.setup.environment.run import StepEnded
+
+_SIGNAL = re.compile(rf"\b({'|'.join(one.name for one in signal.Signals)})\b")
+KEPT = 1 << 16
+"""Bytes at the end of a log that are read to be shown."""
+BLOCK, ANSWER, CHECK, STEP, PROGRAM = "block", "answer", "check", "step", "program"
+PASTED, LOG = "text", "log"
+OWN = {PASTED: "The end of what you pasted", LOG: "The end of the log"}
+"""The titles of the output of the user's own programs, by kind."""
+
+MOST_SHOWN = 60
+"""Characters of a path that messages repeat."""
+_PATH = re.compile(r"[^\s:]*/[^\s:]*")
+"""One word that looks more like a path than like an error."""
+_NAME = re.compile(r"[^\s:]+\.(?P<ending>[^\s:.]{2,5})")
+_ENDINGS = ("log", "txt", "out", "err")
+
+
+@dataclass(frozen=True)
+class FailedRun:
+    """A check, block, answer or step that failed, or a program of the user's own."""
+
+    kind: str
+    """One of the kinds above: `BLOCK`, `ANSWER`, `CHECK`, `STEP`, `PROGRAM`, `PASTED` or `LOG`."""
+    name: str
+    log: str = ""
+    """The output, as far as it was kept."""
+    file: Path | None = None
+    """The file with all of the output; None where `log` has it."""
+    ended: tuple[str, ...] = ()
+    """The end of the run, in lines."""
+    advice: tuple[str, ...] = ()
+    """The hints of a check's own findings."""
+    lesson: str = ""
+    """The lesson that explains the failure, or in which it happened; empty where none is named."""
+    is_in_lesson: bool = False
+    """Whether that lesson is open, and has a section on failures."""
+    is_crash: bool = False
+    """Whether `ended` says how a process ended."""
+    words: str = ""
+    """The framework and the platform, which a log often leaves out."""
+
+    @property
+    def code(self) -> int:
+        """The exit code as in a shell; 0 where none is known."""
+        found = _SIGNAL.search("\n".join(self.ended)) if self.is_crash else None
+        return 128 + signal.Signals[found[1]] if found else 0
+
+    def last_words(self) -> str:
+        """Return the end of the output, as plain text.
+
+        Raises:
+            OSError: its file is gone.
+        """
+        tail = OutputTail()
+        if self.file:
+            with self.file.open("rb") as stream:
+                stream.seek(max(0, self.file.stat().st_size - KEPT))
+                tail.add(stream.read().decode("utf-8", "replace"))
+        else:
+            tail.add(self.log)
+        return tail.text
+
+    def scan(self) -> LogScan:
+        """Return the scan of the whole output; `ended`, `advice` and `words` are lines after it.
+
+        Raises:
+            OSError: its file is gone.
+        """
+        from tpustarter.explain import known_failures, log_scanner
+
+        begun = log_scanner.Scanner(known_failures.read()).begin()
+        lines = 0
+        with self.file.open("rb") if self.file else io.BytesIO(self.log.encode()) as stream:
+            last = b""
+            while chunk := stream.read(1 << 16):
+                begun.take(chunk)
+                lines, last = lines + chunk.count(b"\n"), chunk
+        if last and not last.endswith(b"\n"):
+            begun.take(b"\n")
+            lines += 1
+        behind = "\n".join((*self.ended, *self.advice, self.words))
+        begun.take(f"{behind}\n".encode())
+        return replace(begun.end(), lines=lines)
+
+
+def named_file(text: str) -> Path | None:
+    """Return the file if a text is the path of one; None for any other text."""
+    name = text.strip()
+    if not name or "\n" in name or len(name) > 4096 or "\0" in name:
+        return None
+    try:
+        path = locations.expanded(name)
+        return path if path.is_file() else None
+    except (OSError, RuntimeError):  # the name is too long, or `~name` has no home
+        return None
+
+
+def names_a_log(text: str) -> bool:
+    """Return whether a text is the path of a log, or looks like a mistyped one."""
+    return bool(named_file(text)) or _is_like_a_path(text.strip())
+
+
+def _is_like_a_path(word: str) -> bool:
+    """Return whether a word has a slash, or ends as a log does, up to a typing mistake."""
+    if _PATH.fullmatch(word):
+        return True
+    ending = found["ending"] if (found := _NAME.fullmatch(word)) else ""
+    return bool(phrases.near_matches(ending, _ENDINGS))
+
+
+def of_text(text: str) -> FailedRun:
+    """Return the failure in a text that the user pasted or typed, or in the log that it names.
+
+    Raises:
+        Problem: the text names a file that does not exist or cannot be read.
+    """
+    name = text.strip()
+    path = named_file(name)
+    if path is None and not _is_like_a_path(name):
+        return FailedRun(PASTED, "your error", text)
+    path, shown = path or locations.expanded(name), visible(cut(name, MOST_SHOWN))
+    if path.exists() and not path.is_file() and not path.is_dir():  # a pipe, which may never end
+        raise Problem(f"`{shown}` is no file")
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        near = near_file(path) if isinstance(error, FileNotFoundError) else None
+        hint = f"Did you mean `{visible(str(near))}`?" if near else None
+        raise Problem(f"`{shown}` cannot be read: {error.strerror}", hint=hint) from error
+    return FailedRun(LOG, visible(cut(path.name, MOST_SHOWN)), file=path)
+
+
+def check(result: Result, platform: object) -> FailedRun:
+    """Return the failure of a check."""
+    wrong = [one for one in result.findings if one["verdict"] in ("warn", "fail")]
+    ended = [results_text.finding_line(one) for one in wrong]
+    if result.status != "fail" and not (result.detail and result.detail in result.log):
+        ended.insert(0, results_text.summary(result))
+    return FailedRun(
+        CHECK,
+        result.id,
+        result.log,
+        ended=tuple(ended),
+        lesson=result.lesson,
+        advice=tuple(in_app(hint_of(one)) for one in wrong if one["hint"]),
+        is_crash=result.reason == "crashed",
+        words=_words(result.framework, platform),
+    )
+
+
+def block(
+    name: str, result: BlockResult, lesson: Lesson, session: LessonSession | None
+) -> FailedRun:
+    """Return the failure of a block; `name` is the name that its reader knows."""
+    from tpustarter.explain import lesson_failures
+
+    reason = (result.reason or "").replace("-", " ")
+    ended = f"{reason}: {result.detail}" if reason else result.detail
+    is_said = bool(result.detail) and result.detail in result.output  # the end of a traceback
+    words = _words(lesson.framework, session and session.target["platform"])
+    told = () if is_said else (ended,)
+    is_crash = result.reason == "crashed"
+    return FailedRun(
+        BLOCK,
+        name,
+        result.output,
+        ended=told,
+        is_crash=is_crash,
+        words=words,
+        lesson=lesson.id,
+        is_in_lesson=lesson_failures.has_section(lesson),
+    )
+
+
+def answer(result: BlockResult, lesson: Lesson, session: LessonSession | None) -> FailedRun:
+    """Return the failure of an answer to an exercise."""
+    shown = block("your answer", result, lesson, session)
+    return replace(shown, kind=ANSWER, is_in_lesson=False)
+
+
+def step(name: str, ended: StepEnded) -> FailedRun:
+    """Return the failure of a set-up step."""
+    log = "\n".join(ended.tail)
+    file = ended.log if ended.log.is_file() else None
+    return FailedRun(STEP, name, log, file, tuple(ended.step.note.splitlines()), is_crash=True)
+
+
+def program(name: str, said: str, ended: str = "") -> FailedRun:
+    """Return the failure of a program that could not be compiled for a TPU.
+
+    Args:
+        name: The name of the program.
+        said: Its output, or the message of the compiler.
+        ended: The end of the run; it is left out if the output has it.
+    """
+    told = (ended,) if ended and ended not in said else ()
+    return FailedRun(PROGRAM, name, said, ended=told, words=_words("jax", "tpu"))
+
+
+def _words(*names: Any) -> str:
+    return " ".join(f"[{name}]" for name in names if name)

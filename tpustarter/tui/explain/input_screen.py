@@ -1,0 +1,122 @@
+"""The screen where the user pastes an error, or types the path of a log, to have it explained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+from textual.widgets import Static, TextArea
+
+from tpustarter.core.problem import Problem
+from tpustarter.tui.explain.failure import names_a_log, of_text
+from tpustarter.tui.kit.page import Page
+from tpustarter.tui.kit.text_layout import prose
+
+ASKING = (
+    "Paste what your program wrote, all of it if you can: the line that gives a cause away often "
+    "stands far above the last one. Or type the path of a log, as in `~/train.log`."
+)
+NOTHING_YET = "Paste an error first, or type the path of a log."
+
+
+class ErrorText(TextArea):
+    """The field for an error; a paste is explained at once, because all of it is there."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "ctrl+r",
+            "screen.explain",
+            "explain",
+            key_display="Ctrl+R",
+            tooltip="tpustarter explain FILE",
+        ),
+        Binding("escape", "screen.back", "back", key_display="Esc", tooltip="to where you were"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__(
+            "",
+            soft_wrap=True,
+            tab_behavior="focus",
+            theme="css",
+            highlight_cursor_line=False,
+            id="error",
+        )
+        self.cursor_blink = False
+        self.border_title = "Your error"
+        self._explained = ""
+
+    def was_explained(self) -> None:
+        """Mark the text as explained, so that the next paste replaces it."""
+        self._explained = self.text
+        self.border_subtitle = "what you paste now replaces it"
+
+    def on_text_area_changed(self) -> None:
+        """Remove the note once the explained text has changed."""
+        if self.text != self._explained:
+            self.border_subtitle = ""
+
+    async def on_paste(self, event: events.Paste) -> None:
+        """Explain a paste, once it is in the field, if it is more than a part of a line."""
+        is_alone = self.text in ("", self._explained) and len(event.text.split()) > 1
+        if is_alone or "\n" in event.text.strip():
+            if self.text == self._explained:
+                self.select_all()
+            self.call_later(self.run_action, "screen.explain")
+
+    async def on_key(self, event: events.Key) -> None:
+        """Explain a log when Enter is pressed after its path."""
+        if event.key == "enter" and names_a_log(self.text):
+            event.stop()
+            event.prevent_default()
+            await self.run_action("screen.explain")
+
+
+class ExplainInput(Page):
+    """The screen for an error, or the path of a log."""
+
+    HELP = """
+An error that you paste here is searched for failures that are known, and so is a log whose path you
+type. You see the most likely cause, the line that shows it, and what to do.
+
+* What you paste is explained at once. `Esc` brings you back to it, and `Ctrl+R` explains it again,
+  also after you changed it. Another error that you paste replaces it.
+* On the command line, `tpustarter explain train.log` does the same, and
+  `tpustarter run -- python train.py` explains a program when it fails.
+
+Nothing is sent anywhere, and nothing is run. Only where a cause can be confirmed here, checks that
+read files look at this machine.
+"""
+
+    def __init__(self) -> None:
+        super().__init__("Explain an error")
+
+    def body(self) -> Iterable[Widget]:
+        yield Static(prose(ASKING), id="asking")
+        yield ErrorText()
+        yield Static("", id="headline")
+
+    def on_mount(self) -> None:
+        self._say("")
+        self.set_focus(self.query_one(ErrorText))
+
+    def action_explain(self) -> None:
+        """Explain the text, or show why that cannot be done."""
+        text = self.query_one(ErrorText).text
+        try:
+            what = of_text(text) if text.strip() else None
+        except Problem as problem:
+            self._say(". ".join(filter(None, (f"{problem.what}", problem.hint))))
+            return
+        self._say("" if what else NOTHING_YET)
+        if what:
+            self.query_one(ErrorText).was_explained()
+            self.tutor.go.to_explanation(what)
+
+    def _say(self, text: str) -> None:
+        line = self.query_one("#headline", Static)
+        line.update(prose(text))
+        line.display = bool(text)

@@ -1,0 +1,317 @@
+"""The explanation of a failure: the most likely cause, the line that shows it, and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tpustarter.core.problem import Problem
+from tpustarter.text.invocation import as_typed
+from tpustarter.text.terminal import continued, cut, visible
+from tpustarter.tui.app.messages import EXPLAIN, EventsArrived, LookedUp
+from tpustarter.tui.explain.failure import ANSWER, BLOCK, OWN, PROGRAM, FailedRun
+from tpustarter.tui.kit.live_run import LiveRun
+from tpustarter.tui.kit.page import Page
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose
+
+if TYPE_CHECKING:
+    from tpustarter.explain.explanation_text import Explanation, ExplanationPart
+    from tpustarter.explain.program_mistakes import FoundMistake as MistakeFound
+
+LABEL = 8
+"""Columns of the label before a text."""
+OUTPUT = "output"
+"""The label of a line that a block has written."""
+IN_LESSON = "the section “If it fails” of this lesson"
+BESIDE = 150
+"""Columns from which the output is beside the explanation."""
+OF_LESSONS = {
+    BLOCK: (
+        "A block of a lesson runs as it comes. If you changed it, look first at the line of yours "
+        "that the output names, or take the change back with `u` and run the block again."
+    ),
+    ANSWER: (
+        "Look first at the line of yours that the output names. `h` in the exercise gives a hint, "
+        "and `s` shows a solution."
+    ),
+}
+"""The advice for code of a learner, before the machine is suspected."""
+OTHERWISE = "If it fails unchanged, `tpustarter check` tells whether this machine is sound."
+SURE = {"confirmed": "bold $fail", "likely": "bold $warn", "possible": "$code"}
+
+
+class ExplanationScreen(Page):
+    """The explanation of a failure, from its output and from checks of this machine."""
+
+    HELP = """
+The output of what failed was searched for failures that are known. The most likely cause comes
+first, with the line that shows it and how certain it is.
+
+* **confirmed** means that this machine shows it too, **likely** that a line of the output says so,
+  and **possible** that the signs are weak.
+* The commands after **do** and **or** are for you to run, and nothing is run from here. A line that
+  ends with `\\` goes on in the next one, so copy both together.
+* **o** opens the lesson that explains the failure. Where that is the one you came from, it leads
+  to its section on what can go wrong. **Esc** goes back to where you were.
+
+Nothing is sent anywhere. Only the host checks look at this machine, and they only read files.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "lesson", "open lesson", tooltip="tpustarter learn LESSON"),
+        Binding("o", "section", "to that section", tooltip="of the lesson you came from"),
+        Binding("space", "page_down", "read on", key_display="Space", tooltip="the next lines"),
+    ]
+
+    def __init__(self, failed: FailedRun, *, why_no_look: str = "") -> None:
+        """Explain a failure.
+
+        Args:
+            failed: The failure.
+            why_no_look: The reason not to look at this machine now; empty where there is none.
+        """
+        name = visible(failed.name)
+        super().__init__(f"What {name} means" if failed.kind in OWN else f"Why it failed: {name}")
+        self._failed = failed
+        self._why_no_look = why_no_look
+        self._found: Explanation | None = None
+        self._run = LiveRun["tuple[Explanation, str]"](self, EXPLAIN)
+        self._written = ""
+
+    def body(self) -> Iterable[Widget]:
+        with Horizontal(id="explaining"):
+            with VerticalScroll(id="page"):
+                explained = Static("", id="explained")
+                explained.border_title = "What is known of it"
+                yield explained
+            with VerticalScroll(id="wrote", can_focus=False):
+                yield Static("", id="written")
+        yield Static("", id="headline")
+
+    def on_mount(self) -> None:
+        self.set_focus(self.query_one("#page"))
+        self._say("searching what it wrote")
+        self._run.begin(self._explanations)
+
+    def _explanations(self) -> Iterator[tuple[Explanation, str]]:
+        """Yield the explanation of the output, then with the evidence of this machine."""
+        from tpustarter.explain import explain_output, machine_evidence
+
+        app = self.tutor
+        try:
+            scan = self._failed.scan()
+            self.post_message(LookedUp(self._failed.last_words()))
+        except OSError as error:
+            raise Problem(f"its log cannot be read: {error.strerror or error}") from error
+        end = explain_output.CommandEnd(self._failed.code)
+        found = explain_output.from_log(
+            scan, app.machine.env, end, lessons=app.lessons, lesson=self._failed.lesson
+        )
+        if not explain_output.can_look(found):
+            yield found, ""
+        elif self._why_no_look:
+            yield found, f"This machine was not looked at, because {self._why_no_look}."
+        else:
+            yield found, "looking at this machine, without touching the TPU"
+            try:
+                checks = machine_evidence.host_checks(app.machine, app.checks)
+                self._run.on_stop(checks.stop)
+                if self._run.is_stopped:
+                    return
+                machine = machine_evidence.seen(checks)
+            except Problem as problem:
+                yield found, f"This machine was not looked at: {problem.what}."
+                return
+            matches = tuple(machine_evidence.confirmed(found.matches, machine))
+            shows = any(match.confidence == "confirmed" for match in matches)
+            result = "it shows the same" if shows else "it shows no sign of this"
+            yield replace(found, matches=matches), f"This machine was looked at, and {result}."
+
+    def on_looked_up(self, message: LookedUp) -> None:
+        self._written = str(message.what).strip("\n")
+        self._show_written()
+
+    def _show_written(self) -> None:
+        """Show the output with its signs marked, where there is room beside the explanation."""
+        is_beside = self.size.width >= BESIDE and bool(self._written)
+        self.set_class(is_beside, "-beside")
+        title = OWN.get(self._failed.kind, f"What this {self._failed.kind} wrote last")
+        self.query_one("#wrote").border_title = title
+        likeliest = self._found.matches[:1] if self._found else ()
+        quotes = [sign.quote for match in likeliest for sign in match.signs]
+        text = Content(self._written)
+        for quote in filter(None, quotes):
+            if (at := self._written.find(quote)) >= 0:
+                text = text.stylize("bold $fail", at, at + len(quote))
+        self.query_one("#written", Static).update(text)
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self._show_written()
+
+    def on_events_arrived(self, message: EventsArrived) -> None:
+        for found, note in self._run.take(message):
+            self._found = found
+            self._show_written()
+            self.query_one("#explained", Static).update(Stack(self._pieces(found)))
+            self._say(visible(note))
+        self.call_after_refresh(self.refresh_bindings)
+
+    def _say(self, text: str) -> None:
+        line = self.query_one("#headline", Static)
+        line.update(Content(text))
+        line.display = bool(text)
+
+    def _pieces(self, found: Explanation) -> Iterator[LaidOutLines | Content]:
+        from tpustarter.explain import explanation_text
+
+        if found.is_explained:
+            for number, part in enumerate(explanation_text.parts(found)):
+                yield _piece(self._told(part), is_title=not number)
+        elif mistake := self._mistake(found):
+            parts = explanation_text.of_mistake(mistake)
+            for number, part in enumerate(parts):
+                yield _piece(self._told(part), is_title=not number)
+        elif self._failed.advice:
+            yield from self._what_it_says()
+        else:
+            yield Content.styled("No known failure of a TPU matches.", "bold")
+            yield from self._what_is_there(found.last_error)
+            yield Content("")
+            if self._failed.kind in OF_LESSONS:
+                yield prose(f"{OF_LESSONS[self._failed.kind]} {OTHERWISE}")
+            else:
+                yield from (_piece(part) for part in explanation_text.advice(found.framework))
+        if self._failed.file:
+            yield Content("")
+            home = f"{self.tutor.machine.env.get('HOME', '').rstrip('/')}/"
+            path = str(self._failed.file)
+            shown = f"~/{path[len(home) :]}" if path.startswith(home) and home != "/" else path
+            yield HangingText(_label("log"), visible(shown))
+
+    def _told(self, part: ExplanationPart) -> ExplanationPart:
+        """Return a part as this screen shows it.
+
+        The line number is left out where it would read as that of the block.
+        """
+        if part.lesson:
+            where = IN_LESSON if self._is_section else part.lesson
+            return replace(part, text=f"{where} (o)")
+        is_block_line = part.line is not None and self._failed.kind in (BLOCK, ANSWER)
+        return replace(part, label=OUTPUT) if is_block_line else part
+
+    def _mistake(self, found: Explanation) -> MistakeFound | None:
+        """Return the mistake in the user's own program; None for a check or a step."""
+        return found.mistake if self._failed.kind in (BLOCK, ANSWER, PROGRAM, *OWN) else None
+
+    def _what_is_there(self, last_error: str) -> Iterator[LaidOutLines | Content]:
+        failed = self._failed
+        if not (failed.log or failed.file):
+            yield Content(f"This {failed.kind} wrote nothing, so there is only how it ended:")
+        elif last_error:
+            yield HangingText(_label("last"), visible(cut(last_error, 300)))
+        for line in failed.ended:
+            yield HangingText(_label("ended"), visible(line))
+
+    def _what_it_says(self) -> Iterator[LaidOutLines | Content]:
+        """Yield the check's own findings and hints: there is nothing else to explain."""
+        from tpustarter.explain import explanation_text
+
+        failed = self._failed
+        yield Content.styled("The check itself says what is wrong.", "bold")
+        for line in failed.ended:
+            yield HangingText(_label("found"), prose(line))
+        yield Content("")
+        for number, line in enumerate(failed.advice):
+            yield HangingText(
+                _label("and" if number else "do"), prose(explanation_text.sentence(line))
+            )
+        if failed.lesson:
+            yield HangingText(_label("read"), f"{visible(failed.lesson)} (o)")
+
+    def action_section(self) -> None:
+        """Go back to the lesson, to its section on failures."""
+        from tpustarter.explain import lesson_failures
+
+        self.tutor.go.back_to_lesson(self._lesson, at=lesson_failures.HEADING)
+
+    def action_lesson(self) -> None:
+        """Open the lesson that explains the failure, or go back to it if it is open."""
+        lesson = self._lesson
+        if not self.tutor.go.back_to_lesson(lesson):
+            self.tutor.go.to_lesson(lesson)
+
+    @property
+    def _lesson(self) -> str:
+        matches = self._found.matches if self._found else ()
+        if self._found and (found := self._mistake(self._found)):
+            return found.mistake.read
+        if not matches and self._failed.advice:
+            return self._failed.lesson
+        return matches[0].failure.read if matches else ""
+
+    @property
+    def _is_section(self) -> bool:
+        """Whether the open lesson explains the failure, in a section of its own."""
+        return self._failed.is_in_lesson and self._lesson == self._failed.lesson
+
+    def action_page_down(self) -> None:
+        self.query_one("#page").scroll_page_down(animate=False)
+
+    def stop_work(self) -> bool:
+        """Stop looking at this machine; return False, so that one Esc is enough to leave."""
+        self._run.stop()
+        return False
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "lesson":
+            return bool(self._lesson) and not self._is_section
+        if action == "section":
+            return self._is_section
+        if action == "page_down":
+            return self.query_one("#page").max_scroll_y > 0
+        return super().check_action(action, parameters)
+
+
+def _label(text: str) -> Content:
+    return Content.styled(f"{text:<{LABEL}}", "$label")
+
+
+def _piece(part: ExplanationPart, *, is_title: bool = False) -> LaidOutLines | Content:
+    from tpustarter.explain.explanation_text import PartKind
+
+    if part.kind is PartKind.COMMAND:
+        return CopyableCommand(part.label, part.text)
+    if part.kind is PartKind.LESSON:
+        return HangingText(_label(part.label), part.text)
+    words = Content(part.text) if part.kind is PartKind.QUOTE else prose(part.text)
+    text = words.stylize("bold" if is_title else "")
+    if part.sure:
+        text += Content(" ") + Content.styled(f"({part.sure})", SURE[part.sure])
+    if not part.label:
+        return text
+    return HangingText(
+        _label(" " * part.indent + part.label).pad_right(bool(part.indent) * 4), text
+    )
+
+
+class CopyableCommand(LaidOutLines):
+    """A command to copy: a long one is continued after a backslash, and never inside a quote."""
+
+    def __init__(self, label: str, command: str) -> None:
+        self._label = label
+        self._command = as_typed(command)
+
+    def lines(self, width: int) -> list[Content]:
+        first, *rest = continued(self._command, width - LABEL) or [""]
+        return [
+            line
+            for number, text in enumerate([first, *rest])
+            for line in (_label("" if number else self._label) + text).wrap(max(width, 1))
+        ]

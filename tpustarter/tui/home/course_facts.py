@@ -1,0 +1,140 @@
+"""The facts about the course that the app's lists show, read in a worker."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from tpustarter.core.problem import Problem
+from tpustarter.learning.progress import solved_exercises
+from tpustarter.learning.progress.path_progress import PathProgress, standing_on
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tpustarter.core.content import Lesson
+    from tpustarter.learning.content.paths import LessonPath
+    from tpustarter.learning.progress.lesson_progress import LessonProgress
+
+
+@dataclass(frozen=True)
+class Course:
+    """The lessons and paths, and the user's progress."""
+
+    lessons: dict[str, Lesson]
+    paths: list[LessonPath]
+    done: frozenset[str]
+    read: frozenset[str] = frozenset()
+    """Lessons that were read and are not done, because a task or a question is open."""
+    begun: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    """Lessons that were begun and not read: the count of blocks and questions done, and of all.
+
+    A user who has typed into a block has begun its lesson.
+    """
+    records: dict[str, LessonProgress] = field(default_factory=dict[str, "LessonProgress"])
+    """The saved progress of each lesson."""
+    last: dict[str, Any] | None = None
+    """The last check of this machine, as it was saved."""
+    trouble: str = ""
+    """The reason why lessons cannot be read; empty if they can."""
+    tpus: int = 0
+    """TPUs of Google Cloud that were requested with this program and may be billed."""
+    unread: int = 0
+    """Ledgers of such TPUs that could not be read."""
+
+    def left_of(self, lesson_id: str) -> str:
+        """Return the number of open tasks and questions of a lesson that was read, in words."""
+        return solved_exercises.things_open(self.records[lesson_id].open)
+
+    def open_in(self, lesson_id: str) -> list[str]:
+        """Return the ids of a lesson's exercises that are not solved."""
+        return solved_exercises.still_open(self.lessons[lesson_id], self.records)
+
+    def open_on(self, standing: PathProgress) -> list[str]:
+        """Return the ids of a path's exercises that are not solved."""
+        return [one for lesson_id in standing.whole.lessons for one in self.open_in(lesson_id)]
+
+    def next_exercise(self, standing: PathProgress) -> str | None:
+        """Return the first open exercise that the user has met; None without any.
+
+        A lesson prepares for its exercises, so none of them is named before the lesson is read.
+        """
+        return next(iter(self.exercises_met(standing)), None)
+
+    def exercises_met(self, standing: PathProgress) -> list[str]:
+        """Return the open exercises of lessons already read; of all, once the path is done."""
+        met = self.done | self.read
+        return [
+            one
+            for lesson in standing.whole.lessons
+            if lesson in met or not standing.next
+            for one in self.open_in(lesson)
+        ]
+
+    def exercise_title(self, exercise_id: str) -> str:
+        """Return the title of an exercise, or for a broken file the words of its id."""
+        from tpustarter.learning.content import exercises
+
+        track, _, name = exercise_id.partition("/")
+        lessons = [one for one in self.lessons.values() if one.id.partition("/")[0] == track]
+        with contextlib.suppress(Problem):
+            return exercises.find(lessons, exercise_id).title
+        return name.replace("-", " ")
+
+    def half_done(self, standing: PathProgress) -> list[str]:
+        """Return the lessons begun, or read with something open; those of the path come first.
+
+        The next lesson is not among them.
+        """
+        on_path = [one for one in standing.whole.lessons if one in self.begun or one in self.read]
+        others = [one for one in (*self.begun, *self.lessons) if one in self.begun]
+        open_ones = dict.fromkeys((*on_path, *others))
+        return [one for one in open_ones if one != standing.next]
+
+    def next_on(self, standing: PathProgress) -> str | None:
+        """Return the next lesson of a path, else its first lesson with an open exercise."""
+        with_open = (one for one in standing.whole.lessons if self.open_in(one))
+        return standing.next or next(with_open, None)
+
+    def achieved(self, standing: PathProgress) -> str:
+        """Return the achievements on a path, and today's, in words."""
+        return solved_exercises.words(
+            [self.lessons[one] for one in standing.whole.lessons], self.records
+        )
+
+    def standing(self, path: LessonPath) -> PathProgress:
+        """Return the progress on a path."""
+        return standing_on(path, self.lessons, self.done, self.read)
+
+
+def read(folder: Path | None) -> Course:
+    """Read the lessons of a folder, the progress, the last check and the ledger of TPUs."""
+    from tpustarter.cloud.billing import ledger
+    from tpustarter.core import content
+    from tpustarter.learning.content.paths import (
+        read_paths,  # not needed for the first paint, like these
+    )
+    from tpustarter.learning.progress import drafts, lesson_progress
+
+    known = Course({}, [], frozenset(), last=lesson_progress.last_check())
+    known = replace(known, tpus=len(ledger.entries()), unread=len(ledger.put_aside()))
+    try:
+        lessons = {lesson.id: lesson for lesson in content.read_lessons(folder)}
+        paths = read_paths(folder)
+        records = lesson_progress.read().lessons
+    except Problem as problem:
+        return replace(known, trouble=str(problem))
+    worked_on = {one: record for one, record in records.items() if record.blocks or record.quizzes}
+    typed = {
+        one: records.get(one, lesson_progress.LessonProgress()) for one in sorted(drafts.kept())
+    }
+    begun: dict[str, tuple[int, int]] = {}
+    for lesson_id, record in {**typed, **worked_on}.items():  # not for exercises alone
+        if not (record.done or record.is_read) and lesson_id in lessons:
+            with contextlib.suppress(Problem):  # the lesson's own page shows the problem
+                begun[lesson_id] = lesson_progress.things_done(lessons[lesson_id], record)
+    done = frozenset(lesson_id for lesson_id, record in records.items() if record.done)
+    read_only = frozenset(lesson_id for lesson_id, record in records.items() if record.is_read)
+    known = replace(known, lessons=lessons, paths=paths, done=done, read=read_only)
+    return replace(known, begun=begun, records=records)

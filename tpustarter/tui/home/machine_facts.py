@@ -1,0 +1,149 @@
+"""The facts about this machine, looked up in a worker without starting any program."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tpustarter.checking.plan import interpreters, plan
+from tpustarter.checking.plan.interpreters import Interpreter
+from tpustarter.checking.results import status_words
+from tpustarter.core.problem import Problem
+from tpustarter.learning.progress import course
+from tpustarter.machine import frameworks, host
+from tpustarter.text import phrases
+from tpustarter.text.terminal import visible
+from tpustarter.tui.app.heading_place import HeadingPlace
+from tpustarter.tui.app.settings import Settings
+
+NO_OTHER = (
+    "to learn without a TPU, leave tpustarter with q, run `unset JAX_PLATFORMS` and start it again"
+)
+"""A hint for a machine without a TPU where `JAX_PLATFORMS` asks for one."""
+
+
+@dataclass(frozen=True)
+class MachineFacts:
+    """The facts about a machine, in words."""
+
+    rows: tuple[tuple[str, str], ...]
+    """Pairs of a name and a fact."""
+    place: HeadingPlace
+    """The devices in a few words, for the heading."""
+    on_tpu: bool
+    has_framework: bool
+    """Whether the Python under test has a framework."""
+    suggestion: tuple[str, str] = ("", "")
+    """The id of the path that suits this machine, and the reason."""
+    candidates: tuple[Interpreter, ...] = ()
+    """The Python under test, if there is one, then the others that have a framework."""
+    chips: int = 0
+    """TPU chips of this machine, or the virtual devices that stand in for them."""
+    lacks_tpu: bool = False
+    """Whether `JAX_PLATFORMS` asks for a TPU where none is found."""
+
+
+def look(machine: host.Machine, settings: Settings) -> MachineFacts:
+    """Look at the machine; this may wait a second for the metadata server."""
+    chosen, others, reason = None, list[Interpreter](), ""
+    try:
+        chosen, others = interpreters.choose(None, machine.env, Path.cwd())
+    except Problem as problem:
+        reason = problem.what
+    run_plan = plan.make(
+        machine,
+        devices=settings.devices,
+        gpu_plugin=bool(chosen and chosen.has_gpu_plugin),
+    )
+    lacks_tpu = run_plan.platform == "tpu" and not (plan.sees_tpu(machine) or run_plan.unknown)
+    on_tpu = run_plan.platform == "tpu" and not lacks_tpu
+    no_tpu = status_words.no_tpu(plan.host_of(run_plan))
+    rows = [("Devices", f"{run_plan.where}, which lets JAX use nothing else"), ("Note", NO_OTHER)]
+    if not lacks_tpu:
+        rows = [("TPU" if on_tpu else "Devices", _describe_devices(machine, run_plan))]
+    if run_plan.blocked:
+        hint = f"; {run_plan.blocked.hint}" if run_plan.blocked.hint else ""
+        rows.append(("Note", run_plan.blocked.what + hint))
+    if chosen is None:
+        rows.append(("Python", reason))
+    else:
+        path = interpreters.shown(chosen.path, machine.env, Path.cwd())
+        rows.append(("Python", f"{python_version(chosen.path)}  {path} ({chosen.why})"))
+        rows += _describe_frameworks(chosen, on_tpu=on_tpu)
+    for interpreter in others[:2]:
+        path = interpreters.shown(interpreter.path, machine.env, Path.cwd())
+        rows.append(("also", f"{path}: {interpreter.frameworks_text}"))
+    name, *rest = map(visible, run_plan.where_parts)
+    return MachineFacts(
+        tuple((name, visible(text)) for name, text in rows),
+        HeadingPlace(name, "", tuple(rest), is_tpu=on_tpu)
+        if on_tpu or lacks_tpu
+        else HeadingPlace(visible(no_tpu), ", ".join([name, *rest])),
+        on_tpu,
+        bool(chosen and chosen.frameworks),
+        _suggestion(machine, chosen, on_tpu=on_tpu),
+        tuple([chosen, *others] if chosen else others),
+        run_plan.chips if on_tpu else (run_plan.devices or 0) * run_plan.virtual,
+        lacks_tpu,
+    )
+
+
+def _suggestion(
+    machine: host.Machine, chosen: Interpreter | None, *, on_tpu: bool
+) -> tuple[str, str]:
+    names = [*chosen.frameworks] if chosen else []
+    if chosen and chosen.has_torch:
+        names.append("torch")
+    return course.suggestion(machine.env, on_tpu=on_tpu, frameworks=names)
+
+
+def _describe_devices(machine: host.Machine, run_plan: plan.FrameworkPlan) -> str:
+    if run_plan.platform != "tpu":
+        no_tpu = status_words.no_tpu(plan.host_of(run_plan))
+        return f"{no_tpu}; lessons and checks run on {run_plan.where}"
+    devices = f", {phrases.count(run_plan.devices, 'device')}" if run_plan.devices else ""
+    where = run_plan.where.removeprefix("TPU ")  # the name of the row
+    if run_plan.blocked:
+        return f"{where}{devices}"
+    users = "nobody" if host.sees_every_process(machine) else "nobody that you can see"
+    return f"{where}{devices}, in use by {users}"
+
+
+def _describe_frameworks(chosen: Interpreter, *, on_tpu: bool) -> list[tuple[str, str]]:
+    """Return a row for each framework of a Python that checks and lessons use."""
+    versions = chosen.frameworks
+    known = {name: row for name, row in frameworks.FRAMEWORKS.items() if name in versions}
+    if not known:
+        others = f"; it has {chosen.frameworks_text}" if versions else ""
+        return [("JAX", f"not in this Python yet{others}")]
+    libtpu = next(
+        iter(chosen.path.parents[1].glob("lib/python3*/site-packages/libtpu-*.dist-info")), None
+    )
+    version = libtpu.name.split("-")[1].removesuffix(".dist") if libtpu else ""
+    warning = ", without libtpu, so it cannot reach the TPU" if on_tpu else ""
+    beside = f" with libtpu {version}" if libtpu else warning
+    return [(row.title, versions[name] + beside) for name, row in known.items()]
+
+
+def python_version(path: Path) -> str:
+    """Return the version of a Python from files, some of which have only `3.x`; nothing is started.
+
+    A shim, such as that of pyenv, chooses its Python only when it is started, so its version is
+    "version unknown".
+    """
+    if path == Path(sys.executable):
+        return ".".join(str(part) for part in sys.version_info[:3])
+    try:
+        config = path.parents[1] / "pyvenv.cfg"
+        text = config.read_text(encoding="utf-8", errors="replace") if config.is_file() else ""
+        if match := re.search(r"^version(?:_info)?\s*=\s*(\d+\.\d+\.\d+)", text, re.MULTILINE):
+            return match[1]
+        program = path.resolve()
+        if match := re.search(r"python(3\.\d+)t?$", program.name):
+            return match[1]
+        (library,) = program.parents[1].glob("lib/python3.*/os.py")
+        return library.parent.name.removeprefix("python")
+    except (OSError, ValueError, RuntimeError):  # no such file, several, links in a circle
+        return "version unknown"

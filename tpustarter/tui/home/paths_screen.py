@@ -1,0 +1,238 @@
+"""The choice of a path: one line for each kind of reader, with the lessons and the time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tpustarter.text import phrases
+from tpustarter.text.terminal import visible
+from tpustarter.tui.kit.page import Page
+from tpustarter.tui.kit.row_list import AwaitedRows, Row, RowList, SidePanel
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, TextLine, word
+
+if TYPE_CHECKING:
+    from tpustarter.learning.content.paths import LessonPath
+    from tpustarter.learning.progress.path_progress import PathProgress
+    from tpustarter.tui.home.course_facts import Course
+    from tpustarter.tui.home.machine_facts import MachineFacts
+
+ASKING = "Which of these describes you? Your answer puts the lessons into an order that suits you."
+LATER = "To change it later, press p on the first screen."
+DIGITS = "123456789"
+HIGH = 34
+"""Lines from which each stage of the marked path has a line; beside it, paths are spaced out."""
+HIGHEST = 48
+"""Lines from which each path has a line on its readers."""
+LOW = 20
+"""Lines below which no details of the marked path are shown."""
+BESIDE = 120
+"""Columns from which the stages are beside the paths."""
+NARROW = 80
+LOW_AND_NARROW = 28
+"""The same as `LOW` on a narrow screen, where each sentence takes more lines."""
+
+
+class PathRows(AwaitedRows):
+    """The paths; Enter takes one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select", "take this path", key_display="Enter"),
+    ]
+
+
+class Paths(Page):
+    """The choice of a path; the one that suits this machine is marked, with the reason."""
+
+    HELP = """
+A path is an order of lessons for one kind of reader. To choose one, press its number, or press
+Enter on its line.
+
+The text below the list, or beside it in a wide window, says who the marked path is for, and what
+its stages are. What you have done counts on every path that has the lesson, so you lose nothing
+when you change.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "1", "take(1)", "take it", key_display="1, 2, ...", tooltip="tpustarter learn --path ID"
+        ),
+        *(Binding(digit, f"take({digit})", show=False) for digit in DIGITS[1:]),
+        Binding(
+            "escape",
+            "suggested",
+            "take the suggested one",
+            key_display="Esc",
+            tooltip="the path that is marked when you arrive",
+        ),
+        Binding("escape", "back", "back", key_display="Esc", tooltip="the screen before this one"),
+        Binding("space", "read_on", "read on", show=False, tooltip="about the marked path"),
+    ]
+
+    def __init__(self, follow: Callable[[str | None], None], *, is_first: bool) -> None:
+        """Make the screen.
+
+        Args:
+            follow: Called with the id of the chosen path; None for the one that suits this
+                machine, if that is not known yet.
+            is_first: Whether no path was chosen yet, so that Esc chooses one, too.
+        """
+        super().__init__("Choose a path")
+        self._follow = follow
+        self._is_first = is_first
+        self._course: Course | None = None
+        self._facts: MachineFacts | None = None
+        self._marked: str | None = None
+        """The row marked by this screen, and not by a key."""
+
+    def body(self) -> Iterable[Widget]:
+        text = f"{ASKING} {LATER}" if self._is_first else ASKING
+        yield Static(Content(text), id="asking")
+        with Container(id="choosing"):
+            yield PathRows(id="paths")
+            yield SidePanel("about")
+
+    def on_mount(self) -> None:
+        self.set_focus(self.query_one(RowList))
+        self._show()
+
+    def on_resize(self) -> None:
+        """Place the details beside the paths, or below; on a low screen show only the paths."""
+        is_narrow = self.size.width < NARROW
+        self.set_class(self.size.height < (LOW_AND_NARROW if is_narrow else LOW), "-low")
+        self.set_class(self.size.width >= BESIDE, "-beside")
+        self._show()
+        self._describe()
+
+    def show(self, course: Course | None, facts: MachineFacts | None) -> None:
+        """Show the course and the machine, as far as they are known."""
+        self._course, self._facts = course, facts
+        if self.is_mounted and self.is_attached:
+            self._show()
+
+    @property
+    def _paths(self) -> list[LessonPath]:
+        return self._course.paths if self._course else []
+
+    @property
+    def _suggested(self) -> str | None:
+        """The id of the path that suits this machine; None while that is not known."""
+        name = self._facts.suggestion[0] if self._facts else None
+        return name if name in [path.id for path in self._paths] else None
+
+    @property
+    def _own(self) -> str | None:
+        """The id of the path that is followed; None where the user has not chosen yet."""
+        path = self.tutor.path_of(self._paths)
+        return path.id if path and not self._is_first else None
+
+    def _show(self) -> None:
+        if self._course and len(self._paths) < 2:
+            self.dismiss()  # there is nothing to choose; the first screen shows why
+            return
+        rows = self.query_one(PathRows)
+        moved = rows.is_moved or rows.chosen != self._marked
+        rows.show(self._rows(), highlight=None if moved else self._own or self._suggested)
+        self._marked = self._marked if moved else rows.chosen
+        self.entitle("paths", f"{len(self._paths)} paths" if self._paths else "")
+        self.refresh_bindings()
+
+    def _rows(self) -> Iterator[Row]:
+        if self._course is None:
+            yield Row(None, "  reading the lessons ...")
+            return
+        are_apart = self.size.height >= (HIGH if self.has_class("-beside") else HIGHEST)
+        for number, path in enumerate(self._paths, 1):
+            if are_apart and number > 1:
+                yield Row(None, "")
+            mark = "*" if path.id == self._own else " "
+            digit = number if number < 10 else " "
+            label = f" {digit} {mark} {visible(path.title)}"
+            note: tuple[LaidOutLines, ...] = ()
+            if self.size.height >= HIGHEST:  # else only the marked path has it, in its own area
+                note = (HangingText("     ", Content.styled(visible(path.who), "$muted")),)
+            if path.id == self._own:
+                note = (*note, HangingText("     ", word("done", "You are on this path.")))
+            if self._facts and path.id == self._suggested:
+                text = f"Suggested for this machine: {self._facts.suggestion[1]}."
+                note = (*note, HangingText("     ", word("next", text)))
+            yield Row(path.id, label, _amount(self._course.standing(path)), note, hang=5)
+
+    @on(RowList.OptionHighlighted)
+    def _describe(self) -> None:
+        chosen = self.query_one(PathRows).chosen
+        path = next((path for path in self._paths if path.id == chosen), None)
+        if path is None or self._course is None:
+            return
+        course = self._course
+        stages = [stage for stage in course.standing(path).stages if stage.title]
+        lines: list[LaidOutLines] = [HangingText("", Content.styled(visible(path.who), "bold"))]
+        is_beside = self.has_class("-beside")
+        if stages and (is_beside or self.size.height >= HIGH):
+            for stage in stages:
+                if not is_beside:
+                    lines.append(
+                        TextLine(Content(f"  {visible(stage.title)}"), stage.amount, hang=2)
+                    )
+                    continue
+                names = ", ".join(visible(course.lessons[one].title) for one in stage.lessons)
+                title = Content.styled(visible(stage.title), "bold $key")
+                lines += [HangingText("", ""), TextLine(title, stage.amount, hang=2)]
+                lines.append(HangingText("  ", Content.styled(names, "$muted")))
+        elif stages:
+            first, last = stages[0].title, stages[-1].title
+            said = f"{len(stages)} stages, from “{first}” to “{last}”"
+            if len(stages) == 1:
+                said = f"One stage, “{first}”"
+            lines.append(HangingText("", visible(said)))
+        self.query_one(SidePanel).show(Stack(lines))
+        self.entitle("about", path.title if is_beside else "")
+
+    @on(RowList.OptionSelected)
+    def take_row(self, event: RowList.OptionSelected) -> None:
+        self._take(event.option_id)
+
+    def action_take(self, number: int) -> None:
+        """Follow a path by its number, even if it is pressed before the paths are read."""
+        self.query_one(PathRows).once_shown(partial(self._take_number, number))
+
+    def _take_number(self, number: int) -> None:
+        if number <= len(self._paths):
+            self._take(self._paths[number - 1].id)
+
+    def action_read_on(self) -> None:
+        self.query_one(SidePanel).read_on()
+
+    def action_suggested(self) -> None:
+        """Follow the path that suits this machine; if it is unknown yet, the first screen waits."""
+        is_known = self._facts and self._course
+        self._take(self._suggested or self._paths[0].id if is_known else None)
+
+    def _take(self, path_id: str | None) -> None:
+        """Close the screen and report the choice; a key that comes after that chooses nothing."""
+        if self.is_current:
+            self.dismiss()
+            self._follow(path_id)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Let Esc choose on a first start, and go back later."""
+        if action == "read_on":
+            return self.query_one(SidePanel).max_scroll_y > 0
+        if action in ("suggested", "back"):
+            return self._is_first == (action == "suggested")
+        return super().check_action(action, parameters)
+
+
+def _amount(standing: PathProgress) -> str:
+    """Return the number of lessons, or of those done, and the time that the path takes."""
+    part = standing.whole
+    count = len(part.lessons)
+    said = f"{part.done} of {count} done" if part.is_begun else f"{count} lessons"
+    return f"{said}  {phrases.duration(60 * part.minutes):>11}"

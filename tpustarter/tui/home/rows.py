@@ -1,0 +1,393 @@
+"""The rows of the first screen: the next step, the path with its stages, the machine, the check."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, cast
+
+from textual.content import Content
+
+from tpustarter.checking.results import headline
+from tpustarter.learning.progress import solved_exercises
+from tpustarter.text import bars, phrases
+from tpustarter.text.terminal import visible
+from tpustarter.tui.kit import painted_drawings
+from tpustarter.tui.kit.row_list import Row
+from tpustarter.tui.kit.text_layout import (
+    MIN_TEXT_WIDTH,
+    HangingText,
+    LaidOutLines,
+    heading,
+    prose,
+    word,
+    wrapped,
+)
+
+if TYPE_CHECKING:
+    from tpustarter.core.content import Lesson
+    from tpustarter.learning.progress.path_progress import PathPart, PathProgress
+    from tpustarter.tui.home.course_facts import Course
+    from tpustarter.tui.home.machine_facts import MachineFacts
+
+BAR_WIDTH = 12
+"""The least width of a bar in columns; with less room only the words are shown."""
+CHIP, VIRTUAL_CHIP = "⠿⠿", "⠯⠽"
+"""The sign for a chip, with all dots, and for a virtual device."""
+MOST_CHIPS = 16
+"""The most chips that are drawn."""
+STAGE = "stage:"
+"""The prefix of the id of a stage's row; a number follows."""
+LEFT, EXERCISE = "left:", "exercise"
+"""The prefix of the id of a half-done lesson, and the id of the next exercise's row."""
+MORE = "more"
+"""The id of the row for lessons of the open stage that have no room."""
+MOST_IN_STAGE = 8
+"""The most lessons of a stage, as in the linter."""
+MOST_NAMED = 3
+"""The most checks with a warning that are named; more of them are only counted."""
+MOST_LEFT = 2
+"""The most half-done lessons that are named."""
+
+
+def title(text: str) -> Row:
+    """Return the title row of a group."""
+    return Row(None, heading(text))
+
+
+def next_rows(
+    known: Course, facts: MachineFacts | None, standing: PathProgress | None
+) -> Iterator[Row]:
+    """Yield the rows of the next step; its id is always `next`."""
+    yield title("Next")
+    lesson = known.lessons[standing.next] if standing and standing.next else None
+    if needs_setup(facts, lesson):
+        text = "There is no JAX here yet. Enter shows the plan first, which changes only ~/tpu."
+        yield Row("next", "> Make an environment with the newest JAX", "3 min", _note(text))
+    elif lesson and standing:
+        note = _note(visible(_place(known, standing, lesson.id)))
+        yield Row("next", f"> {visible(lesson.title)}", minutes(lesson), note, hang=2)
+    else:
+        yield _last_row(known, standing)
+    yield from _tpu_rows(known)
+    for line in known.trouble.splitlines():
+        yield Row(None, HangingText("", prose(line)))
+
+
+def _last_row(known: Course, standing: PathProgress | None) -> Row:
+    """Return the row for a path without a next lesson: an open exercise, else a check."""
+    every = "Every lesson of this path is done."
+    if standing and (left := known.open_on(standing)):
+        name = known.exercise_title(left[0])
+        text = (
+            f"{every} {phrases.count(len(left), 'exercise of it is', 'exercises of it are')} open."
+        )
+        return Row("next", f"> Exercise: {visible(name)}", "", _note(text), hang=2)
+    text = f"{every} p shows the other paths."
+    return Row("next", "> Check this machine", "1 min", _note(text) if standing else ())
+
+
+def left_rows(known: Course, standing: PathProgress) -> Iterator[Row]:
+    """Yield the rows of half-done lessons and of the next exercise."""
+    half_done, name = known.half_done(standing), known.next_exercise(standing)
+    if standing.next is None:  # the exercise is the next step itself
+        name = None
+    if not half_done and not name:
+        return
+    yield Row(None, "")
+    yield title("Left open")
+    for lesson_id in half_done[:MOST_LEFT]:
+        row = lesson_row(known, lesson_id, None, "  ")
+        yield replace(row, id=f"{LEFT}{lesson_id}")
+    if more := len(half_done[MOST_LEFT:]):
+        lessons = phrases.count(more, "more lesson")
+        yield Row(None, Content.styled(f"        and {lessons}, which l lists", "$muted"))
+    if name:
+        label = Content("  ") + word("next", "open", 6)
+        label += f"Exercise: {visible(known.exercise_title(name))}"
+        lesson = next(one for one in standing.whole.lessons if name in known.open_in(one))
+        more = len(known.exercises_met(standing)) - 1
+        others = f", and {more} more" if more and standing.next else ""
+        yield Row(EXERCISE, label, f"{visible(known.lessons[lesson].title)}{others}", hang=8)
+
+
+ALSO = {
+    "exercises": ("e", "Practise with an exercise", "a program with a gap"),
+    "check": ("c", "Check that this machine computes right", "under a minute"),
+    "rehearse": ("r", "Compile for a TPU that you don't have", "see if it fits"),
+    "setups": ("s", "Set up a Python, or this machine", "shows a plan first"),
+    "explain": ("f", "Explain an error of your program", "paste it, or name a log"),
+    "app.search": ("/", "Look up a word or a function", "in all there is"),
+}
+"""The activities beside the path, by action: the key, the activity, and a note."""
+ALSO_ID = "also:"
+"""The prefix of the id of an activity's row."""
+ALSO_LINES = len(ALSO) + 2
+
+
+def also_rows() -> Iterator[Row]:
+    """Yield a row for each activity beside the path, for users who do not know the keys yet."""
+    yield Row(None, "")
+    yield title("Beside the path")
+    for action, (key, text, about) in ALSO.items():
+        label = Content("  ") + word("next", key, 6) + text
+        yield Row(f"{ALSO_ID}{action}", label, about, hang=8)
+
+
+def also_in_brief() -> Iterator[Row]:
+    """Yield the activities in two lines, for where there is no room for more."""
+    said = (
+        "Beside the path: `e` exercises, `c` check, `r` compile for another TPU, `s` set up, `f` "
+        "explain an error, `/` look up a word"
+    )
+    yield Row(None, HangingText("", prose(said)))
+
+
+def needs_setup(facts: MachineFacts | None, lesson: Lesson | None) -> bool:
+    """Return whether the next lesson needs a framework that is not installed."""
+    needs = str(lesson.header.get("needs") or "") if lesson else ""
+    return bool(facts and not facts.has_framework and "framework" in needs)
+
+
+def _place(known: Course, standing: PathProgress, lesson_id: str) -> str:
+    """Return a sentence on the next lesson: its state, or its place on the path."""
+    if lesson_id in known.begun:
+        passed, count = known.begun[lesson_id]
+        of = f": {passed} of {count} blocks and questions are done" if count else ""
+        return f"You have begun it{of}."
+    if lesson_id in known.read:
+        return f"You have read it: {known.left_of(lesson_id)}."
+    if not standing.whole.is_begun:
+        return f"The first of {len(standing.whole.lessons)} lessons of your path"
+    stage = standing.stages[standing.current or 0]
+    number = stage.lessons.index(lesson_id) + 1
+    return f"{stage.title or 'This path'}, lesson {number} of {len(stage.lessons)}"
+
+
+def path_title(standing: PathProgress) -> Content:
+    """Return the title of a path, to go above its stages."""
+    return Content.styled(f"Path: {visible(standing.path.title)}", "bold")
+
+
+def path_rows(
+    known: Course, standing: PathProgress, unfolded: Collection[int], most: int | None = None
+) -> Iterator[Row]:
+    """Yield the progress on a path, and its stages, with the lessons of those in `unfolded`.
+
+    Of the stage with the next lesson at most `most` lessons are shown, those around it.
+    """
+    yield Row(None, PathBar(standing))
+    if achieved := known.achieved(standing):
+        yield Row(None, HangingText("", prose(achieved)))
+    for number, stage in enumerate(standing.stages):
+        if not stage.title:
+            yield from _lesson_rows(known, standing, stage, "  ")
+            continue
+        is_open = number in unfolded
+        label = Content(f"{'▼' if is_open else '▶'} ") + _stage_title(stage, standing)
+        yield Row(f"{STAGE}{number}", label, _stage_note(known, stage), hang=2)
+        if is_open:
+            shown = _around(stage.lessons, known.next_on(standing), most)
+            yield from _lesson_rows(known, standing, replace(stage, lessons=shown), "    ")
+            if more := len(stage.lessons) - len(shown):
+                yield Row(MORE, Content.styled(f"          and {more} more", "$muted"))
+
+
+class PathBar(LaidOutLines):
+    """The share of a path's time that is done: a bar with a part for each stage, and words."""
+
+    def __init__(self, standing: PathProgress) -> None:
+        self._stages = [(stage.minutes, stage.share_behind) for stage in standing.stages]
+        self._words = standing.whole.words
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the bar with the words at its right, where there is room for both.
+
+        The words are shorter if the stages would have no room beside all of them.
+        """
+        brief = self._words.replace(" lessons done,", " done,")
+        staged = width - len(self._words) - 2 >= 2 * len(self._stages)
+        words = self._words if staged else brief
+        room = width - len(words) - 2
+        if room < BAR_WIDTH:
+            return wrapped(Content(self._words), width)
+        return [painted_drawings.bar(bars.staged(self._stages, room)) + f"  {words}"]
+
+
+def _stage_title(stage: PathPart, standing: PathProgress) -> Content:
+    text = visible(stage.title)
+    if stage.is_done:
+        return Content(text)
+    style = "next" if standing.next in stage.lessons else "stage"
+    return word(style, text)
+
+
+def _stage_note(known: Course, stage: PathPart) -> str:
+    if stage.is_done:
+        count, left = len(stage.lessons), sum(len(known.open_in(one)) for one in stage.lessons)
+        said = f"{phrases.count(count, 'lesson')}, done"
+        return ", ".join(filter(None, (said, solved_exercises.open_words(left))))
+    if stage.is_begun:
+        return stage.brief
+    return stage.amount
+
+
+def _around(lessons: tuple[str, ...], name: str | None, most: int | None) -> tuple[str, ...]:
+    """Return `most` lessons around one, with the one before it; all if it is not among them."""
+    if most is None or name not in lessons:
+        return lessons
+    first = min(max(lessons.index(name) - 1, 0), max(len(lessons) - most, 0))
+    return lessons[first : first + most]
+
+
+def _lesson_rows(
+    known: Course, standing: PathProgress, stage: PathPart, indent: str
+) -> Iterator[Row]:
+    for lesson_id in stage.lessons:
+        yield lesson_row(known, lesson_id, standing.next, indent)
+
+
+def lesson_row(
+    known: Course, lesson_id: str, following: str | None, indent: str, name: Content | None = None
+) -> Row:
+    """Return a lesson as a row: its state, its title, and the rest to do.
+
+    Args:
+        known: The course.
+        lesson_id: The lesson.
+        following: The next lesson of the path.
+        indent: The text before the state.
+        name: The title with its styles; None for the plain title.
+    """
+    lesson = known.lessons[lesson_id]
+    state = "next" if lesson_id == following else "read" if lesson_id in known.read else ""
+    state = "done" if lesson_id in known.done else state
+    head = Content(indent) + word(state, state, 6)
+    label = head + (name or visible(lesson.title))
+    begun = ""
+    if lesson_id in known.begun:
+        passed, count = known.begun[lesson_id]
+        begun = f"begun {passed} of {count}  " if count else "begun  "
+    if state == "done":
+        left = solved_exercises.open_words(len(known.open_in(lesson_id)))
+    elif lesson_id in known.read:
+        left = known.left_of(lesson_id)
+    else:
+        left = begun + f"{minutes(lesson):>6}"
+    return Row(lesson_id, label, left, hang=head.cell_length)
+
+
+def minutes(lesson: Lesson) -> str:
+    """Return the time that a lesson takes, in words."""
+    return f"{visible(str(lesson.header.get('minutes', '?')))} min"
+
+
+class ChipDrawing(LaidOutLines):
+    """The chips of a machine, in two rows, and a text beside them."""
+
+    def __init__(self, chips: int, text: str, *, on_tpu: bool) -> None:
+        """Draw a number of chips, or of virtual devices unless `on_tpu`."""
+        chip, style = (CHIP, "$pass") if on_tpu else (VIRTUAL_CHIP, "$muted")
+        columns = -(-chips // 2) if chips > 2 else chips
+        counts = [columns, chips - columns] if chips > columns else [columns]
+        self._rows = [Content.styled(" ".join([chip] * count), style) for count in counts]
+        self._text = Content(text)
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the rows, each with a line of the text; only the text where it has no room."""
+        indent = self._rows[0].cell_length + 3
+        if width - indent < MIN_TEXT_WIDTH:
+            return wrapped(self._text, width)
+        said = wrapped(self._text, width - indent)
+        rows = [*self._rows, *[Content("")] * (len(said) - len(self._rows))]
+        said += [Content("")] * (len(rows) - len(said))
+        return [
+            row.pad_right(indent - row.cell_length) + line
+            for row, line in zip(rows, said, strict=True)
+        ]
+
+
+def panel_lines(facts: MachineFacts | None) -> Iterator[LaidOutLines]:
+    """Yield the facts about the machine, with its chips drawn."""
+    if facts is None or not 0 < facts.chips <= MOST_CHIPS:
+        yield from machine_lines(facts)
+        return
+    (name, text), *_ = facts.rows
+    said = f"{name} {text}" if facts.on_tpu else text
+    yield ChipDrawing(facts.chips, said, on_tpu=facts.on_tpu)
+    yield HangingText("", "")
+    yield from list(machine_lines(facts))[1:]
+
+
+def machine_lines(facts: MachineFacts | None, indent: str = "") -> Iterator[LaidOutLines]:
+    """Yield the facts about the machine, each with its name."""
+    known = facts.rows if facts else (("", "looking ..."),)
+    width = max(8, *(len(name) for name, _ in known), 0)
+    for name, text in known:
+        yield HangingText(f"{indent}{name:<{width}} ", text)
+
+
+def check_lines(check: dict[str, Any] | None, indent: str = "") -> Iterator[LaidOutLines]:
+    """Yield the result of the last check, and its time."""
+    if check is None:
+        yield HangingText(indent, "None yet. Press c to run one.")
+        return
+    yield from _came_to(check, indent)
+    if isinstance(before := check.get("before"), dict):
+        yield HangingText(indent, "")
+        yield from _came_to(cast("dict[str, Any]", before), indent)
+
+
+def _came_to(check: dict[str, Any], indent: str) -> Iterator[LaidOutLines]:
+    if when := _when(check):
+        yield HangingText(indent, when)
+    yield HangingText(indent, prose(_headline(check)))
+
+
+def _headline(check: dict[str, Any]) -> str:
+    """Return the headline of a check, with the names of the checks to look at if they are few."""
+    summary, wrong = check.get("summary"), check.get("wrong")
+    summary = (
+        headline.read_summary(cast("dict[str, Any]", summary))
+        if isinstance(summary, dict)
+        else None
+    )
+    if summary is None:
+        return str(check.get("headline", ""))
+    ids = cast("dict[str, list[str]]", wrong) if isinstance(wrong, dict) else {}
+    named = {status: some for status, some in ids.items() if len(some) <= MOST_NAMED}
+    return headline.sentence(summary, named)
+
+
+def _when(check: dict[str, Any]) -> str:
+    try:
+        time = datetime.fromisoformat(str(check.get("when"))).astimezone()
+    except ValueError:
+        return ""
+    when = f"{time:%Y-%m-%d %H:%M}, level {visible(str(check.get('level', '')))}"
+    return f"{when}, in {visible(str(python))}" if (python := check.get("python")) else when
+
+
+def group(name: str, lines: Iterator[LaidOutLines]) -> Iterator[Row]:
+    """Yield a group of lines with its title, as rows that cannot be chosen."""
+    yield Row(None, "")
+    yield title(name)
+    for line in lines:
+        yield Row(None, line)
+
+
+def _tpu_rows(known: Course) -> Iterator[Row]:
+    """Yield a row for TPUs that may be billed, and one for ledgers that could not be read."""
+    if known.tpus:
+        one = known.tpus == 1
+        what = "1 TPU" if one else f"{known.tpus} TPUs"
+        text = f"{what} of Google Cloud may be billed: u shows {'it' if one else 'them'}"
+        yield Row("tpus", word("warn", text))
+    if known.unread:
+        text = "A ledger of TPUs could not be read, so more may be billed: u says where it is"
+        yield Row("tpus-unread", HangingText("", word("warn", text)))
+
+
+def _note(text: str) -> tuple[LaidOutLines, ...]:
+    return (HangingText("  ", Content.styled(text, "$muted")),)

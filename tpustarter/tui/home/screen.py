@@ -1,0 +1,375 @@
+"""The first screen: the next step, the path with its stages, this machine, and the last check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tpustarter.core import locations
+from tpustarter.text.terminal import visible
+from tpustarter.tui.app.messages import LOOK, LookedUp
+from tpustarter.tui.home import course_facts
+from tpustarter.tui.home import layout as home_layout
+from tpustarter.tui.home import rows as home_rows
+from tpustarter.tui.home.course_facts import Course
+from tpustarter.tui.kit.heading import Heading
+from tpustarter.tui.kit.page import Page
+from tpustarter.tui.kit.row_list import AwaitedRows, Row, RowList, SidePanel
+from tpustarter.tui.kit.text_layout import HangingText, Stack
+
+if TYPE_CHECKING:
+    from tpustarter.learning.progress.path_progress import PathProgress
+    from tpustarter.tui.home.machine_facts import MachineFacts
+    from tpustarter.tui.home.paths_screen import Paths
+
+CORNERS = 6
+"""Columns that a frame takes of the line with its title."""
+FRAMED_HEIGHT = 20
+"""Lines from which areas have titles, as in `app.VERTICAL_BREAKPOINTS`."""
+BESIDE = 116
+"""Columns from which machine and last check are beside the path."""
+SETTLE_S = 0.05
+"""The wait after a change of size, so that a window being resized is not painted at each step."""
+
+
+class Home(Page):
+    """The first screen."""
+
+    CALLED = "the first screen"
+    HELP = """
+The line that is marked when you arrive is your next step, and Enter takes it.
+
+* **Path** is the order of lessons that you chose, in stages. Enter opens a stage, and folds it
+  again. The bar above them has a part for each stage, as long as the time that it takes, which
+  fills as you do its lessons. `p` shows the other paths, each with its lessons and its time.
+* **Left open** names lessons that you began, and the next exercise that is not solved. `e` lists
+  all exercises.
+* **This machine** shows what was found without starting anything.
+* **Last check** shows what was proven here the last time, and on which devices. Of two Pythons that
+  were checked it shows both. `c` runs the checks again, and shows each of them.
+* **TPUs** in Google Cloud that you asked for with tpustarter are counted until they are known to be
+  gone. `u` asks Google for the current list.
+
+An error of your own program is explained with `f`, or as soon as you paste it here.
+
+Nothing runs and nothing is changed until you press a key for it. The last line of every screen
+names the keys that you need most there, and `?` lists all of them. In every list, `j` and `k` move
+the mark as the arrow keys do.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "next_lesson", "next lesson", show=False, tooltip="tpustarter learn LESSON"),
+        Binding("c", "check", "check", tooltip="tpustarter check"),
+        Binding("l", "lessons", "lessons", tooltip="tpustarter learn"),
+        Binding("e", "exercises", "exercises", tooltip="tpustarter learn --exercise --all"),
+        Binding("p", "paths", "paths", tooltip="tpustarter learn --path"),
+        Binding("r", "rehearse", "rehearse", tooltip="tpustarter rehearse"),
+        Binding("s", "setups", "set up", tooltip="tpustarter setup --help"),
+        Binding("f", "explain", "explain an error", tooltip="tpustarter explain FILE"),
+        Binding("u", "tpus", "TPUs", tooltip="tpustarter tpu list"),
+        Binding(
+            "comma",
+            "settings",
+            "settings",
+            key_display=",",
+            tooltip="kept for the next start",
+        ),
+        Binding("space", "read_on", "read on", show=False, tooltip="about the marked lesson"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__("")
+        self._facts: MachineFacts | None = None
+        self._course: Course | None = None
+        self._unfolded: set[int] | None = None
+        """Stages whose lessons are shown; None for the default, see `layout.open_stages`."""
+        self._following: str | None = None
+        """The next lesson; when it changes, the mark moves to it."""
+        self._chooser: Paths | None = None
+        self._awaits_suggestion = False
+        """Whether to follow the path that suits this machine as soon as that is known."""
+        self._settling: Timer | None = None
+        """The timer that runs while the window may still change its size."""
+
+    def first_line(self) -> Heading:
+        """Return the heading, which names the program at any width."""
+        return Heading("", named=True)
+
+    def body(self) -> Iterable[Widget]:
+        machine, check = (Static(classes="panel", id=name) for name in ("machine", "last"))
+        machine.border_title, check.border_title = "This machine", "Last check"
+        lesson = SidePanel("next-lesson")
+        lesson.add_class("panel")
+        lesson.display = False
+        yield Horizontal(
+            AwaitedRows(id="home"), VerticalScroll(machine, check, lesson, id="side"), id="beside"
+        )
+
+    def on_mount(self) -> None:
+        """Paint at once; facts that take time are shown when they are known."""
+        self.query_one("#side").can_focus = False
+        self._show()
+        self.set_focus(self.query_one(RowList))
+        if self._is_first_start():
+            self._ask()
+
+    def on_screen_resume(self) -> None:
+        """Read the facts again, because a lesson may be done by now."""
+        if self.tutor.screen is self:
+            self._chooser = None
+        self._read_course()
+        self._look()
+
+    def on_resize(self) -> None:
+        """Place the panels beside the path or below it, and open the stages that fit."""
+        self.set_class(self._is_beside, "-beside")
+        if self._settling:
+            self._settling.stop()
+        self._settling = self.set_timer(SETTLE_S, self._show)
+
+    @property
+    def _is_beside(self) -> bool:
+        return self.size.width >= BESIDE
+
+    def _frame_title(self, standing: PathProgress) -> str:
+        """Return the path as the title of its area; empty if there is no room for all of it."""
+        title = home_rows.path_title(standing).plain
+        has_room = len(title) + CORNERS <= self.query_one(RowList).size.width
+        return title if self.size.height >= FRAMED_HEIGHT and has_room else ""
+
+    def _is_first_start(self) -> bool:
+        """Return whether the user has chosen no path and has no progress on this machine."""
+        return (
+            self.tutor.choices.path is None
+            and not (locations.state_place() / "progress.json").exists()
+        )
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-machine")
+    def _look(self) -> None:
+        from tpustarter.tui.home import machine_facts  # not needed for the first paint
+
+        self.post_message(LookedUp(machine_facts.look(self.tutor.machine, self.tutor.choices)))
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-course")
+    def _read_course(self) -> None:
+        self.post_message(LookedUp(course_facts.read(self.tutor.lessons)))
+
+    def on_looked_up(self, message: LookedUp) -> None:
+        previous = (self._facts, self._course)
+        if isinstance(message.what, Course):
+            self._course = message.what
+            lessons = message.what.lessons
+            self.tutor.titles = {name: one.title for name, one in lessons.items()}
+        else:
+            facts = self._facts = message.what
+            self.tutor.show_place(facts.place, on_tpu=facts.on_tpu, lacks_tpu=facts.lacks_tpu)
+        if previous != (self._facts, self._course):
+            self._show()
+            self.refresh_bindings()
+        if self._chooser:
+            self._chooser.show(self._course, self._facts)
+        self._follow_suggestion()
+
+    def _show(self) -> None:
+        rows = self.query_one(RowList)
+        standing = self._standing()
+        following = standing.next if standing else None
+        is_other = following != self._following and self._following is not None
+        self._following = following
+        is_first = rows.chosen is None or is_other
+        rows.show(self._rows(), highlight="next" if is_first else None)
+        if standing:
+            self.entitle("home", self._frame_title(standing))
+            self._describe(standing)
+        last = self._course.last if self._course else None
+        for name, lines in (
+            ("machine", home_rows.panel_lines(self._facts)),
+            ("last", home_rows.check_lines(last)),
+        ):
+            self.query_one(f"#{name}", Static).update(Stack(lines))
+
+    def _describe(self, standing: PathProgress) -> None:
+        """Show the details of the marked lesson, else of the next one, where there is room."""
+        course, panel = self._course, self.query_one(SidePanel)
+        marked = (self.query_one(RowList).chosen or "").removeprefix(home_rows.LEFT)
+        is_marked = course is not None and marked in course.lessons
+        name = marked if is_marked else course.next_on(standing) if course else None
+        lesson = course.lessons[name] if course and name else None
+        panel.display = bool(lesson) and self._is_beside
+        if course and lesson and panel.display:
+            from tpustarter.tui.library import lesson_details  # not needed on most terminals
+
+            label = "Next: " if standing.next else "The lesson of this exercise: "
+            panel.border_title = Content(f"{label * (not is_marked)}{visible(lesson.title)}")
+            panel.show(lesson_details.describe(lesson, course, standing))
+
+    @on(RowList.OptionHighlighted)
+    def highlighted(self) -> None:
+        if standing := self._standing():
+            self._describe(standing)
+
+    def _rows(self) -> Iterator[Row]:
+        course, standing = self._course, self._standing()
+        if course is None:
+            yield home_rows.title("Next")
+            yield Row(None, "  reading the lessons ...")
+        else:
+            above = [*home_rows.next_rows(course, self._facts, standing)]
+            if standing:
+                above += home_rows.left_rows(course, standing)
+                above.append(Row(None, ""))
+                if not self._frame_title(standing):
+                    above.append(Row(None, HangingText("", home_rows.path_title(standing))))
+                above = self._with_path(above, course, standing)
+            yield from above
+        if not self._is_beside:
+            yield from home_rows.group("This machine", home_rows.machine_lines(self._facts, "  "))
+            if course:
+                lines = home_rows.check_lines(course.last, "  ")
+                yield from home_rows.group("Last check", lines)
+
+    def _with_path(self, above: list[Row], course: Course, standing: PathProgress) -> list[Row]:
+        """Return the rows above the path, the path, and the activities beside it where they fit."""
+        opened = self._open_stages(standing)
+
+        def path(most: int | None) -> list[Row]:
+            return [*home_rows.path_rows(course, standing, opened, most)]
+
+        if not self._is_beside or self.size.height < home_layout.HIGH:
+            return [*above, *path(None)]
+        size = self.query_one(RowList).scrollable_content_region.size
+        return home_layout.with_also(above, path, size, is_whole=self._unfolded is not None)
+
+    def _standing(self) -> PathProgress | None:
+        course = self._course
+        path = self.tutor.path_of(course.paths if course else [])
+        return course.standing(path) if course and path else None
+
+    def _open_stages(self, standing: PathProgress) -> set[int]:
+        if self._unfolded is not None:
+            return self._unfolded
+        if self._course is None:
+            return set()
+        below = 0 if self._is_beside else len(self._facts.rows if self._facts else "...") + 6
+        left = len(list(home_rows.left_rows(self._course, standing)))
+        also = home_rows.ALSO_LINES if self._is_beside else 0
+        free = self.query_one(RowList).size.height - below - left - also
+        return home_layout.open_stages(standing, self._course.next_on(standing), free)
+
+    @on(RowList.OptionSelected)
+    def open_row(self, event: RowList.OptionSelected) -> None:
+        name, standing = event.option_id or "", self._standing()
+        if name == "next":
+            self._take_next_step(standing)
+        elif name.startswith(home_rows.STAGE) and standing:
+            self._unfolded = self._open_stages(standing) ^ {int(name.removeprefix(home_rows.STAGE))}
+            self._show()
+        elif name == home_rows.MORE and standing:
+            self._unfolded = self._open_stages(standing)
+            self._show()
+        elif name == home_rows.EXERCISE:
+            if name := self._next_exercise():
+                self.tutor.go.to_exercise(name)
+        elif name.startswith(home_rows.ALSO_ID):
+            action = name.removeprefix(home_rows.ALSO_ID)
+            self.call_later(self.tutor.run_action, action, self)
+        elif name in ("tpus", "tpus-unread"):
+            self.action_tpus()
+        elif name:
+            self.tutor.go.to_lesson(name.removeprefix(home_rows.LEFT))
+
+    def _take_next_step(self, standing: PathProgress | None) -> None:
+        following = standing.next if standing else None
+        lesson = self._course.lessons[following] if self._course and following else None
+        if home_rows.needs_setup(self._facts, lesson):
+            self.tutor.go.to_setup()
+        elif lesson:
+            self.tutor.go.to_lesson(lesson.id)
+        elif self._course and standing and (left := self._course.open_on(standing)):
+            self.tutor.go.to_exercise(left[0])
+        else:
+            self.action_check()
+
+    def action_next_lesson(self) -> None:
+        if following := self._next_lesson():
+            self.tutor.go.to_lesson(following)
+
+    def _next_lesson(self) -> str | None:
+        standing = self._standing()
+        return standing.next if standing else None
+
+    def action_exercises(self) -> None:
+        self.tutor.go.to_exercises()
+
+    def _next_exercise(self) -> str | None:
+        course, standing = self._course, self._standing()
+        return course.next_exercise(standing) if course and standing else None
+
+    def action_check(self) -> None:
+        self.tutor.go.to_checks()
+
+    def action_lessons(self) -> None:
+        self.tutor.go.to_lessons()
+
+    def action_setups(self) -> None:
+        self.tutor.go.to_setups()
+
+    def action_rehearse(self) -> None:
+        self.tutor.go.to_rehearsal()
+
+    def action_tpus(self) -> None:
+        self.tutor.go.to_tpus()
+
+    def action_read_on(self) -> None:
+        self.query_one(SidePanel).read_on()
+
+    def action_settings(self) -> None:
+        self.tutor.go.to_settings()
+
+    def action_paths(self) -> None:
+        self._ask()
+
+    def _ask(self) -> None:
+        from tpustarter.tui.home.paths_screen import Paths  # not needed for the first paint
+
+        self._chooser = Paths(self._follow, is_first=self._is_first_start())
+        self._chooser.show(self._course, self._facts)
+        self.tutor.push_screen(self._chooser)
+
+    def _follow_suggestion(self) -> None:
+        """Follow the path that suits this machine, if the user asked for that and it is known."""
+        if self._awaits_suggestion and self._facts and self._course and self._course.paths:
+            ids = [path.id for path in self._course.paths]
+            suggested = self._facts.suggestion[0]
+            self._follow(suggested if suggested in ids else ids[0])
+
+    def _follow(self, path_id: str | None) -> None:
+        """Follow a path; None for the one that suits this machine."""
+        self._awaits_suggestion = path_id is None
+        if path_id is None:
+            return
+        self.tutor.choose(replace(self.tutor.choices, path=path_id))
+        self._unfolded = None
+        self._show()
+        self.query_one(RowList).show(self._rows(), highlight="next")
+        self.remember()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Hide `back`, as this is the first screen, and `paths` where there is only one."""
+        if action == "back":
+            return False
+        if action == "read_on":
+            return self.query_one(SidePanel).max_scroll_y > 0
+        if action == "next_lesson":
+            return self._next_lesson() is not None
+        if action == "paths":
+            return self._course is None or len(self._course.paths) > 1
+        return super().check_action(action, parameters)

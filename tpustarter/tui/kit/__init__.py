@@ -1,0 +1,1 @@
+"""Widgets and texts that several features of the app share."""

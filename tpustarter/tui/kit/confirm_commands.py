@@ -1,0 +1,89 @@
+"""A window that shows the commands to be run and asks for a yes; only its own key is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tpustarter.setup.environment.steps import SetupStep
+from tpustarter.setup.machine import as_root
+from tpustarter.text.terminal import visible
+from tpustarter.tui.kit.key_line import KeyBar
+from tpustarter.tui.kit.page import RELEASE, DialogWindow
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose
+
+
+class SeenCommands(ModalScreen[bool]):
+    """The commands and the question.
+
+    The answer is True for all of them, False for those without root, and None for nothing.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)", "yes", tooltip="run all of them, as they stand here"),
+        Binding("n", "answer(False)", "without root", tooltip="only the steps that need no root"),
+        Binding("escape", "answer(None)", "nothing", key_display="Esc", tooltip="run nothing"),
+        Binding(
+            "down,pagedown,space",
+            "scroll(1)",
+            "read on",
+            key_display="Down",
+            tooltip="the next lines",
+        ),
+        Binding("up,pageup", "scroll(-1)", show=False),
+        *RELEASE,
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        opening: str,
+        steps: Sequence[SetupStep],
+        pasted: Callable[[Sequence[str]], str],
+        *,
+        others: int = 0,
+    ) -> None:
+        """Show the commands of some steps.
+
+        Args:
+            title: The title of the window.
+            opening: A sentence on what will happen.
+            steps: The steps whose commands are shown.
+            pasted: Returns a command as it can be pasted into a shell.
+            others: The number of steps that run without root; with 0 that answer is not offered.
+        """
+        super().__init__()
+        self._title, self._opening, self._steps = title, opening, steps
+        self._pasted, self._others = pasted, others
+
+    def compose(self) -> Iterable[Widget]:
+        yield DialogWindow(self._title, Static(Stack(self._lines())))
+        yield KeyBar(markup=False)
+
+    def _lines(self) -> Iterator[LaidOutLines | Content]:
+        yield HangingText("", prose(self._opening))
+        for step in self._steps:
+            yield Content("")
+            root = " (as root)" if as_root.NEED in step.needs else ""
+            yield HangingText("", Content.styled(visible(step.title), "bold") + root)
+            yield HangingText("  $ ", visible(self._pasted(step.command)))
+
+    def action_answer(self, yes: bool | None) -> None:  # noqa: FBT001  an action's argument
+        self.dismiss(yes)
+
+    def action_scroll(self, pages: int) -> None:
+        self.query_one("#sheet").scroll_relative(y=pages * 5, animate=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Allow `scroll` where there is more than fits, and "without root" if `others` is not 0."""
+        if action == "scroll":
+            return self.query_one("#sheet").max_scroll_y > 0
+        if action == "answer" and parameters == (False,):
+            return self._others > 0
+        return super().check_action(action, parameters)

@@ -1,0 +1,89 @@
+"""A window that asks for a name before something is billed or lost; a part of it is not enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.visual import VisualType
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from tpustarter.tui.kit.heading import Heading
+from tpustarter.tui.kit.key_line import KeyBar
+from tpustarter.tui.kit.page import RELEASE
+from tpustarter.tui.kit.text_layout import prose
+
+
+class NameLine(Input):
+    """The line for the name."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "do it", key_display="Enter", tooltip="the name typed"),
+    ]
+
+
+class TypedName(ModalScreen[bool]):
+    """The request that would be sent; the answer is True once the whole name was typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "answer", "send nothing", key_display="Esc", tooltip="change nothing"),
+        Binding("down,pagedown", "scroll(1)", "read on", key_display="Down", tooltip="what goes"),
+        Binding("up,pageup", "scroll(-1)", show=False),
+        *RELEASE,
+    ]
+
+    def __init__(self, title: str, shown: VisualType, name: str, to_do: str) -> None:
+        """Ask for a name.
+
+        Args:
+            title: The title of the window.
+            shown: The effect, with the gcloud command.
+            name: The name to type.
+            to_do: The effect as a verb, such as "delete it".
+        """
+        super().__init__()
+        self._title, self._shown, self._expected, self._to_do = title, shown, name, to_do
+
+    def compose(self) -> Iterable[Widget]:
+        yield Heading(self._title)
+        with VerticalScroll(id="sheet", can_focus=False):
+            yield Static(self._shown)
+        yield Static(prose(f"To {self._to_do}, type `{self._expected}`:"), id="headline")
+        with Horizontal(classes="typed"):
+            yield Static(Content("> "), classes="mark")
+            line = NameLine(id="name-typed")
+            line.cursor_blink = False
+            yield line
+        yield KeyBar(markup=False)
+
+    def on_mount(self) -> None:
+        self.set_focus(self.query_one(NameLine))
+
+    @on(Input.Submitted)
+    def typed(self, event: Input.Submitted) -> None:
+        event.stop()
+        found = event.value.strip()
+        if found == self._expected:
+            self.dismiss(True)  # noqa: FBT003  the answer
+            return
+        what = f"found `{found}`" if found else "nothing was typed"
+        text = f"{what}, expected `{self._expected}`: nothing was sent."
+        self.query_one("#headline", Static).update(prose(text))
+
+    def action_answer(self) -> None:
+        self.dismiss(False)  # noqa: FBT003  the answer
+
+    def action_scroll(self, pages: int) -> None:
+        self.query_one("#sheet").scroll_relative(y=pages * 5, animate=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Allow `scroll` where there is more than fits."""
+        if action == "scroll":
+            return self.query_one("#sheet").max_scroll_y > 0
+        return super().check_action(action, parameters)

@@ -1,0 +1,120 @@
+"""Scrolling that keeps the end of a running block in sight until the user scrolls or types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from textual.containers import VerticalScroll
+
+from tpustarter.tui.lesson.block.block import BlockGrew, BlockView
+
+
+class OutputFollower:
+    """A follower that scrolls a page along with the block that runs on it."""
+
+    def __init__(self, page: VerticalScroll, views: Callable[[], Sequence[BlockView]]) -> None:
+        """Follow the blocks of a page, which `views` returns in order."""
+        self._page, self._views = page, views
+        self._followed: BlockView | None = None
+        """The block whose last line is kept in sight while it prints."""
+        self._ended: BlockView | None = None
+        """The block whose end is kept in sight while the page is laid out."""
+        self.asked: BlockView | None = None
+        """The block to run, until it has run: blocks above it may have to run first."""
+        self._kept: BlockView | None = None
+        """The same block while it stays at its place on the screen as those above it print."""
+        self._kept_at = 0.0
+        """The distance of that place from the top, in lines."""
+        self._followed_to: float | None = None
+        """The scroll offset after the last move; with another offset, the user has scrolled."""
+
+    def look_away(self) -> None:
+        """Stop keeping the end of the block in sight, because the user looks at something else."""
+        self._ended = self._kept = None
+
+    def begin(self, asked: BlockView) -> None:
+        """Keep a block that is to run at its place, whatever those above it print before."""
+        self.asked = self._kept = asked
+        self._followed_to = self._page.scroll_offset.y
+        self._kept_at = asked.virtual_region.y - self._followed_to
+
+    @property
+    def keeps(self) -> bool:
+        """Whether the page moves with output above the block that is to run."""
+        return self._kept is not None and self._nobody_scrolled
+
+    def _top(self) -> float:
+        """Return the offset at which the block that is to run has kept its place."""
+        if self._kept and self._nobody_scrolled:
+            return self._kept.virtual_region.y - self._kept_at
+        return self._page.scroll_offset.y
+
+    def grew(self, message: BlockGrew) -> None:
+        """Follow a block that printed, if its end was in sight and the user does not type in it."""
+        page, view = self._page, message.view
+        if self.asked not in (None, view):
+            return
+        in_sight = page.scroll_offset.y + page.size.height
+        is_at_end = message.bottom <= in_sight and not self._is_scrolling
+        was_followed = self._followed is view and self._nobody_scrolled
+        if is_at_end:
+            self._followed_to = page.scroll_offset.y
+        is_kept = self._kept is view and self._nobody_scrolled
+        is_read = is_at_end or was_followed or is_kept
+        self._followed = view if is_read and not view.state.is_typed_in else None
+        self.follow_soon()
+
+    @property
+    def _nobody_scrolled(self) -> bool:
+        return self._page.scroll_offset.y == self._followed_to and not self._is_scrolling
+
+    @property
+    def _is_scrolling(self) -> bool:
+        """Whether a scroll was asked for that Textual has not done yet."""
+        return round(self._page.scroll_target_y) != self._page.scroll_offset.y
+
+    def follow_soon(self) -> None:
+        """Follow once the output is laid out, which may be later than the next refresh."""
+        if self._followed or self._ended or self._kept:
+            self._page.call_after_refresh(self._follow)
+
+    def _follow(self) -> None:
+        if self._ended and self._nobody_scrolled:
+            self.show_end(self._ended, was_pushed=True, goes_on=False)
+            return
+        view = self._followed
+        if not self._nobody_scrolled:
+            return
+        if view and view.state.is_busy and not view.state.is_typed_in:
+            self._go_to(max(view.virtual_region.bottom - self._page.size.height, self._top()))
+        elif self.asked:
+            self._go_to(self._top())
+
+    def _go_to(self, line: float) -> None:
+        self._page.scroll_to(y=line, animate=False, immediate=True)
+        self._followed_to = self._page.scroll_offset.y
+
+    def show_end(self, view: BlockView, *, was_pushed: bool, goes_on: bool) -> None:
+        """Scroll to the end of a block, as `LessonPage.show_end` says; call it after the layout."""
+        page, views, top = self._page, self._views(), self._top()
+        focused = next((other for other in views if other.has_focus_within), view)
+        if focused is view and (was_pushed or page.region.overlaps(view.region)):
+            status = view.query_one(".status").virtual_region.y
+            below = view.virtual_region.bottom - page.size.height
+            verdict = view.virtual_region.y + view.gutter.top + status - 1
+            place = max(min(below, verdict), top)
+            self._go_to(min(place, verdict) if self._nobody_scrolled else place)
+            self._ended = view
+            if goes_on:
+                page.call_after_refresh(self._mark_next, view)
+
+    def _mark_next(self, view: BlockView) -> None:
+        """Focus the next block if its code is in sight, else the block that ran.
+
+        Keys must not act on a block out of sight, and the output is to be read first.
+        """
+        views = self._views()
+        following = views[views.index(view) + 1 :][:1]
+        marked = next((other for other in following if other.code_is_seen(self._page.region)), view)
+        if not any(other.has_focus_within for other in views):  # the user types by now
+            self._page.screen.set_focus(marked, scroll_visible=False)

@@ -1,0 +1,157 @@
+"""The last line of every screen: the keys that work there now, as many as it has room for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from textual.app import App
+from textual.binding import ActiveBinding
+from textual.content import Content
+from textual.events import Click
+from textual.screen import Screen
+from textual.signal import Signal
+from textual.style import Style
+from textual.widgets import Static
+
+from tpustarter.tui.kit.row_list import get_app
+from tpustarter.tui.kit.text_layout import KeyLine
+
+if TYPE_CHECKING:
+    from tpustarter.tui.app.session import AppSession
+
+FEW = 5
+"""Keys that are shown on less than a wide screen; `?` lists all."""
+PRESSES = "presses"
+"""The name under which a style's meta data hold the key that a click presses."""
+
+
+class _Key(NamedTuple):
+    """A key as the key line shows it."""
+
+    shown: str
+    label: str
+    key: str
+
+    @property
+    def painted(self) -> Content:
+        """The key and its label; a click presses the key, unless it stands for several."""
+        text = Content.assemble((self.shown, "bold $key"), f" {self.label}")
+        is_one = "..." not in self.shown
+        return text.stylize(Style.from_meta({PRESSES: self.key})) if is_one else text
+
+
+class KeyBar(Static):
+    """The last line of a screen, with the keys that work now."""
+
+    def on_mount(self) -> None:
+        self._displayed: list[_Key] = []
+        self._status = ""
+        bindings_updated: Signal[Any] = self.screen.bindings_updated_signal  # pyright: ignore
+        bindings_updated.subscribe(self, self._show)
+        self.call_after_refresh(self._show, self.screen)
+
+    def _show(self, screen: Screen[Any]) -> None:
+        if not self.is_attached or screen is not self.screen:
+            return
+        bindings = screen.active_bindings  # read once: it asks the screen about each of its actions
+        valid, back = valid_keys(screen, bindings), bindings.get("escape")
+        keys = [
+            _Key(_shown(screen, active, back), active.binding.description, active.binding.key)
+            for active in valid
+        ]
+        if keys != self._displayed:
+            self._displayed = keys
+            ranked = sorted(range(len(valid)), key=lambda number: _weight(valid, number))
+            few = FEW + 2 * (not _has_way_back(valid))  # a search and the palette lead to the rest
+            ends = [n for n, active in enumerate(valid) if _action(active) == "release"]
+            if ends:  # without an accelerator, the key that ends the process gives way first
+                if not cast("AppSession", get_app(self)).live.owns_accelerator:
+                    others = [number for number in ranked if number not in ends]
+                    ranked = [*others[:few], *ends, *others[few:]]
+                few += 1
+            self._line = partial(KeyLine, [key.painted for key in keys], ranked, few)
+            self.update(self._line(status=self._status))
+
+    def on_click(self, event: Click) -> None:
+        if key := event.style.meta.get(PRESSES):
+            get_app(self).simulate_key(key)
+
+    def show_status(self, text: str) -> None:
+        """Show a text at the right, such as the place in a list, where the keys leave room."""
+        if text != self._status:
+            self._status = text
+            if self._displayed:
+                self.update(self._line(status=text), layout=False)
+
+
+def _shown(screen: Screen[Any], active: ActiveBinding, way_back: ActiveBinding | None) -> str:
+    """Return the name of a key, after `Esc` where Esc does the same."""
+    shown, binding = get_app(screen).get_key_display(active.binding), active.binding
+    is_same = way_back and way_back.enabled and way_back.binding.action == binding.action
+    return f"Esc, {shown}" if is_same and binding.key != "escape" else shown
+
+
+def _weight(valid: Sequence[ActiveBinding], number: int) -> tuple[int, int]:
+    """Return the rank of a key where not all have room; keys that end something come first."""
+    action = _action(valid[number])
+    has_way_back = _has_way_back(valid)
+    if action in ("stop", "release"):
+        return 0, number
+    if valid[number].binding.key in ("enter", "escape") or action in ("help", "setup"):
+        return 1, number
+    if action.startswith("leave("):
+        return (3 if has_way_back else 1), number
+    if action.partition("(")[0] in ("move", "other"):  # the keys that move between fields and lists
+        return 2, 0
+    if action in ("search", "command_palette"):
+        return (3, number) if has_way_back else (2, -1)
+    return 2, number
+
+
+def _has_way_back(valid: Sequence[ActiveBinding]) -> bool:
+    """Return whether Esc leads anywhere: it does on every screen but the first."""
+    return any(active.binding.key == "escape" for active in valid)
+
+
+def _action(active: ActiveBinding) -> str:
+    return active.binding.action.rpartition(".")[2]
+
+
+def valid_keys(
+    screen: Screen[Any], bindings: dict[str, ActiveBinding] | None = None, *, rare: bool = False
+) -> list[ActiveBinding]:
+    """Return the bindings to show: those that would act now, once per action.
+
+    Args:
+        screen: The screen in front.
+        bindings: Its active bindings, if the caller has read them.
+        rare: Include keys that only the help and the palette show.
+    """
+    focused = screen.focused
+    by_action: dict[str, ActiveBinding] = {}
+    for active in (bindings or screen.active_bindings).values():
+        binding = active.binding
+        is_shown = binding.show or (rare and binding.tooltip)
+        if not (is_shown and active.enabled and binding.description):
+            continue
+        character = _CHARACTERS.get(binding.key, binding.key)
+        typed = len(character) == 1 and not binding.priority
+        if typed and focused and focused.check_consume_key(binding.key, character):
+            continue
+        by_action.setdefault(binding.action, active)
+    # First the keys of this screen, then its late ones, the way back, and the keys of the app.
+    late = getattr(screen, "late", ())
+
+    def place(active: ActiveBinding) -> tuple[int, bool]:
+        return _key_rank(active.binding.key, active.node), active.binding.action in late
+
+    return sorted(by_action.values(), key=place)
+
+
+def _key_rank(key: str, node: object) -> int:
+    return 2 if isinstance(node, App) else 1 if key in ("escape", "tab") else 0
+
+
+_CHARACTERS = {"question_mark": "?", "slash": "/", "colon": ":", "comma": ",", "space": " "}

@@ -1,0 +1,126 @@
+"""Markdown and code as lessons have them, in the colours of the theme."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from copy import copy
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token as MarkdownToken
+from pygments.token import Token
+from rich.segment import Segment
+from textual.content import Content
+from textual.highlight import HighlightTheme, highlight
+from textual.strip import Strip
+from textual.widgets import Markdown
+from textual.widgets.markdown import MarkdownFence
+
+from tpustarter.text.invocation import as_typed
+from tpustarter.tui.kit.tables import LessonTable
+from tpustarter.tui.lesson.page.commands_in_text import with_whole_commands
+from tpustarter.tui.terminal.markdown_blocks import MarkdownParagraph
+
+KEPT = "\ue000"
+"""A stand-in for a space at which no line is broken; Textual breaks at a no-break space."""
+MARKED = "underline on $fail-ground"
+"""The style of a line of code that a verdict is about, as in editors."""
+MAX_WHOLE = 36
+"""Characters of inline code that stay on one line."""
+
+
+class Colours(HighlightTheme):
+    """The theme's colours for code."""
+
+    STYLES = {  # noqa: RUF012  declared as Textual does
+        Token.Comment: "italic $muted",
+        Token.Keyword: "$keyword",
+        Token.Literal.String: "$string",
+        Token.String: "$string",
+        Token.Literal.Number: "$number",
+        Token.Number: "$number",
+    }
+
+
+def coloured(text: str, language: str = "python") -> Content:
+    """Return code with its colours."""
+    lexer = language.split(maxsplit=1)[0] if language.split() else "text"
+    return highlight(text.rstrip("\n"), language=lexer, theme=Colours)
+
+
+def marked(code: Content, rows: Collection[int], style: str = MARKED) -> Content:
+    """Return code with some of its rows marked, each from its first character to its last."""
+    start = 0
+    for row, line in enumerate(code.plain.split("\n")):
+        if row in rows:
+            code = code.stylize(style, start + len(line) - len(line.lstrip()), start + len(line))
+        start += len(line) + 1
+    return code
+
+
+class CodeFence(MarkdownFence):
+    """Code of a lesson that is only read, not run."""
+
+    def __init__(self, markdown: Markdown, token: MarkdownToken, code: str) -> None:
+        """Wrap lines that are too long, except in plain text, which may be a drawing."""
+        super().__init__(markdown, token, code)
+        self.set_class(self.lexer.partition(" ")[0] not in ("", "text"), "-wraps")
+
+    @classmethod
+    def highlight(
+        cls,
+        code: str,
+        language: str,
+        ansi: bool = False,  # noqa: FBT001, FBT002  the signature of Textual
+        dark: bool = False,  # noqa: FBT001, FBT002  the signature of Textual
+    ) -> Content:
+        del ansi, dark
+        return coloured(code, language)
+
+
+class Paragraph(MarkdownParagraph):
+    """A paragraph that keeps a short command on one line, to be read and copied whole."""
+
+    def build_from_token(self, token: MarkdownToken) -> None:
+        token_copy = copy(token)
+        token_copy.children = [_keep_spaces(child) for child in token.children or ()]
+        super().build_from_token(token_copy)
+
+    def render_line(self, y: int) -> Strip:
+        """Paint a line, with spaces in place of `KEPT`."""
+        strip = super().render_line(y)
+        if KEPT not in strip.text:
+            return strip
+        segments = [
+            Segment(segment.text.replace(KEPT, " "), segment.style, segment.control)
+            for segment in strip
+        ]
+        return Strip(segments, strip.cell_length)
+
+
+def _keep_spaces(token: MarkdownToken) -> MarkdownToken:
+    if token.type != "code_inline" or len(token.content) > MAX_WHOLE:
+        return token
+    token_copy = copy(token)
+    token_copy.content = token.content.replace(" ", KEPT)
+    return token_copy
+
+
+class LessonText(Markdown):
+    """Markdown of a lesson or of a help text, with the parser that the lessons are checked with."""
+
+    BLOCKS = {  # noqa: RUF012  declared as Textual does
+        **Markdown.BLOCKS,
+        "paragraph_open": Paragraph,
+        "table_open": LessonTable,
+        "fence": CodeFence,
+        "code_block": CodeFence,
+    }
+
+    def __init__(self, text: str, *, id: str | None = None, is_read: bool = False) -> None:  # noqa: A002  Textual's name
+        """Show a text; with `is_read`, `as_typed` is applied only to commands in a fence."""
+        typed = with_whole_commands(text) if is_read else as_typed(text)
+        super().__init__(typed, id=id, parser_factory=_parser, open_links=False)
+
+
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).enable("table")

@@ -1,0 +1,382 @@
+"""The base of every screen: heading, key line, help, and the one place that shows errors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from time import monotonic
+from typing import Any, ClassVar, cast
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.events import Click, Key, Paste
+from textual.screen import ModalScreen, Screen
+from textual.widget import Widget
+from textual.widgets import Static
+from textual.worker import Worker, WorkerState
+
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem, foreseen
+from tpustarter.core.redact import Redactor
+from tpustarter.tui.app import settings
+from tpustarter.tui.app.messages import PageReady
+from tpustarter.tui.app.session import AppSession
+from tpustarter.tui.kit.heading import Heading
+from tpustarter.tui.kit.key_line import KeyBar, valid_keys
+from tpustarter.tui.kit.live_run import LiveRun
+from tpustarter.tui.kit.row_list import RowList, get_app
+from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.text_layout import FRAMED, prose, sentences
+from tpustarter.tui.terminal.compositor import WholeScreen
+
+RELEASE: list[BindingType] = [
+    Binding("t", "app.release", "end process", tooltip="a lesson's, or that of checks"),
+    Binding(
+        "ctrl+t",
+        "app.release",
+        "end process",
+        key_display="Ctrl+T",
+        tooltip="as t does, while you type",
+    ),
+]
+"""The keys that end a process, on every screen; the second is for screens where the user types."""
+CTRL_C = Binding(
+    "ctrl+c",
+    "stop",
+    "stop",
+    key_display="Ctrl+C",
+    tooltip="ends what runs; x and Esc do so, too",
+    priority=True,
+)
+"""The key that stops, for screens where the user types while something runs."""
+EXPLAIN = Binding("f", "explain", "explain an error", show=False, tooltip="tpustarter explain FILE")
+"""The key that opens the explanation of an error, as on the home screen.
+
+It is for screens with no failure of their own that the same key would explain.
+"""
+
+
+AIRY = 34
+"""Lines from which the areas of a screen have margins and padding."""
+
+
+class Page(WholeScreen):
+    """A full screen; `stop_work` ends what it runs when it is closed."""
+
+    HELP: ClassVar[str | None] = ""
+    """The help of the screen, as Markdown."""
+    AUTO_FOCUS = ""
+    CALLED: ClassVar[str] = ""
+    """The name of the screen for a link back to it, such as `the list of lessons`."""
+    STILL_RUNS: ClassVar[str] = ""
+    """The message of the first Esc while something runs; a second Esc stops that.
+
+    Without a message one Esc does.
+    """
+    LOST_WITH_PROCESS: ClassVar[str] = ""
+    """The loss that ending the process would mean here, in words.
+
+    If there is something, the key that ends the process asks first: it may be a stray letter.
+    """
+    is_ready = True
+    """Whether keys act on what is seen; they wait until the screen is laid out, see `take_keys`."""
+    ready_at = 0.0
+    """The time since which they do, by the clock of the keys' time stamps."""
+    live_run: LiveRun[Any] | None = None
+    """The run that this screen follows, and that its keys stop."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", "back", key_display="Esc", tooltip="the screen before this one"),
+        Binding("x", "stop", "stop", tooltip="ends what runs at once, as Ctrl+C does"),
+        Binding("escape", "ask_to_stop", show=False),
+        Binding("escape", "stop", show=False),
+    ]
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._heading = title
+
+    @property
+    def tutor(self) -> AppSession:
+        """The app, with its content and settings."""
+        return cast("AppSession", get_app(self))
+
+    def body(self) -> Iterable[Widget]:
+        """Return the widgets between heading and key line."""
+        return ()
+
+    def compose(self) -> Iterable[Widget]:
+        yield self.first_line()
+        yield from self.body()
+        yield KeyBar(markup=False)
+
+    def first_line(self) -> Heading:
+        """Return the heading."""
+        return Heading(self._heading)
+
+    def rename(self, title: str) -> None:
+        """Change the title."""
+        self.query_one(Heading).rename(title)
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.width >= FRAMED and self.size.height >= AIRY, "-airy")
+
+    @on(RowList.OptionHighlighted)
+    def show_place(self, event: RowList.OptionHighlighted) -> None:
+        rows = event.option_list  # its rows may have changed by now
+        can_be_marked = [option.id is not None for option in rows.options]
+        above = sum(can_be_marked[: rows.highlighted or 0])
+        self.show_status(f"{above + 1} of {sum(can_be_marked)}" if rows.max_scroll_y else "")
+
+    def show_status(self, text: str) -> None:
+        """Show a text at the right of the key line."""
+        self.query_one(KeyBar).show_status(text)
+
+    def entitle(self, area: str, result: str) -> None:
+        """Show the result of an area as the title of its frame."""
+        # A whole frame has space around its title, a rule has none.
+        title = prose(result)
+        is_framed = self.size.width >= FRAMED or self.has_class("-empty")
+        parted = title if is_framed or not result else Content(" ") + title + " "
+        self.query_one(f"#{area}").border_title = parted
+
+    def stop_work(self) -> bool:
+        """Stop the screen's work and return at once; return whether anything was running."""
+        if self.live_run is None or not self.can_stop:
+            return False
+        self.live_run.stop()
+        return True
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether something runs that was not stopped yet."""
+        return self.live_run is not None and self.live_run.can_stop
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Allow `stop` while something runs, and `back` while nothing does."""
+        if action == "ask_to_stop":
+            return self.can_stop and bool(self.STILL_RUNS)
+        if action in ("stop", "back"):
+            return self.can_stop == (action == "stop")
+        return super().check_action(action, parameters)
+
+    def action_explain(self) -> None:
+        self.tutor.go.to_explain()
+
+    def action_stop(self) -> None:
+        if self.stop_work() and self.live_run:
+            self.live_run.tick()
+        self.refresh_bindings()
+
+    def action_ask_to_stop(self) -> None:
+        """Stop at the second Esc, so that a user who only wants to leave loses nothing."""
+        if self.tutor.confirms(self.STILL_RUNS):
+            self.action_stop()
+
+    def action_back(self) -> None:
+        if not self.stop_work():
+            self.dismiss()
+
+    def on_unmount(self) -> None:
+        self.stop_work()
+
+    def on_paste(self, event: Paste) -> None:
+        """Explain pasted text of more than one word, unless the focus is where text is typed."""
+        is_typed = self.focused is not None and self.focused.check_consume_key("y", "y")
+        if len(event.text.split()) > 1 and not is_typed:
+            from tpustarter.tui.explain.failure import of_text
+
+            event.stop()
+            self.tutor.go.to_explanation(of_text(event.text))
+
+    @work(thread=True, exit_on_error=False, group="remember")
+    def remember(self) -> None:
+        """Save the user's settings, in a worker."""
+        settings.save(self.tutor.choices)
+
+    def take_keys(self) -> None:
+        """Act on the keys that waited, and on all that follow."""
+        if not self.is_ready:
+            self.is_ready, self.ready_at = True, monotonic()
+            self.refresh_bindings()
+            self.post_message(PageReady())
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Show a worker's error, after which keys wait for it no more."""
+        if not self.can_stop:
+            self.tutor.withdraw(self.STILL_RUNS)
+        if event.state == WorkerState.ERROR:
+            worker = cast("Any", event).worker
+            self.show_error(worker.error)
+            self.take_keys()
+
+    def on_screen_resume(self) -> None:
+        self.tell_what_was_put_aside()
+
+    def tell_what_was_put_aside(self) -> None:
+        """Show which files of the user were moved aside, each once."""
+        redact = Redactor(os.environ)
+        for sentence in locations.told():
+            self.notify(
+                plain(f"{redact.text(sentence)}."), severity="warning", markup=False, timeout=30
+            )  # as a warning it stays when the next key is pressed
+
+    def show_error(self, error: BaseException) -> None:
+        """Show a Problem as the command line would, and anything else as a bug of the program."""
+        problem = foreseen(error) or error
+        if isinstance(problem, Problem):
+            if problem.code != ExitCode.LIMIT or not isinstance(self.tutor.screen, Notice):
+                self.tutor.push_screen(Notice("This did not work", str(problem)))
+            return
+        from tpustarter.core import crash_report
+
+        what, where = crash_report.write(error)
+        self.tutor.broke = self.tutor.broke or crash_report.ReportedCrash(what, where)
+        self.notify(
+            plain(f"tpustarter itself broke: {what}\n{where}"),
+            severity="error",
+            markup=False,
+            timeout=30,
+        )
+
+
+class DialogWindow(VerticalScroll):
+    """A frame with a title, in front of a screen that stays in sight around it."""
+
+    def __init__(self, title: str, content: Widget) -> None:
+        super().__init__(content, id="sheet")
+        self.border_title = Content(title)
+
+
+class Sheet(ModalScreen[None]):
+    """A text in front of a screen, which any of the usual keys closes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,enter,q", "dismiss", "close", key_display="Esc", tooltip="put it away"),
+        Binding("space", "page_down", "read on", key_display="Space", tooltip="the next lines"),
+        Binding("t", "release", "end process", tooltip="a lesson's, or that of checks"),
+        Binding("t,ctrl+t", "app.release", show=False),
+    ]
+
+    def __init__(self, title: str, content: Widget) -> None:
+        super().__init__()
+        self._title = title
+        self._content = content
+
+    def compose(self) -> Iterable[Widget]:
+        yield DialogWindow(self._title, self._content)
+        yield KeyBar(markup=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Allow `page_down` where there is more than fits, and `release` for a TPU or GPU."""
+        if action == "page_down":
+            return self.query_one("#sheet").max_scroll_y > 0
+        if action == "release":
+            return cast("AppSession", get_app(self)).live.owns_accelerator
+        return super().check_action(action, parameters)
+
+    def on_click(self, event: Click) -> None:
+        if event.widget is self:
+            self.dismiss()
+
+    async def action_release(self) -> None:
+        """End the process that holds the TPU or GPU; the key is not shown for any other process."""
+        await self.run_action("app.release")
+
+    def action_page_down(self) -> None:
+        self.query_one("#sheet").scroll_page_down(animate=False)
+
+
+class Notice(Sheet):
+    """A plain text, such as a Problem."""
+
+    def __init__(self, title: str, text: str) -> None:
+        super().__init__(title, Static(sentences(text)))
+
+
+class Help(Sheet):
+    """The help of a screen: its purpose, the keys that work on it now, and the rest of its text."""
+
+    def __init__(self, screen: Screen[Any], text: str) -> None:
+        from tpustarter.tui.kit.markdown_text import LessonText
+        from tpustarter.tui.lesson.page.commands_in_text import in_shell
+
+        keys = [
+            f"| `{get_app(screen).get_key_display(active.binding)}` | {active.binding.description} "
+            f"| {active.binding.tooltip} |"
+            for active in valid_keys(screen, rare=True)
+        ]
+        table = "\n".join(["| key | does | as a command, or a note |", "|---|---|---|", *keys])
+        opening, _, rest = text.strip().partition("\n\n")
+        # Once, on the first screen: there it is looked for, and elsewhere it only repeats itself.
+        how = in_shell() if len(get_app(screen).screen_stack) == 1 else ""
+        said = "\n\n".join(filter(None, (opening, how, table, rest)))
+        super().__init__("Help", LessonText(f"{said}\n", is_read=True))
+
+
+class ConfirmWindow(ModalScreen[bool]):
+    """A question before something is changed; the answer is True or False."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)", "yes", tooltip="do it"),
+        Binding("n,escape", "answer(False)", "no", tooltip="change nothing"),
+        Binding("t,ctrl+t", "app.release", show=False),  # works everywhere, and is no answer
+    ]
+
+    def __init__(self, title: str, text: str) -> None:
+        super().__init__()
+        self._title = title
+        self._text = text
+
+    def compose(self) -> Iterable[Widget]:
+        yield DialogWindow(self._title, Static(sentences(self._text)))
+        yield KeyBar(markup=False)
+
+    def action_answer(self, yes: bool) -> None:  # noqa: FBT001  an action's argument
+        self.dismiss(yes)
+
+
+class EndProcess(ConfirmWindow, inherit_bindings=False):
+    """The question whether to end a process; its key may have been a letter meant for an editor."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)", "yes", tooltip="end it"),
+        Binding("n,escape", "answer(False)", "no", tooltip="change nothing"),
+    ]
+
+
+class Quit(ConfirmWindow):
+    """The question whether to quit, because Ctrl-C is also the key that stops something."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)", "quit", tooltip="so does another Ctrl+C"),
+        Binding("n,escape", "answer(False)", "stay", tooltip="go on where you were"),
+    ]
+
+    ANSWER = "To quit, press y or Ctrl+C again."
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Quit tpustarter?",
+            f"Nothing is running that Ctrl+C could stop. {self.ANSWER} Your progress and all that "
+            "you typed are kept.",
+        )
+
+
+class QuitTyping(Quit, inherit_bindings=False):
+    """The same question where the user types: a letter is not an answer, but typed as usual."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "answer(True)", "quit", key_display="Ctrl+C", tooltip="for good"),
+        Binding("escape", "answer(False)", "type on", key_display="Esc", tooltip="any letter, too"),
+        Binding("ctrl+t", "app.release", show=False),
+    ]
+    ANSWER = "To quit, press Ctrl+C again. To go on, just type on."
+
+    def on_key(self, event: Key) -> None:
+        """Go back to the field, and act there on the key, whether it is a letter or not."""
+        event.stop()
+        self.action_answer(yes=False)
+        cast("AppSession", get_app(self)).act_again(event)

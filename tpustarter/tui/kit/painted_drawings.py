@@ -1,0 +1,63 @@
+"""Drawings and bars in the colours of the theme; their shapes suffice without any."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from textual.content import Content, Span
+
+from tpustarter.learning.drawings.curves import LinePlot, Plot, draw_curves
+from tpustarter.learning.drawings.plot import Drawing, draw, has_numbers
+from tpustarter.text import bars
+from tpustarter.tui.kit.safe_text import plain
+
+_FRAME = "[\u2500-\u257f]+"
+"""Lines of boxes and axes."""
+_MEASURED = "[\u2580-\u259f\u2800-\u28ff]+"
+"""Blocks and dots, of which bars and curves are made."""
+_RUN = re.compile(f"({_FRAME})|{_MEASURED}")
+
+
+_BAR = re.compile(f"{bars.FULL}+|{bars.EMPTY}+")
+CURVES = ("$key", "$keyword", "$string", "$warn")
+"""The colours of the curves; each is also that of the curve's name."""
+
+
+def drawings(shown: Iterable[Drawing], width: int, *, has_colours: bool) -> Content:
+    """Return the drawings of a block, at most `width` columns wide.
+
+    Args:
+        shown: Curves, bars and arrays over devices.
+        width: The columns available.
+        has_colours: Whether the terminal shows colours; without them curves differ by their signs.
+    """
+    return Content("\n\n").join(
+        _curves(draw_curves(one, width, has_colours=has_colours))
+        if isinstance(one, LinePlot) and has_numbers(one)
+        else drawing(draw(one, width))
+        for one in shown
+    )
+
+
+def _curves(plot: Plot) -> Content:
+    colours = (Span(start, end, CURVES[curve % len(CURVES)]) for start, end, curve in plot.curves)
+    frames = [Span(*run.span(), "$muted") for run in _RUN.finditer(plot.text) if run[1]]
+    return Content(plot.text, [*frames, *colours])
+
+
+def drawing(text: str) -> Content:
+    """Return a drawing with its data highlighted, and its frames and axes muted."""
+    text = plain(text)
+    spans = [
+        Span(run.start(), run.end(), "$muted" if run[1] else "$key") for run in _RUN.finditer(text)
+    ]
+    return Content(text, spans)
+
+
+def bar(text: str | Content) -> Content:
+    """Return a line of text, with any bar of `text.bars` in its colours."""
+    line = Content(text) if isinstance(text, str) else text
+    for run in _BAR.finditer(line.plain):
+        line = line.stylize("$key" if run[0][0] == bars.FULL else "$border-blurred", *run.span())
+    return line

@@ -1,0 +1,68 @@
+"""Text from elsewhere, made safe and tidy for the screen."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+
+from tpustarter.text.terminal import visible
+
+SHOWN_LINES = 400
+"""Lines of a growing output that are kept on the screen; the log has all of them."""
+LINE_CHARACTERS = 2000
+_COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
+
+
+def plain(text: str) -> str:
+    """Return text without colours, with every other control character spelt out."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return "\n".join(_clean_line(line) for line in lines)
+
+
+def plain_source(text: str) -> str:
+    """Return Markdown or code with its line breaks and tabs, other control characters spelt out."""
+    return "".join(character if character in "\n\t" else visible(character) for character in text)
+
+
+def _clean_line(line: str) -> str:
+    # A program that redraws its line ends each version with a carriage return: keep the last one.
+    last = line.rstrip("\r").rpartition("\r")[2]
+    return visible(_COLOURS.sub("", last).expandtabs(4)[:LINE_CHARACTERS])
+
+
+class OutputTail:
+    """The last lines of an output that is still growing."""
+
+    def __init__(self) -> None:
+        self._lines: deque[str] = deque(maxlen=SHOWN_LINES)
+        self._partial = ""
+        """The text after the last line break."""
+        self._count = 0
+
+    def add(self, text: str) -> None:
+        """Add a piece of output, which may end in the middle of a line."""
+        *whole, rest = text.split("\n")
+        for line in whole:
+            self._lines.append(_clean_line(self._partial + line))
+            self._partial = ""
+            self._count += 1
+        self._partial = (self._partial + rest)[-LINE_CHARACTERS * 4 :]
+
+    def drop_last(self, line: str) -> None:
+        """Remove the last line if it is this one, because it is shown elsewhere."""
+        if self._lines and self._lines[-1] == line:
+            self._lines.pop()
+
+    @property
+    def text(self) -> str:
+        """A note on the number of lines above, then the last `SHOWN_LINES` lines."""
+        return self.last(SHOWN_LINES)
+
+    def last(self, most: int) -> str:
+        """Return a note on the lines above, then the last `most` lines and the unfinished one."""
+        above = max(self._count - most, 0)
+        lines = [*self._lines][-most:]
+        if self._partial:
+            lines.append(_clean_line(self._partial))
+        note = [f"... {above} lines above"] if above else []
+        return "\n".join([*note, *lines])

@@ -1,0 +1,253 @@
+"""Texts that are laid out again for every width: hanging labels, figures at the right, stacks."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+
+from textual.content import Content, Span
+from textual.css.styles import RulesMap
+from textual.strip import Strip
+from textual.style import Style
+from textual.visual import RenderOptions, Visual
+
+from tpustarter.text.invocation import NAME, as_typed, command
+from tpustarter.text.terminal import GLUE, glue, unglue, visible
+from tpustarter.tui.kit.safe_text import plain
+
+STATUS_STYLES = {
+    "pass": "$pass on $pass-ground",
+    "fail": "bold $fail on $fail-ground",
+    "error": "bold $broken on $broken-ground",
+    "notrun": "$broken on $broken-ground",
+    "warn": "bold $warn on $warn-ground",
+    "skip": "$muted",
+    "wait": "$muted",
+    "run": "bold $background on $key",
+    "done": "$pass",
+    "next": "bold $key",
+    "stage": "bold",
+}
+"""The colours of a status; they only repeat what its word says."""
+
+CODE = "b"
+"""The style of code in a sentence: it looks like `bold`, as of titles, but stays on one line."""
+MIN_TEXT_WIDTH = 16
+"""The least width of a text beside its label; with less room it goes on below the label."""
+FRAMED = 100
+"""Columns of a terminal from which areas have a whole frame, as in `app.HORIZONTAL_BREAKPOINTS`."""
+WIDE = FRAMED - 2
+"""Columns from which a key line names more than a few keys."""
+FEWEST_COLUMNS = 3
+"""Fewer columns are longer than a flow of the same texts, and no easier to read."""
+MIN_TITLE_WIDTH = 8
+"""The least width of a wrapped title beside its figure; with less room the title is cut."""
+
+
+def word(status: str, text: str, width: int = 0) -> Content:
+    """Return a status word in its colours; the background is no wider than the word."""
+    words = text.rstrip()
+    filling = " " * (max(width, len(text)) - len(words))
+    return Content.styled(words, STATUS_STYLES.get(status, "")) + filling
+
+
+def heading(text: str) -> Content:
+    """Return the heading above a group of lines."""
+    return Content.styled(text, "bold $label")
+
+
+def prose(text: str) -> Content:
+    """Return one of the program's sentences with code in bold, in place of its backticks."""
+    pieces = visible(text).split("`")
+    if len(pieces) % 2 == 0:  # a backtick without its partner
+        return Content(visible(text))
+    return Content("").join(
+        Content.styled(piece, CODE if number % 2 else "") for number, piece in enumerate(pieces)
+    )
+
+
+def sentences(text: str) -> Content:
+    """Return the program's lines, such as an error with its hint, each as `prose` does it."""
+    return Content("\n").join(prose(line) for line in plain(as_typed(text)).split("\n"))
+
+
+def wrapped(text: Content, width: int) -> list[Content]:
+    """Return the lines of a text; "12 min" stays on one of them, and so does code that fits one."""
+    plain_text = glue(text.plain) if len(command()) <= width else text.plain
+    for span in text.spans:
+        if span.style == CODE and span.end - span.start <= width:
+            code = plain_text[span.start : span.end].replace(" ", GLUE)
+            plain_text = plain_text[: span.start] + code + plain_text[span.end :]
+    lines = Content(plain_text, list(text.spans)).wrap(max(width, 1))
+    return [Content(unglue(line.plain), list(line.spans)) for line in lines]
+
+
+class LaidOutLines(Visual):
+    """A visual of lines that are laid out again for every width."""
+
+    @abstractmethod
+    def lines(self, width: int) -> list[Content]:
+        """Return the lines; none is wider than `width`."""
+
+    def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:  # noqa: ARG002
+        return container_width
+
+    def get_height(self, rules: RulesMap, width: int) -> int:  # noqa: ARG002
+        return len(self.lines(width))
+
+    def render_strips(
+        self, width: int, height: int | None, style: Style, options: RenderOptions
+    ) -> list[Strip]:
+        content = Content("\n").join(self.lines(width))
+        return content.render_strips(width, height, style, options)
+
+
+def typed(text: Content) -> Content:
+    """Return a text as `as_typed` does, with its styles kept."""
+    shown = as_typed(text.plain)
+    growth = len(command()) - len(NAME)
+    if shown == text.plain:
+        return text
+    replaced: list[int] = []  # where the command has replaced the name
+    for match in re.finditer(NAME, text.plain):
+        if shown.startswith(command(), match.start() + growth * len(replaced)):
+            replaced.append(match.start())
+    spans = [
+        Span(
+            start + growth * sum(at < start for at in replaced),
+            end + growth * sum(at < end for at in replaced),
+            style,
+        )
+        for start, end, style in text.spans
+    ]
+    return Content(shown, spans)
+
+
+class HangingText(LaidOutLines):
+    """A label and a text that goes on below itself, not below the label."""
+
+    def __init__(self, label: Content | str, text: Content | str, *, is_typed: bool = True) -> None:
+        """Join label and text; `is_typed` shows commands as they are typed here."""
+        self._label = Content.styled(label, "$label") if isinstance(label, str) else label
+        content = Content(text) if isinstance(text, str) else text
+        self._text = typed(content) if is_typed else content
+
+    def lines(self, width: int) -> list[Content]:
+        indent = self._label.cell_length
+        if width - indent < MIN_TEXT_WIDTH:
+            return wrapped(self._label + self._text, width)
+        first, *rest = wrapped(self._text, width - indent) or [Content("")]
+        return [self._label + first, *(line.pad_left(indent) for line in rest)]
+
+
+class Stack(LaidOutLines):
+    """Pieces below each other."""
+
+    def __init__(self, pieces: Iterable[LaidOutLines | Content]) -> None:
+        self._pieces = list(pieces)
+
+    def lines(self, width: int) -> list[Content]:
+        return [
+            line
+            for piece in self._pieces
+            for line in (
+                piece.lines(width) if isinstance(piece, LaidOutLines) else wrapped(piece, width)
+            )
+        ]
+
+
+class TextLine(LaidOutLines):
+    """Text at the left, cut where it must be, a figure at the right, and pieces below."""
+
+    def __init__(
+        self,
+        left: Content,
+        right: str = "",
+        below: Sequence[LaidOutLines] = (),
+        whole: Content | None = None,
+        *,
+        hang: int = 0,
+    ) -> None:
+        """Lay out the parts of a line.
+
+        Args:
+            left: The text; its end is cut where there is no room.
+            right: A figure.
+            below: Pieces below.
+            whole: A text after `left`, shown only where it fits whole.
+            hang: Columns of a label; `left` is wrapped below the end of the label, not cut.
+        """
+        self._hang = hang
+        self._left = left
+        self._right = right
+        self._whole = whole
+        self._below = Stack(below)
+
+    def lines(self, width: int) -> list[Content]:
+        right = Content.styled(f" {self._right}" if self._right else "", "$muted")
+        room = max(width - right.cell_length, 8)
+        left = self._left
+        if self._whole and left.cell_length + self._whole.cell_length <= room:
+            left = left + self._whole
+        rest: list[Content] = []
+        if left.cell_length > room:
+            if self._hang and room - self._hang >= MIN_TITLE_WIDTH:
+                first, *rest = wrapped(left[self._hang :], room - self._hang)
+                left = left[: self._hang] + first
+            else:
+                left = left.truncate(room, ellipsis=True)
+        row = left.pad_right(room - left.cell_length) + right if right else left
+        return [row, *(line.pad_left(self._hang) for line in rest), *self._below.lines(width)]
+
+
+class TextColumns(LaidOutLines):
+    """Short texts in columns, to be read downwards; in one flow where there is no room for them."""
+
+    def __init__(self, texts: Sequence[str], indent: int) -> None:
+        self._texts, self._indent = texts, indent
+
+    def lines(self, width: int) -> list[Content]:
+        cell, room = max(map(len, self._texts), default=0) + 2, width - self._indent
+        count = (room + 2) // cell
+        if count < FEWEST_COLUMNS:
+            flow = Content.styled("  ".join(self._texts), "$muted")
+            return HangingText(Content(" " * self._indent), flow).lines(width)
+        height = -(-len(self._texts) // count)
+        rows = (
+            "".join(f"{text:<{cell}}" for text in self._texts[row::height]).rstrip()
+            for row in range(height)
+        )
+        return [Content.styled(row, "$muted").pad_left(self._indent) for row in rows]
+
+
+class KeyLine(LaidOutLines):
+    """Keys in one line; the least important are left out, and the help lists them all."""
+
+    def __init__(
+        self, keys: Sequence[Content], ranked: Sequence[int], few: int, *, status: str = ""
+    ) -> None:
+        """Lay out the keys.
+
+        Args:
+            keys: The keys with their labels, in reading order.
+            ranked: Their indices, the most important first.
+            few: The number of keys on less than a wide screen.
+            status: A text at the right; on less than a wide screen only where the keys leave room.
+        """
+        self._keys, self._ranked, self._few = keys, ranked, few
+        self._status = Content.styled(status, "$muted")
+
+    def lines(self, width: int) -> list[Content]:
+        is_wide, taken = width >= WIDE, self._status.cell_length
+        room = width - taken - 2 if is_wide and taken else width
+        count = len(self._ranked) if is_wide else self._few
+        while count > 1 and self._line(count).cell_length > room:
+            count -= 1
+        line = self._line(count)
+        free = width - line.cell_length - taken
+        return [line.pad_right(free) + self._status if taken and free > 1 else line]
+
+    def _line(self, count: int) -> Content:
+        named = sorted(self._ranked[:count])
+        return Content("  ").join(self._keys[number] for number in named)

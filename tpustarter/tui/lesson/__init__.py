@@ -1,0 +1,1 @@
+"""The lesson page: text, blocks, questions and references."""

@@ -1,0 +1,134 @@
+"""Availability of the keys of a lesson, and the action of Enter, by the state of its page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+
+from tpustarter.tui.lesson.opened_lesson import OpenedLesson
+from tpustarter.tui.lesson.page.page import LessonPage
+
+
+class EnterAction(Enum):
+    """The action of Enter in a lesson."""
+
+    QUESTION = "question"
+    RUN = "run"
+    FILL_GAP = "fill_gap"
+    CHANGE = "change"
+    READ_ON = "read_on"
+    NEXT_OPEN = "next_open"
+    EXERCISE = "exercise"
+    NEXT_LESSON = "next_lesson"
+
+
+def of_enter(page: LessonPage) -> EnterAction:
+    """Return the action of Enter in the present state of the page."""
+    what_follows = EnterAction.EXERCISE if page.has_open_exercise else EnterAction.NEXT_LESSON
+    view = page.marked
+    if page.passed_over:
+        return EnterAction.QUESTION
+    if page.is_at_end and page.is_done:  # as the panel in sight says; r runs a block again
+        return what_follows
+    if view is None or view.state.leads_on or not page.is_in_sight(view):
+        if not page.is_at_end:
+            return EnterAction.READ_ON
+        if page.has_open and not page.is_done:
+            return EnterAction.NEXT_OPEN
+        return what_follows
+    if view.code.waits_for_change:  # the editor shows the line that is to be changed
+        return EnterAction.FILL_GAP if view.code.has_gap else EnterAction.CHANGE
+    # The reader sees code to its end before it is run.
+    return EnterAction.RUN if view.code_is_seen(page.region) else EnterAction.READ_ON
+
+
+def where(page: LessonPage) -> str:
+    """Return the state of the marked block if that is out of sight, else how much has been read.
+
+    For a block that fills the screen, that is first that its code goes on below, then its state.
+    """
+    view = page.marked
+    if view is None or not page.is_in_sight(view):
+        return page.place
+    if of_enter(page) is EnterAction.READ_ON and not view.state.leads_on:
+        return f"{view.name_on_page} goes on below"
+    return view.state_outside(page.region) or page.place
+
+
+def of_lesson(
+    page: LessonPage, opened: OpenedLesson | None, *, running: bool
+) -> dict[str, Callable[[], bool]]:
+    """Return, by action, a function that tells whether it works now; others always work.
+
+    Args:
+        page: The lesson's page.
+        opened: The lesson, once it is read.
+        running: Whether a block runs.
+    """
+    editing = page.edited is not None
+
+    def can_run() -> bool:
+        return bool(page.views) and not running
+
+    def can_jump() -> bool:
+        return opened is not None and not editing and page.has_open
+
+    def can_go_on() -> bool:
+        return bool(opened and opened.following) and not running
+
+    offers: dict[str, Callable[[], bool]] = {
+        "leave_done": lambda: page.is_done_typing and not running,
+        "wait": lambda: running,
+        "run": can_run,
+        "run_to_here": can_run,
+        "edit": can_run,
+        "choose": lambda: bool(page.views) and not editing,
+        "jump": lambda: can_jump() and of_enter(page) is not EnterAction.NEXT_OPEN,
+        "jump_too": lambda: can_jump() and of_enter(page) is EnterAction.NEXT_OPEN,
+        "to_end": lambda: opened is not None and not editing and not page.has_open,
+        "explain": lambda: _has_failed(page),
+        "reset": lambda: _has_edits(page, passed=False) and not running,
+        "undo": lambda: _has_edits(page, passed=True) and not running,
+        "redo": lambda: bool(page.marked and page.marked.code.can_restore) and not running,
+        "check": lambda: bool(opened and opened.checks) and not running,
+        "next": lambda: can_go_on() and not _is_left_open(page) and not _leads_on(page),
+        "next_too": lambda: can_go_on() and _leads_on(page),
+        "next_now": lambda: can_go_on() and _is_left_open(page),
+        "fold": lambda: page.fold is not None and not editing,
+        "look_at": lambda: bool(page.asked and page.asked.is_done) and not editing,
+        "answer": lambda: bool(page.asked and not page.asked.is_done) and not editing,
+        "no_question": lambda: page.asked is None and page.has_open_question and not editing,
+        "exercise": lambda: bool(opened and opened.exercises) and not running,
+        "words": lambda: bool(opened and opened.refers),
+        "setup": lambda: bool(opened and opened.setups) and not running and not editing,
+    }
+    return offers | ({"back": lambda: True} if editing else {})
+
+
+def _has_failed(page: LessonPage) -> bool:
+    view = page.marked
+    return bool(view and view.state.has_failed and page.is_in_sight(view))
+
+
+def is_wrong(page: LessonPage) -> bool:
+    """Return whether the marked block is a task that was tried and has not passed."""
+    view = page.marked
+    is_tried = bool(
+        view and view.block.is_try and view.state.has_ended and not view.state.has_passed
+    )
+    return bool(view and is_tried and page.is_in_sight(view))
+
+
+def _has_edits(page: LessonPage, *, passed: bool) -> bool:
+    """Return whether the marked block, or any block if none is marked, has edits of that kind."""
+    views = [page.marked] if page.marked else page.views
+    return any(view.code.is_edited and view.state.has_passed == passed for view in views)
+
+
+def _leads_on(page: LessonPage) -> bool:
+    return of_enter(page) is EnterAction.NEXT_LESSON
+
+
+def _is_left_open(page: LessonPage) -> bool:
+    """Return whether going to the next lesson from the end would leave something open."""
+    return page.is_at_end and of_enter(page) in (EnterAction.NEXT_OPEN, EnterAction.EXERCISE)

@@ -1,0 +1,1 @@
+"""The blocks of a lesson: code, output, and runs."""

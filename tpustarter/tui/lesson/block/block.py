@@ -1,0 +1,275 @@
+"""The widget of a block: it draws code, output and verdict from a `BlockState`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+from textual.containers import Vertical
+from textual.content import Content
+from textual.geometry import Region
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tpustarter.learning.content.blocks import Block
+from tpustarter.learning.drawings.plot import Drawing
+from tpustarter.learning.progress.drafts import BlockDraft
+from tpustarter.learning.progress.last_outputs import KeptOutput
+from tpustarter.learning.run.block_results import BlockResult
+from tpustarter.tui.app.session import AppSession
+from tpustarter.tui.kit import painted_drawings
+from tpustarter.tui.kit.editor import FILL_GAP
+from tpustarter.tui.kit.row_list import get_app
+from tpustarter.tui.kit.text_layout import Stack, word
+from tpustarter.tui.lesson.block import block_text as block_words
+from tpustarter.tui.lesson.block.block_code import BlockCode
+from tpustarter.tui.lesson.block.block_output import PrintedOutput
+from tpustarter.tui.lesson.block.block_state import BlockState, EarlierResult
+from tpustarter.tui.lesson.block.block_text import BlockText, QuotedLines
+from tpustarter.tui.lesson.page.folded_parts import Fold
+
+FEWEST_COLUMNS, MOST_COLUMNS = 40, 98
+"""The limits for the width of a drawing."""
+
+
+class BlockGrew(Message):
+    """A running block begins to draw, or has printed more."""
+
+    def __init__(self, view: BlockView, *, draws: bool) -> None:
+        super().__init__()
+        self.view, self.draws = view, draws
+        self.bottom = view.virtual_region.bottom
+        """The block's last row on the page before it grew."""
+
+
+class BlockView(Vertical, can_focus=True):
+    """A block that can be run, edited and reset to the lesson's code."""
+
+    def __init__(
+        self,
+        block: Block,
+        *,
+        before: str | None,
+        draft_before: str | None = None,
+        platform: str | None,
+        count: int = 0,
+        draft: BlockDraft | None = None,
+        is_predicted: bool = False,
+        printed_before: KeptOutput | None = None,
+    ) -> None:
+        super().__init__(classes="block")
+        self.block = block
+        of_all = f" of {count}" if block.number and count else ""
+        self.label = f"{block.title}{of_all}"
+        """Its number among the lesson's blocks: `Block 2 of 9`."""
+        self.border_title = f"{self.label}: your turn" if block.is_try else self.label
+        self._is_predicted = is_predicted
+        """Whether its expected output is hidden until it ran."""
+        self._shown_words: BlockText | None = None
+        self.code = BlockCode(block, draft)
+        earlier = EarlierResult(before, draft, draft_before, printed_before)
+        self.state = BlockState(block, self.code, earlier, platform)
+        self._waiting = Content("")
+        """The text in its frame while it runs."""
+        self._printed = PrintedOutput(lambda: self.post_message(BlockGrew(self, draws=False)))
+        self.answer: Fold | None = None
+        """The fold with the lesson's answer to this task."""
+
+    def compose(self) -> Iterable[Widget]:
+        yield self.code
+        yield Static("", classes="status")
+        yield self._printed
+        drawing = Static("", classes="drawing")
+        drawing.display = False
+        yield drawing
+        yield Static("", classes="expected")
+        yield Static("", classes="last")
+
+    def on_mount(self) -> None:
+        if self.state.kept_result:
+            self._printed.show_before(self.state.kept_result.output)
+        self._show_status()
+        self._show_expected()
+
+    def _show_expected(self) -> None:
+        result, platform = self.state.last_result, self.state.platform
+        is_kept_back = self._is_predicted and result is None
+        told = self.state.shown_difference
+        is_told = told is not None and (told.is_only or self.block.is_try)
+        content = block_words.expected(self.block, platform, result, is_told=is_told)
+        content = Content("") if is_kept_back else content
+        expected = self.query_one(".expected", Static)
+        expected.update(QuotedLines(content))
+        expected.display = bool(content.plain)
+
+    @property
+    def text(self) -> str:
+        """The block as the lesson has it: its code and its expected output."""
+        return "\n".join([self.block.code, *(output.text for output in self.block.expected)])
+
+    @property
+    def gap_first(self) -> str:
+        """The message shown when code with a gap is to be run."""
+        if self.code.is_editing:
+            return FILL_GAP
+        return f"{self.label} waits for your code. Press e, and type it in place of ... there."
+
+    async def edit(self) -> None:
+        """Open the editor and give it the focus, so that it gets the keys that follow."""
+        await self.code.edit()
+        self.state.was_left = False
+        self._show_code()
+
+    def show_typed(self) -> None:
+        """Show whether the code in the editor is the code that ran."""
+        self.set_class(self.state.has_failed, "-fail")
+        self._show_code()
+
+    def answer_turned(self) -> None:
+        """Update the hint to the answer, which was opened or closed."""
+        self._show_status()
+
+    def end_edit(self) -> None:
+        """Close the editor and keep its code."""
+        if self.code.is_editing:
+            self._take_focus()
+            self.code.end_edit()
+            self.state.was_left = self.code.waits_for_change
+            self._show_code()
+
+    def reset(self) -> None:
+        """Restore the lesson's code."""
+        if self.code.is_editing:
+            self._take_focus()
+        self.code.reset()
+        self._show_code()
+
+    def restore(self) -> None:
+        """Restore the code that was typed before the last reset."""
+        self.code.restore()
+        self._show_code()
+
+    def _take_focus(self) -> None:
+        """Take the focus before the editor is removed: else it moves to another block."""
+        self.screen.set_focus(self, scroll_visible=False)  # the result stays in sight
+
+    def _show_code(self) -> None:
+        self._paint()
+        self._show_status()
+
+    def _paint(self) -> None:
+        """Show the code, with the line marked that raised if this is the code that ran."""
+        result = self.state.result
+        at = result.raised_at if result and self.state.has_ended else ()
+        rows = [number - 1 for number in at[:1]]
+        self.code.paint(rows, is_done=self.block.is_try and self.state.has_passed)
+
+    def begin(self) -> None:
+        """Show the block as running, and clear its output and drawings."""
+        self.state.begin()
+        self._printed.begin()
+        self.query_one(".drawing").display = False
+        self.add_class("-running")
+        self.remove_class("-fail")
+        self._paint()
+        self.wait(0, "")
+
+    def wait(self, seconds: float, activity: str) -> None:
+        """Show for how long the block has run, and an activity that it waits for."""
+        self._waiting = word("run", f"RUN  {seconds:.0f} s") + (f"  {activity}" if activity else "")
+        self._show_status()
+
+    @property
+    def has_output(self) -> bool:
+        """Whether the present run has printed or drawn anything yet."""
+        return bool(self.printed) or self.query_one(".drawing").display
+
+    @property
+    def printed(self) -> str:
+        """The last lines of its output."""
+        return self._printed.text
+
+    def add(self, text: str) -> None:
+        """Append some output."""
+        self._printed.add(text)
+
+    def end(self, result: BlockResult) -> None:
+        """Show the result of a run."""
+        self._printed.show_all()
+        self.state.end(result)
+        self.remove_class("-running")
+        self.set_class(self.state.has_failed and not self.block.is_try, "-fail")
+        if block_words.tells_syntax(result):
+            self._printed.drop_last(result.detail)
+        told = self.state.shown_difference
+        if told and told.lines == 1 and result.output.rstrip("\n") == told.printed:
+            self._printed.display = False
+        self._show_drawings(result.drawings)
+        self._paint()
+        self._show_status()
+        self._show_expected()
+
+    def grow(self, drawings: Iterable[Drawing]) -> None:
+        """Show the drawings so far; the page brings the first one into sight."""
+        is_first = not self.query_one(".drawing").display
+        self._show_drawings(drawings)
+        if is_first:
+            self.post_message(BlockGrew(self, draws=True))
+
+    def _show_drawings(self, drawings: Iterable[Drawing]) -> None:
+        width = min(MOST_COLUMNS, max(FEWEST_COLUMNS, self.size.width - 4))
+        has_colours = cast("AppSession", get_app(self)).has_colours
+        content = painted_drawings.drawings(drawings, width, has_colours=has_colours)
+        widget = self.query_one(".drawing", Static)
+        widget.update(content)
+        widget.display = bool(content)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has passed, now or earlier."""
+        return self.state.is_done
+
+    def follow(self, *, has_run: bool) -> bool:
+        """Show whether its variables still exist, and return whether that has changed."""
+        has_changed = self.state.follow(has_run=has_run)
+        if has_changed:
+            self._show_status()
+        return has_changed
+
+    def _show_status(self) -> None:
+        words = self._words()
+        self._printed.entitle(block_words.output_title(self.state, words))
+        if self._shown_words and words.is_like(self._shown_words):
+            return  # each update causes a layout of the page
+        self._shown_words = words
+        status = self.query_one(".status", Static)
+        status.border_title = Content(" ") + words.title + " "
+        status.update(Stack(words.note))
+        status.set_class(bool(words.note), "-noted")
+        last = self.query_one(".last", Static)
+        last.update(words.last)
+        last.display = bool(words.last.plain)
+
+    def code_is_seen(self, seen: Region) -> bool:
+        """Return whether the end of its code is in sight or above."""
+        return self.query_one(".status").region.y < seen.bottom
+
+    def code_is_above(self, seen: Region) -> bool:
+        """Return whether all of its code is above the lines in sight."""
+        return self.query_one(".status").region.y < seen.y
+
+    def state_outside(self, seen: Region) -> str:
+        """Return its name and state, or an empty text if its status line is in sight."""
+        if seen.overlaps(self.query_one(".status").region):
+            return ""
+        return f"{self.name_on_page}: {self._words().state}"
+
+    @property
+    def name_on_page(self) -> str:
+        """Its name in a sentence: `block 2`."""
+        return self.block.name
+
+    def _words(self) -> BlockText:
+        has_answer = self.answer is not None and self.answer.collapsed
+        return block_words.of_state(self.state, self._waiting, has_answer=has_answer)

@@ -1,0 +1,133 @@
+"""The code of a block: the lesson's, or the user's in an editor."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from textual.containers import Vertical
+from textual.widget import Widget
+from textual.widgets import Static
+from textual.widgets.text_area import Selection
+
+from tpustarter.learning.content.blocks import Block
+from tpustarter.learning.progress.drafts import BlockDraft
+from tpustarter.tui.kit.editor import Editor, has_gap, place_to_edit
+from tpustarter.tui.kit.markdown_text import coloured, marked
+from tpustarter.tui.kit.safe_text import plain, plain_source
+from tpustarter.tui.kit.wrapped_code import CodeText
+
+
+class BlockCode(Vertical):
+    """Code that can be edited, and reset to the lesson's."""
+
+    def __init__(self, block: Block, draft: BlockDraft | None) -> None:
+        super().__init__()
+        self._block = block
+        self._edited = draft.code if draft else None
+        self._is_old_draft = draft is not None and not draft.fits(block)
+        self._has_gap = block.answer is not None and has_gap(block.code, block.answer)
+        self._editor: Editor | None = None
+        self._typed_at: Selection | None = None
+        """The selection in the editor when it was closed last."""
+        self._is_numbered = False
+        """Whether an error has named a line: from then on line numbers stay, because the code would
+        move as they come and go."""
+        self.taken_back: str | None = None
+        """The user's code before the last reset."""
+
+    def compose(self) -> Iterable[Widget]:
+        yield CodeText(coloured(plain(self.text)), classes="code")
+
+    @property
+    def text(self) -> str:
+        """The present code, as the editor shows it."""
+        if self._editor:
+            return self._editor.text
+        return self._block.code if self._edited is None else self._edited
+
+    @property
+    def exact(self) -> str:
+        """The present code; unedited, it is the lesson's exact text, which an editor may alter."""
+        return self.text if self.is_edited else self._block.code
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether it differs from the lesson's code."""
+        return self.text.rstrip() not in (
+            self._block.code.rstrip(),
+            plain_source(self._block.code).rstrip(),  # as the editor shows it
+        )
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the lesson's code has changed since the user edited it."""
+        return self.is_edited and self._is_old_draft
+
+    @property
+    def waits_for_change(self) -> bool:
+        """Whether it is the unchanged code of a task."""
+        return self._block.is_try and not self.is_edited
+
+    @property
+    def has_gap(self) -> bool:
+        """Whether it has a gap to fill before it can run."""
+        return self.waits_for_change and self._has_gap
+
+    @property
+    def is_editing(self) -> bool:
+        return self._editor is not None
+
+    async def edit(self) -> None:
+        """Open the editor and give it the focus, so that it gets the keys that follow."""
+        code = plain_source(self.text)
+        code = code.rstrip("\n") if self._block.is_try else code
+        editor = self._editor = Editor(code, first_line=1 if self._is_numbered else None)
+        self.query_one(".code").display = False
+        place = place_to_edit(code, self._block.answer) if self._block.answer else None
+        editor.preselect(self._typed_at or place or Selection.cursor(editor.document.end))
+        editor.to_change_at = place if self.waits_for_change else None
+        await self.mount(editor)
+        self.screen.set_focus(editor)
+
+    def end_edit(self) -> None:
+        """Close the editor and keep its code."""
+        if self._editor:
+            self._edited, self._typed_at = self._editor.text, self._editor.selection
+            self._show()
+
+    def reset(self) -> None:
+        """Restore the lesson's code, and keep the user's for `restore`."""
+        self.taken_back = self.text
+        self._edited, self._typed_at, self._is_old_draft = None, None, False
+        self._show()
+
+    def restore(self) -> None:
+        """Restore the user's code from before `reset`."""
+        self._edited, self.taken_back = self.taken_back, None
+        self._show()
+
+    @property
+    def can_restore(self) -> bool:
+        """Whether there is code to restore, and nothing was typed since the reset."""
+        return self.taken_back is not None and not self.is_edited and not self.is_editing
+
+    def _show(self) -> None:
+        if self._editor:
+            self._editor.remove()
+        self._editor = None
+        self.query_one(".code").display = True
+
+    def paint(self, rows: Collection[int], *, is_done: bool) -> None:
+        """Show the code with some of its rows marked.
+
+        Args:
+            rows: The rows of an error.
+            is_done: Whether this code has passed its task.
+        """
+        self._is_numbered |= bool(rows)
+        if self._editor:
+            self._editor.mark(rows)
+            self._editor.show_line_numbers = self._is_numbered
+            self._editor.is_done = is_done
+        else:  # hidden, it would cause a layout for each letter typed
+            self.query_one(".code", Static).update(marked(coloured(plain(self.text)), rows))

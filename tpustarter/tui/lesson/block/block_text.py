@@ -1,0 +1,312 @@
+"""The texts of a block: a title in its frame, and notes below it on how its run ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from textual.content import Content
+
+from tpustarter.learning.content.blocks import Block
+from tpustarter.learning.run.block_results import BlockResult
+from tpustarter.learning.run.expected_output import NO_FURTHER, Difference, differing
+from tpustarter.text import phrases
+from tpustarter.text.terminal import cut, visible
+from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, word
+from tpustarter.tui.lesson.block.block_state import BlockState, PresentCode
+
+_LABELS = {
+    "pass": "pass",
+    "fail": "FAIL",
+    "error": "ERROR",
+    "skip": "skip",
+    "notrun": "NOT RUN",
+}
+ANSWER, ANSWER_TYPING = "To see the answer, press o.", "To see the answer, press Esc, and then o."
+"""Shown when a task has not passed; the second one while keys are letters."""
+STAYS = "It stays done, because it passed before."
+"""Shown for a block that is done when its edited code lacks a line of the lesson's."""
+ENDED = {
+    "pass": "passed the last time",
+    "fail": "failed the last time",
+    "error": "broke the last time",
+    "changed": "changed since you ran it",
+}
+TURN = "your turn"
+"""The state of a task that has never run."""
+RAN = "ran the last time"
+"""The state of edited code whose output differs from the lesson's."""
+LACKED = f"{RAN}, without a line that the lesson prints"
+"""The state of such code if the block has not passed otherwise."""
+MOST_OF_LINE = 60
+"""Characters of an output line that are quoted in a sentence."""
+
+
+@dataclass(frozen=True)
+class BlockText:
+    """The texts that describe the state of a block."""
+
+    state: str
+    """The state in a few words."""
+    title: Content
+    """The line in the block's frame."""
+    note: tuple[LaidOutLines | Content, ...] = ()
+    """The lines below the title."""
+    last: Content = field(default_factory=Content)
+    """The line below all output."""
+
+    def is_like(self, other: BlockText) -> bool:
+        """Return whether the other texts look the same; any note counts as a difference."""
+        pairs = ((self.title, other.title), (self.last, other.last))
+        are_like = all(one.plain == two.plain and one.spans == two.spans for one, two in pairs)
+        return are_like and not self.note and not other.note
+
+
+def of_state(state: BlockState, waiting: Content, *, has_answer: bool) -> BlockText:
+    """Return the texts of a block.
+
+    Args:
+        state: The state of the block.
+        waiting: The title while it runs.
+        has_answer: Whether the lesson's answer can be opened.
+    """
+    result, code = state.result, state.code
+    if state.is_busy:
+        return BlockText("RUN", waiting)
+    if result is None:
+        return _before_run(state)
+    words = of_result(
+        result,
+        is_try=state.block.is_try,
+        is_edited=code.is_edited,
+        is_editing=code.is_editing,
+        is_done=state.is_done,
+        has_answer=has_answer and not state.is_other_code,
+        shows_error=state.catches_error,
+    )
+    if state.is_other_code:  # the reason stays while the user fixes the code
+        is_told = bool(words.note) and code.is_edited
+        note = (Content("Before your change:"), *words.note) if is_told else ()
+        return replace(_before_run(state), note=note)
+    if state.is_gone:
+        was_stopped = result.reason == "interrupted"
+        gone = _gone(was_stopped=was_stopped, is_editing=code.is_editing)
+        return replace(words, note=(*words.note, gone))
+    return words
+
+
+def output_title(state: BlockState, words: BlockText) -> str | None:
+    """Return the title of the output; None if the code above it has printed it."""
+    if state.last_result and state.is_other_code:
+        if not state.code.is_edited:
+            return "output of what you had typed"
+        if not words.note:  # else the note explains it
+            return "output before your change"
+    return "printed" if state.result and state.result.status == "fail" else None
+
+
+def _before_run(state: BlockState) -> BlockText:
+    """Return the texts of a block whose present code has not run."""
+    text = _last_time(state)
+    how = f": {_how(state.code)}" if text == TURN else ""
+    return BlockText(text, Content.styled(f"{text}{how}", "$muted"))
+
+
+def _last_time(state: BlockState) -> str:
+    code, earlier, is_try = state.code, state.earlier, state.block.is_try
+    if not code.is_edited:
+        if is_try and earlier.has_passed:
+            return "done before; this is the lesson's code"
+        return ENDED.get(earlier.own_status or "", TURN if is_try else "not run yet")
+    if code.is_outdated:
+        return "your code; the lesson has changed since, and u brings its code"
+    ended = earlier.status(code)
+    if ended == "fail" and not is_try:
+        return RAN if earlier.has_passed else LACKED
+    return ENDED.get(ended or "", "edited, not run yet")
+
+
+def _how(code: PresentCode) -> str:
+    """Return how to begin a task."""
+    if code.is_editing:
+        how = "type what belongs there" if code.has_gap else "change it here"
+        return f"{how}; Ctrl+R runs it"
+    return "press e to change it, and Ctrl+R to run it"
+
+
+def of_result(
+    result: BlockResult,
+    *,
+    is_try: bool,
+    is_edited: bool,
+    is_editing: bool,
+    has_answer: bool,
+    is_done: bool,
+    shows_error: bool,
+) -> BlockText:
+    """Return the texts of a block whose present code has run.
+
+    Args:
+        result: The result of the run.
+        is_try: Whether the lesson asks to change the block.
+        is_edited: Whether the user has changed it.
+        is_editing: Whether its editor is open, so that keys are letters.
+        has_answer: Whether the lesson's answer can be opened.
+        is_done: Whether the block has passed before.
+        shows_error: Whether its expected output begins with an error, which it catches.
+    """
+    if result.status == "notrun":
+        return _not_run(result)
+    if result.status == "skip":
+        hint = f"{result.hint[:1].upper()}{result.hint[1:]}."
+        help_for_it = [HangingText("", prose(hint))] if result.hint else []
+        return BlockText("skip", word("skip", "skip"), (prose(f"{result.detail}."), *help_for_it))
+    line = f", line {result.raised_at[0]}" if result.raised_at else ""
+    where = f"{line}  {result.seconds:.1f} s{_describe_devices(result.ran_on)}"
+    if result.status == "pass":
+        raises = "  raises, as it should" if shows_error else ""
+        return BlockText("pass", word("pass", "pass") + raises + where)
+    if result.status in ("fail", "error") and is_try:
+        how = "" if is_editing else ", with e"
+        first = "" if is_edited else f"; change it first{how}"
+        where_to_look = prose(ANSWER_TYPING if is_editing else ANSWER) if has_answer else Content()
+        reason = tuple(_reason(result, is_task=True))
+        title = word("warn", "not yet") + where + first
+        return BlockText(f"not yet{line}", title, reason, where_to_look)
+    if result.status == "fail" and is_edited:
+        how = "Esc, and then u," if is_editing else "u"
+        note = prose(
+            f"{STAYS if is_done else _missing(result)} {how} brings the lesson's code back."
+        )
+        ran = Content(f"ran{where}; it prints something else now")
+        state, title = ("ran", ran) if is_done else ("not yet", word("warn", "not yet") + where)
+        return BlockText(f"{state}{line}", title, (note,))
+    label = _LABELS[result.status]
+    return BlockText(f"{label}{line}", word(result.status, label) + where, tuple(_reason(result)))
+
+
+def _missing(result: BlockResult) -> str:
+    """Return a sentence with the line of the lesson that an edited block doesn't print."""
+    line = (result.difference.expected if result.difference else None) or ""
+    quoted = visible(cut(line, MOST_OF_LINE)).replace("`", "'")
+    return f"It does not count yet, because the lesson's line `{quoted}` is missing."
+
+
+def _gone(*, was_stopped: bool, is_editing: bool) -> Content:
+    """Return the note on a block whose process has ended."""
+    what = "Its variables went with the process."
+    if was_stopped:
+        what = "It did not end by itself, so its process was ended, with all variables."
+    key = "`a` runs everything down to here again."
+    return prose(f"{what} {'Ctrl+R runs the blocks above again, too.' if is_editing else key}")
+
+
+def _not_run(result: BlockResult) -> BlockText:
+    if result.reason != "interrupted":
+        return BlockText("NOT RUN", word("notrun", "NOT RUN") + visible(f"  {result.detail}"))
+    if result.seconds:
+        return BlockText("STOPPED", word("notrun", "STOPPED") + f"  {result.seconds:.1f} s, by you")
+    return BlockText("NOT RUN", word("notrun", "NOT RUN") + "  stopped by you before it began")
+
+
+def _reason(result: BlockResult, *, is_task: bool = False) -> Iterator[LaidOutLines | Content]:
+    """Yield why the block failed or broke; the end of a traceback is not repeated."""
+    if result.difference:
+        yield from _difference(result.difference, is_task=is_task)
+    elif result.reason == "exception":
+        if result.detail not in result.output or tells_syntax(result):
+            yield prose(result.detail)
+    elif result.detail or result.reason:
+        told = result.status != "fail" and result.reason
+        yield prose(f"{told.replace('-', ' ')}: {result.detail}" if told else result.detail)
+
+
+def _difference(difference: Difference, *, is_task: bool) -> Iterator[LaidOutLines | Content]:
+    """Yield the first line that differs, as printed and as expected.
+
+    If several differ, both texts are shown below in full, unless that would solve a task.
+    """
+    if not difference.is_only:
+        first = f"Line {difference.number} of the output is the first that differs"
+        yield prose(f"{first}{':' if is_task else '.'}")
+        if not is_task:
+            return
+    elif difference.lines > 1:
+        yield prose(f"Only line {difference.number} of the output differs:")
+    for label, line, absence in (
+        ("printed", difference.printed, difference.absence),
+        ("expected", difference.expected, NO_FURTHER),
+    ):
+        text = Content.styled(absence, "$muted") if line is None else Content(visible(line))
+        yield HangingText(f"{label:<10}", text, is_typed=False)
+    if difference.rtol:
+        yield Content.styled(f"Its numbers may differ by {100 * difference.rtol:g} %.", "$muted")
+
+
+def expected(
+    block: Block, platform: str | None, result: BlockResult | None, *, is_told: bool
+) -> Content:
+    """Return the expected output: on all platforms before a run, on others after one.
+
+    Args:
+        block: The block.
+        platform: The platform that it runs on.
+        result: The result of its run, if there is one.
+        is_told: Whether another text shows the output that was expected here.
+    """
+    here = block.expected_on(platform) if platform else None
+    result = None if result and result.status in ("skip", "notrun") else result
+    title = "expected" if result else "expected when it runs"
+    parts: list[Content] = []
+    for output in block.expected:
+        if not _is_shown(result, is_here=output is here, is_task=block.is_try, is_told=is_told):
+            continue
+        where, text = output.where, output.text.rstrip("\n")
+        if result and result.status == "fail" and output.rtol:
+            where += f", its numbers within {100 * output.rtol:g} %"
+        known = result.output if result else here.text if here else ""
+        if output is not here and known:  # lines that are the same here are not repeated
+            lines = differing(output, known)
+            where += ", where that differs" * (len(lines) < len(text.split("\n")))
+            text = "\n".join(lines)
+        if text:
+            parts.append(Content.styled(f"{title}{where}:\n{plain(text)}", "$muted"))
+    return Content("\n").join(parts)
+
+
+def _is_shown(result: BlockResult | None, *, is_here: bool, is_task: bool, is_told: bool) -> bool:
+    """Return whether an expected output, of this platform or another, is of use after a run."""
+    if result is None:
+        return True
+    if result.status == "error":  # nothing else shows what a task must print
+        return is_here and is_task
+    return is_here and not is_told if result.status == "fail" else not is_here
+
+
+class QuotedLines(LaidOutLines):
+    """Text of the lesson with a line at its left, so that it isn't taken for output."""
+
+    def __init__(self, text: Content) -> None:
+        self._text = text
+
+    def lines(self, width: int) -> list[Content]:
+        mark = Content.styled("┊ ", "$muted")
+        return [mark + line for line in self._text.wrap(max(width - mark.cell_length, 1))]
+
+
+def tells_syntax(result: BlockResult) -> bool:
+    """Return whether the code is not valid Python, so that its output holds only the place."""
+    return result.exception in ("SyntaxError", "IndentationError", "TabError")
+
+
+def _describe_devices(ran_on: dict[str, Any] | None) -> str:
+    """Return the devices of a run in words; empty if they are not known."""
+    if not ran_on:
+        return ""
+    count = ran_on.get("count", 1)
+    if ran_on.get("virtual"):
+        return f" on {count} virtual CPU devices"
+    kind = visible(str(ran_on.get("kind", ran_on.get("platform", ""))))
+    return phrases.plural(count, f" on {kind}", f" on {count} x {kind}")

@@ -1,0 +1,77 @@
+"""Saving of the user's code in a lesson's blocks: in the app at once, on disk a moment later."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import deque
+from typing import TYPE_CHECKING
+
+from textual.timer import Timer
+
+from tpustarter.core.problem import Problem
+from tpustarter.learning.progress import drafts
+from tpustarter.learning.progress.drafts import BlockDraft
+from tpustarter.tui.app.messages import TYPED
+from tpustarter.tui.kit.safe_text import plain
+
+if TYPE_CHECKING:
+    from tpustarter.learning.content.blocks import Block
+    from tpustarter.tui.kit.page import Page
+
+WAIT_S = 0.2
+"""Seconds from a key to the disk: keys in between are written with it."""
+
+
+class DraftSaver:
+    """The edited blocks of one lesson on their way to the disk."""
+
+    def __init__(self, screen: Page, lesson: str) -> None:
+        self._screen = screen
+        self._lesson = lesson
+        self._changes: deque[tuple[str, BlockDraft | None]] = deque()
+        """The drafts that are not on disk yet; filled by keys, emptied by a worker."""
+        self._writing = threading.Lock()
+        """Held while drafts are written, so that the last one typed is written last."""
+        self._timer: Timer | None = None
+        self._was_told = False
+        """Whether the user was told that nothing can be written."""
+
+    def put(self, block: Block, code: str | None) -> None:
+        """Save the code of a block; None stands for the lesson's own."""
+        draft = None if code is None else drafts.of(block, code)
+        self._screen.tutor.edits[self._lesson, block.id] = draft
+        self._changes.append((block.id, draft))
+        self._timer = self._timer or self._screen.set_timer(WAIT_S, self._write_soon)
+
+    def _write_soon(self) -> None:
+        self._timer = None
+        self._screen.run_worker(self._write, thread=True, exit_on_error=False, group=TYPED)
+
+    def _write(self) -> None:
+        """Write the drafts; an error is shown once, and the focus stays in the editor."""
+        try:
+            self.flush()
+        except Problem as problem:
+            if not self._was_told:
+                self._was_told = True
+                text = f"What you type is not kept when tpustarter ends:\n{problem}"
+                self._screen.notify(plain(text), severity="error", markup=False, timeout=30)
+
+    def flush(self) -> None:
+        """Write the drafts, and return when they are on disk.
+
+        Raises:
+            Problem: They can't be written; they are kept for the next try.
+        """
+        with self._writing:
+            taken: list[tuple[str, BlockDraft | None]] = []
+            with contextlib.suppress(IndexError):
+                while True:
+                    taken.append(self._changes.popleft())
+            try:
+                if taken:
+                    drafts.keep(self._lesson, dict(taken))
+            except Problem:
+                self._changes.extendleft(reversed(taken))
+                raise

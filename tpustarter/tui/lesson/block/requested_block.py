@@ -1,0 +1,117 @@
+"""The run of a requested block, after the blocks above it that have not run yet.
+
+A block with a gap for the user's code can't run: when all blocks down to it run, it is left out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from tpustarter.learning.run.block_results import BlockResult
+from tpustarter.learning.run.lesson_process import RunsFirst
+from tpustarter.text import phrases
+from tpustarter.tui.lesson.block.block import BlockView
+
+
+def last_to_run(here: BlockView, views: Sequence[BlockView]) -> BlockView | None:
+    """Return the last block that can run when all down to a block are to; None if none can."""
+    if not here.code.has_gap:
+        return here
+    above = [view for view in views[: views.index(here)] if not view.block.is_try]
+    return above[-1] if above else None
+
+
+class RequestedBlock:
+    """The progress of a run on the blocks of a page; `is_over` once the last one has ended."""
+
+    def __init__(
+        self, here: BlockView, views: Sequence[BlockView], *, fresh: bool, runs_all: bool = False
+    ) -> None:
+        """Show the beginning of a run.
+
+        Args:
+            here: The block that the user requests.
+            views: All blocks of the page, in order.
+            fresh: Whether the run has to start a process.
+            runs_all: Whether all blocks down to the requested one are to run.
+        """
+        self.here = here
+        self.asked = self.playing = (last_to_run(here, views) if runs_all else None) or here
+        """The last block to run; `playing`, the one that runs, is that one or one above it."""
+        self.is_over = False
+        self._runs_all = runs_all
+        self._views = views
+        self._last_above: BlockView | None = None
+        """The last block above that has run in this run."""
+        self._remaining = 0
+        """How many blocks above run first, the running one included."""
+        self._began = time.monotonic()
+        self._fresh = fresh
+        """Whether the running block had to start the process."""
+        self.asked.begin()
+
+    @property
+    def ran_above(self) -> bool:
+        """Whether blocks above the requested one have run in this run."""
+        return self._last_above is not None or self.asked is not self.here
+
+    @property
+    def seen(self) -> BlockView:
+        """The block whose result is brought into sight at the end."""
+        return self.here if self._has_run_through else self.asked
+
+    @property
+    def left_out(self) -> str:
+        """A sentence on the blocks left out because they have a gap; empty if there are none."""
+        if not (self._runs_all and self._has_run_through):
+            return ""
+        down_to = self._views[: self._views.index(self.here) + 1]
+        gaps = [view for view in down_to if view.code.has_gap]
+        if gaps == [self.here]:
+            return self.here.gap_first
+        *others, last = [view.name_on_page for view in gaps] or [""]
+        if others:
+            blocks = f"{', '.join(others)} and {last}".capitalize()
+            return f"{blocks} were left out, because they wait for your code."
+        return last and f"{last.capitalize()} was left out, because it waits for your code."
+
+    @property
+    def _has_run_through(self) -> bool:
+        """Whether all blocks that can run did: none broke, and none was stopped."""
+        result = self.asked.state.result
+        return self.is_over and result is not None and result.status in ("pass", "fail")
+
+    def tick(self, starting: str) -> None:
+        """Show the time of the run; `starting` is the activity of a process that starts."""
+        if self.playing is not self.asked:
+            count = self._remaining
+            above = phrases.count(count, "block above runs first", "blocks above run first")
+            self.asked.wait(self._seconds, above)
+        activity = "" if self.playing.has_output or not self._fresh else starting
+        self.playing.wait(self._seconds, activity)
+
+    @property
+    def _seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    @property
+    def sign(self) -> str:
+        """The running block and its time, for the heading: `RUN block 3 of 9, 12 s`."""
+        return f"RUN {self.playing.label.lower()}, {self._seconds:.0f} s"
+
+    def runs_first(self, event: RunsFirst) -> None:
+        """Show that a block above runs now."""
+        self._remaining = event.left
+        self.playing = next(view for view in self._views if view.block.id == event.block.id)
+        self.playing.begin()
+
+    def ended(self, result: BlockResult) -> None:
+        """Show the result of a block; after one above, the requested one is the next."""
+        view, self._fresh = self.playing, False
+        if result.id != self.asked.block.id:
+            self._last_above, self.playing = view, self.asked
+        else:
+            self.is_over = True
+            view = self.asked
+        view.end(result)

@@ -1,0 +1,155 @@
+"""Runs of a lesson's blocks: started, followed and stopped for its screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from tpustarter.core.content import Lesson
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content.blocks import Block
+from tpustarter.learning.progress import last_outputs, lesson_progress
+from tpustarter.learning.run.block_output import OutputChunk
+from tpustarter.learning.run.block_results import BlockResult
+from tpustarter.learning.run.lesson_process import BlockPlots, LessonSession, RunsFirst
+from tpustarter.tui.app.messages import BLOCK, DeviceHeld, EventsArrived
+from tpustarter.tui.kit.heading import Heading
+from tpustarter.tui.kit.live_run import LiveRun
+from tpustarter.tui.lesson.block.block import BlockView
+from tpustarter.tui.lesson.block.requested_block import RequestedBlock
+
+if TYPE_CHECKING:
+    from tpustarter.tui.kit.page import Page
+
+Codes = Sequence[tuple[Block, str]]
+Event = OutputChunk | BlockPlots | RunsFirst | BlockResult
+
+
+class BlockRunner:
+    """The runner of one block at a time, after those above; `ended` is called for each end."""
+
+    def __init__(self, screen: Page, ended: Callable[[RequestedBlock], object]) -> None:
+        self._screen = screen
+        self._ended = ended
+        self._run = LiveRun[Event](screen, BLOCK, self.tick)
+        self._lesson: Lesson | None = None
+        self.turn: RequestedBlock | None = None
+        """The present run; None while nothing runs."""
+
+    def run(
+        self, lesson: Lesson, view: BlockView, views: Sequence[BlockView], *, anew: bool = False
+    ) -> None:
+        """Run a block's present code, after the blocks above that have not run.
+
+        Args:
+            lesson: The lesson of the block.
+            view: The block.
+            views: All blocks of the page, in order.
+            anew: Whether to use a new process, so that all blocks above run again. A block with a
+                gap for the user's code does not run with them.
+        """
+        self._lesson = lesson
+        fresh = anew or not self._screen.tutor.live.is_warm
+        self.turn = RequestedBlock(view, views, fresh=fresh, runs_all=anew)
+        asked = self.turn.asked
+        above = [item for item in views[: views.index(asked)] if not item.block.is_try]
+        codes = [(item.block, item.code.exact) for item in (*above, asked)]
+        self._run.begin(partial(self._play, lesson, codes, anew=anew))
+
+    def _play(self, lesson: Lesson, codes: Codes, *, anew: bool) -> Iterator[Event]:
+        """Run the last of some blocks, after the others if needed; called in the worker."""
+        app = self._screen.tutor
+        *above, (block, code) = codes
+        played = {item.id: (item, source) for item, source in codes}
+
+        def make() -> LessonSession:
+            return LessonSession(
+                lesson, machine=app.machine, devices=app.choices.devices, growing=True
+            )
+
+        try:
+            if anew:
+                app.live.release()
+            if self._run.is_stopped:
+                yield BlockResult(block.id, "notrun", "interrupted")
+                return
+            for event in app.live.run(lesson.id, make, block, code, above):
+                if isinstance(event, BlockResult) and event.id in played:
+                    _remember(lesson, event, *played[event.id])
+                yield event
+        except Problem as problem:
+            yield BlockResult(block.id, "skip", None, problem.what)
+            raise
+
+    def arrived(self, message: EventsArrived) -> None:
+        """Show output, drawings and results that wait in the inbox."""
+        events: list[Any] = self._run.take(message)
+        for kind, group in groupby(events, type):
+            if kind is OutputChunk:
+                if self.turn:
+                    self.turn.playing.add("".join(output.text for output in group))
+                continue
+            if kind is BlockPlots:
+                *_, last = group
+                if self.turn:
+                    self.turn.playing.grow(last.drawings)
+                continue
+            for event in group:
+                self._follow(event)
+
+    def _follow(self, event: RunsFirst | BlockResult) -> None:
+        turn = self.turn
+        if turn is None:
+            return
+        if isinstance(event, RunsFirst):
+            turn.runs_first(event)
+            self.tick()
+            return
+        turn.ended(event)
+        if turn.is_over:
+            self.turn = None
+        self.tick()
+        self._ended(turn)
+
+    def tick(self) -> None:
+        """Show the time of the run; called each second while a block runs, and once at the end."""
+        if self.turn:
+            tutor = self._screen.tutor
+            tutor.post_message(DeviceHeld(tutor.live.holder))
+            self.turn.tick(self._starting())
+        self._screen.query_one(Heading).show_running(self.turn.sign if self.turn else "")
+
+    def _starting(self) -> str:
+        session = self._screen.tutor.live.session
+        if session and session.target["platform"] == "tpu":
+            return "starting the TPU runtime, usually 5 to 15 s"
+        needs = self._lesson and self._lesson.header.get("needs")
+        return "starting JAX, usually 2 to 5 s" if needs else "starting Python"
+
+    def is_playing(self, view: BlockView) -> bool:
+        """Return whether this block is the one that runs."""
+        return self.turn is not None and view is self.turn.playing
+
+    def stop(self) -> bool:
+        """Stop the running block, and return whether one ran."""
+        if self.turn is None:
+            return False
+        self._run.stop()
+        self._screen.tutor.live.stop(names_stay=True)
+        return True
+
+
+def _remember(lesson: Lesson, result: BlockResult, block: Block, code: str) -> None:
+    """Save the result and the output of a block.
+
+    An unchanged task counts as not tried. An edited block counts once it has passed; a failure of
+    it does not undo an earlier pass.
+    """
+    last_outputs.block_ended(lesson, block, result, code)
+    is_changed = code != block.code
+    if is_changed if block.is_try else not is_changed or result.status == "pass":
+        lesson_progress.block_ended(lesson, block, result, code)
+    elif is_changed:
+        lesson_progress.edit_ended(lesson, block, result, code)

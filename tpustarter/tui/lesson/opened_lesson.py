@@ -1,0 +1,192 @@
+"""A lesson read from disk with its progress, drafts and references, as the screen shows it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from tpustarter.core import content
+from tpustarter.core.content import Lesson
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content import blocks, code_files, exercises
+from tpustarter.learning.content.blocks import LessonPart
+from tpustarter.learning.content.exercises import Exercise
+from tpustarter.learning.content.paths import Stage, lessons_on, read_paths
+from tpustarter.learning.progress import (
+    bookmarks,
+    drafts,
+    last_outputs,
+    lesson_end,
+    lesson_progress,
+)
+from tpustarter.learning.progress.drafts import BlockDraft
+from tpustarter.learning.progress.last_outputs import KeptOutput
+from tpustarter.learning.progress.lesson_end import LessonEnd, NextStep
+from tpustarter.text import phrases
+from tpustarter.text.invocation import as_typed
+from tpustarter.tui.app.session import AppSession
+from tpustarter.tui.lesson.page.commands_in_text import says_how
+from tpustarter.tui.lesson.references import LessonReference, references, texts
+
+TRY_IT = "Press Tab to mark a block, e to change it, and Ctrl+R to run it."
+"""Shown below the heading "Try it": the lessons themselves name no keys."""
+EXERCISE = "Press p to open it. It is a program with a gap, and Ctrl+R judges what you type there."
+"""Shown below a link to an exercise."""
+SET_UP = (
+    "Press s for the plan of the set-up {}, which this lesson explains. Nothing is run by that."
+)
+"""Shown below the opening of a lesson whose header holds the steps of a set-up."""
+_TRY_IT = re.compile(r"^## Try it\n|^\[(Exercise: .+)\]\(exercises/([\w-]+)\.py\)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class OpenedLesson:
+    """A lesson with everything that its page shows."""
+
+    lesson: Lesson
+    parts: list[LessonPart]
+    following: Lesson | None
+    known: lesson_progress.LessonProgress
+    refers: list[LessonReference]
+    """The words that it uses, and the targets of its links."""
+    exercises: list[Exercise]
+    end: LessonEnd
+    """The progress in the lesson at the time it was opened."""
+    way: NextStep
+    """The next step on the path."""
+    on_path: list[Lesson]
+    """The lessons of the path that the user follows."""
+    stage: Stage | None
+    """The stage of that path with this lesson; None where the lesson is not on the path."""
+    achieved: str
+    """The user's achievements at the time the lesson was opened, as a sentence."""
+    left_at: str | None
+    """The place at which the lesson was left; None for its beginning."""
+    drafts: dict[str, BlockDraft]
+    """The user's code by the id of its block."""
+    lost: str = ""
+    """The reason why earlier drafts could not be read; empty if they could."""
+    printed: dict[str, KeptOutput] = field(default_factory=dict[str, KeptOutput])
+    """The last output of each block, by its id."""
+
+    @property
+    def checks(self) -> list[str]:
+        """The ids of the checks that prove it."""
+        return texts(self.lesson, "checks")
+
+    @property
+    def setups(self) -> list[str]:
+        """The profiles of the set-ups whose steps it explains."""
+        return list(self.lesson.header.get("setups") or {})
+
+    @property
+    def next_exercise(self) -> Exercise | None:
+        """The first unsolved exercise, else the first one; None where there are none."""
+        left = [one for one in self.exercises if exercises.state(one) != "pass"]
+        return next(iter([*left, *self.exercises]), None)
+
+    @property
+    def has_blocks(self) -> bool:
+        return any(part.block for part in self.parts)
+
+    def _with_start(self) -> Iterator[LessonPart]:
+        """Yield the parts, with a hint on typing commands below the first sentence with one."""
+        is_said = False
+        for part in self._with_offer():
+            told = None if is_said or part.kind != "markdown" else says_how(part.text)
+            if told is None:
+                yield part
+                continue
+            is_said = True
+            above, how, below = told
+            yield replace(part, text=above)
+            yield replace(part, kind="hint", text=how)
+            if below:
+                yield replace(part, text=below)
+
+    def _with_offer(self) -> Iterator[LessonPart]:
+        """Yield the parts, with the key for the lesson's set-up below its opening."""
+        first, *others = self.parts
+        opening, heading, rest = first.text.partition("\n## ")
+        if self.setups and first.kind == "markdown":
+            yield replace(first, text=opening)
+            offer = SET_UP.format(phrases.join(self.setups))
+            yield replace(first, kind="hint", text=offer)
+            first = replace(first, text=f"## {rest}" if heading else "")
+        yield first
+        yield from others
+
+    def pieces(self) -> Iterator[LessonPart]:
+        """Yield the parts, with hints that name keys where the text asks to try something."""
+        note = as_typed("\n".join(code_files.note(self.lesson)))
+        for part in self._with_start():
+            if note and part.block:
+                yield replace(part, kind="hint", text=note, block=None)
+                note = ""
+            match = _TRY_IT.search(part.text) if part.kind == "markdown" else None
+            if match is None:
+                yield part
+                continue
+            is_exercise = match[1] is not None
+            heading = f"\n\n**{match[1]}**" if is_exercise else match[0]
+            yield replace(part, text=part.text[: match.start()] + heading)
+            if is_exercise or self.has_blocks:
+                text = EXERCISE if is_exercise else TRY_IT
+                yield replace(part, kind="hint", text=text, exercise=match[2] or "")
+            if rest := part.text[match.end() :].strip("\n"):
+                yield replace(part, text=rest)
+
+
+def read(app: AppSession, lesson_id: str) -> OpenedLesson:
+    """Read a lesson with its progress.
+
+    Raises:
+        Problem: There is no such lesson, or it is broken.
+    """
+    lessons = content.read_lessons(app.lessons)
+    lesson = next((lesson for lesson in lessons if lesson.id == lesson_id), None)
+    if lesson is None:
+        raise Problem(f"there is no lesson `{lesson_id}`", hint="`tpustarter learn -v` lists them")
+    path = app.path_of(read_paths(app.lessons))
+    way = lesson_end.after_lesson(
+        lesson.id, path, lessons, lesson_progress.done(), lesson_progress.read_only()
+    )
+    following = next((item for item in lessons if item.id == way.lesson), None)
+    records = lesson_progress.read().lessons
+    known = records.get(lesson.id, lesson_progress.LessonProgress())
+    refers = references(lesson, lessons, app.lessons)
+    parts, lesson_exercises = blocks.parse(lesson), exercises.read(lesson)
+    end = lesson_end.look(parts, known, lesson_exercises)
+    on_path = lessons_on(path, lessons)
+    stages = path.stages if path else ()
+    stage = next((stage for stage in stages if lesson.id in stage.lessons), None)
+    typed, lost = _read_drafts(app, lesson.id)
+    return OpenedLesson(
+        lesson,
+        parts,
+        following,
+        known,
+        refers,
+        lesson_exercises,
+        end,
+        way,
+        on_path,
+        stage,
+        lesson_end.achieved(stage, on_path, records),
+        bookmarks.read(lesson.id),
+        typed,
+        lost,
+        last_outputs.read(lesson.id),
+    )
+
+
+def _read_drafts(app: AppSession, lesson_id: str) -> tuple[dict[str, BlockDraft], str]:
+    """Return the drafts of a lesson, and why earlier ones are lost, if so."""
+    lost = ""
+    try:
+        known: dict[str, BlockDraft | None] = {**drafts.read(lesson_id)}
+    except Problem as problem:
+        known, lost = {}, str(problem)
+    known |= {block: draft for (lesson, block), draft in app.edits.items() if lesson == lesson_id}
+    return {block: draft for block, draft in known.items() if draft}, lost

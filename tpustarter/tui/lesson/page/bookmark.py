@@ -1,0 +1,141 @@
+"""The bookmark of a lesson: a heading, a block or a question, not a pixel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import cast
+
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Static
+from textual.widgets.markdown import MarkdownBlock
+
+from tpustarter.learning.progress import bookmarks
+from tpustarter.tui.lesson.block.block import BlockView
+from tpustarter.tui.lesson.page.folded_parts import Fold
+from tpustarter.tui.lesson.page.page import LessonPage
+from tpustarter.tui.lesson.page.question import QuestionView
+
+WAIT_S = 0.5
+"""Seconds from a scroll until the place is saved."""
+LOOK_S = 0.02
+"""Seconds between two checks of whether a lesson is laid out."""
+WORDS = "You were here. The Home key goes to the beginning."
+
+
+class Bookmark:
+    """The reader's place on a page; `keep` is called with each place to save."""
+
+    def __init__(self, page: LessonPage, keep: Callable[[str | None], object]) -> None:
+        self._page = page
+        self._keep = keep
+        self._timer: Timer | None = None
+        self._place: str | None = None
+        self._kept: str | None = None
+        """The place that was saved last."""
+        self._widgets: list[Widget] = []
+        """The widgets that a place can name, in order."""
+        self._mark: Static | None = None
+        """The line that tells the reader about the bookmark."""
+        self._peeked_at: float | None = None
+        """The position that a search has led to; scrolling near it does not move the bookmark."""
+
+    async def open(self, place: str | None) -> None:
+        """Scroll to a place, with a line there on why the lesson doesn't begin at its beginning."""
+        self._widgets = _widgets(self._page)
+        self._place = self._kept = place
+        widget = next((one for one in self._widgets if _name(one) == place), None)
+        if place is None or widget is None or widget.parent is None:
+            return
+        mark = self._mark = Static(Content.styled(WORDS, "$muted"), id="bookmark")
+        await cast("Widget", widget.parent).mount(mark, before=widget)
+        self._page.call_after_refresh(
+            self._page.scroll_to_widget, mark, top=True, animate=False, force=True, immediate=True
+        )
+
+    def when_there(self, then: Callable[[], object], looks: int = 50) -> None:
+        """Call a function once the place is in sight, or after this number of checks."""
+        if looks and not self._is_there():
+            self._page.set_timer(LOOK_S, partial(self.when_there, then, looks - 1))
+        else:
+            then()
+
+    def _is_there(self) -> bool:
+        """Return whether the place is in sight; if parts above have grown, scroll there."""
+        page, mark = self._page, self._mark
+        if mark is None or page.region.overlaps(mark.region):
+            return True
+        page.scroll_to_widget(mark, top=True, animate=False, force=True, immediate=True)
+        return False
+
+    def follow(self, *, peeks: bool) -> None:
+        """Follow the reader's scrolling, once the page is laid out.
+
+        Args:
+            peeks: Whether a search has led here; reading on or working ends that.
+        """
+        self._peeked_at = self._page.scroll_y if peeks else None
+        self._page.watch(self._page, "scroll_y", self._look_soon, init=False)
+
+    def end_peek(self) -> None:
+        """Move the bookmark to the reader's position after a search, because work began there."""
+        if self._peeked_at is not None:
+            self._peeked_at = None
+            self._look_soon()
+
+    def _look_soon(self) -> None:
+        self._page.call_after_refresh(self._look)
+        if self._timer is None:
+            self._timer = self._page.set_timer(WAIT_S, self.remember)
+
+    def _look(self) -> None:
+        page, peeked_at = self._page, self._peeked_at
+        if not page.is_attached:
+            return
+        if peeked_at is not None and abs(page.scroll_y - peeked_at) <= page.size.height:
+            return
+        self._peeked_at = None
+        self._place = self.place
+
+    def remember(self) -> None:
+        """Save the reader's place, if it has changed."""
+        self._timer = None
+        if self._place != self._kept:
+            self._kept = self._place
+            self._keep(self._place)
+
+    @property
+    def place(self) -> str | None:
+        """The heading, block or question at the top of the screen; None at the beginning.
+
+        That is the last one that begins in the upper third of the page or above. A lesson that is
+        done, and was read to its end, opens at its beginning.
+        """
+        page = self._page
+        is_at_end = page.scroll_y >= page.max_scroll_y
+        if page.scroll_y <= 0 or (is_at_end and page.is_done):
+            return None
+        limit = page.region.y + page.region.height // 3
+        above = [widget for widget in self._widgets if widget.region.y <= limit]
+        return _name(above[-1]) if above else None
+
+
+def _widgets(page: LessonPage) -> list[Widget]:
+    """Return the widgets that a place can name, without those in folded parts."""
+    return [
+        widget
+        for widget in page.query("MarkdownHeader, BlockView, QuestionView")
+        if not any(isinstance(parent, Fold) for parent in widget.ancestors)
+    ]
+
+
+def _name(widget: Widget) -> str:
+    """Return a name for a widget that stays the same whenever its lesson is opened."""
+    if isinstance(widget, BlockView):
+        return f"block {widget.block.id}"
+    if isinstance(widget, QuestionView):
+        return f"question {widget.quiz.id}"
+    text = (cast("MarkdownBlock", widget).source or "").strip("# \n")
+    return f"heading {text}"[: bookmarks.MOST_LETTERS]

@@ -1,0 +1,101 @@
+"""The end of a lesson's page: results, open items, and the keys that lead on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from textual import work
+from textual.content import Content
+from textual.widgets import Static
+
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content import exercises
+from tpustarter.learning.content.exercises import Exercise
+from tpustarter.learning.progress import lesson_end, lesson_progress
+from tpustarter.learning.progress.lesson_end import LessonEnd
+from tpustarter.tui.app.messages import LOOK, LookedUp
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose, word
+from tpustarter.tui.lesson.opened_lesson import OpenedLesson
+
+_KEY_WIDTH = len("n, Enter") + 2
+"""Columns for the keys."""
+
+
+class LessonEndView(Static):
+    """The panel at the end of a lesson, refreshed whenever progress in the lesson is saved."""
+
+    def __init__(self, opened: OpenedLesson) -> None:
+        super().__init__(id="ending")
+        self._opened = opened
+        self.was_seen = False
+        """Whether it was in sight since the lesson was opened."""
+        self.is_done = False
+        self.has_open_exercise = False
+        self.border_title = "The end of this lesson"
+        self._show(opened.end, opened.achieved)
+
+    def on_progress_remembered(self) -> None:
+        self._look()
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    def _look(self) -> None:
+        lesson = self._opened.lesson
+        try:
+            records = lesson_progress.read().lessons
+            known = records.get(lesson.id, lesson_progress.LessonProgress())
+            end = lesson_end.look(self._opened.parts, known, self._opened.exercises)
+            opened = self._opened
+            told = lesson_end.achieved(opened.stage, opened.on_path, records)
+            self.post_message(LookedUp((end, told)))
+        except Problem as problem:
+            self.post_message(LookedUp(problem))
+
+    def on_looked_up(self, message: LookedUp) -> None:
+        if isinstance(message.what, Problem):
+            self.update(prose(str(message.what)))
+        else:
+            self._show(*message.what)
+            self.screen.refresh_bindings()
+
+    def _show(self, end: LessonEnd, achieved: str) -> None:
+        self.is_done = end.is_done
+        left = [one for one in self._opened.exercises if exercises.state(one) != "pass"]
+        self.has_open_exercise = bool(left)
+        pieces: list[LaidOutLines | Content] = [
+            HangingText(word("done" if end.is_done else "next", end.headline), "")
+        ]
+        pieces += [HangingText("· ", prose(f"{sentence}.")) for sentence in end.still_open]
+        if achieved:
+            pieces += [Content(""), prose(achieved)]
+        is_begun = not end.is_done and len(end.still_open) > len(left)
+        pieces += [Content(""), *self._keys(left, is_begun=is_begun)]
+        self.update(Stack(pieces))
+
+    def _keys(self, left: list[Exercise], *, is_begun: bool) -> Iterator[LaidOutLines]:
+        """Yield the keys with their actions; Enter does the first one.
+
+        Args:
+            left: The unsolved exercises.
+            is_begun: Whether a block or a question is open, and comes first.
+        """
+        opened, way = self._opened, self._opened.way
+        rows = [("j", "Go to what is open")] * is_begun
+        rows += [("p", f"Exercise: {left[0].title}")] if left else []
+        rows += [("", f"then Exercise: {one.title}") for one in left[1:]]
+        rows += [("n", way.text)] if way.lesson else []
+        for number, (key, text) in enumerate(rows):
+            yield HangingText(_key(key if number else f"{key}, Enter"), prose(text))
+        key = "" if left else "p"
+        for one in opened.exercises:
+            if one not in left:
+                yield HangingText(_key(key), prose(f"Exercise, solved: {one.title}"))
+                key = ""
+        if opened.checks:
+            text = f"Run the checks that prove it: {', '.join(opened.checks)}"
+            yield HangingText(_key("c"), prose(text))
+        if not way.lesson:
+            yield HangingText("", prose(way.text))
+
+
+def _key(name: str = "") -> Content:
+    return word("next", f"{name:<{_KEY_WIDTH}}")

@@ -1,0 +1,123 @@
+"""The margin of a lesson on a wide terminal: its sections with their tasks, and its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeGuard
+
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tpustarter.text.terminal import visible
+from tpustarter.tui.kit.row_list import SidePanel
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, TextLine, prose, word
+from tpustarter.tui.lesson.block.block import BlockView
+from tpustarter.tui.lesson.page.page import LessonPage
+from tpustarter.tui.lesson.page.question import QuestionView
+from tpustarter.tui.lesson.references import LessonReference
+from tpustarter.tui.terminal.markdown_blocks import MarkdownH1, MarkdownH2
+
+BESIDE = 150
+"""Columns from which the margin is shown."""
+
+
+@dataclass
+class OutlineSection:
+    """A heading, and the tasks below it."""
+
+    heading: Widget
+    title: str
+    tasks: list[BlockView | QuestionView] = field(default_factory=list[BlockView | QuestionView])
+
+
+class LessonMargin(Vertical):
+    """The column beside a lesson: its sections, and below them its words of the glossary."""
+
+    def __init__(self) -> None:
+        self.outline = Outline()
+        self._words = SidePanel("terms", "w lists all of them")
+        self._words.border_title = "Words of this lesson"
+        super().__init__(self.outline, self._words, id="margin")
+
+    def show(self, page: LessonPage, refers: Iterable[LessonReference]) -> None:
+        """Show the sections of a page and the words among the lesson's references."""
+        self.outline.show(page)
+        words = [one for one in refers if one.kind == "Words"]
+        self._words.show(Stack(_meanings(words)))
+        self.set_class(not words, "-wordless")
+
+
+class Outline(Static):
+    """The sections of a lesson, with the reader's place and the tasks left in each."""
+
+    def __init__(self) -> None:
+        super().__init__(id="outline")
+        self.border_title = "In this lesson"
+        self._sections: list[OutlineSection] = []
+        self._shown: tuple[object, ...] = ()
+
+    def show(self, page: LessonPage) -> None:
+        """Show the sections of a page."""
+        self._sections = list(_sections(page.walk_children(Widget)))
+        self.follow(page)
+
+    def follow(self, page: LessonPage) -> None:
+        """Show the reader's place and the tasks that are done, if either has changed."""
+        here = self._place(page)
+        done = tuple(sum(task.is_done for task in section.tasks) for section in self._sections)
+        if self._shown != (here, done):
+            self._shown = (here, done)
+            self.update(Stack(self._rows(here, done)))
+
+    def _place(self, page: LessonPage) -> int:
+        """Return the section of the marked block in sight, else that of the upper half."""
+        marked, half = page.marked, page.region.y + page.size.height // 2
+        is_read = marked is not None and page.is_in_sight(marked)
+        begun = 0
+        for number, section in enumerate(self._sections):
+            if is_read and marked in section.tasks:
+                return number
+            if section.heading.region.y < half:
+                begun = number
+        return begun
+
+    def _rows(self, here: int, done: tuple[int, ...]) -> Iterator[LaidOutLines]:
+        for number, (section, count) in enumerate(zip(self._sections, done, strict=True)):
+            is_here, tasks = number == here, len(section.tasks)
+            title = prose(section.title)
+            title = title.stylize("bold") if is_here else title
+            mark = word("next", "> ") if is_here else Content("  ")
+            yield TextLine(mark + title, "" if not tasks else _amount(count, tasks))
+
+
+def _meanings(words: Iterable[LessonReference]) -> Iterator[LaidOutLines | Content]:
+    for one in words:
+        yield Content.styled(visible(one.target), "bold $label")
+        yield HangingText("  ", prose(" ".join(one.text.split())))
+
+
+def _amount(done: int, tasks: int) -> str:
+    return "done" if done == tasks else f"{done} of {tasks} done"
+
+
+def _sections(widgets: Iterable[Widget]) -> Iterator[OutlineSection]:
+    """Yield the sections of a page with their tasks; optional blocks are left out."""
+    section: OutlineSection | None = None
+    for widget in widgets:
+        if isinstance(widget, MarkdownH1 | MarkdownH2):
+            if section:
+                yield section
+            section = OutlineSection(widget, (widget.source or "").lstrip("#").strip())
+        elif section and _is_task(widget):
+            section.tasks.append(widget)
+    if section:
+        yield section
+
+
+def _is_task(widget: Widget) -> TypeGuard[BlockView | QuestionView]:
+    if isinstance(widget, BlockView):
+        return widget.block.is_try or not widget.block.is_optional
+    return isinstance(widget, QuestionView)

@@ -1,0 +1,401 @@
+"""The page of a lesson: its text, its blocks, and the marked block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.message import Message
+from textual.signal import Signal
+from textual.widget import Widget
+from textual.widgets import Collapsible, TextArea
+
+from tpustarter.tui.app.messages import ProgressRemembered
+from tpustarter.tui.kit.follow_output import OutputFollower
+from tpustarter.tui.kit.scroll_anchor import Anchor
+from tpustarter.tui.lesson.block.block import BlockGrew, BlockView
+from tpustarter.tui.lesson.opened_lesson import OpenedLesson
+from tpustarter.tui.lesson.page import line_places, visible_parts
+from tpustarter.tui.lesson.page.folded_parts import Fold
+from tpustarter.tui.lesson.page.lesson_end import LessonEndView
+from tpustarter.tui.lesson.page.parts import KeyHint, widgets_of
+from tpustarter.tui.lesson.page.question import QuestionView
+
+OVERLAP = 2
+"""Lines of the present screen that stay in sight when the reader goes one screen down."""
+
+
+class BlockMarked(Message):
+    """The page has moved, or another block is marked."""
+
+
+@dataclass(frozen=True)
+class OpenItem:
+    """A block or question of a lesson that is not done yet."""
+
+    view: BlockView | QuestionView
+    is_above: bool
+    """Whether it is above the reader's place, because nothing is open below."""
+
+
+class LessonPage(VerticalScroll):
+    """The scrollable page, which keeps its place while blocks grow."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "page_down", show=False),
+        Binding("b", "page_up", show=False),
+    ]
+
+    _things: Sequence[BlockView | QuestionView] = ()
+    _folds: Sequence[Fold] = ()
+    """Both sequences are kept because each key and each printed line needs them."""
+
+    def on_mount(self) -> None:
+        self._last_view: BlockView | None = None
+        self._jumped_to: BlockView | QuestionView | None = None
+        self._ending: LessonEndView | None = None
+        self._following = OutputFollower(self, lambda: self.views)
+        self._anchor = Anchor(self)
+        for name in ("scroll_y", "virtual_size"):
+            self.watch(self, name, self.mark_soon, init=False)
+        self._laid_out: tuple[object, ...] = ()
+        """Scroll offset and sizes at the last layout."""
+        after_layout: Signal[Any] = self.screen.screen_layout_refresh_signal  # pyright: ignore
+        after_layout.subscribe(self, self._mark_where_it_is)
+        self.watch(self, "virtual_size", self._following.follow_soon, init=False)
+
+    async def show(self, opened: OpenedLesson, platform: str) -> None:
+        """Show a lesson, with the user's code in its blocks."""
+        self._ending = LessonEndView(opened)
+        await self.mount(*widgets_of(opened, platform), self._ending)
+        below = self.walk_children()
+        self._things = [one for one in below if isinstance(one, BlockView | QuestionView)]
+        self._folds = [*self.query(Fold)]
+        self.mark_soon()
+
+    @property
+    def views(self) -> list[BlockView]:
+        """The blocks in order, without those in a closed fold."""
+        return [view for view in self._tasks() if isinstance(view, BlockView)]
+
+    @property
+    def fold(self) -> Fold | None:
+        """The part to open: the first fold in sight, closed ones first, else the task's answer."""
+        folds = [fold for fold in self._folds if self.region.overlaps(fold.region)]
+        closed = [fold for fold in folds if fold.collapsed]
+        below = [self.marked.answer] if self.marked and self.marked.answer else []
+        return next(iter([*closed, *folds, *below]), None)
+
+    @on(Collapsible.Toggled)
+    def show_folded(self, event: Collapsible.Toggled) -> None:
+        """Scroll to an opened part, and update the task whose answer it holds."""
+        for view in self.views:
+            if view.answer is event.collapsible:
+                view.answer_turned()
+        if not event.collapsible.collapsed:
+            self.look_away()
+            self.call_after_refresh(event.collapsible.scroll_visible, animate=False)
+        self.mark_soon()
+
+    @property
+    def edited(self) -> BlockView | None:
+        """The block with an open editor."""
+        return next((view for view in self.views if view.code.is_editing), None)
+
+    @property
+    def is_done_typing(self) -> bool:
+        """Whether the code in the open editor has passed its task."""
+        return self.edited is not None and self.edited.block.is_try and self.edited.state.has_passed
+
+    @property
+    def marked(self) -> BlockView | None:
+        """The block that keys act on: the one with the focus, else the first one in sight.
+
+        If none is in sight, the block that was used last.
+        """
+        views = self.views
+        in_sight = [view for view in views if self.region.overlaps(view.region)]
+        focused = next((view for view in views if view.has_focus_within or view.has_focus), None)
+        if focused and (focused in in_sight or focused.code.is_editing):
+            return focused
+        asked = self._following.asked
+        if asked and (asked in in_sight or self._following.keeps):
+            return asked
+        unfinished = [
+            view
+            for view in in_sight
+            if not (view.state.result and view.state.result.status == "pass")
+        ]
+        return next(iter([*unfinished, *in_sight]), self._last_view)
+
+    @property
+    def here(self) -> BlockView | None:
+        """The block at the reader's place: the marked one in sight, else the last one above."""
+        marked = self.marked
+        if marked and self.is_in_sight(marked):
+            return marked
+        return next((view for view in self.views[::-1] if view.region.y < self.region.y), None)
+
+    @property
+    def asked(self) -> QuestionView | None:
+        """The question that a digit answers: the first unanswered one in sight, else the first."""
+        questions = self._questions
+        views = [view for view in questions if self.region.overlaps(view.content_region)]
+        return next(iter([*(view for view in views if not view.is_done), *views]), None)
+
+    @property
+    def has_open_question(self) -> bool:
+        """Whether a question has no right answer yet, in sight or not."""
+        return any(not view.is_done for view in self._questions)
+
+    @property
+    def _questions(self) -> list[QuestionView]:
+        return [view for view in self._tasks() if isinstance(view, QuestionView)]
+
+    @property
+    def passed_over(self) -> QuestionView | None:
+        """The question in sight that reading on, or running the block below it, would skip."""
+        view = self.asked
+        if view is None or view.is_done or view.was_left:
+            return None
+        block = self.marked
+        is_first = block and block.region.y < view.region.y and not block.code_is_above(self.region)
+        runs_first = is_first and block and not block.state.leads_on
+        return None if runs_first else view
+
+    def neighbour(self, step: int) -> BlockView | None:
+        """Return the block after the marked one, or the one before it; None if there is none."""
+        views, marked = self.views, self.marked
+        if marked:
+            index = views.index(marked) + step
+        else:
+            above = sum(1 for view in views if view.region.y < self.region.y)
+            index = above if step > 0 else above - 1
+        return views[index] if 0 <= index < len(views) else None
+
+    @property
+    def nearest(self) -> BlockView | None:
+        """The marked block; if there is none, the next one below, else the last one above."""
+        return self.marked or self.neighbour(1) or self.neighbour(-1)
+
+    def next_open(self) -> OpenItem | None:
+        """Return the first open item below, else the first above; None if all are done."""
+        tasks = self._tasks()
+        here = next((view for view in (self._jumped_to, self.marked) if self._is_here(view)), None)
+        first = tasks.index(here) + 1 if here else 0
+        if here is None:
+            first = sum(view.region.bottom <= self.region.y for view in tasks)
+        below, above = tasks[first:], tasks[:first]
+        for views, is_above in ((below, False), (above, True)):
+            if view := next((view for view in views if not view.is_done), None):
+                self._jumped_to = view
+                return OpenItem(view, is_above=is_above)
+        return None
+
+    @property
+    def has_open(self) -> bool:
+        """Whether a block has not passed, or a question has no right answer."""
+        return any(not view.is_done for view in self._tasks())
+
+    def _tasks(self) -> list[BlockView | QuestionView]:
+        """Return the blocks and questions in order, without those in a closed fold."""
+        return [view for view in self._things if not _is_folded(view)]
+
+    def _is_here(self, view: Widget | None) -> bool:
+        return view is not None and view.is_attached and self.region.overlaps(view.region)
+
+    def show_question(self, view: QuestionView) -> None:
+        """Bring a question into sight, with all of its answers if they fit."""
+        self.screen.set_focus(self)
+        self.bring(view)
+
+    def bring(self, view: BlockView | QuestionView) -> None:
+        """Bring a block or a question into sight, with the figure above it if both fit."""
+        self.call_after_refresh(visible_parts.bring, self, view)
+
+    def use(self, view: BlockView) -> None:
+        """Remember a block as the one that was used last."""
+        self._last_view = view
+        self.look_away()
+
+    def begin(self, view: BlockView) -> None:
+        """Follow the output of a block that is about to run, and keep it marked."""
+        self._following.begin(view)
+
+    def look_away(self) -> None:
+        """Stop following the output of the block that runs."""
+        self._following.look_away()
+
+    def on_descendant_focus(self) -> None:
+        focused = (view for view in self.views if view.has_focus_within or view.has_focus)
+        self._last_view = next(focused, self._last_view)
+        self.mark_soon()
+
+    def mark_soon(self) -> None:
+        """Mark a block after the next layout, when the place of each is known."""
+        self.call_after_refresh(self._mark)
+
+    def _mark_where_it_is(self, _screen: object) -> None:
+        """Mark a block after a layout that has moved something.
+
+        Textual (8.2.8) may run callbacks after a refresh before it has scrolled:
+        https://github.com/Textualize/textual/issues/1774.
+        """
+        laid_out = (self.scroll_offset, self.virtual_size, self.size)
+        if laid_out != self._laid_out:
+            self._laid_out = laid_out
+            self._mark()
+
+    def _mark(self) -> None:
+        marked = self.marked
+        self._anchor.hold(marked if marked and self.is_in_sight(marked) else None)
+        marked = self.marked
+        for view in self.views:
+            view.set_class(view is marked, "-current")
+        self.post_message(BlockMarked())
+        if self._ending and self.scroll_y > 0:  # until it is laid out, the end is at the beginning
+            self._ending.was_seen |= self.region.overlaps(self._ending.region)
+
+    @property
+    def end_was_seen(self) -> bool:
+        """Whether the reader has come to the end of the lesson."""
+        ending = self._ending
+        return bool(ending and (ending.was_seen or self.region.overlaps(ending.region)))
+
+    @property
+    def place(self) -> str:
+        """The part of the page down to the end of the screen: `38 % read`."""
+        seen = self.scroll_offset.y + self.size.height
+        return f"{min(100 * seen // max(self.virtual_size.height, 1), 100)} % read"
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether the reader has come to the end, and it is in sight."""
+        was_seen = self._ending is not None and self._ending.was_seen
+        return was_seen and self.scroll_offset.y >= self.max_scroll_y
+
+    @property
+    def exercise_in_sight(self) -> str:
+        """The name of the last exercise that a hint in sight leads to; empty for none."""
+        hints = [hint for hint in self.query(KeyHint) if hint.exercise and self._is_here(hint)]
+        return hints[-1].exercise if hints else ""
+
+    @property
+    def has_open_exercise(self) -> bool:
+        """Whether an exercise of the lesson is not solved."""
+        return self._ending is not None and self._ending.has_open_exercise
+
+    @property
+    def is_done(self) -> bool:
+        return self._ending is not None and self._ending.is_done
+
+    def keep_place(self) -> None:
+        """Keep the lines in sight where they are while blocks above them change their height."""
+        top = self.scroll_offset.y
+        first = next((child for child in self.children if child.virtual_region.bottom > top), None)
+        if self.is_at_end:
+            self.call_after_refresh(self.scroll_end, animate=False)
+        elif first:
+            self.call_after_refresh(self._return_to, first, first.virtual_region.y - top)
+
+    def _return_to(self, first: Widget, below_top: int) -> None:
+        place = first.virtual_region.y - below_top
+        self.scroll_to(y=place, animate=False, immediate=True)
+
+    def action_page_down(self) -> None:
+        self.scroll_page_down(animate=False)
+
+    def action_page_up(self) -> None:
+        self.scroll_page_up(animate=False)
+
+    def look_at_end(self) -> None:
+        """Update the panel at the end; may be called in a worker."""
+        if self._ending:
+            self._ending.post_message(ProgressRemembered())
+
+    def show_end(self, view: BlockView, *, was_pushed: bool, goes_on: bool = False) -> None:
+        """Bring the result of a block into sight, unless the reader has scrolled elsewhere.
+
+        Args:
+            view: The block.
+            was_pushed: Whether output of blocks above, not the reader, moved it out of sight.
+            goes_on: Whether keys act on the next block once the result was in sight.
+        """
+        self._following.asked = None  # from here on the next block is marked
+        show = self._following.show_end
+        self.call_after_refresh(show, view, was_pushed=was_pushed, goes_on=goes_on)
+
+    def is_in_sight(self, view: BlockView) -> bool:
+        """Return whether any line of a block is in sight."""
+        return self.region.overlaps(view.region)
+
+    def read_on(self, view: BlockView | None) -> None:
+        """Go to the next block that has not run, at most one screen down, so no line is skipped.
+
+        Args:
+            view: The block that was worked on last.
+        """
+        views, height = self.views, self.size.height
+        first = 0
+        if view and self.is_in_sight(view):
+            first = views.index(view) + view.state.leads_on
+        following = next(
+            (
+                other
+                for other in views[first:]
+                if not other.state.has_ended and other.region.bottom > self.region.y
+            ),
+            None,
+        )
+        top = self.scroll_offset.y
+        place = top + max(height - OVERLAP, 1)
+        if place + OVERLAP >= self.max_scroll_y:  # no extra key for a line or two
+            place = self.max_scroll_y
+        if following:
+            region = following.virtual_region
+            wanted = min(region.y, region.bottom - height)
+            if wanted <= place:
+                rest = min(place, region.bottom - height)  # for a block taller than the screen
+                place = wanted if wanted > top else max(rest, top)
+                self.screen.set_focus(following, scroll_visible=False)
+        self.scroll_to(y=place, animate=False)
+
+    def show_answer(self, view: QuestionView) -> None:
+        """Bring the answer to a question and the reason for its verdict into sight."""
+        self.look_away()
+        self.call_after_refresh(self._show_answer, view)
+
+    def _show_answer(self, view: QuestionView) -> None:
+        place, first = view.virtual_region, self.scroll_offset.y
+        first = max(first, place.bottom - self.size.height)
+        self.scroll_to(y=min(first, place.y), animate=False)
+
+    def on_block_grew(self, message: BlockGrew) -> None:
+        message.stop()
+        if message.draws:
+            self.show_end(message.view, was_pushed=False)
+        else:
+            self._following.grew(message)
+
+    def on_text_area_selection_changed(self, message: TextArea.SelectionChanged) -> None:
+        line = message.text_area.cursor_screen_offset.y - self.region.y
+        if message.text_area.has_focus and not 0 <= line < self.size.height:
+            top = self.scroll_offset.y + line - self.size.height // 2
+            self.scroll_to(y=max(top, 0), animate=False, immediate=True)
+
+    def go_to(self, line: str) -> None:
+        """Scroll to a line of the lesson, with the heading of its section if both fit."""
+        if widget := line_places.holding(self, line):
+            folds = [one for one in widget.ancestors if isinstance(one, Fold)]
+            for fold in folds:
+                fold.collapsed = False
+            top = widget if folds else visible_parts.heading_over(self, widget)
+            self.scroll_to_widget(top, top=True, animate=False, immediate=True)
+
+
+def _is_folded(widget: Widget) -> bool:
+    return any(isinstance(parent, Fold) and parent.collapsed for parent in widget.ancestors)

@@ -1,0 +1,103 @@
+"""A question in a lesson: answered with a digit, and every answer gives its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from tpustarter.learning.content.quiz import Quiz
+from tpustarter.learning.progress import lesson_progress
+from tpustarter.learning.progress.lesson_progress import Fields
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose, word
+
+
+class AnswerPicked(Message):
+    """The user has clicked an answer."""
+
+    def __init__(self, view: QuestionView, number: int) -> None:
+        super().__init__()
+        self.view, self.number = view, number
+
+
+class QuestionView(Static):
+    """A question with its answers; others may be given after a wrong one."""
+
+    def __init__(self, quiz: Quiz, known: Fields) -> None:
+        """Show a question, with the answers that were given in earlier sessions."""
+        super().__init__(classes="question")
+        self.quiz = quiz
+        self.was_left = False
+        """Whether the reader was shown how to answer it: the next Enter reads on."""
+        given = lesson_progress.answers_given(known)
+        numbered = list(enumerate(quiz.answers, 1))
+        self._chosen = {number for number, answer in numbered if answer.text in given}
+        if known.get("right"):
+            self._chosen.add(quiz.right)
+        self._show()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the right answer was given."""
+        return self.quiz.right in self._chosen
+
+    @property
+    def text(self) -> str:
+        """The question and its answers as the lesson has them."""
+        answers = (f"{answer.text}\n{answer.why}" for answer in self.quiz.answers)
+        return "\n".join([self.quiz.question, *answers])
+
+    def answer(self, number: int) -> bool | None:
+        """Record an answer, and return whether it is right; None for a number without an answer."""
+        if not 1 <= number <= len(self.quiz.answers):
+            return None
+        self._chosen.add(number)
+        self._show()
+        return number == self.quiz.right
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        row = offset.y if offset else -1
+        for number, piece in self._pieces():
+            height = len(piece.lines(self.content_size.width))
+            if 0 <= row < height and number:
+                self.post_message(AnswerPicked(self, number))
+            row -= height
+
+    def say_how(self) -> None:
+        """Show below the answers how to give one, for a reader who would pass over it."""
+        self.was_left = True
+        self._show()
+
+    def _show(self) -> None:
+        if self.is_done:
+            state = word("pass", "answered right")
+        else:
+            state = word("warn", "not yet") if self._chosen else Content(self._invitation)
+        self.border_title = Content("Question: ") + state
+        self.update(Stack(piece for _, piece in self._pieces()))
+
+    @property
+    def _invitation(self) -> str:
+        """The text before an answer is given: `press 1, 2 or 3`."""
+        return f"press {self._numbers}"
+
+    @property
+    def _numbers(self) -> str:
+        *others, last = (str(number + 1) for number in range(len(self.quiz.answers)))
+        return f"{', '.join(others)} or {last}"
+
+    def _pieces(self) -> Iterator[tuple[int, LaidOutLines]]:
+        """Yield the lines, each with the number of its answer; 0 for lines of no answer."""
+        yield 0, HangingText("", prose(self.quiz.question))
+        for number, answer in enumerate(self.quiz.answers, 1):
+            yield number, HangingText(f"  {number}  ", prose(answer.text))
+            if number in self._chosen:
+                verdict = word("pass", "right  ") if answer.is_right else word("warn", "no  ")
+                yield number, HangingText(verdict.pad_left(5), prose(answer.why))
+        if self.was_left and not self.is_done:
+            how = f"Press {self._numbers} to answer. Enter goes on without it."
+            yield 0, HangingText("", word("run", how))  # nothing else says that a key did something

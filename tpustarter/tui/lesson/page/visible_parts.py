@@ -1,0 +1,40 @@
+"""The parts that a page shows together: a text with its heading, a task with its figure."""
+
+from __future__ import annotations
+
+from textual.containers import VerticalScroll
+from textual.widget import Widget
+
+from tpustarter.tui.lesson.block.block import BlockView
+from tpustarter.tui.lesson.page.folded_parts import FigureView
+from tpustarter.tui.lesson.page.question import QuestionView
+
+
+def heading_over(page: VerticalScroll, widget: Widget) -> Widget:
+    """Return the heading of a widget's section if both fit on the screen, else the widget."""
+    first, last = widget.region.bottom - page.size.height, widget.region.y
+    headings = [one for one in page.query("MarkdownHeader") if first <= one.region.y <= last]
+    return next((one for one in reversed(headings) if one.size.height), widget)
+
+
+def bring(page: VerticalScroll, view: BlockView | QuestionView) -> None:
+    """Scroll to a block or question, with the figure above it in sight if both fit."""
+    figure = _figure_over(page, view)
+    if figure is None:
+        page.scroll_to_widget(view, animate=False)
+        return
+    first = max(page.scroll_offset.y, view.virtual_region.bottom - page.size.height)
+    page.scroll_to(y=min(first, figure.virtual_region.y), animate=False)
+
+
+def _figure_over(page: VerticalScroll, view: BlockView | QuestionView) -> FigureView | None:
+    """Return the last figure above a task if both fit, unless another task is between them."""
+    if view.parent is not page:
+        return None
+    above = list(page.children)[: page.children.index(view)]
+    kinds = (BlockView, QuestionView, FigureView)
+    last = next((one for one in reversed(above) if isinstance(one, kinds)), None)
+    if not isinstance(last, FigureView):
+        return None
+    height = view.virtual_region.bottom - last.virtual_region.y
+    return last if height <= page.size.height else None

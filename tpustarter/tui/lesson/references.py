@@ -1,0 +1,72 @@
+"""The references of a lesson: words of the glossary, lessons, checks and web addresses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from tpustarter.core.content import Lesson
+from tpustarter.learning.content import glossary
+from tpustarter.learning.content.markdown import tokens
+
+
+@dataclass(frozen=True)
+class LessonReference:
+    """A word, lesson, check or web address that a lesson refers to."""
+
+    kind: str
+    """The title of its section in the list."""
+    target: str
+    """The heading of a word, the id of a lesson or check, or an address."""
+    text: str = ""
+    """The meaning of a word, or the title of the target."""
+
+
+def references(
+    lesson: Lesson, lessons: Iterable[Lesson], folder: Path | None
+) -> list[LessonReference]:
+    """Return the references of a lesson, each once: words first, web addresses last."""
+    meanings = glossary.read(folder)
+    lessons_by_path = {candidate.path.resolve(): candidate for candidate in lessons}
+    entries = list[LessonReference]()
+    for target, text in _links(lesson.text):
+        name, _, heading = target.partition("#")
+        if re.match("https?://", target):
+            entries.append(LessonReference("On the web", target, text))
+        elif name.endswith(glossary.FILE):
+            entries += [LessonReference("Words", *meanings[heading])] if heading in meanings else []
+        elif linked := lessons_by_path.get((lesson.path.parent / name).resolve()):
+            entries.append(LessonReference("Lessons", linked.id, linked.title))
+    entries += [
+        LessonReference("Checks", check, "Enter runs it") for check in texts(lesson, "checks")
+    ]
+    targets = {entry.target for entry in entries}
+    sources = [source for source in texts(lesson, "sources") if source not in targets]
+    entries += [LessonReference("On the web", source) for source in sources]
+    kinds = ("Words", "Lessons", "Checks", "On the web")
+    return sorted(
+        {entry.target: entry for entry in entries}.values(),
+        key=lambda entry: kinds.index(entry.kind),
+    )
+
+
+def texts(lesson: Lesson, key: str) -> list[str]:
+    """Return a list in the lesson's header; empty where the header has no such list."""
+    value: Any = lesson.header.get(key)
+    return [str(item) for item in cast("list[Any]", value)] if isinstance(value, list) else []
+
+
+def _links(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the target and the title of each link of a Markdown text."""
+    for token in tokens(text):
+        target, title = "", ""
+        for child in token.children or ():
+            if child.type == "link_open":
+                target, title = str(child.attrs["href"]), ""
+            elif child.type == "link_close":
+                yield target, title
+            else:
+                title += child.content

@@ -1,0 +1,173 @@
+"""The screen "Words and links" of a lesson, and the entry of one word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalGroup
+from textual.content import Content
+from textual.visual import VisualType
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tpustarter.checking.selfcheck import CheckRequest
+from tpustarter.core import content
+from tpustarter.text.terminal import visible
+from tpustarter.tui.app.messages import LOOK, LookedUp
+from tpustarter.tui.home import course_facts
+from tpustarter.tui.kit.markdown_text import LessonText
+from tpustarter.tui.kit.page import Notice, Page, Sheet
+from tpustarter.tui.kit.row_list import Row, RowList, SidePanel, get_app
+from tpustarter.tui.kit.safe_text import plain_source
+from tpustarter.tui.kit.text_layout import HangingText, Stack, heading, prose
+from tpustarter.tui.lesson.references import LessonReference
+from tpustarter.tui.library import lesson_details, search_details
+
+if TYPE_CHECKING:
+    from tpustarter.tui.app.session import AppSession
+    from tpustarter.tui.home.course_facts import Course
+
+
+class GlossaryEntry(Sheet):
+    """A word of the glossary with its meaning, and the lessons that use it."""
+
+    def __init__(self, name: str, meaning: str, course: Course | None = None) -> None:
+        self._users = search_details.using(name, course)
+        listed = (Static(heading(search_details.USERS)), RowList(id="users")) if self._users else ()
+        text = LessonText(plain_source(meaning))  # it ends with a blank line
+        super().__init__(visible(name), VerticalGroup(text, *listed))
+
+    def on_mount(self) -> None:
+        for rows in self.query(RowList):
+            rows.show(Row(lesson.id, visible(lesson.title)) for lesson in self._users)
+            self.set_focus(rows, scroll_visible=False)
+
+    @on(RowList.OptionSelected)
+    def open_lesson(self, event: RowList.OptionSelected) -> None:
+        """Open the selected lesson, and close the entry."""
+        self.dismiss()
+        cast("AppSession", get_app(self)).go.to_lesson(str(event.option_id))
+
+
+BESIDE = 120
+"""Columns from which the target of a line is described beside the list."""
+WIDE = 80
+"""Columns from which words and ids are padded to the longest of their kind."""
+
+
+class ReferencesScreen(Page):
+    """The list of a lesson's references."""
+
+    HELP = """
+This is what the lesson refers to, and Enter follows the marked line.
+
+* A **word** shows its entry in the glossary, a **lesson** is opened, and a **check** is run.
+* A **web** address is shown in full, to be copied. Nothing is opened outside this program.
+"""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "read_on", "read on", show=False, tooltip="about the marked line"),
+    ]
+
+    def __init__(self, title: str, refers: list[LessonReference]) -> None:
+        super().__init__(f"Words and links: {title}")
+        self._references = {str(number): reference for number, reference in enumerate(refers)}
+        self._course: Course | None = None
+        self._checks = dict[str, content.Check]()
+
+    def body(self) -> Iterable[Widget]:
+        yield Horizontal(RowList(id="words"), SidePanel("detail"), id="shelf")
+
+    def on_mount(self) -> None:
+        self.set_focus(self.query_one(RowList))
+        self.entitle("words", "What this lesson refers to")
+        self._read()
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self.set_class(self.size.width >= BESIDE, "-beside")
+        self.query_one(RowList).show(self._rows())
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    def _read(self) -> None:
+        self.post_message(
+            LookedUp(
+                (
+                    course_facts.read(self.tutor.lessons),
+                    {one.id: one for one in content.read_checks(self.tutor.checks)},
+                )
+            )
+        )
+
+    def on_looked_up(self, message: LookedUp) -> None:
+        self._course, self._checks = message.what
+        self._describe()
+
+    @on(RowList.OptionHighlighted)
+    def _describe(self) -> None:
+        reference = self._references[self.query_one(RowList).chosen or "0"]
+        self.query_one(SidePanel).show(self._said_of(reference))
+        self.entitle("detail", _name(reference))
+
+    def _said_of(self, reference: LessonReference) -> VisualType:
+        name, course = reference.target, self._course
+        if reference.kind == "Words":
+            return search_details.word(name, reference.text, course)
+        if reference.kind == "Lessons" and course and name in course.lessons:
+            return lesson_details.describe(course.lessons[name], course, None)
+        if reference.kind == "Checks" and name in self._checks:
+            return search_details.check(self._checks[name])
+        text = prose(" ".join(reference.text.split()))
+        whole = [Content(visible(name)), Content("")] if reference.kind == "On the web" else []
+        return Stack([*whole, text])  # the frame and the row cut a long address
+
+    def action_read_on(self) -> None:
+        self.query_one(SidePanel).read_on()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "read_on":
+            return self.query_one(SidePanel).max_scroll_y > 0
+        return super().check_action(action, parameters)
+
+    def _rows(self) -> Iterator[Row]:
+        kind, widths = "", dict[str, int]()
+        is_wide = self.tutor.size.width >= WIDE
+        for reference in self._references.values():
+            fills = is_wide and reference.kind != "On the web"  # an address leaves no room
+            width = len(visible(reference.target)) if fills else 0
+            widths[reference.kind] = max(width, widths.get(reference.kind, 0))
+        for number, reference in self._references.items():
+            if reference.kind != kind:
+                if kind:
+                    yield Row(None, "")
+                kind = reference.kind
+                yield Row(None, heading(kind))
+            target = visible(reference.target)
+            if self.has_class("-beside"):
+                yield Row(number, f"  {_name(reference)}")
+                continue
+            label = Content.styled(f"  {target:<{widths[kind]}}  ", "bold")
+            yield Row(number, HangingText(label, prose(" ".join(reference.text.split()))))
+
+    @on(RowList.OptionSelected)
+    def follow(self, event: RowList.OptionSelected) -> None:
+        """Open the target of the selected line."""
+        reference = self._references[str(event.option_id)]
+        app = self.tutor
+        if reference.kind == "Words":
+            app.push_screen(GlossaryEntry(reference.target, reference.text, self._course))
+        elif reference.kind == "Lessons":
+            app.go.to_lesson(reference.target)
+        elif reference.kind == "Checks":
+            request = CheckRequest(ids=(reference.target,), devices=app.choices.devices)
+            app.go.to_checks(request, f"Check {visible(reference.target)}")
+        else:
+            text = f"{reference.target}\n\nCopy it into a browser; tpustarter opens no address."
+            app.push_screen(Notice("On the web", text))
+
+
+def _name(reference: LessonReference) -> str:
+    return visible(reference.text if reference.kind == "Lessons" else reference.target)

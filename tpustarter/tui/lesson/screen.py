@@ -1,0 +1,361 @@
+"""The screen of a lesson, on which its text is read and its blocks are run."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import ClassVar
+
+from textual.binding import BindingType
+
+from tpustarter.checking.selfcheck import CheckRequest
+from tpustarter.core.problem import Problem
+from tpustarter.text.terminal import visible
+from tpustarter.tui.app.messages import EventsArrived
+from tpustarter.tui.explain import failure
+from tpustarter.tui.kit.heading import Heading
+from tpustarter.tui.lesson import actions
+from tpustarter.tui.lesson import keys as lesson_keys
+from tpustarter.tui.lesson.actions import EnterAction
+from tpustarter.tui.lesson.block.block import BlockView
+from tpustarter.tui.lesson.block.draft_saver import DraftSaver
+from tpustarter.tui.lesson.block.requested_block import RequestedBlock, last_to_run
+from tpustarter.tui.lesson.block.run_blocks import BlockRunner
+from tpustarter.tui.lesson.page.question import AnswerPicked, QuestionView
+from tpustarter.tui.lesson.references_screen import ReferencesScreen
+from tpustarter.tui.lesson.resumed_screen import LessonScreen
+
+
+class Reader(LessonScreen):
+    """A lesson to read and to run."""
+
+    HELP = lesson_keys.HELP
+    BINDINGS: ClassVar[list[BindingType]] = lesson_keys.BINDINGS
+    LOST_WITH_PROCESS = (
+        "The variables of this lesson go with it. What you typed is kept, and `a` runs everything "
+        "down to a block again."
+    )
+
+    def __init__(self, lesson: str, *, at: str = "") -> None:
+        super().__init__(lesson, at=at)
+        self._player = BlockRunner(self, self._block_ended)
+        self._typed = DraftSaver(self, lesson)
+        self._offered_for: tuple[object, ...] = ()
+        """The marked block and its state when keys were last offered."""
+        self._goes_on = False
+        """Whether keys move on to the block after the running one, once that has passed."""
+
+    def first_line(self) -> Heading:
+        return Heading(self._heading, wraps=True)
+
+    def on_mount(self) -> None:
+        self.watch(self.tutor, "place", self._follow_process, init=False)
+
+    def on_block_marked(self) -> None:
+        self._offer()
+        if self.is_ready:  # before that, the page is not complete
+            self.show_status(actions.where(self._page))
+        if self.has_class("-beside"):
+            self._margin.outline.follow(self._page)
+
+    def _offer(self) -> None:
+        """Refresh the key line if the keys that work now have changed."""
+        view = self._page.marked
+        changed = (view.code.is_edited, view.state.has_failed) if view else ()
+        before, page = self._offered_for, self._page
+        self._offered_for = (view, changed, page.asked, page.fold, self._enter_does)
+        if self._offered_for != before:
+            self.refresh_bindings()
+
+    def on_descendant_focus(self) -> None:
+        self.refresh_bindings()
+
+    def action_choose(self, step: int) -> None:
+        view = self._page.neighbour(step)
+        if view is None:
+            self.say("This is the last block." if step > 0 else "This is the first block.")
+            view = self._page.marked
+        if view:
+            self._go_to(view)
+
+    def _go_to(self, view: BlockView) -> None:
+        self.set_focus(view)
+        view.scroll_visible(animate=False)  # it may have the focus and be out of sight
+
+    def say(self, text: str) -> None:
+        """Show a notification for three seconds."""
+        self.notify(text, markup=False, timeout=3)
+
+    def action_jump(self) -> None:
+        found = self._page.next_open()
+        if found is None:
+            return
+        if found.is_above:
+            self.say("Nothing is open below. This is the first that is open.")
+        if isinstance(found.view, BlockView):
+            found.view.state.was_left = False  # Enter must open it, not read on
+            self.set_focus(found.view, scroll_visible=False)
+            self._page.bring(found.view)
+        else:
+            self._show_question(found.view)
+
+    def _show_question(self, view: QuestionView | None) -> None:
+        if view:
+            view.say_how()
+            self._page.show_question(view)
+            self._offer()
+
+    action_jump_too = action_jump  # when Enter does it, and its key shows that
+
+    def action_to_end(self) -> None:
+        """Say that no block and no question is open, and go where the course goes on."""
+        self.say("Each block has passed, and each question is answered.")
+        self._page.scroll_end(animate=False)
+
+    def _chosen(self) -> BlockView | None:
+        """Return the marked block; if there is none, go to the nearest one and return None."""
+        view = self._page.marked
+        if view is None and self._page.nearest:
+            self._go_to(self._page.nearest)
+        return view
+
+    @property
+    def late(self) -> frozenset[str]:
+        """The actions whose keys are listed after the others."""
+        if self._page.is_at_end:
+            return lesson_keys.LATE | lesson_keys.OF_BLOCKS
+        late = lesson_keys.LATE
+        return late | lesson_keys.LATE_IF_WRONG if actions.is_wrong(self._page) else late
+
+    @property
+    def _enter_does(self) -> EnterAction:
+        return actions.of_enter(self._page)
+
+    def action_run(self) -> None:
+        self._run()
+
+    async def action_go_on(self, value: str) -> None:
+        """Do the next step: the value is one of `EnterAction`."""
+        match EnterAction(value):
+            case EnterAction.QUESTION:
+                self._show_question(self._page.passed_over)
+            case EnterAction.RUN:
+                self._run(goes_on=True)
+            case EnterAction.FILL_GAP | EnterAction.CHANGE:
+                await self.action_edit()
+            case EnterAction.READ_ON:
+                self._page.read_on(self._page.marked)
+            case EnterAction.NEXT_OPEN:
+                self.action_jump()
+            case EnterAction.EXERCISE:
+                self._note_read()
+                self.action_exercise()
+            case EnterAction.NEXT_LESSON:
+                self.action_next()
+
+    def action_wait(self) -> None:
+        if turn := self._player.turn:
+            self.say(_waits_for(turn))
+
+    def action_leave_done(self) -> None:
+        if view := self._page.edited:
+            view.end_edit()
+            self.refresh_bindings()
+            self.call_after_refresh(lambda: self.run_action(f"go_on('{self._enter_does.value}')"))
+
+    def action_run_to_here(self) -> None:
+        self._run(anew=True)
+
+    def _run(self, *, anew: bool = False, goes_on: bool = False) -> None:
+        if self._opened is None or self._player.turn:
+            return
+        view = (self._page.here if anew else None) or self._chosen()
+        if view is None:
+            return
+        runs_above = anew and last_to_run(view, self._page.views)
+        if view.code.has_gap and not runs_above:  # filled, it runs what is missing above it, too
+            self.say(view.gap_first)
+            return
+        self._goes_on = goes_on
+        # Later it would look as if the reader had scrolled away from the output.
+        view.scroll_visible(animate=False, immediate=True)
+        self._work_on(view)
+        self._page.begin(view)
+        self._player.run(self._opened.lesson, view, self._page.views, anew=anew)
+        self.refresh_bindings()
+
+    def _work_on(self, view: BlockView) -> None:
+        self._page.use(view)
+        self._bookmark.end_peek()
+
+    def on_events_arrived(self, message: EventsArrived) -> None:
+        self._player.arrived(message)
+
+    def _block_ended(self, turn: RequestedBlock) -> None:
+        """Scroll to how a block ended; it may have been one above the requested one."""
+        self._follow_process()
+        self.tutor.withdraw(_waits_for(turn))
+        self._page.mark_soon()
+        self._page.look_at_end()
+        if turn.is_over:
+            goes_on = self._goes_on and turn.asked.state.has_passed
+            if turn.here is self.focused:  # else the reader has moved on
+                self.set_focus(turn.seen, scroll_visible=False)
+            self._page.show_end(turn.seen, was_pushed=turn.ran_above, goes_on=goes_on)
+            if turn.left_out:
+                self.say(turn.left_out)
+        self.refresh_bindings()
+
+    def on_screen_resume(self) -> None:
+        """Update the end of the page: an exercise may have been solved on another screen."""
+        self._page.look_at_end()
+
+    def _follow_process(self) -> None:
+        """Mark the blocks whose variables were lost with the process."""
+        live = self.tutor.live
+        changed = [view.follow(has_run=live.has_run(view.block.id)) for view in self._page.views]
+        if any(changed) and self._player.turn is None:
+            self._page.keep_place()
+
+    @property
+    def can_stop(self) -> bool:
+        return self._player.turn is not None
+
+    def stop_work(self) -> bool:
+        return self._player.stop()
+
+    def action_back(self) -> None:
+        if self._end_edit():
+            self.refresh_bindings()
+        elif not self.stop_work():
+            self.dismiss()
+
+    def _end_edit(self) -> bool:
+        """Close the editor, and return whether one was open."""
+        view = self._page.edited
+        if view:
+            view.end_edit()
+            if view.state.result:
+                self._page.show_end(view, was_pushed=True)
+        return view is not None
+
+    def on_text_area_changed(self) -> None:
+        if view := self._page.edited:
+            self._keep(view)
+            view.show_typed()
+            self._offer()
+            self.show_status(actions.where(self._page))
+
+    def _keep(self, view: BlockView) -> None:
+        """Save the edited code of a block, so that it survives a killed program."""
+        self._typed.put(view.block, view.code.text if view.code.is_edited else None)
+
+    def on_unmount(self) -> None:
+        with contextlib.suppress(Problem):  # it was shown while typing
+            self._typed.flush()
+        self.stop_work()
+        if self.tutor.is_running:
+            self.tutor.release_lesson()
+
+    async def action_edit(self) -> None:
+        view = self._chosen() or self._page.nearest
+        if view and not view.code.is_editing and not self._player.is_playing(view):
+            self._work_on(view)
+            await view.edit()
+            self.refresh_bindings()
+
+    def action_reset(self) -> None:
+        """Restore the code of the block in sight; with none there, go to an edited one."""
+        view = self._page.marked
+        if view is None or not self._page.is_in_sight(view):
+            self._go_to(next(view for view in self._page.views if view.code.is_edited))
+        else:
+            view.reset()
+            self._keep(view)
+            self.refresh_bindings()
+
+    def action_redo(self) -> None:
+        """Restore the edited code from before the last reset."""
+        if view := self._chosen():
+            view.restore()
+            self._keep(view)
+            self.refresh_bindings()
+
+    action_undo = action_reset  # for a block that passed: its next step is listed first
+
+    def action_check(self) -> None:
+        if self._opened:
+            ids = tuple(self._opened.checks)
+            request = CheckRequest(ids=ids, devices=self.tutor.choices.devices)
+            self.tutor.go.to_checks(request, "Checks of this lesson")
+
+    def action_explain(self) -> None:
+        view = self._page.marked
+        if self._opened and view and view.state.result:
+            name, session = view.block.name, self.tutor.live.session
+            shown = failure.block(name, view.state.result, self._opened.lesson, session)
+            why = "a block is running" if self._player.turn else ""
+            self.tutor.go.to_explanation(shown, why_no_look=why)
+
+    def action_next(self) -> None:
+        if self._opened and self._opened.following:
+            self._note_read()
+            self._remember_left(self._opened.lesson)
+            self.tutor.go.to_lesson_instead(self._opened.following.id)
+
+    action_next_now = action_next  # when Enter does something else
+    action_next_too = action_next  # when Enter does it, and its key shows that
+
+    def action_exercise(self) -> None:
+        """Open the exercise that the text in sight names, else the first unsolved one."""
+        opened, name = self._opened, self._page.exercise_in_sight
+        if opened and (exercise := opened.next_exercise):
+            exercise = next((one for one in opened.exercises if one.name == name), exercise)
+            self.tutor.go.to_exercise(exercise.id)
+
+    def action_answer(self, number: int) -> None:
+        if view := self._page.asked:
+            self._answer(view, number)
+
+    def action_no_question(self) -> None:
+        self.notify("The question is out of sight; j leads to what is open.", markup=False)
+
+    def on_answer_picked(self, message: AnswerPicked) -> None:
+        self._answer(message.view, message.number)
+
+    def _answer(self, view: QuestionView, number: int) -> None:
+        is_right = view.answer(number)
+        if is_right is not None:
+            self._bookmark.end_peek()
+            self._page.show_answer(view)
+            self.refresh_bindings()
+            answer = view.quiz.answers[number - 1].text
+            self._remember_answer(view.quiz.id, answer, is_right=is_right)
+            if not self._page.has_open and self._page.end_was_seen and not self._page.is_at_end:
+                self.say("That was the last question. j goes to the end of the lesson.")
+
+    action_look_at = action_answer  # at the other answers, after the right one
+
+    def action_fold(self) -> None:
+        if fold := self._page.fold:
+            self._page.look_away()
+            fold.turn()
+
+    def action_setup(self) -> None:
+        if self._opened:
+            self.tutor.go.to_setup(*self._opened.setups)
+
+    def action_words(self) -> None:
+        if self._opened:
+            title = visible(self._opened.lesson.title)
+            self.tutor.push_screen(ReferencesScreen(title, self._opened.refers))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "go_on":
+            return self._player.turn is None and parameters == (self._enter_does.value,)
+        now = actions.of_lesson(self._page, self._opened, running=self._player.turn is not None)
+        offer = now.get(action)
+        return super().check_action(action, parameters) if offer is None else offer()
+
+
+def _waits_for(turn: RequestedBlock) -> str:
+    return f"{turn.playing.label} is running. Ctrl+C stops it."

@@ -1,0 +1,85 @@
+"""The details of a lesson beside the list: its opening, its parts, its state."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from tpustarter.learning.content import markdown
+from tpustarter.text.terminal import visible
+from tpustarter.tui.home import rows as home_rows
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, heading
+from tpustarter.tui.lesson.references import texts
+
+if TYPE_CHECKING:
+    from tpustarter.core.content import Lesson
+    from tpustarter.learning.progress.path_progress import PathProgress
+    from tpustarter.tui.home.course_facts import Course
+
+
+_SUMMARY = re.compile(r"^## What you learned$(.*?)(?=^#|\Z)", re.MULTILINE | re.DOTALL)
+LEARNED = "What you learn"
+EVERYWHERE = ("Your turn", "What you learned", "If it fails", "In practice")
+"""Sections that most lessons have, so that their titles do not help to tell lessons apart."""
+
+
+def describe(lesson: Lesson, course: Course, standing: PathProgress | None) -> Stack:
+    """Return the details of a lesson."""
+    return Stack(_lines(lesson, course, standing))
+
+
+def _lines(
+    lesson: Lesson, course: Course, standing: PathProgress | None
+) -> Iterator[LaidOutLines | Content]:
+    lines = list(markdown.plain_lines(lesson))
+    minutes, state = home_rows.minutes(lesson), _state(lesson, course, standing)
+    yield Content.styled(f"{visible(lesson.id)}, {minutes}; {state}", "$muted")
+    yield Content("")
+    yield Content(visible(opening(lines)))
+    sections = [line.text for line in lines if line.kind == "heading"][1:]
+    sections = [section for section in sections if section not in EVERYWHERE]
+    exercises = [f"{name.replace('-', ' ').capitalize()}" for name in texts(lesson, "exercises")]
+    for name, items in (
+        (LEARNED, list(_learned(lesson))),
+        ("Sections", sections),
+        ("Exercises", exercises),
+        ("Checks that prove it", texts(lesson, "checks")),
+    ):
+        if items:
+            yield Content("")
+            yield heading(name)
+        mark = "  • " if name == LEARNED else "  "
+        for item in items:
+            yield HangingText(mark, visible(item))
+
+
+def _state(lesson: Lesson, course: Course, standing: PathProgress | None) -> str:
+    if lesson.id in course.done:
+        return "done"
+    if lesson.id in course.read:
+        return f"read, {course.left_of(lesson.id)}"
+    if lesson.id in course.begun:
+        passed, count = course.begun[lesson.id]
+        return f"begun, {passed} of {count} blocks and questions are done" if count else "begun"
+    return "next on your path" if standing and standing.next == lesson.id else "not begun"
+
+
+def _learned(lesson: Lesson) -> Iterator[str]:
+    """Yield the items of a lesson's summary."""
+    summary = _SUMMARY.search(lesson.text)
+    for item in re.split(r"^[*-] ", summary[1] if summary else "", flags=re.MULTILINE)[1:]:
+        yield markdown.plain(" ".join(item.partition("\n\n")[0].split()))
+
+
+def opening(lines: list[markdown.MarkdownLine]) -> str:
+    """Return the first paragraph of a lesson."""
+    words: list[str] = []
+    for line in lines[1:]:
+        if line.kind == "prose" and line.text.strip():
+            words.append(line.text.strip())
+        elif words:
+            break
+    return " ".join(words)

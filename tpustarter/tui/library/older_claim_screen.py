@@ -1,0 +1,44 @@
+"""A window with one claim of older tutorials, and the state of today."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.binding import Binding, BindingType
+
+from tpustarter.text.terminal import visible
+from tpustarter.tui.app.session import AppSession
+from tpustarter.tui.kit.markdown_text import LessonText
+from tpustarter.tui.kit.page import Sheet
+from tpustarter.tui.kit.row_list import get_app
+from tpustarter.tui.kit.safe_text import plain_source
+
+if TYPE_CHECKING:
+    from tpustarter.learning.content.then_now import Claim
+
+
+class OlderClaim(Sheet):
+    """A claim of older tutorials, and the state of today."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "lesson", "open lesson", tooltip="tpustarter learn LESSON"),
+    ]
+
+    def __init__(self, claim: Claim) -> None:
+        self._lesson = (claim.lesson or "").partition("#")[0]
+        fields = {"Then": claim.then, "Now": claim.now}
+        fields |= {"Lesson": f"`{self._lesson}`"} if self._lesson else {}
+        fields |= {"Shown by": f"`{claim.proof}`"} if claim.proof else {}
+        fields |= {"Source": claim.source}
+        text = "\n\n".join(f"**{name}:** {value}" for name, value in fields.items())
+        title = visible(claim.heading)
+        super().__init__(title, LessonText(plain_source(text)))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "lesson":
+            return bool(self._lesson)
+        return super().check_action(action, parameters)
+
+    def action_lesson(self) -> None:
+        """Open the lesson in place of the one below this window."""
+        cast("AppSession", get_app(self)).go.to_lesson_instead(self._lesson)

@@ -1,0 +1,229 @@
+"""The rows of the list of lessons: by the stages of the path, by track, or of a search."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from tpustarter.machine import frameworks
+from tpustarter.text.terminal import visible
+from tpustarter.tui.home import rows as home_rows
+from tpustarter.tui.home.rows import title
+from tpustarter.tui.kit.row_list import Row
+from tpustarter.tui.kit.text_layout import MIN_TITLE_WIDTH, HangingText, LaidOutLines, typed
+from tpustarter.tui.lesson.references import texts
+
+if TYPE_CHECKING:
+    from tpustarter.core.content import Lesson
+    from tpustarter.learning.progress.path_progress import PathProgress
+    from tpustarter.learning.search.search import Hit, Parts, SearchResult
+    from tpustarter.tui.home.course_facts import Course
+
+OLD, CHECK, MEANT, EXERCISE = "older tutorials", "check", "did you mean", "exercise"
+LOG = "log"
+"""The first halves of the ids of rows that are not lessons; no lesson has such a name."""
+FOUND = "bold underline $key"
+"""The style of a search term in a text."""
+ELSEWHERE = (
+    "Try fewer words, or one of them alone: the name of a function, a word of an error message, or "
+    "the id of a check. A whole error is explained where you paste it."
+)
+TRACKS = {
+    "start": "Begin",
+    "setup": "Set up a machine",
+    "jax": "JAX",
+    "project": "A language model, step by step",
+    "pytorch": "PyTorch",
+    "tensorflow": "TensorFlow and Keras",
+    "slices": "Slices of several hosts",
+    "trouble": "When something goes wrong",
+}
+"""The titles of the tracks."""
+
+
+def listed(
+    course: Course, standing: PathProgress | None, states: Collection[bool]
+) -> Iterator[Row]:
+    """Yield all lessons: those of the path in its stages, then the others by track.
+
+    Args:
+        course: The lessons and the progress.
+        standing: The progress on the path.
+        states: The lessons to show: done ones (True), open ones (False).
+    """
+    groups = [(stage.title, stage.lessons) for stage in standing.stages] if standing else []
+    on_path = {name for _, names in groups for name in names}
+    others: dict[str, list[str]] = {}
+    for name in course.lessons:
+        if name not in on_path:
+            others.setdefault(name.partition("/")[0], []).append(name)
+    tracks = [(_track(track), names) for track, names in others.items()]
+    following = standing.next if standing else None
+    is_first = True
+    for heading, names in [(None, groups), ("Not on your path" if on_path else None, tracks)]:
+        for label, members in names:
+            shown = [name for name in members if (name in course.done) in states]
+            if not shown:
+                continue
+            if not is_first:
+                yield Row(None, "")
+            is_first = False
+            prefix = f"{heading}: " if heading else ""
+            if label:
+                yield title(visible(f"{prefix}{label}"))
+            for name in shown:
+                yield home_rows.lesson_row(course, name, following, "  ")
+
+
+def _track(track: str) -> str:
+    return TRACKS.get(track, track)
+
+
+def found(
+    course: Course,
+    what: SearchResult,
+    states: Collection[bool],
+    *,
+    titles: Mapping[str, str],
+    spots: int,
+) -> Iterator[Row]:
+    """Yield the results of a search: the meaning of a word if the user asked for it, then lessons.
+
+    Args:
+        course: The lessons and the progress.
+        what: The result of the search.
+        states: The lessons to show: done ones (True), open ones (False).
+        titles: The titles of exercises, by id.
+        spots: The most sentences to show of each lesson.
+    """
+    lessons = [hit for hit in what.of("lesson") if (hit.id in course.done) in states]
+    named = [hit for hit in what.hits if what.is_named(hit)]
+    groups = [
+        list(_words(filter(what.is_asked_for, what.hits))),
+        list(_lessons(course, (hit for hit in named if hit in lessons), spots)),
+        list(_by_id((hit for hit in named if hit.kind == "check"), "Checks", CHECK)),
+        list(_exercises(course, what.text, titles)),
+        list(_lessons(course, (hit for hit in lessons if hit not in named), spots)),
+        list(_words(hit for hit in what.of("word") if not what.is_asked_for(hit))),
+        list(_by_id((hit for hit in what.of("check") if hit not in named), "Checks", CHECK)),
+        list(_by_id(what.of("old"), "Older tutorials", OLD)),
+    ]
+    rows = [row for group in groups if group for row in [Row(None, ""), *group]][1:]
+    if what.also:
+        also = Content.styled(f"Also looked for: {visible(', '.join(what.also))}", "$muted")
+        rows = [Row(None, HangingText("", also)), *rows]
+    if rows and not any(hit.is_whole for hit in what.hits):
+        rows = [Row(None, "Nothing has all of these words; this has some of them."), *rows]
+    yield from rows or _nothing(what)
+
+
+class ExcerptLine(LaidOutLines):
+    """A label, and as much of a sentence as its line has room for."""
+
+    def __init__(self, label: Content, sentence: Content, *, with_found: bool = False) -> None:
+        """Show a sentence; `with_found` cuts its beginning if the term would be out of sight."""
+        self._label, self._sentence, self._with_found = label, sentence, with_found
+
+    def lines(self, width: int) -> list[Content]:
+        room, text = max(width - self._label.cell_length, MIN_TITLE_WIDTH), self._sentence
+        start, end = next(((a, b) for a, b, style in text.spans if style == FOUND), (0, 0))
+        if self._with_found and end >= room:
+            begin = min(start - room // 3, len(text) - room)  # so that the line is full
+            begin = text.plain.find(" ", begin, start) + 1 or start
+            text = Content("…") + text[begin:]
+        return [self._label + text.truncate(room, ellipsis=True)]
+
+
+def log(path: Path) -> Row:
+    """Return the row of a log whose path was typed into the search."""
+    label = Content.assemble("Explain the error in ", (visible(path.name), "bold"))
+    return Row(LOG, HangingText("", label))
+
+
+def _nothing(what: SearchResult) -> Iterator[Row]:
+    """Yield a note that nothing was found, and a suggestion that Enter searches for."""
+    yield Row(None, HangingText("", f"Nothing here is about “{visible(what.text)}”."))
+    if what.meant:
+        meant = Content.styled(visible(what.meant), "bold underline")
+        text = Content("Did you mean ") + meant + "? Enter searches for it."
+        yield Row(f"{MEANT}#{what.meant}", HangingText("", text))
+    else:
+        yield Row(None, HangingText("", ELSEWHERE))
+    yield Row(None, "Esc shows all lessons.")
+
+
+def _lessons(course: Course, hits: Iterable[Hit], spots: int) -> Iterator[Row]:
+    for number, hit in enumerate(hits):
+        if not number:
+            yield title("Lessons")
+        row = home_rows.lesson_row(course, hit.id, None, "  ", marked(hit.title).stylize("bold"))
+        row = replace(row, hang=0)
+        tag = _framework(course.lessons[hit.id])
+        yield replace(row, right=f"{tag}  {row.right:>6}") if tag else row
+        for spot in hit.spots[:spots]:
+            sentence = marked(spot.parts)
+            label = Content.styled(f"{'':10}{'code: ' if spot.is_code else ''}", "$muted")
+            sentence = typed(sentence) if spot.is_code else sentence
+            line = ExcerptLine(label, sentence, with_found=True)
+            yield Row(f"{hit.id}#{spot.number}", line)
+
+
+def _exercises(course: Course, text: str, titles: Mapping[str, str]) -> Iterator[Row]:
+    """Yield the exercises whose title and id have every word; a single word finds none."""
+    typed = re.findall(r"\w+", text.casefold())
+    if len(typed) < 2:
+        return
+    is_first = True
+    for lesson in course.lessons.values():
+        for exercise in exercises_of(lesson):
+            name = titles.get(exercise, "")
+            words = re.findall(r"\w+", f"{exercise} {name}".casefold())
+            if name and all(any(word.startswith(one) for word in words) for one in typed):
+                if is_first:
+                    yield title("Exercises")
+                is_first = False
+                label = Content(" " * 10) + Content.styled(visible(name), "bold")
+                yield Row(f"{EXERCISE}#{exercise}", label, visible(lesson.title))
+
+
+def exercises_of(lesson: Lesson) -> list[str]:
+    """Return the ids of a lesson's exercises."""
+    return [f"{lesson.id.partition('/')[0]}/{name}" for name in texts(lesson, "exercises")]
+
+
+def _framework(lesson: Lesson) -> str:
+    """Return the title of a lesson's framework; empty where the lesson is about any."""
+    track = lesson.id.partition("/")[0]
+    known = frameworks.FRAMEWORKS.get(lesson.framework or track)
+    return known.title if known else "PyTorch" if track == "pytorch" else ""
+
+
+def _words(hits: Iterable[Hit]) -> Iterator[Row]:
+    for number, hit in enumerate(hits):
+        if not number:
+            yield title("Glossary")
+        label = Content("  ") + marked(hit.title).stylize("bold") + "  "
+        yield Row(f"#{hit.id}", ExcerptLine(label, marked(hit.text)))
+
+
+def _by_id(hits: Iterable[Hit], heading: str, kind: str) -> Iterator[Row]:
+    """Yield the results with an id that users type: checks, and claims of older tutorials."""
+    for number, hit in enumerate(hits):
+        if not number:
+            yield title(heading)
+        label = Content.styled(f"  {visible(hit.id)}  ", "bold")
+        if kind == OLD:  # the title is the old claim, which may be false
+            label += Content.styled("then: ", "$muted")
+        yield Row(f"{kind}#{hit.id}", ExcerptLine(label, marked(hit.title)))
+
+
+def marked(parts: Parts) -> Content:
+    """Return a text in which the search terms are bold, underlined and coloured."""
+    return Content("").join(
+        Content.styled(visible(text), FOUND if is_found else "") for text, is_found in parts
+    )

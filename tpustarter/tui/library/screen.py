@@ -1,0 +1,374 @@
+"""The list of all lessons with their state, and the search of everything there is to read."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.visual import VisualType
+from textual.widget import Widget
+from textual.widgets import Input
+
+from tpustarter.core.problem import Problem
+from tpustarter.learning.content import exercises
+from tpustarter.learning.search import search
+from tpustarter.learning.search.search import SearchLibrary, SearchResult
+from tpustarter.text.terminal import visible
+from tpustarter.tui.app.messages import LOOK, SEARCH, LookedUp
+from tpustarter.tui.explain.failure import named_file, of_text
+from tpustarter.tui.home import course_facts
+from tpustarter.tui.home.course_facts import Course
+from tpustarter.tui.kit.page import EXPLAIN, Page
+from tpustarter.tui.kit.row_list import Row, RowList, SidePanel
+from tpustarter.tui.kit.search_line import SearchLine
+from tpustarter.tui.kit.text_layout import HangingText, Stack, prose
+from tpustarter.tui.lesson.references_screen import GlossaryEntry
+from tpustarter.tui.library import lesson_details, search_details
+from tpustarter.tui.library import rows as lesson_rows
+from tpustarter.tui.library.older_claim_screen import OlderClaim
+from tpustarter.tui.library.rows import CHECK, EXERCISE, LOG, MEANT, OLD
+
+if TYPE_CHECKING:
+    from tpustarter.learning.content.then_now import Claim
+    from tpustarter.learning.progress.path_progress import PathProgress
+    from tpustarter.learning.search.search import FoundLine, Hit
+
+BESIDE, HIGH = 120, 20
+"""Columns for details beside the list, and lines for those of a search result below it."""
+HEAD, FOR_SENTENCE = 12, 10
+"""Lines that a search needs besides the lessons found, and for one more sentence of each."""
+STATES = {"all": (True, False), "open": (False,), "done": (True,)}
+"""The lessons that each filter shows: done ones (True), open ones (False)."""
+
+
+class Lessons(Page):
+    """The list of lessons."""
+
+    CALLED = "the list of lessons"
+    HELP = """
+This is the list of all lessons, first those of your path by its stages, then the others. Enter
+opens the marked one.
+
+* `/` searches titles, lessons, exercises, the glossary, checks and what older tutorials say. The
+  sentences that match best stand below each title, and Enter on one opens the lesson there. The
+  whole paragraph of the marked one stands beside the list, or below it.
+* `v` shows only the lessons that are still open, then only those that are done, then all of them.
+* A lesson is done when each of its blocks printed what it should, its tasks have passed and its
+  questions are answered right. One that was left without the last two is called read.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("v", "filter('open')", "only open ones", tooltip="tpustarter learn"),
+        Binding("v", "filter('done')", "only done ones", tooltip="tpustarter learn"),
+        Binding("v", "filter('all')", "all lessons", tooltip="tpustarter learn"),
+        EXPLAIN,
+        Binding("space", "read_on", "read on", show=False, tooltip="about the marked lesson"),
+    ]
+
+    def __init__(self, *, find: bool = False, text: str = "") -> None:
+        super().__init__("Lessons")
+        self._find = find
+        self._text = text
+        """The first text to search for."""
+        self._course: Course | None = None
+        self._library: SearchLibrary | None = None
+        self._found: SearchResult | None = None
+        self._titles: dict[str, str] = {}
+        """The titles of exercises, by id."""
+        self._filter = "all"
+        self._is_readable = True
+        """Whether a search can end, because its texts were read or are being read."""
+        self._wanted: Callable[[], object] | None = None
+        """The action of a key that waits for the search of the typed text."""
+        self.is_ready = find
+
+    def body(self) -> Iterable[Widget]:
+        line = SearchLine(
+            self._text,
+            placeholder="search lessons, glossary, checks and older tutorials",
+            id="search",
+            select_on_focus=False,
+        )
+        line.border_title = "Search"
+        line.cursor_blink = False
+        line.display = self._find
+        return (line, Horizontal(RowList(id="lessons"), SidePanel("detail"), id="shelf"))
+
+    def on_mount(self) -> None:
+        self.set_focus(self.query_one(Input) if self._find else self.query_one(RowList))
+
+    def on_screen_resume(self) -> None:
+        """Read the facts again, because a lesson may be done by now."""
+        self._read()
+
+    def on_resize(self) -> None:
+        self._place_detail()
+
+    def _place_detail(self) -> None:
+        """Place the details beside the list; those of a search result may be below it."""
+        is_beside = self.size.width >= BESIDE
+        self.set_class(is_beside, "-beside")
+        is_below = bool(self._found) and not is_beside and self.size.height >= HIGH
+        self.set_class(is_below and not self.has_class("-empty"), "-below")
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    def _read(self) -> None:
+        course = course_facts.read(self.tutor.lessons)
+        self.post_message(LookedUp(course))
+        self.post_message(LookedUp(exercises.titles(course.lessons.values())))
+        try:
+            shelf = search.read_shelf(self.tutor.lessons, self.tutor.checks)
+            if self._library is None or self._library.shelf != shelf:
+                synonyms = search.read_synonyms(self.tutor.lessons)
+                self.post_message(LookedUp(SearchLibrary(shelf, synonyms)))
+        except Problem as problem:
+            self.post_message(LookedUp(problem))
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=SEARCH)
+    def _search(self, library: SearchLibrary, text: str) -> None:
+        path = self.tutor.path_of(self._course.paths) if self._course else None
+        self.post_message(LookedUp(library.search(text, path.lessons if path else ())))
+
+    def on_looked_up(self, message: LookedUp) -> None:
+        what = message.what
+        if isinstance(what, Problem):
+            self._is_readable, self._wanted = False, None
+            self.entitle("lessons", "Nothing can be looked up")
+            self._say(str(what))
+            self.take_keys()
+        elif isinstance(what, Course):
+            is_new, self._course = self._course != what, what
+            if what.trouble:
+                self._say(what.trouble)
+            elif is_new:
+                self._show()
+            if not self._wanted:
+                self.take_keys()
+        elif isinstance(what, dict):
+            self._titles = cast("dict[str, str]", what)
+        elif isinstance(what, SearchLibrary):
+            self._library, self._is_readable = what, True
+            self.search_for(self.query_one(Input).value)
+        elif what.text == self.query_one(Input).value.strip():
+            is_new = self._found is None or self._found.text != what.text
+            self._found = what
+            self._show(from_first=is_new)
+            wanted, self._wanted = self._wanted, None
+            if wanted:
+                wanted()
+                self.take_keys()
+
+    def _say(self, text: str) -> None:
+        lines = text.split("\n")
+        self.query_one(RowList).show([Row(None, HangingText("", visible(line))) for line in lines])
+
+    @on(Input.Changed)
+    def changed(self, event: Input.Changed) -> None:
+        self.search_for(event.value)
+
+    def search_for(self, text: str) -> None:
+        """Show the results for a text; all lessons for an empty one."""
+        text = text.strip()
+        if text and self._found is None and self._is_readable:  # the list is of all lessons
+            self.entitle("lessons", f"Looking for {text} ...")
+        if text and self._library:
+            self._search(self._library, text)
+        elif self._found and not text:
+            self._found = None
+            self._show()
+
+    @on(Input.Submitted)
+    def open_first(self) -> None:
+        """Open the best result, once the search has ended."""
+        if not self._is_found:
+            self._wait(self.open_first)
+            return
+        self.action_to_list()
+        if self._found:
+            self.query_one(RowList).action_select()
+
+    def action_to_list(self) -> None:
+        """Move the focus to the results, once the search has ended."""
+        if self._is_found:
+            self.set_focus(self.query_one(RowList))
+        else:
+            self._wait(self.action_to_list)
+
+    @property
+    def _is_found(self) -> bool:
+        """Whether the results shown are those of the typed text."""
+        return self.query_one(Input).value.strip() == (self._found.text if self._found else "")
+
+    def _wait(self, wanted: Callable[[], object]) -> None:
+        """Do a key's action when the search has ended, and act on no other key before that."""
+        if self._is_readable:
+            self._wanted, self.is_ready = wanted, False
+
+    def action_find(self, text: str = "") -> None:
+        """Show the search line, with a text if one is given."""
+        line = self.query_one(Input)
+        line.display = True
+        self.set_focus(line)
+        if text:
+            self._search_instead(text)
+        else:
+            line.select_all()
+
+    def action_filter(self, kind: str) -> None:
+        self._filter = kind
+        self._show()
+        self.refresh_bindings()
+
+    def action_read_on(self) -> None:
+        self.query_one(SidePanel).read_on()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Allow only the filter that follows the current one."""
+        if action == "read_on":
+            return self.query_one(SidePanel).max_scroll_y > 0
+        if action == "filter":
+            kinds = [*STATES]
+            return parameters == (kinds[(kinds.index(self._filter) + 1) % len(kinds)],)
+        return super().check_action(action, parameters)
+
+    def action_back(self) -> None:
+        """Leave the search first, then the screen."""
+        line = self.query_one(Input)
+        if line.display:
+            line.display = False
+            line.value = ""
+            self.set_focus(self.query_one(RowList))
+        else:
+            self.dismiss()
+
+    def _show(self, *, from_first: bool = False) -> None:
+        course = self._course
+        if course is None or course.trouble:
+            return
+        rows, standing = list(self._rows(course)), self._standing(course)
+        shown = self.query_one(RowList)
+        first = next((row.id for row in rows if row.id), None)
+        is_first_time = shown.chosen is None and not self._found and standing
+        target = standing.next if is_first_time and standing else first if from_first else None
+        name, is_place, _ = (shown.chosen or "").partition("#")
+        if is_place and not self._found and any(row.id == name for row in rows):
+            target = name  # after a search, mark the lesson of the marked line
+        shown.show(rows, highlight=target)
+        if shown.chosen is None:
+            self.show_status("")
+        self.query_one(SearchLine).is_meant = (first or "").startswith(MEANT)
+        self.refresh_bindings()
+        self.set_class(not any(row.id and MEANT not in row.id for row in rows), "-empty")
+        self._place_detail()
+        count = sum(1 for row in rows if row.id in course.lessons)
+        kind = "" if self._filter == "all" else f", {self._filter}"
+        every = len(course.lessons)
+        is_part = self._found or count < every
+        self.rename(f"Lessons{kind}: {count} of {every}" if is_part else f"{every} lessons")
+        title = f"{len(course.done & course.lessons.keys())} of {every} done"
+        if self._found:
+            title = f"{'Found for' if self._found.hits else 'Nothing for'} {self._found.text}"
+        self.entitle("lessons", title)
+
+    def _rows(self, course: Course) -> Iterator[Row]:
+        states = STATES[self._filter]
+        if self._found:
+            if path := named_file(self._found.text):
+                yield lesson_rows.log(path)
+                yield Row(None, "")
+            most = max((self.size.height - HEAD) // FOR_SENTENCE, 1)
+            yield from lesson_rows.found(
+                course, self._found, states, titles=self._titles, spots=most
+            )
+            return
+        rows = list(lesson_rows.listed(course, self._standing(course), states))
+        yield from rows or [Row(None, "None yet. Press v to see the others.")]
+
+    def _standing(self, course: Course) -> PathProgress | None:
+        path = self.tutor.path_of(course.paths)
+        return course.standing(path) if path else None
+
+    @on(RowList.OptionHighlighted)
+    def describe(self, event: RowList.OptionHighlighted) -> None:
+        title, text = self._said_of(str(event.option_id))
+        detail, course = self.query_one(SidePanel), self._course
+        name = str(event.option_id).partition("#")[0]
+        detail.set_class(course is not None and name not in course.lessons, "-brief")
+        detail.show(text)
+        detail.border_title = prose(title)  # this panel always has a whole frame
+
+    def _said_of(self, option: str) -> tuple[str, VisualType]:
+        """Return the title and the details of a row."""
+        name, _, rest = option.partition("#")
+        course, shelf = self._course, self._library.shelf if self._library else None
+        if course and name in course.lessons:
+            lesson, spot = course.lessons[name], self._leads_to(name, int(rest) if rest else None)
+            said = lesson_details.describe(lesson, course, self._standing(course))
+            return lesson.title, Stack([*search_details.around(spot), said]) if spot else said
+        if course and name == EXERCISE:
+            with contextlib.suppress(Problem):  # the exercise's own page shows the problem
+                asked = exercises.find([*course.lessons.values()], rest)
+                return asked.title, Stack([*search_details.exercise(asked)])
+        if shelf and not name and rest in shelf.words:
+            return shelf.words[rest][0], search_details.word(*shelf.words[rest], course)
+        if shelf and name == CHECK:
+            [check] = [check for check in shelf.checks if check.id == rest]
+            return rest, search_details.check(check)
+        if shelf and name == OLD:
+            return "Older tutorials", search_details.claim(self._claim(rest))
+        return "", ""
+
+    def _claim(self, name: str) -> Claim:
+        claims = self._library.shelf.claims if self._library else ()
+        return next(claim for claim in claims if claim.id == name)
+
+    @on(RowList.OptionSelected)
+    def open_row(self, event: RowList.OptionSelected) -> None:
+        name, hash_, rest = str(event.option_id).partition("#")
+        shelf = self._library.shelf if self._library else None
+        if name == CHECK:
+            self._run_check(rest)
+        elif name == EXERCISE:
+            self.tutor.go.to_exercise(rest)
+        elif name == MEANT:
+            self._search_instead(rest)
+        elif name == LOG and self._found:
+            self.tutor.go.to_explanation(of_text(self._found.text))
+        elif name == OLD and shelf:
+            self.tutor.push_screen(OlderClaim(self._claim(rest)))
+        elif not name and shelf:
+            self.tutor.push_screen(GlossaryEntry(*shelf.words[rest], self._course))
+        elif name:
+            spot = self._leads_to(name, int(rest) if hash_ else None)
+            self.tutor.go.to_lesson(name, at=spot.line if spot else "")
+
+    def _search_instead(self, text: str) -> None:
+        """Search for a text as if the user had typed it."""
+        line = self.query_one(Input)
+        line.value = text
+        line.cursor_position = len(text)
+        self.set_focus(line)
+
+    def _run_check(self, check: str) -> None:
+        from tpustarter.checking.selfcheck import CheckRequest
+
+        request = CheckRequest(ids=(check,), devices=self.tutor.choices.devices)
+        self.tutor.go.to_checks(request, f"Check {visible(check)}")
+
+    def _leads_to(self, lesson: str, number: int | None) -> FoundLine | None:
+        """Return the line at which a lesson opens; None for its beginning, as for a found title."""
+        hit = self._hit(lesson)
+        return None if hit and number is None and hit.in_title else self._spot(lesson, number)
+
+    def _spot(self, lesson: str, number: int | None) -> FoundLine | None:
+        """Return the line of a lesson that matches: that of the number, else the best one."""
+        hit = self._hit(lesson)
+        spots = hit.spots if hit else ()
+        return next((spot for spot in spots if number in (None, spot.number)), None)
+
+    def _hit(self, lesson: str) -> Hit | None:
+        hits = self._found.of("lesson") if self._found else []
+        return next((hit for hit in hits if hit.id == lesson), None)

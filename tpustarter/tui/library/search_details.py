@@ -1,0 +1,93 @@
+"""The details beside a list for a word, check, exercise or older claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from tpustarter.learning.content import glossary, markdown
+from tpustarter.text.terminal import visible
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, heading, prose, typed
+from tpustarter.tui.library import rows as lesson_rows
+
+if TYPE_CHECKING:
+    from tpustarter.core.content import Check, Lesson
+    from tpustarter.learning.content.exercises import Exercise
+    from tpustarter.learning.content.then_now import Claim
+    from tpustarter.learning.search.search import FoundLine
+    from tpustarter.tui.home.course_facts import Course
+
+LABEL = 10
+"""Columns of the label before a short text."""
+
+USERS = "Lessons that use it"
+
+
+def around(spot: FoundLine) -> list[LaidOutLines | Content]:
+    """Return the paragraph of a lesson with the search result, below its heading."""
+    return [heading(visible(spot.heading)), lesson_rows.marked(spot.paragraph), Content("")]
+
+
+def word(name: str, meaning: str, course: Course | None) -> Stack:
+    """Return the meaning of a word of the glossary, and the lessons that use it."""
+    texts = [" ".join(one.split()) for one in meaning.split("\n\n")]
+    pieces = list[LaidOutLines | Content](
+        _parted([Content(visible(markdown.plain(one))) for one in texts])
+    )
+    return Stack([*pieces, *users(name, course)])
+
+
+def users(name: str, course: Course | None) -> list[LaidOutLines | Content]:
+    """Return the lessons that use a word of the glossary, below a title; nothing without any."""
+    titles = [HangingText("  ", visible(lesson.title)) for lesson in using(name, course)]
+    return [Content(""), heading(USERS), *titles] if titles else []
+
+
+def using(name: str, course: Course | None) -> list[Lesson]:
+    """Return the lessons that use a word of the glossary."""
+    link = glossary.link(markdown.anchor(name))
+    return [one for one in course.lessons.values() if link in one.text] if course else []
+
+
+def check(what: Check) -> Stack:
+    """Return the claim of a check, and the lesson and the source for it."""
+    rows = [("level", what.level), ("lesson", what.lesson), ("source", what.source)]
+    said = prose("Enter runs it, and c on the first screen runs all checks of its level.")
+    return Stack([*_parted([prose(what.title), said]), Content(""), *_labelled(rows)])
+
+
+def exercise(what: Exercise, key: str = "") -> Iterator[LaidOutLines | Content]:
+    """Yield an exercise's task, its lesson with the key that opens it, and its command."""
+    for paragraph in what.task.split("\n\n"):
+        yield HangingText("", prose(" ".join(paragraph.split())))
+        yield Content("")
+    yield HangingText("lesson   ", f"{visible(what.lesson.title)}{key}")
+    yield HangingText("command  ", typed(Content(f"tpustarter learn --exercise {what.id}")))
+
+
+def claim(what: Claim) -> Stack:
+    """Return a claim of older tutorials, and the state of today."""
+    parts = [
+        heading("What older tutorials say"),
+        prose(what.then),
+        Content(""),
+        heading("Today"),
+        prose(what.now),
+    ]
+    lesson = (what.lesson or "").partition("#")[0]
+    rows = [("lesson", lesson), ("shown by", what.proof or ""), ("source", what.source)]
+    return Stack([*parts, Content(""), *_labelled(rows)])
+
+
+def _parted(paragraphs: list[Content]) -> Iterator[Content]:
+    for number, paragraph in enumerate(paragraphs):
+        if number:
+            yield Content("")
+        yield paragraph
+
+
+def _labelled(rows: list[tuple[str, str]]) -> Iterator[HangingText]:
+    """Yield short texts with their labels; empty ones are left out."""
+    return (HangingText(f"{name:<{LABEL}}", visible(text)) for name, text in rows if text)

@@ -1,0 +1,1 @@
+"""The screens of a rehearsal: the choice, the table and its answers."""

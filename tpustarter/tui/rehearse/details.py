@@ -1,0 +1,249 @@
+"""The details of a rehearsal: one answer, or a program on all TPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from textual.content import Content
+
+from tpustarter.rehearsal.text import memory_bar, model_estimate, rehearsal_text, verdict
+from tpustarter.text.terminal import visible
+from tpustarter.tui.explain.failure import FailedRun
+from tpustarter.tui.explain.failure import program as of_program
+from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, word
+from tpustarter.tui.rehearse import memory_picture
+from tpustarter.tui.rehearse.table import Program, RehearsalAnswers, label
+
+LABEL = 8
+LESSON = "jax/memory-and-donation"
+"""The lesson named when a program does not fit."""
+ADVICE = "smaller batch, bfloat16, jax.checkpoint, or shard over more devices"
+
+BAR, WIDE_BAR, WIDEST_BAR = 20, 36, 60
+"""Columns of the memory bar in the comparison of TPUs: the least, the width up to which it takes
+the place of the last columns, and the most."""
+BEFORE_BAR = 6
+"""Columns of the table that are kept in favour of a wide bar."""
+WIDE_ENOUGH = 72
+"""Columns of the screen from which the comparison has a bar."""
+
+Piece = LaidOutLines | Content
+
+
+def describe_cell(
+    answers: RehearsalAnswers, program: Program, tpu: str, *, names_words: bool = True
+) -> Iterator[Piece]:
+    """Yield the answer for one program and one TPU, or why there is none.
+
+    Args:
+        answers: The answers so far.
+        program: The program.
+        tpu: The TPU.
+        names_words: Whether to name the key that shows the compiler's own words.
+    """
+    text, status = answers.cell(program, tpu)
+    result = answers.result(program, tpu)
+    title = Content.styled(f"{label(program)} for {tpu}", "bold")
+    if result is None:
+        yield title
+        yield Content(_explain_missing(answers, program, tpu))
+        return
+    yield title
+    yield HangingText(word(status, text, LABEL), prose(rehearsal_text.summary(result)))
+    buffers: list[dict[str, Any]] = result.get("buffers") or []
+    if result["status"] == "compiles":
+        for note in rehearsal_text.notes(result):
+            if note.label != rehearsal_text.LARGEST:  # its row is in the table of arrays
+                yield HangingText(_dim_label(visible(note.label)), prose(note.text))
+        yield HangingText(_dim_label("model"), prose(model_estimate.text(result)))
+    if result["status"] in ("compiles", "does-not-fit"):
+        yield from _memory(result)
+    if result["status"] != "compiles":
+        for line in rehearsal_text.paddings(buffers):
+            yield HangingText(_dim_label("padding"), prose(line))
+    if result["status"] == "does-not-fit":
+        yield HangingText(_dim_label("try"), ADVICE)
+        least = max(result["hbm_bytes"], (result.get("hbm_limit_bytes") or 0) + 1)
+        if best := verdict.larger(least, result.get("devices", 1)):
+            text = f"{best.name} has {best.hbm_gib_per_device:.4g} GiB on a device"
+            yield HangingText(_dim_label("or"), f"{text}: rehearse it for that TPU")
+        yield HangingText(_dim_label("read"), f"{LESSON} (l)")
+    for note in result.get("notes", ()):
+        yield HangingText(_dim_label("note"), prose(note))
+    if result.get("detail") and names_words:
+        yield HangingText(_dim_label("more"), "g shows the compiler's own words")
+
+
+def _memory(result: dict[str, Any]) -> Iterator[Piece]:
+    """Yield a bar of the memory of one device, and a line for each of its letters."""
+    drawn = memory_picture.picture(result, memory_picture.NARROWEST).plain
+    if drawn:
+        yield memory_picture.MemoryPicture(result)
+    elif result["status"] == "compiles":
+        return
+    taken = memory_picture.taken(result)
+    for part, size in zip(taken, rehearsal_text.memory_bar_sizes(taken), strict=True):
+        if part.buffer is not None:
+            text = rehearsal_text.array(part.buffer, size)
+        elif memory_bar.OTHER in drawn:
+            text = f"{size}  everything else"
+        else:
+            continue
+        letter = memory_picture.letter(part)
+        yield HangingText(Content(" " * LABEL + " ") + letter + " ", visible(text))
+
+
+def _explain_missing(answers: RehearsalAnswers, program: Program, tpu: str) -> str:
+    reason = answers.why_skipped(program, tpu)
+    if reason:
+        return f"Left out: {visible(reason)}."
+    seconds = answers.seconds(program, tpu)
+    if seconds is not None:
+        return f"Being compiled for {seconds:.0f} s."
+    return "It is waiting for its turn." if answers.busy else "No answer: it was not compiled."
+
+
+def words(result: dict[str, Any] | None) -> str:
+    """Return the compiler's own words, or the reason of a failure; empty for neither."""
+    return plain(str(result.get("detail") or result.get("reason") or "")) if result else ""
+
+
+def failed(answers: RehearsalAnswers, program: Program | None, tpu: str) -> FailedRun | None:
+    """Return a refused or broken answer to explain; None if it is neither."""
+    result = answers.result(program, tpu)
+    if program is None or result is None or result["status"] not in ("refused", "error"):
+        return None
+    return of_program(f"{label(program)} for {tpu}", words(result), str(result["reason"]))
+
+
+def comparison(answers: RehearsalAnswers, program: Program, tpu: str) -> Iterator[Piece]:
+    """Yield the table of one program on every TPU, a line each; `tpu` is marked."""
+    yield ProgramComparison(answers, program, tpu)
+    yield Content.styled(f"{label(program)}, on one device of each TPU", "$muted")
+
+
+class ProgramComparison(LaidOutLines):
+    """The table of a program on every TPU; columns that do not fit on the right are left out."""
+
+    _HEADS = (
+        "",
+        "",
+        "needs",
+        "it has",
+        "temporaries",
+        "estimate",
+        "arguments",
+        "code",
+        "compiled in",
+    )
+
+    def __init__(self, answers: RehearsalAnswers, program: Program, tpu: str) -> None:
+        self._answers, self._program, self._tpu = answers, program, tpu
+
+    def lines(self, width: int) -> list[Content]:
+        sizes = self._sizes()
+        tpus = self._answers.tpus
+        rows = [self._row(tpu, sizes) for tpu in tpus]
+        widths = self._widths([texts for texts, _ in rows])
+        bar = 0
+        if width >= WIDE_ENOUGH and any(self._bar(tpu, BAR).plain.strip() for tpu in tpus):
+            _shorten(widths, width - WIDE_BAR - 2, BEFORE_BAR)
+            bar = BAR + 2
+        _shorten(widths, width - bar, 3)
+        if bar:
+            bar = min(WIDEST_BAR + 2, width - _taken(widths))
+        before = sum(widths[:2]) + 4
+        head = _align(self._HEADS, widths)
+        head = f"{head[:before]}  {'memory':<{bar}}{head[before + 2 :]}" if bar else head
+        lines = [Content.styled(head, "$muted")]
+        for tpu, (texts, status) in zip(tpus, rows, strict=True):
+            mark = "> " if tpu == self._tpu else "  "
+            line = Content(f"{mark}{tpu:<{widths[0]}}  ") + word(status, texts[1], widths[1])
+            rest = texts[2] if len(texts) == 3 else _align(texts, widths)[before + 2 :]
+            if bar and len(texts) > 3:
+                line += Content("  ") + self._bar(tpu, bar - 2)
+            line += Content(f"  {rest}".rstrip())
+            lines.append(line.truncate(max(width, 1), ellipsis=True))
+        if len(widths) > self._HEADS.index("estimate"):
+            lines.append(Content.styled(_ESTIMATE, "$muted").truncate(max(width, 1), ellipsis=True))
+        return lines
+
+    def _widths(self, rows: Sequence[Sequence[str]]) -> list[int]:
+        """Return the width of each column; a reason spans columns and is not counted."""
+        table = [self._HEADS, *(row[:2] if len(row) == 3 else row for row in rows)]
+        return [max(len(row[n]) for row in table if len(row) > n) for n in range(len(self._HEADS))]
+
+    def _bar(self, tpu: str, width: int) -> Content:
+        drawn = memory_picture.picture(self._answers.result(self._program, tpu) or {}, width)
+        return drawn.pad_right(width - drawn.cell_length)
+
+    def _sizes(self) -> dict[tuple[str, str], str]:
+        """Return the memory needed on each TPU, in one unit, and that of its devices."""
+        needed: dict[tuple[str, str], int] = {}
+        limits: dict[tuple[str, str], int] = {}
+        for tpu in self._answers.tpus:
+            result = self._answers.result(self._program, tpu) or {}
+            if "hbm_bytes" not in result:
+                continue
+            memory: dict[str, int] = result.get("memory") or {}
+            needed |= {(tpu, name): memory[name] for name in _PARTS if name in memory}
+            needed[tpu, "needs"] = result["hbm_bytes"]
+            limits[tpu, "it has"] = result.get("hbm_limit_bytes") or 0
+        return {
+            key: text
+            for counts in (needed, limits)
+            for key, text in zip(counts, rehearsal_text.sizes([*counts.values()]), strict=True)
+        }
+
+    def _row(self, tpu: str, sizes: dict[tuple[str, str], str]) -> tuple[list[str], str]:
+        """Return the texts of a TPU's line; three if the last one is a reason."""
+        answers = self._answers
+        text, status = answers.cell(self._program, tpu)
+        result = answers.result(self._program, tpu)
+        if result is None:
+            return [tpu, text, _explain_missing(answers, self._program, tpu)], status
+        if result["status"] not in ("compiles", "does-not-fit") or "hbm_bytes" not in result:
+            return [tpu, text, visible(rehearsal_text.summary(result))], status
+        inside, *parts = [sizes.get((tpu, name), "?") for name in _PARTS]
+        model_ms = (result.get("compiler_model_seconds") or 0) * 1e3
+        model = f"{model_ms:.0f} ms" if model_ms >= 100 else f"{model_ms:.3g} ms"
+        compiled = "stored" if result["cached"] else f"{result['seconds']:.1f} s"
+        needs, limit = sizes[tpu, "needs"], sizes[tpu, "it has"]
+        return [
+            tpu,
+            text,
+            needs,
+            limit,
+            inside,
+            model if model_ms else "-",
+            *parts,
+            compiled,
+        ], status
+
+
+_ESTIMATE = "estimate: the compiler's own model of a run, not measured on a TPU"
+_PARTS = ("temporaries", "arguments", "code")
+
+
+def _taken(widths: Sequence[int]) -> int:
+    return sum(widths) + 2 * len(widths)
+
+
+def _shorten(widths: list[int], width: int, least: int) -> None:
+    """Remove the last columns that do not fit, but keep the least number of them."""
+    while _taken(widths) > width and len(widths) > least:
+        widths.pop()
+
+
+def _align(texts: Sequence[str], widths: Sequence[int]) -> str:
+    cells = [
+        f"{text:<{width}}" if number < 2 else f"{text:>{width}}"
+        for number, (text, width) in enumerate(zip(texts, widths, strict=False))
+    ]
+    return "  " + "  ".join(cells)
+
+
+def _dim_label(name: str) -> Content:
+    return Content.styled(f"{name}  " if len(name) >= LABEL else f"{name:<{LABEL}}", "$label")

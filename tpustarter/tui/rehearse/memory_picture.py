@@ -1,0 +1,68 @@
+"""The memory of one device as a picture: the part in use, with the biggest arrays."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from textual.content import Content
+
+from tpustarter.rehearsal.text import memory_bar, rehearsal_text
+from tpustarter.rehearsal.text.memory_bar import MemoryPart
+from tpustarter.tui.kit.text_layout import LaidOutLines, word
+
+COLOURS = {
+    "A": "$key",
+    "B": "$keyword",
+    "C": "$string",
+    "D": "$warn",
+    memory_bar.OTHER: "$muted-colour",
+}
+"""The background colour of each part."""
+WIDEST, NARROWEST = 96, 10
+"""Limits for the cells of a bar."""
+
+
+def letter(part: MemoryPart) -> Content:
+    """Return the letter of a part, on the part's background colour."""
+    return Content.styled(part.letter, f"$background on {COLOURS[part.letter]}")
+
+
+def taken(result: dict[str, Any]) -> list[MemoryPart]:
+    """Return the parts of the memory that a program needs: its biggest arrays, and the rest."""
+    return memory_bar.parts(result, rehearsal_text.biggest(result.get("buffers") or []))
+
+
+def picture(result: dict[str, Any], width: int) -> Content:
+    """Return a bar of this many cells: used and free memory; empty without a limit.
+
+    Each part is a ground with its letter at the beginning. The other letters have the colour of
+    the ground, so that without colours they are seen, and show the same.
+    """
+    brackets = 2 + (result.get("hbm_bytes", 0) > (result.get("hbm_limit_bytes") or 0))
+    cells = memory_bar.bar(result, taken(result), max(width - brackets, NARROWEST))
+    return Content("").join(_cells(run[0]) for run in re.finditer(r"(.)\1*", cells))
+
+
+class MemoryPicture(LaidOutLines):
+    """The memory of a device in one line, as wide as the screen allows."""
+
+    def __init__(self, result: dict[str, Any]) -> None:
+        self._result = result
+
+    def lines(self, width: int) -> list[Content]:
+        percent = memory_bar.percent(self._result)
+        label = f"{self._result['tpu']:<8} "
+        drawn = picture(self._result, min(WIDEST, width - len(label) - len(percent) - 1))
+        is_full = memory_bar.END in drawn.plain
+        return [Content(label) + drawn + " " + word("fail" if is_full else "", percent)]
+
+
+def _cells(run: str) -> Content:
+    if run[0] == memory_bar.END:
+        return Content.styled(run, "bold $fail")
+    colour = COLOURS.get(run[0])
+    if colour is None:
+        return Content.styled(run, "$muted")
+    first = Content.styled(run[0], f"$background on {colour}")
+    return first + Content.styled(run[1:], f"{colour} on {colour}")

@@ -1,0 +1,219 @@
+"""The user's own programs: functions and scripts, found in files or typed in a line."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shlex
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine.machine import Machine
+from tpustarter.rehearsal.compile import compiler
+from tpustarter.rehearsal.programs import own_code, own_python, resolve, source, suggestions, syntax
+from tpustarter.text import phrases
+from tpustarter.text.terminal import visible
+from tpustarter.tui.kit.row_list import Row, RowList
+
+FUNCTION, SCRIPT = "function", "script"
+_PLAIN = re.compile(r"[^\s'\"\\\\]+")
+OWN = {
+    FUNCTION: (
+        "a function in a file of mine",
+        "train.py:step f32[8192,8192] bf16[8192,512]",
+        "FILE.py to see its functions, or FILE.py:FUNCTION and the type of each argument",
+    ),
+    SCRIPT: (
+        "a script of mine, on the CPU",
+        "train.py --steps 2",
+        "the script, and the arguments it takes; what it passes to jax.jit is compiled as well",
+    ),
+}
+"""The kinds of programs that can be typed: label, example, and explanation."""
+MOST_FOUND = 6
+"""Programs of a folder that are listed; the others can be typed."""
+NO_JIT = "It has no jax.jit of its own, so there may be nothing to compile."
+"""The note on a script that seems to have nothing to compile."""
+
+
+@dataclass(frozen=True)
+class TypedProgram:
+    """A function or a script as it is typed, with its shapes or arguments."""
+
+    kind: str
+    words: tuple[str, ...]
+    note: str = ""
+    """A remark to show before it is started."""
+
+    @property
+    def name(self) -> str:
+        """Its name in a list, unlike any other."""
+        return f"{self.kind} {typed(self.words)}"
+
+    @property
+    def needs_shapes(self) -> bool:
+        """Whether it is a function with arrays, whose shapes the user chooses."""
+        return self.kind == FUNCTION and len(self.words) > 1
+
+    @property
+    def function(self) -> tuple[str, str]:
+        """Its identity, whatever shapes or arguments it is given."""
+        return self.kind, self.words[0]
+
+
+@dataclass(frozen=True)
+class OfferedPrograms:
+    """The programs of a file, if it is not clear which one is meant."""
+
+    why: str
+    programs: tuple[TypedProgram, ...]
+
+
+class OwnLine(Input):
+    """The input line for the user's file."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "choose it", key_display="Enter", tooltip="the file typed"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__(id="search")
+
+
+class ProgramOffers(RowList):
+    """The programs of a file; the selected one is copied into the input line."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select", "take it", key_display="Enter", tooltip="into the line above"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__(id="offers")
+
+
+def read_typed(
+    kind: str, typed: str, python: str | None, machine: Machine
+) -> TypedProgram | OfferedPrograms:
+    """Return the program that was typed, or the programs that it may mean.
+
+    Args:
+        kind: The key of `OWN`.
+        typed: The text.
+        python: The Python that was chosen to run it; None for the first one found with JAX.
+        machine: This machine, for its environment.
+
+    Raises:
+        Problem: The text names no file, a file that is not Python, or one with nothing to compile.
+    """
+    words = _read_words(kind, typed)
+    shown = words[0] if kind == SCRIPT else words[0].partition(":")[0]
+    file = locations.expanded(shown)
+
+    def find_python() -> Path:
+        without_jax = Path(sys.executable)
+        with contextlib.suppress(Problem):  # then the rehearsal reports it
+            without_jax = compiler.find(None, machine)
+        folder = Path.cwd() if kind == SCRIPT else file.parent
+        return own_python.find(python, machine, folder, "", without_jax=without_jax)
+
+    syntax.verify(file, shown, find_python)
+    if kind == SCRIPT:
+        beside = (one for one in source.programs_in(file.parent) if one.path == file)
+        read = next(beside, None) or source.read(file)
+        return TypedProgram(kind, words, NO_JIT if read and not read.jits else "")
+    name, *given = words
+    try:
+        resolve.verify(own_code.read(name, tuple(given)), name.partition(":")[0], given, ())
+    except resolve.UnclearProgram as unclear:
+        if not unclear.commands:
+            raise
+        return OfferedPrograms(unclear.in_app, tuple(map(_program, unclear.commands)))
+    return TypedProgram(kind, words)
+
+
+def _program(command: str) -> TypedProgram:
+    """Return the program of a suggested command line."""
+    words = [word for word in shlex.split(command)[2:] if word != "--arg"]
+    if words[0] == "--script":
+        return TypedProgram(SCRIPT, tuple(words[1:]))
+    return TypedProgram(FUNCTION, tuple(words))
+
+
+def _read_words(kind: str, typed: str) -> tuple[str, ...]:
+    """Return the words of the text; raises Problem if they name no file."""
+    try:
+        words = tuple(shlex.split(typed))
+    except ValueError as error:
+        raise Problem(
+            f"a quotation mark is not closed in `{typed}`", code=ExitCode.USAGE
+        ) from error
+    example = OWN[kind][1]
+    if not words:
+        raise Problem("no file is named", hint=f"for example `{example}`", code=ExitCode.USAGE)
+    if kind == SCRIPT:
+        own_code.script(words)
+    elif own_code.is_code(words[0]):
+        words = tuple(word for word in words if word != "--arg")  # as the command has it
+    else:
+        raise Problem(
+            f"found `{words[0]}`, expected `FILE.py:FUNCTION`",
+            hint=f"for example `{example}`",
+            code=ExitCode.USAGE,
+        )
+    return words
+
+
+def typed(words: Iterable[str]) -> str:
+    """Return words as they are typed in the app, where brackets need no quotes."""
+    return " ".join(word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in words)
+
+
+def offer_rows(offered: OfferedPrograms) -> Iterator[Row]:
+    """Yield a row for each program of a file."""
+    for number, program in enumerate(offered.programs):
+        how = ": what it passes to jax.jit" if program.kind == SCRIPT else ""
+        yield Row(str(number), visible(f"{called(program)}{how}"))
+
+
+def called(program: TypedProgram) -> str:
+    """Return the label of a program in a list."""
+    how = ", as a script" if program.kind == SCRIPT else ""
+    return f"{typed(program.words)}{how}"
+
+
+def how_to_type(kind: str, *, has_words: bool) -> str:
+    """Return a sentence on typing a program, or on changing the words in the line."""
+    if has_words and kind == FUNCTION:
+        return "Give the shapes of your own arrays in place of these, and press Enter."
+    if has_words:
+        return "Add the arguments that your script takes, and press Enter."
+    return f"Type {OWN[kind][2]}."
+
+
+def how_to_choose(offered: OfferedPrograms) -> str:
+    """Return why one program of a file must be chosen, and with which key."""
+    one_of = phrases.plural(len(offered.programs), "it", "one of these")
+    return (
+        f"{offered.why[:1].upper()}{offered.why[1:]}. Enter takes {one_of} into the line, where "
+        "you give the shapes of your own arrays."
+    )
+
+
+def found_in(folder: Path) -> tuple[TypedProgram, ...]:
+    """Return the programs of a folder, at most `MOST_FOUND`: the first ones of each file."""
+    files = [
+        [*map(_program, suggestions.offers(one, one.path.name))]
+        for one in source.programs_in(folder)
+    ]
+    in_turn = (one for several in zip_longest(*files) for one in several if one)
+    chosen = {*islice(in_turn, MOST_FOUND)}
+    return tuple(one for several in files for one in several if one in chosen)

@@ -1,0 +1,156 @@
+"""The rows of a rehearsal's choice: programs in groups, and TPUs; and their descriptions."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from textual.content import Content
+
+from tpustarter.core.content import Check
+from tpustarter.machine import frameworks
+from tpustarter.machine.tpus import TOPOLOGIES, TpuType, parse_type
+from tpustarter.rehearsal.programs.suggestions import EXAMPLES
+from tpustarter.text import phrases
+from tpustarter.text.invocation import as_typed
+from tpustarter.text.terminal import visible
+from tpustarter.tui.kit.row_list import Row
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, heading, prose, word
+from tpustarter.tui.rehearse.choice import RehearsalChoice
+from tpustarter.tui.rehearse.own_program import OWN, SCRIPT, TypedProgram, called
+
+WITH_CLAIMS = 140
+"""Columns from which the claim of each check is shown beside it."""
+WITH_IDS = 110
+"""Columns from which an example has its id beside its description."""
+WHY_CHOSEN = "with one of every other generation, to see which of them your program fits"
+"""The reason why some TPUs are selected at the start."""
+MOST_NAMED = 3
+"""The most checks that a command names."""
+_ADD = "    "
+"""In place of a box, for a program that is still to be typed."""
+
+
+def programs(choice: RehearsalChoice, width: int) -> Iterator[Row]:
+    """Yield the programs in groups, each with a box; wide screens also show the claims."""
+    own = choice.programs
+    yield Row(None, heading("Your own programs"))
+    for program in own:
+        yield _box_row(program.name, called(program), chosen=choice.own == program)
+    for kind, (text, *_) in OWN.items():
+        other = text.replace("a ", "another ", 1) if own else text
+        yield Row(kind, _ADD + other)
+    chosen = {*choice.chosen_checks}
+    longest = max((len(check.id) for check in choice.checks), default=0) + 2
+    for title, checks in _groups(choice):
+        yield Row(None, "")
+        yield Row(None, heading(title))
+        for check in checks:
+            text, claim = check.id, check.title if width >= WITH_CLAIMS else ""
+            if example := EXAMPLES.get(check.id):
+                text, claim = (text, example) if width >= WITH_IDS else (example, "")
+            yield _box_row(check.id, f"{text:<{longest}}", claim, chosen=check.id in chosen)
+    if choice.without_torch:
+        yield Row(None, "")
+        yield Row(None, heading(f"Checks of {frameworks.FRAMEWORKS['torch_xla'].title}"))
+        yield Row(None, HangingText(_ADD, _without_torch(choice.without_torch)))
+
+
+def _groups(choice: RehearsalChoice) -> Iterator[tuple[str, list[Check]]]:
+    """Yield the examples, which compile in seconds, and the other checks of each framework."""
+    examples = [check for check in choice.checks if check.id in EXAMPLES]
+    if examples:
+        yield "Examples, which compile in seconds", examples
+    for name in dict.fromkeys(check.framework for check in choice.checks):
+        checks = [c for c in choice.checks if c.framework == name and c not in examples]
+        more = "Other checks" if any(c.framework == name for c in examples) else "Checks"
+        yield f"{more} of {frameworks.FRAMEWORKS[name].title}", checks
+
+
+def _without_torch(count: int) -> Content:
+    return prose(
+        f"{count} more, for a Python with torch_xla, and none was found here. "
+        "`tpustarter setup pytorch-xla` makes one."
+    )
+
+
+def tpus(choice: RehearsalChoice) -> Iterator[Row]:
+    """Yield the TPUs, each with a box."""
+    yield Row(None, heading("TPUs") + ", with the memory of a device")
+    for topology in TOPOLOGIES:
+        devices = phrases.plural(topology.devices, "device ", "devices")
+        size = f"{topology.devices:>3} {devices} {topology.hbm_gib_per_device:>6.2f} GiB"
+        yield _box_row(
+            topology.name, f"{topology.name:<8}{size}", chosen=topology.name in choice.tpus
+        )
+
+
+def about(choice: RehearsalChoice, name: str) -> Iterator[LaidOutLines]:
+    """Yield the description of a program or a TPU."""
+    if name in OWN:
+        _, example, how = OWN[name]
+        yield HangingText("type     ", how)
+        yield HangingText("example  ", example)
+    if program := choice.program(name):
+        yield from _about_own(program)
+    for check in choice.checks:
+        if check.id == name:
+            if example := EXAMPLES.get(name):
+                yield HangingText("program  ", example)
+            yield HangingText("claim    ", prose(check.title))
+            yield HangingText("lesson   ", f"{visible(check.lesson)} (l)")
+            yield HangingText("command  ", f"tpustarter rehearse {visible(name)}")
+    for topology in TOPOLOGIES:
+        if topology.name == name:
+            each = " each" if topology.devices > 1 else ""
+            memory = f"{topology.devices}, with {topology.hbm_gib_per_device:.2f} GiB{each}"
+            yield HangingText("TPU      ", _made_of(parse_type(name)))
+            yield HangingText("devices  ", memory)
+            if choice.has_every_generation and name in choice.tpus:
+                yield HangingText("chosen   ", WHY_CHOSEN)
+            if words := _chosen_words(choice):
+                yield HangingText("command  ", visible(_command([*words, "--tpu", name])))
+
+
+def _made_of(tpu: TpuType) -> str:
+    chips = phrases.count(tpu.chips, "chip")
+    hosts = phrases.count(tpu.hosts, "host")
+    return f"{tpu.generation.title}, {chips} on {hosts}"
+
+
+def _about_own(program: TypedProgram) -> Iterator[LaidOutLines]:
+    if program.kind == SCRIPT:
+        yield HangingText(
+            "does     ", "runs the script on CPU devices, and compiles what it passes to jax.jit"
+        )
+    else:
+        yield HangingText("does     ", "compiles the function, and runs nothing")
+    if program.needs_shapes:
+        yield HangingText("shapes   ", "as they stand here; e changes them")
+    elif program.kind == SCRIPT:
+        given = "as they stand here" if len(program.words) > 1 else "none"
+        yield HangingText("given    ", f"{given}; e changes its arguments")
+    yield HangingText("command  ", visible(_command(_own_words(program))))
+
+
+def _own_words(program: TypedProgram) -> list[str]:
+    """Return the arguments of a command for a program of the user's."""
+    first, *rest = program.words
+    given = [word for one in rest for word in ("--arg", one)]
+    return ["--script", *program.words] if program.kind == SCRIPT else [first, *given]
+
+
+def _chosen_words(choice: RehearsalChoice) -> list[str]:
+    """Return the arguments of a command for the choice; empty if it is nothing or too much."""
+    if choice.own:
+        return _own_words(choice.own)
+    return choice.chosen_checks if len(choice.chosen_checks) <= MOST_NAMED else []
+
+
+def _command(words: Sequence[str]) -> str:
+    return as_typed(shlex.join(["tpustarter", "rehearse", *words]))
+
+
+def _box_row(name: str, text: str, claim: str = "", *, chosen: bool) -> Row:
+    box = word("done", "[x]") if chosen else Content("[ ]")
+    return Row(name, box + f" {visible(text)}" + prose(claim).stylize("$muted"))

@@ -1,0 +1,336 @@
+"""The screen of a rehearsal: a table that fills as programs compile, and the marked answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import ClassVar
+
+from textual import on
+from textual.binding import BindingType
+from textual.containers import Container, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.probe.finding import Hint
+from tpustarter.rehearsal.compile.compiler import StillCompiling, TaskDone
+from tpustarter.rehearsal.programs.request import RehearsalRequest
+from tpustarter.rehearsal.run import Event, Rehearsal, RehearsalAnswer, RehearsalStarted, beside
+from tpustarter.rehearsal.text import rehearsal_text
+from tpustarter.text.terminal import visible
+from tpustarter.tui.app.messages import REHEARSE, EventsArrived, LookedUp
+from tpustarter.tui.explain.failure import FailedRun, program
+from tpustarter.tui.kit.live_run import LiveRun
+from tpustarter.tui.kit.page import ConfirmWindow
+from tpustarter.tui.kit.row_list import RowList
+from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.split import LOW, Split
+from tpustarter.tui.kit.text_layout import Stack, heading
+from tpustarter.tui.rehearse import details
+from tpustarter.tui.rehearse import end_line as line
+from tpustarter.tui.rehearse import keys as rehearsal_keys
+from tpustarter.tui.rehearse.script import Script
+from tpustarter.tui.rehearse.table import Program, RehearsalAnswers, RehearsalTable, label
+
+NARROW = 70
+"""Columns below which lists are placed below each other."""
+MANY, LONG = 8, 30
+"""Programs from which the table takes the whole height, and letters of a name from which it takes
+the width."""
+BESIDE_TPU = """This machine has TPU chips, and the compiler was never tried beside a running job.
+
+It is kept off the chips. Go on, when nothing runs on them that must not be disturbed?"""
+
+
+class RehearsalScreen(Split):
+    """A rehearsal with the compiler's answers."""
+
+    HELP = rehearsal_keys.HELP
+    STILL_RUNS = "The rehearsal still runs. Press Esc again or x to stop it."
+    BESIDE = 150
+    """A table with seven TPUs takes half of that."""
+    BINDINGS: ClassVar[list[BindingType]] = rehearsal_keys.BINDINGS
+
+    def __init__(self, request: RehearsalRequest, *, change: Callable[[], None]) -> None:
+        """Start a rehearsal once the screen is shown.
+
+        Args:
+            request: The programs and TPUs.
+            change: Called to change the arguments, on the screen behind this one.
+        """
+        super().__init__(f"Rehearsal: nothing is run{' on a TPU' if request.script else ''}")
+        self._request = request
+        self._change = change
+        self._rehearsal: Rehearsal | None = None
+        self._without_compiler = False
+        self.live_run = self._run = LiveRun[Event | list[dict[str, str]]](
+            self, REHEARSE, self._tick
+        )
+        self._answers = self._new_answers()
+        self._job: StillCompiling | None = None
+        self._problem: Problem | None = None
+        """The reason why nothing was compiled."""
+        self._view = self._opening = ""
+        self._total = 0
+        """The number of planned compilations."""
+        self._script = Script()
+
+    def _new_answers(self) -> RehearsalAnswers:
+        programs: list[Program] = [(check, "") for check in self._request.ids]
+        return RehearsalAnswers(
+            [(None, "")] if line.is_own(self._request) else programs, self._request.tpus
+        )
+
+    def body(self) -> Iterable[Widget]:
+        opening = Static("", id="opening")
+        opening.display = False
+        yield opening
+        with Container(id="both"):
+            with Vertical(id="table"):
+                yield Static("", id="tpu-names")
+                yield RehearsalTable(self._answers)
+            with VerticalScroll(id="details"):
+                yield Static("", id="found")
+        yield Static("", id="headline")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._start()
+
+    def _start(self) -> None:
+        self._problem = self._job = self._rehearsal = None
+        self._answers, self._script = self._new_answers(), Script()
+        self.query_one(RehearsalTable).known = self._answers
+        self._run.begin(partial(self._play, self._request))
+        self._show()
+        self.refresh_bindings()
+
+    def _play(self, request: RehearsalRequest) -> Iterator[Event | list[dict[str, str]]]:
+        """Compile, in the worker."""
+        app = self.tutor
+        if beside(app.machine):
+            if not request.beside_tpu:
+                self.post_message(LookedUp(BESIDE_TPU))
+                return
+            app.live.release()
+        rehearsal = Rehearsal(request, machine=app.machine, checks=app.checks)
+        self._rehearsal = rehearsal
+        self._run.on_stop(rehearsal.stop)
+        for event in rehearsal.events():
+            yield event
+            if isinstance(event, RehearsalStarted | RehearsalAnswer):
+                yield list(rehearsal.skipped)
+        yield list(rehearsal.skipped)
+
+    def on_looked_up(self, message: LookedUp) -> None:
+        """Ask the user before the compiler is used beside a TPU."""
+        self.tutor.push_screen(ConfirmWindow("TPU chips", str(message.what)), self._answered)
+
+    def _answered(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
+        if answer:
+            self._request = replace(self._request, beside_tpu=True)
+            self._start()
+        else:
+            self.dismiss()
+
+    def show_error(self, error: BaseException) -> None:
+        """Show why nothing was compiled; a stop by the user is no error."""
+        if not isinstance(error, Problem):
+            super().show_error(error)
+        elif not self._run.is_stopped:
+            self._problem = error
+            self._without_compiler = Hint.of(error.hint).setup == "rehearse"
+            self.say(plain(line.of_problem(error, self._request)))
+            self.refresh_bindings()
+
+    def action_setup(self) -> None:
+        self.tutor.go.to_setup("rehearse")
+
+    def on_events_arrived(self, message: EventsArrived) -> None:
+        for event in self._run.take(message):
+            self._follow(event)
+        if not self._run.is_busy:
+            self._finish()
+        self._show()
+        self.refresh_bindings()
+
+    def _follow(self, event: Event | list[dict[str, str]]) -> None:
+        if isinstance(event, RehearsalStarted):
+            names = ("jax", "libtpu")
+            versions = ", ".join(f"{name} {event.versions[name]}" for name in names)
+            self._opening = visible(
+                f"compiler {event.compiler} {event.versions['python']}, {versions}"
+            )
+            self._show_opening()
+        elif isinstance(event, StillCompiling):
+            self._job = event
+            self._answers.working(event.check, event.program, event.tpu, event.seconds)
+        elif isinstance(event, RehearsalAnswer):
+            self._answers.answer(event.result)
+        elif isinstance(event, list):
+            self._answers.skip(event)
+        elif not isinstance(event, TaskDone):
+            self._script.follow(event)
+
+    def _finish(self) -> None:
+        if self._rehearsal:
+            self._script.finish(self._rehearsal)
+            self._total = self._rehearsal.progress.total
+        self._job = self._rehearsal = None
+        self._answers.busy, self._answers.is_whole = False, not self._run.is_stopped
+
+    def _tick(self) -> None:
+        self.say(self._headline())
+
+    def _headline(self) -> str:
+        answers, request = self._answers, self._request
+        if answers.busy:
+            if self._run.is_stopped:
+                return "stopping"
+            progress = self._rehearsal.progress if self._rehearsal else None
+            seconds, width = self._run.seconds, self.size.width
+            return line.while_it_runs(self._job, answers, progress, seconds, width)
+        stopped = self._run.is_stopped
+        text = line.at_the_end(answers, request, stopped_of=self._total if stopped else None)
+        if self._view or self.has_class("-details"):  # Esc leads to the table from there
+            return text
+        parting = "\n" if self.size.height >= LOW else " "
+        compares = self._has_room_to_compare
+        keys = line.what_to_press(answers, request, stopped=stopped, compares=compares)
+        return f"{text}{parting}{keys}"
+
+    def _show_opening(self) -> None:
+        has_room = self.size.height >= LOW and self.size.width >= NARROW
+        self.say(self._opening if has_room else "", where="opening")
+
+    def _show(self) -> None:
+        labels = [label(program) for program in self._answers.programs]
+        self.set_class(len(labels) > MANY, "-many")
+        self.set_class(max(map(len, labels), default=0) > LONG, "-long")
+        names = self.query_one(RehearsalTable).show_known()
+        self.query_one("#tpu-names", Static).update(names)
+        counts = Counter(str(result["status"]) for result in self._answers.results)
+        words = rehearsal_text.WORDS
+        self.entitle("table", ", ".join(f"{n} {words[said]}" for said, n in counts.items()))
+        if not self._problem:
+            self.say(self._headline())
+        self._show_details()
+
+    @on(RowList.OptionHighlighted)
+    @on(RehearsalTable.Moved)
+    def marked(self, event: RowList.OptionHighlighted | RehearsalTable.Moved) -> None:
+        """Show the details of the marked cell."""
+        if isinstance(event, RehearsalTable.Moved):
+            self._show()
+        else:
+            self._show_details()
+        self.refresh_bindings()
+
+    def _show_details(self) -> None:
+        table = self.query_one(RehearsalTable)
+        program, tpu = table.program, table.tpu
+        self.entitle("details", f"for {tpu}" if program else "")
+        if self._view == "script":
+            self.show_details(Stack(self._script.describe()))
+        elif program is None:
+            self.show_details("")
+        elif self._view == "words" and (words := self._words()):
+            self.show_details(Content(words))
+        elif self._view == "compare":
+            self.show_details(Stack(details.comparison(self._answers, program, tpu)))
+        else:
+            is_alone = self.has_class("-details")
+            pieces = [*details.describe_cell(self._answers, program, tpu, names_words=not is_alone)]
+            if self._has_room_to_compare:
+                pieces += [Content(""), *details.comparison(self._answers, program, tpu)]
+            if is_alone and (words := self._words()):
+                pieces += [Content(""), heading("The compiler's own words"), Content(words)]
+            if self._request.script and self.has_class("-airy") and self.has_class("-beside"):
+                pieces += [Content(""), *self._script.describe()]
+            self.show_details(Stack(pieces))
+
+    @property
+    def _has_room_to_compare(self) -> bool:
+        """Whether the comparison of TPUs is shown below the marked answer without a key."""
+        return self.has_class("-airy") and len(self._answers.tpus) > 1 and not self._answers.busy
+
+    def _words(self) -> str:
+        table = self.query_one(RehearsalTable)
+        return details.words(self._answers.result(table.program, table.tpu))
+
+    def action_lesson(self) -> None:
+        if not self.tutor.go.back_to_lesson(details.LESSON):
+            self.tutor.go.to_lesson(details.LESSON)
+
+    @property
+    def _is_too_big(self) -> bool:
+        table = self.query_one(RehearsalTable)
+        answer = self._answers.result(table.program, table.tpu)
+        return answer is not None and answer["status"] == "does-not-fit"
+
+    def action_explain(self) -> None:
+        if failed := self._what_failed():
+            self.tutor.go.to_explanation(failed)
+
+    def _what_failed(self) -> FailedRun | None:
+        """Return the failure to explain: of the marked answer, else of the script, or of all."""
+        table = self.query_one(RehearsalTable)
+        failed = details.failed(self._answers, table.program, table.tpu) or self._script.failed
+        problem = None if self._without_compiler else self._problem
+        if problem and problem.code == ExitCode.INCONCLUSIVE:
+            failed = failed or program("your program", problem.what)
+        return failed
+
+    def action_view(self, view: str) -> None:
+        """Show another view of the marked cell, or the answer again."""
+        self._view = "" if self._view == view else view
+        self.set_class(self._view == "compare", "-compare")
+        self._show()
+        self.query_one("#details").scroll_home(animate=False)
+        self.refresh_bindings()
+
+    def action_back(self) -> None:
+        if self._view and not self.has_class("-details"):
+            self.action_view(self._view)
+        else:
+            super().action_back()
+
+    def action_details(self) -> None:
+        super().action_details()
+        self.call_after_refresh(self._show)
+
+    def action_again(self) -> None:
+        if not self._answers.busy:
+            self._start()
+
+    def action_change(self) -> None:
+        self.dismiss()
+        self._change()
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self._show_opening()
+        self.call_after_refresh(self._show)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "back" and self._view:
+            return True
+        if action == "setup":
+            return self._without_compiler
+        if action == "again":
+            return not self._answers.busy
+        if action == "change":
+            return bool(self._request.arguments) and not self._answers.busy
+        if action == "lesson":
+            return self._is_too_big
+        if action == "explain":
+            return self._what_failed() is not None
+        if action == "view":
+            if parameters == ("script",):
+                return bool(self._request.script)
+            return parameters != ("words",) or bool(self._words())
+        return super().check_action(action, parameters)

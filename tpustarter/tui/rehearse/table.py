@@ -1,0 +1,291 @@
+"""The table of a rehearsal: programs by TPUs, a word in each cell, and one marked cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.strip import Strip
+from textual.widgets import OptionList
+
+from tpustarter.rehearsal.programs import other_sizes
+from tpustarter.rehearsal.text import rehearsal_text
+from tpustarter.text import phrases
+from tpustarter.text.terminal import visible
+from tpustarter.tui.kit.row_list import REVERSE, DetailRows, Row
+from tpustarter.tui.kit.text_layout import word
+
+STYLES = {"compiles": "pass", "does-not-fit": "fail", "refused": "fail", "error": "error"}
+LEAST_LABEL = 14
+LEAST_CELL = 5
+"""Columns for the names of most TPUs, and for seconds: `..12s`."""
+
+Program = tuple[str | None, str]
+"""Check, or None for a program of the user's, and program; the program is empty until the first
+answer names it."""
+Cell = tuple[str, str]
+"""A word, and the status that colours it."""
+
+
+def _names(left_out: str, name: str) -> bool:
+    """Return whether an entry names a program, alone or in `torch_xla.* (9 checks)`."""
+    group, star, _ = left_out.partition("*")
+    return left_out == name or bool(star and name.startswith(group))
+
+
+class RehearsalAnswers:
+    """The answers for each program on each TPU."""
+
+    def __init__(self, programs: Iterable[Program], tpus: Sequence[str]) -> None:
+        self.tpus = tuple(tpus)
+        self.results: list[dict[str, Any]] = []
+        self.skipped: list[dict[str, str]] = []
+        """Programs left out, each with `name`, `tpu` and `reason`."""
+        self.busy = True
+        """Whether answers are still to come."""
+        self.is_whole = False
+        """Whether the rehearsal ran to its end, so that a cell without an answer had no turn."""
+        self._rows: dict[Program, dict[str, dict[str, Any]]] = {program: {} for program in programs}
+        self._checks = [check for check, _ in self._rows]
+        self._seconds: dict[tuple[Program, str], float] = {}
+
+    @property
+    def programs(self) -> list[Program]:
+        """The programs, those of one check next to each other."""
+        return sorted(self._rows, key=lambda program: self._checks.index(program[0]))
+
+    def working(self, check: str | None, program: str, tpu: str, seconds: float) -> None:
+        """Record the compilation that runs, and for how long."""
+        if check not in self._checks or tpu not in self.tpus:
+            return
+        if program == check:  # its programs are not listed yet
+            program = next(p for c, p in self._rows if c == check)
+        self._seconds[self._add_row(check, program), tpu] = seconds
+
+    def answer(self, result: dict[str, Any]) -> None:
+        """Record an answer."""
+        check, program, tpu = result["check"], str(result["program"]), str(result["tpu"])
+        key = self._add_row(check, program)
+        row = self._rows[key]
+        if row.get(tpu, {"status": "compiles"})["status"] == "compiles":  # the worse one counts
+            row[tpu] = result
+        self.results.append(result)
+        for job, job_tpu in list(self._seconds):
+            if job_tpu == tpu and (job == key or (check == program and job[0] == check)):
+                del self._seconds[job, job_tpu]
+
+    def _add_row(self, check: str | None, program: str) -> Program:
+        """Return a program after adding its row, which replaces one without a name."""
+        if program and not self._rows.get((check, ""), True):
+            del self._rows[check, ""]
+        self._rows.setdefault((check, program), {})
+        return check, program
+
+    def skip(self, skipped: Iterable[dict[str, str]]) -> None:
+        """Record the programs left out; this may be the only record of a program of the user's."""
+        self.skipped = list(skipped)
+        for entry in self.skipped if None in self._checks else ():
+            if entry["name"] not in self._checks:
+                self._rows.setdefault((None, entry["name"]), {})
+
+    def result(self, program: Program | None, tpu: str) -> dict[str, Any] | None:
+        """Return the answer of a cell; None if there is none."""
+        return self._rows.get(program, {}).get(tpu) if program else None
+
+    def seconds(self, program: Program, tpu: str) -> float | None:
+        """Return the seconds for which a cell has been compiling; None if it isn't."""
+        return self._seconds.get((program, tpu)) if self.busy else None
+
+    def why_skipped(self, program: Program, tpu: str) -> str | None:
+        """Return why a cell was left out; None if it was not."""
+        reasons = (
+            entry["reason"]
+            for entry in self.skipped
+            if tpu in entry["tpu"].split(", ") and _names(entry["name"], program[0] or program[1])
+        )
+        return next(reasons, None) or self._why_not_for(program, tpu)
+
+    def _why_not_for(self, program: Program, tpu: str) -> str | None:
+        """Return why a check, or a file, has no such program for this TPU, if it has none."""
+        results = [result for result in self.results if result["check"] == program[0]]
+        sizes = other_sizes.difference(tpu, program[1], results) if self.is_whole else None
+        return (
+            f"it is for {phrases.count(sizes[0], 'device')}, and {tpu} has {sizes[1]}"
+            if sizes
+            else None
+        )
+
+    def cell(self, program: Program, tpu: str) -> Cell:
+        """Return the word of a cell and its status."""
+        result = self.result(program, tpu)
+        if result:
+            return rehearsal_text.WORDS[result["status"]], STYLES[result["status"]]
+        seconds = self.seconds(program, tpu)
+        if seconds is not None:
+            return f"{seconds:.0f}s".rjust(LEAST_CELL, "."), "run"
+        if self.why_skipped(program, tpu):
+            return "skip", "skip"
+        return ("wait" if self.busy else "-"), "wait"
+
+
+def label(program: Program) -> str:
+    """Return the label of a program."""
+    check, name = program
+    check_name = check.partition(".")[2] if check else ""
+    if name in ("", check):
+        return visible(check_name or "your program")
+    return visible(f"{check_name}: {name}" if check_name else name)
+
+
+def cut(text: str, width: int) -> str:
+    """Return a label shortened to a width; of `check: program` the end is kept."""
+    if len(text) <= width:
+        return text
+    head, colon, tail = text.partition(": ")
+    room = width - len(tail) - 3
+    if colon and room >= 4:
+        return f"{head[:room]}…: {tail}"
+    return f"{text[: width - 1]}…"
+
+
+@dataclass(frozen=True)
+class TpuColumns:
+    """The columns of the TPUs in sight, and their widths."""
+
+    label: int
+    widths: tuple[int, ...]
+    first: int
+    last: int
+    """One more than the last column in sight."""
+    gap: int
+
+    @property
+    def shown(self) -> range:
+        """The indices of the columns in sight."""
+        return range(self.first, self.last)
+
+    def left(self, column: int) -> int:
+        """Return the position at which a column begins."""
+        before = self.widths[self.first : column]
+        return self.label + sum(before) + self.gap * (len(before) + 1)
+
+
+def lay_out(labels: Sequence[str], widths: Sequence[int], width: int, at: int) -> TpuColumns:
+    """Return the columns that fit the width, including the one at `at`."""
+    longest = max(map(len, labels), default=0)
+    gap = 2 if longest + sum(widths) + 2 * len(widths) <= width else 1
+    room = width - min(longest, max(LEAST_LABEL, width - sum(widths) - gap * len(widths)))
+    first = 0
+    while first < at and sum(widths[first : at + 1]) + gap * (at + 1 - first) > room:
+        first += 1
+    last = at + 1
+    while last < len(widths) and sum(widths[first : last + 1]) + gap * (last + 1 - first) <= room:
+        last += 1
+    used = sum(widths[first:last]) + gap * (last - first)
+    return TpuColumns(min(longest, max(width - used, 1)), tuple(widths), first, last, gap)
+
+
+class RehearsalTable(DetailRows):
+    """A table of programs by TPUs; up and down move by program, left and right by TPU."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "move(-1)", show=False),
+        Binding("right", "move(1)", "choose", key_display="Arrows", tooltip="program and TPU"),
+    ]
+
+    @dataclass
+    class Moved(Message):
+        """Another TPU is marked, or the width has changed since the table was painted."""
+
+    def __init__(self, known: RehearsalAnswers) -> None:
+        super().__init__(id="rows")
+        self.known = known
+        self._marked_column = 0
+        self._width = 0
+        """Columns of the terminal when it was painted."""
+        self._columns = lay_out([], [], 0, 0)
+
+    @property
+    def tpu(self) -> str:
+        """The TPU of the marked column."""
+        return self.known.tpus[self._marked_column]
+
+    @property
+    def program(self) -> Program | None:
+        """The program of the marked row."""
+        name = self.chosen
+        return next((program for program in self.known.programs if _row_id(program) == name), None)
+
+    def show_known(self, mark: Program | None = None) -> Content:
+        """Paint the answers, and return the line with the names of the TPUs."""
+        answers, programs = self.known, self.known.programs
+        labels = [label(program) for program in programs]
+        cells = {tpu: [answers.cell(program, tpu) for program in programs] for tpu in answers.tpus}
+        widths = [
+            max(LEAST_CELL, len(tpu), *(len(text) for text, _ in column))
+            for tpu, column in cells.items()
+        ]
+        self._width = self.scrollable_content_region.width
+        width = max(self._width, LEAST_LABEL)
+        columns = self._columns = lay_out(labels, widths, width, self._marked_column)
+        visible_columns = [(answers.tpus[n], columns.widths[n]) for n in columns.shown]
+        gap = " " * columns.gap
+        rows: list[Row] = []
+        for number, program in enumerate(programs):
+            line = Content(f"{cut(labels[number], columns.label):<{columns.label}}")
+            for tpu, room in visible_columns:
+                text, status = cells[tpu][number]
+                line += Content(gap) + word(status, text, room)
+            rows.append(Row(_row_id(program), line))
+        previous = self.program
+        if mark is None and previous is None and self.chosen:  # the answers have named its programs
+            check = self.chosen.partition("\0")[0]
+            mark = next((program for program in programs if (program[0] or "") == check), None)
+        self.show(rows, highlight=_row_id(mark) if mark else None)
+        return self._header_line(columns, gap)
+
+    def on_resize(self) -> None:
+        """Request a repaint for another width, such as when the details are closed."""
+        super().on_resize()
+        if self.scrollable_content_region.width != self._width:
+            self.post_message(self.Moved())
+
+    def _header_line(self, columns: TpuColumns, gap: str) -> Content:
+        tpus = self.known.tpus
+        position = f"{columns.first + 1}-{columns.last} of {len(tpus)} TPUs"
+        text = cut("" if len(columns.shown) == len(tpus) else position, columns.label)
+        line = Content.styled(f"{text:<{columns.label}}", "$muted")
+        for number in columns.shown:
+            style = "bold underline" if number == self._marked_column else ""
+            name = Content.styled(tpus[number], style)
+            line += Content(gap) + name.pad_right(columns.widths[number] - len(tpus[number]))
+        return line
+
+    def action_move(self, step: int) -> None:
+        column = min(max(self._marked_column + step, 0), len(self.known.tpus) - 1)
+        if column != self._marked_column:
+            self._marked_column = column
+            self.post_message(self.Moved())
+
+    def render_line(self, y: int) -> Strip:
+        """Reverse the marked cell alone, not its whole row."""
+        strip = OptionList.render_line(self, y)
+        first = next(iter(strip), None)
+        option = first.style.meta.get("option") if first and first.style else None
+        columns = self._columns
+        if option is None or option != self.highlighted or not self.has_focus:
+            return strip
+        if self._marked_column not in columns.shown:
+            return strip
+        left = columns.left(self._marked_column)
+        right = left + columns.widths[self._marked_column]
+        marked = strip.crop(left, right).apply_style(REVERSE)
+        return Strip.join([strip.crop(0, left), marked, strip.crop(right)])
+
+
+def _row_id(program: Program) -> str:
+    return f"{program[0] or ''}\0{program[1]}"

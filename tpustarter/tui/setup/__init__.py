@@ -1,0 +1,1 @@
+"""The screens of set-ups, of environments and of the machine."""

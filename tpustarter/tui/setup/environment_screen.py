@@ -1,0 +1,336 @@
+"""The screen of an environment's set-up: its plan with reasons and commands, then its run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any, ClassVar, cast
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+
+from tpustarter.checking.plan.check_request import CheckRequest
+from tpustarter.core.problem import Problem
+from tpustarter.machine import host
+from tpustarter.running.holder import DeviceHolder
+from tpustarter.setup.environment import profiles
+from tpustarter.setup.environment.run import Setup, SetupStep, StepEnded, StepStarted
+from tpustarter.text import phrases
+from tpustarter.text.invocation import as_typed
+from tpustarter.text.terminal import visible
+from tpustarter.tui.app.messages import SETUP, EventsArrived, LookedUp
+from tpustarter.tui.explain import failure
+from tpustarter.tui.kit.live_run import LiveRun
+from tpustarter.tui.kit.page import ConfirmWindow
+from tpustarter.tui.kit.row_list import RowList
+from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.split import Split
+from tpustarter.tui.kit.text_layout import Stack
+from tpustarter.tui.setup import step_details
+from tpustarter.tui.setup.step_list import Event, StepList
+
+KEPT = "What was downloaded stays in the cache of uv or pip, and makes the next set-up quicker."
+"""The note on files that undo leaves on disk."""
+
+
+class SetupPlan(Split):
+    """A set-up with its steps, before, during and after its run."""
+
+    HELP = """
+Nothing is run until you press `y`. Each step shows the exact command that it would run, and below
+it the reason, what it changes, and what it needs.
+
+* **y** runs the steps that are not done yet, in order, up to the first one that fails. What is done
+  stays done, so the next `y` goes on from there.
+* **c** checks an environment once it is made, and **r** rehearses a program with the compiler.
+* **f** explains why the marked step failed. It searches the log for failures that are known.
+* **x** stops the command that runs at once, and **Esc** asks before it does so.
+* **z** removes what set-up made, after asking.
+* **l** opens the lesson that explains it.
+* **Enter** gives the marked step the whole screen, with all that `y` runs besides it. A second
+  Enter brings the list back.
+
+Outside of the folder that the plan names, only the caches of uv and pip below your home grow, and
+tpustarter notes where the folder is. No command gets administrator rights.
+"""
+    STILL_RUNS = "A command of this set-up still runs. Press Esc again or x to stop it."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "run", "run these commands", tooltip="tpustarter setup PROFILE --yes"),
+        Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
+        Binding("c", "check", "check it", tooltip="tpustarter check, in this environment"),
+        Binding("r", "rehearse", "rehearse", tooltip="tpustarter rehearse"),
+        Binding("x", "stop", "stop", tooltip="ends the command that runs, as Ctrl+C does"),
+        Binding("z", "undo", "undo", tooltip="tpustarter setup PROFILE --undo"),
+        Binding("l", "lesson", "lesson", tooltip="tpustarter learn, the lesson of this set-up"),
+    ]
+
+    late = ("lesson",)
+    """Commands come first."""
+
+    def __init__(self, profile: str = "jax") -> None:
+        super().__init__(f"Set up {profiles.named(profile).title}")
+        self._profile = profile
+        self._setup: Setup | None = None
+        self.live_run = self._run = LiveRun[Event](self, SETUP, self._tick)
+        self._list = StepList()
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.say("looking at this machine ...")
+        self._plan()
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
+    def _plan(self) -> None:
+        try:
+            self.post_message(LookedUp(self._make()))
+        except Problem as problem:
+            self.post_message(LookedUp(problem))
+
+    def _make(self) -> Setup:
+        app = self.tutor
+        return Setup(self._profile, machine=app.machine, lessons=app.lessons, checks=app.checks)
+
+    def _make_for_run(self) -> Setup:
+        """Return a plan for one run, because a plan that was stopped can't run again."""
+        return self._make()
+
+    @property
+    def _steps(self) -> list[SetupStep]:
+        """The steps with the states to show."""
+        return self._setup.steps if self._setup else []
+
+    @property
+    def _left(self) -> list[SetupStep]:
+        """The steps that `y` runs."""
+        return [step for step in self._steps if step.state != "done"]
+
+    def on_looked_up(self, message: LookedUp) -> None:
+        self._take(message.what)
+        self.take_keys()
+        self.refresh_bindings()
+
+    def _take(self, what: Any) -> None:
+        """Show a plan or a problem; for a list of what undo removes, ask the user."""
+        if isinstance(what, Setup):
+            self._setup = what
+            self._show()
+        elif isinstance(what, Problem):
+            self.say(plain(str(what)))
+        else:
+            removed = "\n".join(f"* {item}" for item in cast("list[str]", what))
+            text = f"This removes:\n\n{removed}\n\n{KEPT}\n\nRemove it?"
+            question = ConfirmWindow("Undo", text)
+            self.tutor.push_screen(question, self._answered)
+
+    def action_run(self) -> None:
+        self._begin(undo=False)
+
+    def _begin(self, *, undo: bool) -> None:
+        if self._run.is_busy:
+            return
+        self._list.begin()
+        self._run.begin(partial(self._play, undo=undo))
+        self.refresh_bindings()
+
+    def _play(self, *, undo: bool) -> Iterator[Event]:
+        """Run the steps, in the worker."""
+        self.tutor.live.release()
+        setup = self._make_for_run()
+        self._setup = setup
+        self._run.on_stop(setup.stop)
+        yield from self._events(setup.undo() if undo else setup.run())
+
+    def _events(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Yield the events of a run; headings show the holder while the proof may hold the TPU."""
+        live, on_tpu = self.tutor.live, host.platform_hint(self.tutor.machine) == "tpu"
+        try:
+            for event in events:
+                if isinstance(event, StepStarted) and event.step.id == "prove" and on_tpu:
+                    holder = DeviceHolder("tpustarter setup", os.getpid(), "TPU")
+                    live.hold(holder, self.stop_work)
+                elif isinstance(event, StepEnded):
+                    live.let_go(self.stop_work)
+                yield event
+        finally:
+            live.let_go(self.stop_work)
+
+    def on_events_arrived(self, message: EventsArrived) -> None:
+        for event in self._run.take(message):
+            self._follow(event)
+        if not self._run.is_busy:
+            self._finish()
+        self._show()
+        self.refresh_bindings()
+
+    def _follow(self, event: Event) -> None:
+        self._list.follow(event)
+
+    def _finish(self) -> None:
+        self._list.running = None
+
+    def _tick(self) -> None:
+        what = "stopping" if self._run.is_stopped else "running, downloads may take minutes"
+        self.say(f"{what}, {self._list.seconds:.0f} s")
+
+    def _show(self) -> None:
+        setup = self._setup
+        if setup is None:
+            return
+        rows = self.query_one(RowList)
+        open_id = next((step.id for step in self._steps if step.state != "done"), None)
+        mark = self._list.to_mark(self._steps) or (open_id if rows.chosen is None else None)
+        rows.show(
+            [step_details.row(setup, step, self._list) for step in self._steps], highlight=mark
+        )
+        self.entitle("rows", self._count())
+        self._show_details()
+        if not self._run.is_busy:
+            self.say(self._summary(setup))
+
+    def _count(self) -> str:
+        done = sum(step.state == "done" for step in self._steps)
+        return f"{done} of {len(self._steps)} steps done"
+
+    def _summary(self, setup: Setup) -> str:
+        left = self._left
+        blocked = next((step for step in setup.steps if step.state == "blocked"), None)
+        failed = next((step for step in setup.steps if step.state == "failed"), None)
+        log = f" The log is in {visible(setup.short(setup.log))}." if self._list.ended else ""
+        if failed:
+            return f"{visible(failed.title)}: failed. Press f to see why.{log}"
+        if blocked:
+            title = visible(blocked.title)
+            return f"{title} cannot be done yet. Once what is in its way is gone, press y."
+        if any(step.state == "undone" for step in setup.steps):
+            return f"{visible(setup.short(setup.folder))} is gone. Press y to make it again."
+        if not left:
+            return f"Everything is done. {self._next(setup)}"
+        if self._list.ended:
+            return f"{len(left)} of {len(setup.steps)} steps are left; y goes on.{log}"
+        return self._offer(setup)
+
+    def _offer(self, setup: Setup) -> str:
+        count = len(self._left)
+        which = phrases.plural(count, "the step that is", f"the {count} steps that are")
+        does = ""
+        if setup.sizes:
+            download, space = setup.sizes
+            does = f" That downloads {download} and takes {space} on the disk."
+        undo = f"Later, z removes {visible(setup.short(setup.folder))} again."
+        already = "What is done was so before. " if count < len(self._steps) else ""
+        return f"{already}Nothing has run yet. Press y to run {which} left.{does} {undo}"
+
+    def _next(self, setup: Setup) -> str:
+        if setup.profile.command == "check":
+            others = "Lessons use this environment from now on. " * (self._profile == "jax")
+            return f"{others}Press c to check it.{self._in_a_shell(setup)}"
+        if setup.profile.command == "rehearse":
+            return "Press r to rehearse a program with it."
+        return f"`tpustarter {setup.profile.next_command}` starts it."
+
+    def _in_a_shell(self, setup: Setup) -> str:
+        if not setup.profile.activated:
+            return ""
+        activate = setup.pasted(("source", str(setup.folder / "bin/activate")))
+        return f" In a shell, `{visible(activate)}` makes it the Python of your programs."
+
+    def action_check(self) -> None:
+        if self._setup:
+            request = CheckRequest(
+                framework=self._setup.profile.framework, devices=self.tutor.choices.devices
+            )
+            self.tutor.go.to_checks(request)
+
+    @property
+    def _lesson(self) -> str:
+        """The id of its lesson; empty until the plan is made."""
+        return self._setup.lesson.id if self._setup else ""
+
+    def action_lesson(self) -> None:
+        if not self.tutor.go.back_to_lesson(self._lesson):
+            self.tutor.go.to_lesson(self._lesson)
+
+    def action_rehearse(self) -> None:
+        self.tutor.go.to_rehearsal()
+
+    @on(RowList.OptionHighlighted)
+    def _highlighted(self) -> None:
+        self._show_details()
+        if self.query_one(RowList).chosen != self._list.running:
+            self.query_one("#details", VerticalScroll).scroll_home(animate=False)
+        self.refresh_bindings()
+
+    def _marked_step(self) -> SetupStep | None:
+        chosen = self.query_one(RowList).chosen
+        return next((step for step in self._steps if step.id == chosen), None)
+
+    def _show_details(self) -> None:
+        step = self._marked_step()
+        self.entitle("details", as_typed(step.title).replace("`", "") if step else "")
+        if step is None or self._setup is None:
+            self.show_details("")
+        elif step.id == self._list.running:
+            self.show_details(Content(self._list.output))
+            self.query_one("#details", VerticalScroll).scroll_end(animate=False)
+        else:
+            ended = self._list.ended.get(step.id)
+            is_alone = self.has_class("-details")
+            pieces = [*step_details.details(self._setup, step, ended, with_command=is_alone)]
+            if is_alone and self.check_action("run", ()):
+                pieces += step_details.others(
+                    self._setup, self._left, step, with_reasons=self.has_class("-airy")
+                )
+            self.show_details(Stack(pieces))
+
+    def action_details(self) -> None:
+        super().action_details()
+        self._show_details()
+        self.query_one("#details", VerticalScroll).scroll_home(animate=False)
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self._show_details()
+
+    def action_explain(self) -> None:
+        if ended := self._failed_step():
+            why = "a command of this set-up is running" if self._run.is_busy else ""
+            self.tutor.go.to_explanation(
+                failure.step(visible(ended.step.title), ended), why_no_look=why
+            )
+
+    def _failed_step(self) -> StepEnded | None:
+        return self._list.failure(self._marked_step())
+
+    def action_undo(self) -> None:
+        self._ask()
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
+    def _ask(self) -> None:
+        if self._setup:
+            self.tutor.live.release()  # its Python may be removed
+            self.post_message(LookedUp(self._setup.removed_by_undo()))
+
+    def _answered(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
+        if answer:
+            self._begin(undo=True)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        states = {step.state for step in self._steps}
+        if action == "run":
+            return bool(self._left) and not self._run.is_busy
+        if action == "explain":
+            return self._failed_step() is not None
+        if action == "lesson":
+            return bool(self._lesson) and not self._run.is_busy
+        if action in ("check", "rehearse"):
+            is_for_it = self._setup is not None and self._setup.profile.command == action
+            return is_for_it and states == {"done"} and not self._run.is_busy
+        if action == "undo":
+            steps = (
+                [step for step in self._setup.steps if step.id != "python"] if self._setup else []
+            )
+            return any(step.state == "done" for step in steps) and not self._run.is_busy
+        return super().check_action(action, parameters)

@@ -1,0 +1,270 @@
+"""The list of set-ups: environments, those of the user's path first, and this machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from tpustarter.checking.plan.environments import SERVED
+from tpustarter.core.problem import Problem
+from tpustarter.setup.environment.profiles import MACHINE, PROFILES, Profile
+from tpustarter.setup.environment.run import Setup, SetupStep
+from tpustarter.setup.machine.machine_setup import MachineSetup
+from tpustarter.text.terminal import visible
+from tpustarter.tui.app.messages import LOOK, LookedUp
+from tpustarter.tui.home import course_facts
+from tpustarter.tui.kit.row_list import AwaitedDetailRows, DetailRows, Row, RowList
+from tpustarter.tui.kit.split import Split
+from tpustarter.tui.kit.text_layout import (
+    HangingText,
+    LaidOutLines,
+    Stack,
+    heading,
+    prose,
+    typed,
+    word,
+)
+from tpustarter.tui.setup.step_details import WORDS
+
+STYLES = {"ready": "pass", "begun": "next", "not here": "skip", "done": "pass"}
+"""The styles of the states that have a colour."""
+ONE_LINE = 116
+"""Columns from which the purpose of a set-up has one line, which the details repeat."""
+LOOKING = "..."
+"""The state of a set-up whose plan is not known yet."""
+_ADDRESS = re.compile(r":? https?://\S+")
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """A set-up of the list, with its plan on this machine."""
+
+    profile: Profile
+    plan: Setup | None
+    """None if no plan could be made, or not yet."""
+    trouble: str = ""
+    """The reason why no plan could be made; empty for none."""
+    is_on_path: bool = False
+    """Whether a lesson of the user's path computes in it; servers are not counted."""
+
+    @property
+    def is_machine(self) -> bool:
+        """Whether it changes this machine and makes no environment."""
+        return self.profile.name in MACHINE
+
+    @property
+    def state(self) -> str:
+        """Its state in a word or two."""
+        if self.plan is None:
+            return "not here" if self.trouble else LOOKING
+        if self.is_machine:
+            return self._state_of_machine(self.plan)
+        steps = {step.id: step.state for step in self.plan.steps}
+        if not steps or "blocked" in steps.values():
+            return "not here"
+        if {*steps.values()} == {"done"}:
+            return "ready"
+        return "begun" if steps.get("environment") == "done" else "not made"
+
+    @staticmethod
+    def _state_of_machine(plan: Setup) -> str:
+        """Return the number of steps left, as they don't depend on each other."""
+        states = [step.state for step in plan.steps]
+        if left := states.count("todo"):
+            return f"{left} left"
+        return "done" if "done" in states or "blocked" not in states else "not here"
+
+    @property
+    def why_not(self) -> str:
+        """The reason why no step can be done here; empty if some can, or are done."""
+        if not self.is_machine or self.state != "not here":
+            return ""
+        steps = self.plan.steps if self.plan else []
+        why = next((step.note for step in steps if step.state == "blocked"), self.trouble)
+        return _ADDRESS.sub("", why)  # a row would wrap the address; the plan shows it
+
+
+class Setups(Split):
+    """The list of set-ups, from which one is opened."""
+
+    HELP = """
+The first lines are environments that tpustarter can make, each in a folder of its own. Those that
+the lessons of your path use come first. The last ones change this machine itself: its settings, its
+packages and files of yours. **Enter** shows the plan of the marked one, and nothing is run before
+you have seen its commands and pressed `y`. **l** opens the lesson on it.
+
+* **ready** means that the environment is there, and that a check has proved it.
+* **begun** means that some steps are done. The plan goes on from there.
+* **not made** means that nothing of it exists yet.
+* **3 left** means that three steps of this machine's set-up are not done yet, and **done** that
+  none is left.
+* **not here** means that it can't be done on this machine. The details say why.
+"""
+    BESIDE = 150
+    """A row tells the purpose of a set-up; the details fit below the list."""
+    ROWS = AwaitedDetailRows
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("l", "lesson", "lesson", tooltip="tpustarter learn, the lesson of this set-up"),
+    ]
+
+    def __init__(self, marked: str = "") -> None:
+        self._marked = marked
+        super().__init__("Set up an environment, or this machine")
+        self._setups: dict[str, SetUp] = {}
+        self._left = ""
+        """The set-up whose plan was opened last."""
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one(DetailRows).leading = {**PROFILES, **MACHINE}
+        self.say("looking at this machine ...")
+
+    def on_screen_resume(self) -> None:
+        """Read the plans again: the environment that was opened may be made by now."""
+        if left := self._setups.get(self._left):
+            self._setups[self._left] = replace(left, plan=None, trouble="")
+            self._show()
+        self._look()
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    def _look(self) -> None:
+        app = self.tutor
+        course = course_facts.read(app.lessons)
+        path = app.path_of(course.paths)
+        order = list(path.lessons) if path else []
+        setups = [self._stand(profile, order) for profile in PROFILES.values()]
+        place = {
+            one.profile.name: order.index(one.plan.lesson.id)
+            for one in setups
+            if one.is_on_path and one.plan
+        }
+        setups.sort(key=lambda one: place.get(one.profile.name, len(order)))
+        known_before = [one for one in self._setups.values() if one.is_machine]
+        machine = known_before or [SetUp(profile, None) for profile in MACHINE.values()]
+        self.post_message(LookedUp([*setups, *machine]))
+        # Plans of the machine take longer, so the others are shown first.
+        machine = [self._stand(profile, order) for profile in MACHINE.values()]
+        self.post_message(LookedUp([*setups, *machine]))
+
+    def _stand(self, profile: Profile, lessons: Collection[str]) -> SetUp:
+        """Return a set-up with its plan, given the ids of the lessons of the user's path."""
+        app = self.tutor
+        try:
+            if profile.name in MACHINE:
+                told = app.setup_values.get(profile.name, {})
+                plan = MachineSetup(
+                    profile.name, machine=app.machine, lessons=app.lessons, told=told
+                )
+                return SetUp(profile, plan)
+            plan = Setup(profile.name, machine=app.machine, lessons=app.lessons, checks=app.checks)
+        except Problem as problem:
+            return SetUp(profile, None, str(problem))
+        is_wanted = plan.lesson.id in lessons and profile.name not in SERVED
+        return SetUp(profile, plan, is_on_path=is_wanted)
+
+    def on_looked_up(self, message: LookedUp) -> None:
+        self._setups = {one.profile.name: one for one in message.what}
+        self._show()
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        if self._setups:
+            self._show()
+
+    def _show(self) -> None:
+        rows = self.query_one(RowList)
+        first = self._marked or next(iter(self._setups))
+        rows.show([*self._rows()], highlight=rows.chosen or first)
+        states = [one.state for one in self._setups.values() if not one.is_machine]
+        ready = f"{states.count('ready')} of {len(states)} environments ready"
+        self.entitle("rows", "looking at this machine ..." if LOOKING in states else ready)
+        self.say("Enter shows what would be run. Nothing runs before you have seen it.")
+        self._show_details()
+        self.refresh_bindings()
+
+    def _rows(self) -> Iterator[Row]:
+        width = max(map(len, self._setups)) + 2
+        group = ""
+        others = "Other environments"
+        if not any(one.is_on_path for one in self._setups.values()):
+            others = "Environments"
+        for name, one in self._setups.items():
+            wanted = "Environments for your path" if one.is_on_path else others
+            wanted = "This machine" if one.is_machine else wanted
+            if wanted != group:
+                if group:
+                    yield Row(None, "")
+                group = wanted
+                yield Row(None, heading(group))
+            label = Content.styled(f"{name:<{width}}", "bold")
+            state = word(STYLES.get(one.state, ""), one.state, 9)
+            whole = state + label + typed(prose(one.profile.meaning))
+            why = prose(one.why_not).stylize("$muted")
+            below = (HangingText(" " * (9 + width), why),) if one.why_not else ()
+            hang = 0 if self.size.width >= ONE_LINE else 9 + width
+            yield Row(name, whole, more=below, hang=hang)
+
+    @on(RowList.OptionHighlighted)
+    def _show_details(self) -> None:
+        one = self._setups.get(self.query_one(RowList).chosen or "")
+        self.entitle("details", one.profile.name if one else "")
+        has_room = self.has_class("-airy") and self.has_class("-beside")
+        self.show_details(Stack(_details(one, with_commands=has_room)) if one else "")
+
+    def action_details(self) -> None:
+        if chosen := self.query_one(RowList).chosen:
+            self._left = chosen
+            self.tutor.go.to_setup(chosen)
+
+    def action_lesson(self) -> None:
+        if (lesson := self._lesson()) and not self.tutor.go.back_to_lesson(lesson):
+            self.tutor.go.to_lesson(lesson)
+
+    def _lesson(self) -> str:
+        one = self._setups.get(self.query_one(RowList).chosen or "")
+        return one.plan.lesson.id if one and one.plan else ""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "lesson":
+            return bool(self._lesson())
+        return super().check_action(action, parameters)
+
+
+def _details(one: SetUp, *, with_commands: bool) -> Iterator[LaidOutLines | Content]:
+    """Yield the folder, the command and the lesson of a set-up, and its steps with their states.
+
+    Args:
+        one: The set-up.
+        with_commands: Whether there is room for the command or file of each step.
+    """
+    if one.plan is None:
+        yield HangingText("", prose(one.trouble or "looking at this machine ..."))
+        return
+    yield typed(prose(f"{one.profile.meaning[:1].upper()}{one.profile.meaning[1:]}"))
+    yield Content("")
+    if not one.is_machine:
+        yield HangingText("folder   ", visible(one.plan.short(one.plan.folder)))
+    yield HangingText("command  ", typed(Content(f"tpustarter setup {one.profile.name}")))
+    yield HangingText("read     ", f"{visible(one.plan.lesson.id)} (l)")
+    if with_commands:
+        yield Content("")
+    for step in one.plan.steps:
+        style = {"done": "pass", "blocked": "warn"}.get(step.state, "wait")
+        yield HangingText(word(style, WORDS.get(step.state, step.state), 9), prose(step.title))
+        if step.state == "blocked":
+            yield HangingText(" " * 9, prose(step.note))
+        elif with_commands and step.state != "done":
+            yield HangingText(" " * 9, Content.styled(visible(_doing(step, one.plan)), "$muted"))
+
+
+def _doing(step: SetupStep, plan: Setup) -> str:
+    if step.file:
+        return f"to {plan.short(Path(step.file))}: {len(step.writes)} lines"
+    return plan.pasted(step.command) if step.command else step.changes

@@ -1,0 +1,110 @@
+"""The row and the details of a step of a set-up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from textual.content import Content
+
+from tpustarter.setup.environment.run import Setup, StepEnded
+from tpustarter.setup.environment.steps import SetupStep
+from tpustarter.text.invocation import as_typed
+from tpustarter.text.terminal import visible
+from tpustarter.tui.kit.row_list import Row
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, sentences, word
+from tpustarter.tui.setup.step_list import StepList
+
+STYLES = {"done": "pass", "running": "run", "failed": "fail", "blocked": "warn", "todo": "wait"}
+WORDS = {"manual": "yours"}
+"""The names of states that the screen calls otherwise."""
+SHOWN_LINES = 4
+"""Lines of a file that the list shows; the details show all of them."""
+_BESIDE = " " * 8
+
+
+def row(setup: Setup, step: SetupStep, steps: StepList) -> Row:
+    """Return the row of a step, with its command or file below it."""
+    ended = steps.ended.get(step.id)
+    state = "running" if step.id == steps.running else step.state
+    said = WORDS.get(state, state)
+    label = word(STYLES.get(state, ""), said, 8) + prose(as_typed(step.title)).stylize("bold")
+    # The commands of a step that is done will not run.
+    below = tuple(doing(setup, step)) if ended or state != "done" else ()
+    has_run = ended is not None and ended.step.state != "blocked"
+    seconds = f"{ended.seconds:.0f} s" if ended and has_run else ""
+    return Row(step.id, label, seconds, below, hang=8)
+
+
+def doing(setup: Setup, step: SetupStep) -> Iterator[LaidOutLines]:
+    """Yield the lines that a step writes, or else its command."""
+    if not step.file:
+        if step.command:
+            yield HangingText(_BESIDE, visible(setup.pasted(step.command)))
+        return
+    yield HangingText(f"{_BESIDE}to ", visible(setup.short(Path(step.file))))
+    count = len(step.writes)
+    shown = step.writes if count <= SHOWN_LINES + 1 else step.writes[:SHOWN_LINES]
+    yield from (HangingText(f"{_BESIDE}| ", visible(line)) for line in shown)
+    if len(shown) < count:
+        yield HangingText(_BESIDE, f"and {count - len(shown)} more lines, which the details show")
+
+
+def details(
+    setup: Setup, step: SetupStep, ended: StepEnded | None, *, with_command: bool
+) -> Iterator[LaidOutLines | Content]:
+    """Yield the result of a step, its command or file, its reason, changes and needs.
+
+    Args:
+        setup: The plan.
+        step: One of its steps.
+        ended: Its result; None if it did not run.
+        with_command: Whether to show its command, which the list shows too.
+    """
+    if step.note:
+        yield sentences(step.note)
+    if ended and ended.tail:
+        yield Content.styled("its last lines:", "$muted")
+        yield from (HangingText("| ", visible(line)) for line in ended.tail)
+    command = visible(setup.pasted(step.command))
+    if with_command and command and not step.file and step.state != "done":
+        yield HangingText(_label("command"), command)
+    facts = [("why", step.why), ("changes", step.changes), ("needs", ", ".join(step.needs))]
+    if step.proof:
+        facts.append(("proof", f"the check {step.proof}"))
+    yield from (HangingText(_label(name), prose(text)) for name, text in facts if text)
+    yield HangingText(_label("read"), f"{setup.lesson.id} (l)")
+    if step.file:
+        yield HangingText(_label("writes"), f"to {visible(setup.short(Path(step.file)))}:")
+        yield from (HangingText("| ", visible(line)) for line in step.writes)
+        if command:
+            yield HangingText(_label("command"), command)
+
+
+def others(
+    setup: Setup, steps: Sequence[SetupStep], marked: SetupStep, *, with_reasons: bool
+) -> Iterator[LaidOutLines | Content]:
+    """Yield the other steps that the key `y` runs, with their commands or files.
+
+    Args:
+        setup: The plan.
+        steps: The steps that are left.
+        marked: The step whose details are shown.
+        with_reasons: Whether there is room for the reason and the needs of each.
+    """
+    rest = [step for step in steps if step.id != marked.id]
+    too = " as well" if marked in steps else ""
+    for number, step in enumerate(rest):
+        if with_reasons or not number:
+            yield Content("")
+        if not number:
+            yield prose(f"Press y, and these steps run{too}:")
+        yield HangingText("  ", prose(as_typed(step.title)).stylize("bold"))
+        yield from [*doing(setup, step)] or [HangingText(_BESIDE, prose(step.changes))]
+        for text in (step.why, ", ".join(step.needs)) if with_reasons else ():
+            if text:
+                yield HangingText(_BESIDE, prose(text).stylize("$muted"))
+
+
+def _label(name: str) -> Content:
+    return Content.styled(f"{name:<8} ", "$label")

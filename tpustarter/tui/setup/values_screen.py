@@ -1,0 +1,147 @@
+"""The form for the values of a set-up's steps, such as the name of a bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from tpustarter.core.problem import Problem
+from tpustarter.setup.machine import step_values
+from tpustarter.setup.machine.step_values import StepValue
+from tpustarter.text.terminal import visible
+from tpustarter.tui.kit.page import Page
+from tpustarter.tui.kit.text_layout import prose, sentences
+
+
+class ValueLine(Input):
+    """The input line of one value."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "enter", "submit", "go on", key_display="Enter", tooltip="the next field, or the plan"
+        ),
+    ]
+
+
+class SetupValues(Page):
+    """A form with an input line for each value; its caller makes a plan with them."""
+
+    HELP = """
+The steps of this set-up need to know something that only you can tell. Type it here, and **Enter**
+leads to the next field and at last back to the plan, which then shows your values in each command.
+Nothing is run from this screen.
+
+A line that begins with `!` says why a value does not fit. An empty field takes the default, where
+there is one. What you typed is kept while tpustarter runs, and once the set-up has run it is
+remembered until you undo it.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab,down", "move(1)", "next field", key_display="Tab", tooltip="one field down"),
+        Binding("shift+tab,up", "move(-1)", show=False),
+    ]
+
+    def __init__(
+        self,
+        profile: str,
+        chosen: Mapping[StepValue, str | None],
+        take: Callable[[dict[str, str]], None],
+    ) -> None:
+        """Show the values with an input line for each.
+
+        Args:
+            profile: The set-up.
+            chosen: Each value, with its present text; None for one that is missing.
+            take: Called with the typed values, once all of them fit.
+        """
+        super().__init__(f"What `{profile}` has to be told".replace("`", ""))
+        self._profile, self._chosen, self._take = profile, chosen, take
+
+    def body(self) -> Iterable[Widget]:
+        width = max(len(one.name) for one in self._chosen)
+        with VerticalScroll(id="form", can_focus=False):
+            for one, now in self._chosen.items():
+                default = f" If you leave it empty: `{one.default}`." if one.default else ""
+                meaning = f"{one.meaning[:1].upper()}{one.meaning[1:]}.{default}"
+                yield Static(prose(meaning), classes="value-meaning")
+                with Horizontal(classes="typed"):
+                    yield Static(Content(f"{one.name:<{width}}  "), classes="mark")
+                    line = ValueLine(now or "", id=f"value-{one.name}")
+                    line.cursor_blink = False
+                    yield line
+                yield Static("", id=f"wrong-{one.name}", classes="value-wrong")
+        yield Static("", id="headline")
+
+    def on_mount(self) -> None:
+        missing = [one for one, now in self._chosen.items() if now is None]
+        self._go_to([*missing, *self._chosen][0])
+        self._show()
+
+    def _line(self, one: StepValue) -> ValueLine:
+        return self.query_one(f"#value-{one.name}", ValueLine)
+
+    def _go_to(self, one: StepValue) -> None:
+        self.set_focus(self._line(one))
+
+    def _wrong(self, one: StepValue) -> str:
+        """Return why the typed text does not fit; empty if it does, or if nothing is typed."""
+        text = self._line(one).value
+        if not text:
+            return ""
+        try:
+            step_values.chosen([one], {one.name: text}, {}, self._profile)
+        except Problem as problem:
+            return str(problem).removeprefix("error: ")
+        return ""
+
+    def _is_missing(self, one: StepValue) -> bool:
+        return not self._line(one).value and one.default is None
+
+    @on(Input.Changed)
+    def _show(self) -> None:
+        for one in self._chosen:
+            wrong = self._wrong(one)
+            line = self.query_one(f"#wrong-{one.name}", Static)
+            line.update(sentences(f"! {wrong}") if wrong else "")
+            line.display = bool(wrong)
+        self.query_one("#headline", Static).update(prose(self._headline()))
+
+    def _headline(self) -> str:
+        if any(self._wrong(one) for one in self._chosen):
+            return "The lines marked with `!` have to be corrected first."
+        if missing := [visible(one.name) for one in self._chosen if self._is_missing(one)]:
+            return f"Still to fill in: {', '.join(missing)}. Nothing is run from here."
+        return "Press Enter to see the plan with these values. Nothing is run from here."
+
+    def action_move(self, by: int) -> None:
+        lines = list(self.query(ValueLine))
+        at = lines.index(self.focused) if isinstance(self.focused, ValueLine) else 0
+        self.set_focus(lines[(at + by) % len(lines)])
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "move":
+            return len(self._chosen) > 1
+        return super().check_action(action, parameters)
+
+    @on(Input.Submitted)
+    def _submit(self, event: Input.Submitted) -> None:
+        """Go to the next field that is missing or wrong, or back to the plan."""
+        every = list(self._chosen)
+        at = next(n for n, one in enumerate(every) if self._line(one) is event.input)
+        open_fields = [
+            one for one in (*every[at:], *every[:at]) if self._wrong(one) or self._is_missing(one)
+        ]
+        if open_fields:
+            self._go_to(open_fields[0])
+        elif at + 1 < len(every):
+            self._go_to(every[at + 1])
+        else:
+            told = {one.name: self._line(one).value for one in every if self._line(one).value}
+            self.dismiss()
+            self._take(told)

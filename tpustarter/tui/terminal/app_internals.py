@@ -1,0 +1,42 @@
+"""What an app needs of Textual's `App` that has no public name (8.2.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from textual.driver import Driver
+from textual.filter import LineFilter
+
+from tpustarter.tui.terminal.key_queue import SequentialKeys
+
+
+class AppInternals(SequentialKeys, inherit_bindings=False):
+    """An app that gives access to its driver, its filters and its event loop."""
+
+    @property
+    def driver(self) -> Driver | None:
+        """The driver; None while the app has no terminal."""
+        return self._driver
+
+    def use_filters(self, kind: type[LineFilter], filters: list[LineFilter]) -> None:
+        """Paint through these filters in place of those of the same kind."""
+        self._filters = [item for item in self._filters if not isinstance(item, kind)] + filters
+
+    def remove_toasts(self, message: str) -> None:
+        """Remove the toasts with this message; the screen is not painted for that."""
+        for toast in [*self._notifications]:
+            if toast.message == message:
+                self._unnotify(toast, refresh=False)
+
+    def call_in_loop(self, function: Callable[..., object], *arguments: Any) -> None:
+        """Call a function in the event loop from any thread, if the loop runs."""
+        if self._loop and self._loop.is_running():
+            self._loop.call_soon_threadsafe(function, *arguments)
+
+    def end_as_bug(self, error: Exception) -> None:
+        """End the app because of an exception that nobody caught; Textual prints it."""
+        super()._handle_exception(error)
+
+    def _handle_exception(self, error: Exception) -> None:
+        self.end_as_bug(error)

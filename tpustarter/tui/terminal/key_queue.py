@@ -1,0 +1,126 @@
+"""Keys handled one after the other, so that fast typing goes where the key before it leads.
+
+Textual passes a key through the queues of the focused widget and its parents before its binding
+acts. Keys that come together, as over a slow line, would overtake it: in `e` and some code the
+first letters would be commands. Here each is finished before the next one is looked at, and all
+wait for a screen that is still being laid out, where they would act on the wrong place. Only the
+key that opened such a screen is not taken again: a user who repeats it thinks that it was lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+from textual import events
+from textual.app import App
+from textual.message_pump import MessagePump
+from textual.notifications import Notification, Notify
+
+from tpustarter.tui.kit.safe_text import plain_source
+
+AT_ONCE = "ctrl+c"
+"""The key that waits for nothing, because it leads out of everything."""
+LIMIT_S = 0.5
+"""Longest wait for one queue, so that a busy screen holds up no key for longer."""
+
+
+class SequentialKeys(App[None], inherit_bindings=False):
+    """An app that acts on keys in the order in which they were typed."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._held: deque[events.Key | events.Paste] = deque()
+        """Keys and pasted text that wait for the screen."""
+        self._just_said: list[str] = []
+        """The messages of the toasts that the last key has removed."""
+        self._led_here = ""
+        """The key that opened the screen in front, if the last one did."""
+
+    async def on_event(self, event: events.Event) -> None:
+        """Act on a key, or on pasted text, to the end."""
+        if event.is_forwarded or not isinstance(event, events.Key | events.Paste):
+            await super().on_event(event)
+        elif isinstance(event, events.Key) and event.key == AT_ONCE:
+            await self._act(event)
+        elif not self._is_impatience(event):
+            self._held.append(event)
+            await self.on_page_ready()
+
+    def _is_impatience(self, event: events.Key | events.Paste) -> bool:
+        """Return whether a key was pressed again before the screen that it opened was laid out."""
+        is_same = isinstance(event, events.Key) and event.key == self._led_here
+        was_ready = self._takes_keys and event.time >= getattr(self.screen, "ready_at", 0.0)
+        return is_same and not (self._held or was_ready)
+
+    @property
+    def _takes_keys(self) -> bool:
+        return getattr(self.screen, "is_ready", True)
+
+    async def on_page_ready(self) -> None:
+        """Act on the keys that wait, as long as the screen in front is ready for them."""
+        while self._held and self._takes_keys:
+            await self._act(self._held.popleft())
+
+    def act_again(self, event: events.Key) -> None:
+        """Act on a key again, before the keys typed after it."""
+        self._held.appendleft(events.Key(event.key, event.character))
+
+    def forget_said(self) -> None:
+        """Remove the informational toasts: with the next key the user looks at something else."""
+        said = [said for said in self._notifications if said.severity == "information"]
+        self._just_said = [one.message for one in said]
+        for one in said:
+            self._unnotify(one)
+
+    def confirms(self, question: str) -> bool:
+        """Return whether this key confirms the last key's question; else ask the question.
+
+        The question stays for some seconds, and any other key removes it.
+        """
+        if question in self._just_said:
+            return True
+        self._on_notify(Notify(Notification(question)))  # at once, because the next key may be here
+        return False
+
+    def withdraw(self, question: str) -> None:
+        """Remove a question."""
+        for one in [one for one in self._notifications if one.message == question]:
+            self._unnotify(one)
+
+    async def _act(self, event: events.Key | events.Paste) -> None:
+        self.forget_said()
+        before, queues = self.screen, self._queues()
+        if isinstance(event, events.Paste):
+            event.text = plain_source(event.text.replace("\r\n", "\n").replace("\r", "\n"))
+            await super().on_event(event)
+        elif not await self._handle_key(event):
+            await super().on_event(event)
+        await _drain(queues)
+        await _drain(self._queues())
+        is_other = self.screen is not before
+        self._led_here = event.key if is_other and isinstance(event, events.Key) else ""
+
+    async def _handle_key(self, event: events.Key) -> bool:
+        """Act on a key that is bound and not typed; return whether it was."""
+        focused = self.focused
+        if focused and focused.check_consume_key(event.key, event.character):
+            return False
+        by_priority = await self._check_bindings(event.key, priority=True)
+        return by_priority or await self._check_bindings(event.key)
+
+    def _queues(self) -> list[MessagePump]:
+        """Return the queues on a key's way: the focused widget, its parents, the screen."""
+        node: Any = self.focused or self.screen
+        return [ancestor for ancestor in node.ancestors_with_self if ancestor is not self]
+
+
+async def _drain(nodes: Iterable[MessagePump]) -> None:
+    for node in nodes:
+        done = asyncio.Event()
+        if node.call_later(done.set):
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(done.wait(), LIMIT_S)

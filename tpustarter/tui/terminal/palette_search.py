@@ -1,0 +1,23 @@
+"""A command palette that can be asked whether it still searches, and works without room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from textual.command import CommandList, CommandPalette
+from textual.worker import Worker
+
+
+class SearchedPalette(CommandPalette):
+    """Textual's palette, with access to its searches."""
+
+    def unfinished_searches(self) -> Sequence[Worker[Any]]:
+        """Return the workers that still look for commands."""
+        group = self._GATHER_COMMANDS_GROUP
+        return [one for one in self.workers if one.group == group and not one.is_finished]
+
+    def _action_command_list(self, action: str) -> None:
+        """Move in the list; without room, Textual (8.2.8) looks for a line that is not there."""
+        if self.query_one(CommandList).scrollable_content_region.area:
+            super()._action_command_list(action)

@@ -1,0 +1,1 @@
+"""The screens of Google Cloud TPUs: list, request, and commands on workers."""

@@ -1,0 +1,346 @@
+"""The screen of a request for a TPU: a form, and the gcloud command that it comes to."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from typing import Any, ClassVar
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from tpustarter.cloud.api import project_and_zone
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.create import request
+from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.trc import grant as trc_grant
+from tpustarter.cloud.trc.grant import Grant
+from tpustarter.core.problem import Problem
+from tpustarter.text import phrases
+from tpustarter.tui.app.messages import LOOK, LookedUp
+from tpustarter.tui.kit.confirm_name import TypedName
+from tpustarter.tui.kit.page import Page
+from tpustarter.tui.kit.text_layout import Stack, prose
+from tpustarter.tui.tpus import grant as tpu_grant
+from tpustarter.tui.tpus import offers as tpu_offers
+from tpustarter.tui.tpus import sheet as tpu_sheet
+from tpustarter.tui.tpus import work as tpu_work
+from tpustarter.tui.tpus.fields import ChosenField
+from tpustarter.tui.tpus.follow_screen import FollowScreen
+from tpustarter.tui.tpus.form import ORDER, TIERS, TpuDraft
+from tpustarter.tui.tpus.form_view import FormView
+from tpustarter.tui.tpus.grant import GrantVerdicts
+from tpustarter.tui.tpus.offers import OfferList
+from tpustarter.tui.tpus.work import StoppedError
+
+BESIDE = 130
+"""Columns from which the command is shown beside the fields."""
+
+
+@dataclass(frozen=True)
+class CloudPlace:
+    """The project and zone that gcloud is configured for, and the TRC grant."""
+
+    project: Project | None
+    zone: str
+    grant: Grant | None
+    trouble: Problem | None = None
+    """The reason why the grant can't be read; nothing can be sent then."""
+
+
+class CreateForm(Page):
+    """The form for a TPU, with the command of its fields."""
+
+    HELP = """
+Fill in what you want. The gcloud command that does the same stands below, and changes as you type.
+**No request is sent** until you press Enter, read the command, and type the name. The form only
+asks Google for two lists: the zones with TPUs, and the types of the zone that you type first.
+
+What you typed is kept until you quit tpustarter, or until the TPU was asked for.
+
+* **name** is what you call it, and **type** the generation and the number, such as `v6e-8`.
+* **zones** says where to ask. Several zones are asked in turn, and at most one request exists at
+  any time.
+* What Google offers stands below the field, and **Right** completes what you type. A type that is
+  offered can still be out of capacity, or beyond your quota.
+* **tier**: an `on-demand` TPU is yours until you delete it. A `spot` TPU costs less, and Google may
+  pre-empt it at any time. A `reserved` one comes from a reservation of your project.
+* **version** is the image of the TPU VM. If it is empty, you get the one that Google documents.
+* **addresses**: with internal addresses only, the workers reach nothing outside Google Cloud unless
+  the subnetwork has Private Google Access or Cloud NAT.
+* With a **TRC grant** (`tpustarter trc`), the zones are those of the grant, in its order. What the
+  grant doesn't cover is billed, so it is refused until you type the name to pay for it.
+
+`tpustarter tpu create --help` lists what this form leaves out: disks, networks, labels, start-up
+scripts and several slices.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab,down", "move(1)", "next field", key_display="Tab", tooltip="one field down"),
+        Binding("shift+tab,up", "move(-1)", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__("Ask for a TPU: no request is sent yet")
+        self._form = FormView()
+        self._place = CloudPlace(None, "", None)
+        self._is_read = False
+        self._offered: dict[str, OfferList] = {}
+        """Google's lists: zones under the empty name, types under that of their zone."""
+        self._asked: set[str] = set()
+        self._filled: str | None = ""
+        """The text that the program wrote into the field of zones; None once the user has changed
+        it."""
+        self._left = threading.Event()
+        """Set once the form is left, which stops the requests for lists."""
+        self._kept: TpuDraft | None = None
+        """The draft from the last time the form was left; None if there was none."""
+        self._judging: threading.Event | None = None
+        """Stops the question how much of the grant is in use; None while it is not asked."""
+
+    def body(self) -> Iterable[Widget]:
+        yield self._form
+        yield Static("", id="headline")
+
+    def on_mount(self) -> None:
+        self._kept = self.tutor.tpu_draft
+        if self._kept:
+            self._form.fill(self._kept)
+        self._form.go_to("name")
+        self._show()
+        self._look()
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    def _look(self) -> None:
+        project, zone = None, ""
+        try:
+            project = project_and_zone.project(None)
+            zone = project_and_zone.zone(None) or ""
+        except Problem:
+            pass  # Enter shows the reason
+        try:
+            self.post_message(LookedUp(CloudPlace(project, zone, trc_grant.load())))
+        except Problem as trouble:
+            self.post_message(LookedUp(CloudPlace(project, zone, None, trouble)))
+
+    def on_looked_up(self, message: LookedUp) -> None:
+        what = message.what
+        if isinstance(what, CloudPlace):
+            self._place, self._is_read = what, True
+            self._take_tier()
+            self._ask("")
+        elif isinstance(what, OfferList):
+            self._offered[what.zone] = what
+        else:
+            self._judging = None
+            if isinstance(what, GrantVerdicts):
+                self._ask_for_name(what)
+            elif what is not None:
+                self.show_error(what)
+            self.refresh_bindings()
+        self._show()
+
+    def _take_tier(self) -> None:
+        """Choose the grant's tier if it has only one, and the user has chosen none."""
+        grant = self._place.grant
+        tiers = {row.tier for row in grant.allowances} if grant else set[str]()
+        if len(tiers) == 1 and not self._kept and self._form.tier.value == TIERS[0]:
+            self._form.tier.choose(tiers.pop())
+
+    def _fill_zones(self, draft: TpuDraft) -> None:
+        """Write the grant's zones, else gcloud's, unless the user has typed others."""
+        if self._filled is None or not self._is_read:
+            return
+        line = self._form.typed("zones")
+        if line.value != self._filled:
+            self._filled = None
+            return
+        grant = self._place.grant
+        self._filled = " ".join(draft.zones_of(grant)) if grant else self._place.zone
+        line.value = self._filled
+
+    def _ask(self, zone: str) -> None:
+        """Request a list from Google, once: zones for an empty name, else the types of a zone."""
+        if self._place.project and zone not in self._asked:
+            self._asked.add(zone)
+            self._ask_google(self._place.project.name, zone)
+
+    @work(thread=True, exit_on_error=False, group=f"{LOOK}-offers")
+    def _ask_google(self, project: str, zone: str) -> None:
+        if known := tpu_offers.kept(project, zone):
+            self.post_message(LookedUp(known))
+        try:
+            client, clock = tpu_work.connect(self.tutor, project, self._left)
+            self.post_message(LookedUp(tpu_offers.ask(client, clock, zone)))
+        except StoppedError:
+            pass
+        except Problem as problem:
+            why = problem.summary
+            self.post_message(LookedUp(OfferList(zone, known.offer if known else None, why)))
+
+    def _first_zone(self, draft: TpuDraft) -> str:
+        """Return the first typed zone that Google has, as far as its zones are known."""
+        zones = self._offered.get("")
+        for zone in draft.zone_names:
+            if zones and zones.offer:
+                if zone in zones.words:
+                    return zone
+            elif request.is_zone(zone):
+                return zone
+        return ""
+
+    @on(Input.Changed)
+    @on(ChosenField.Turned)
+    def _show(self) -> None:
+        self._fill_zones(self._form.draft)
+        draft = self._form.draft
+        self._keep(draft)
+        self._form.show(draft, of_grant=bool(self._filled and self._place.grant))
+        if zone := self._first_zone(draft):
+            self._ask(zone)
+        self._form.show_offers("zones", self._offered.get(""), self._now)
+        self._form.show_offers("type", self._offered.get(zone) if zone else None, self._now)
+        self._form.show_outcome("command", tpu_sheet.of_draft(draft, self._place.project))
+        self._form.show_outcome("asked", tpu_sheet.of_tpu(draft))
+        has_room = self.has_class("-airy")
+        self._form.show_outcome("then", tpu_sheet.of_queue(draft) if has_room else ())
+        self.query_one("#headline", Static).update(prose(self._headline(draft)))
+
+    def _keep(self, draft: TpuDraft) -> None:
+        """Keep the draft for the session, so that leaving the form loses nothing."""
+        zones = draft.zones if self._filled is None else ""
+        is_typed = any((draft.name, draft.type, draft.version, zones))
+        self.tutor.tpu_draft = replace(draft, zones=zones) if is_typed else None
+
+    def on_descendant_focus(self) -> None:
+        """Show the offers for the focused field, and the errors of the others."""
+        self._show()
+
+    def _headline(self, draft: TpuDraft) -> str:
+        if draft.is_elsewhere:
+            return "Run these commands yourself, because this form can't ask for such a TPU."
+        if self._form.errors(draft):
+            return "Nothing can be sent before the lines marked with `!` are corrected."
+        if missing := [field for field in ORDER if field in {*draft.missing(), *draft.errors()}]:
+            kept = "What you typed before is still here. " if self._kept else ""
+            return f"{kept}Still to fill in: {phrases.join(missing)}. Nothing is sent from here."
+        if self._is_read and self._place.project is None:
+            return (
+                "Nothing can be sent, because no project is known. Press Enter to see what to do."
+            )
+        if self._place.trouble:
+            return "Nothing can be sent, because the TRC grant cannot be read. Enter says more."
+        if self.can_stop:
+            return "Asking Google how much of the TRC grant is in use, usually 1 to 5 s."
+        judged = tpu_grant.judge(draft.requests(), self._place.grant, None, self._now)
+        if judged.is_outside:
+            return f"{' '.join(judged.notes())} Enter asks whether you want to pay for it."
+        if judged.is_covered:
+            return "The TRC grant covers its chips. Press Enter to ask Google how many are left."
+        kept = (
+            "What you typed before is still here. "
+            if self._kept and self.tutor.tpu_draft == self._kept
+            else ""
+        )
+        return f"{kept}Press Enter to see once more what you ask for, before it is sent."
+
+    @property
+    def _now(self) -> datetime:
+        return self.tutor.clock.now() if self.tutor.clock else datetime.now(timezone.utc)
+
+    def action_move(self, by: int) -> None:
+        self._form.move(by)
+
+    @on(Input.Submitted)
+    @on(ChosenField.Submitted)
+    def _submit(self) -> None:
+        """Ask for the name, or go to the first field that is missing or wrong."""
+        draft = self._form.draft
+        wrong = [field for field in ORDER if field in {*draft.errors(), *draft.missing()}]
+        if wrong:
+            self._form.go_to(wrong[0])
+            return
+        if draft.is_elsewhere:
+            return
+        if self._place.project is None:
+            self._look_for_project()
+            return
+        if self._place.trouble:
+            self.show_error(self._place.trouble)
+            self._look()  # the user may have corrected the grant
+        elif self._place.grant is None:
+            self._ask_for_name(GrantVerdicts(tuple(draft.requests())))
+        elif not self.can_stop:
+            self._judging = threading.Event()
+            self._judge(self._place.project, draft.requests(), self._place.grant, self._judging)
+            self._show()
+            self.refresh_bindings()
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-grant")
+    def _judge(
+        self,
+        project: Project,
+        requests: Sequence[TpuRequest],
+        grant: Grant,
+        stopped: threading.Event,
+    ) -> None:
+        try:
+            client, clock = tpu_work.connect(self.tutor, project.name, stopped)
+            used = tpu_grant.in_use(client)
+            judged = tpu_grant.judge(requests, grant, used, clock.now())
+            self.post_message(LookedUp(None if stopped.is_set() else judged))
+        except StoppedError:
+            self.post_message(LookedUp(None))
+        except Problem as problem:
+            self.post_message(LookedUp(problem))
+
+    def _look_for_project(self) -> None:
+        try:
+            project_and_zone.project(None)
+        except Problem as problem:
+            self.show_error(problem)
+        else:
+            self._look()  # gcloud has been configured since
+
+    def _ask_for_name(self, judged: GrantVerdicts) -> None:
+        """Ask the user to type the name, which confirms the request, and a bill if there is one."""
+        project = self._place.project
+        if project is None:
+            return
+        lines = Stack(tpu_sheet.of_request(judged, project))
+        title, to_do = "Ask for this TPU?", "ask Google for it"
+        if judged.is_outside:
+            title, to_do = "Outside the TRC grant: pay for this TPU?", "pay for it"
+        sheet = TypedName(title, lines, judged.requests[0].name, to_do)
+        self.tutor.push_screen(sheet, lambda yes: self._answered(judged, project, yes=yes))
+
+    def _answered(self, judged: GrantVerdicts, project: Project, *, yes: bool | None) -> None:
+        """Send the request, on a screen that replaces the form."""
+        if yes:
+            self.tutor.tpu_draft = None
+            app: Any = self.tutor
+            app.switch_screen(FollowScreen(tpu_work.creating(judged.requests, project)))
+
+    def stop_work(self) -> bool:
+        if not self.can_stop or self._judging is None:
+            return False
+        self._judging.set()
+        self._show()
+        return True
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether Google is being asked how much of the grant is in use."""
+        return self._judging is not None and not self._judging.is_set()
+
+    def on_unmount(self) -> None:
+        self._left.set()
+        super().on_unmount()
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self.set_class(self.size.width >= BESIDE, "-beside")
+        self._show()

@@ -1,0 +1,171 @@
+"""The widget of the form for a TPU: its fields with errors and offers, and the panels beside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tpustarter.machine import tpus
+from tpustarter.text import phrases
+from tpustarter.text.terminal import visible
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose
+from tpustarter.tui.tpus import offers as tpu_offers
+from tpustarter.tui.tpus.fields import ChosenField, TypedField, last_word
+from tpustarter.tui.tpus.form import CHOSEN, NOTES, ORDER, TYPED, TpuDraft
+from tpustarter.tui.tpus.offers import OfferList
+
+PANELS = {"command": "The same with gcloud", "asked": "What it is", "then": "After you have asked"}
+"""The panels below or beside the fields, with their titles."""
+NARROW = 80
+"""Columns below which the note on a field is placed below it."""
+NO_ZONES = "Such as us-central1-a. Google's list appears here once it is read, with a project."
+OF_GRANT = "from your TRC grant, in its order"
+
+
+class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
+    """The fields with the panels that they come to; arrows move from field to field."""
+
+    def __init__(self) -> None:
+        super().__init__(id="form")
+
+    def compose(self) -> Iterator[Widget]:
+        with Vertical(id="fields", classes="panel") as fields:
+            fields.border_title = "The TPU"
+            for field in ORDER:
+                yield from self._field(field)
+        with Vertical(id="outcome"):
+            for name, title in PANELS.items():
+                panel = Static("", id=name, classes="panel")
+                panel.border_title, panel.display = title, False
+                yield panel
+
+    def show_outcome(self, name: str, lines: Iterable[LaidOutLines]) -> None:
+        """Show lines in a panel, or hide the panel if there are none."""
+        pieces, panel = list(lines), self.query_one(f"#{name}", Static)
+        panel.display = bool(pieces)
+        panel.update(Stack(pieces))
+
+    def _field(self, field: str) -> Iterator[Widget]:
+        with Horizontal(classes="field"):
+            if field in TYPED:
+                label, note = TYPED[field]
+                yield Static(Content(f"{label:<10}"), classes="label")
+                line = TypedField(id=f"field-{field}")
+                yield line
+                yield Static(prose(f" {note}"), classes="note", id=f"note-{field}")
+            else:
+                label, values = CHOSEN[field]
+                yield Static(Content(f"{label:<10}"), classes="label")
+                yield ChosenField(values, id=f"field-{field}")
+                yield Static("", classes="note", id=f"note-{field}")
+        for what in ("below", "error", "offer"):
+            line = Static("", classes=f"field-{what}", id=f"{what}-{field}")
+            line.display = False
+            yield line
+
+    def typed(self, field: str) -> TypedField:
+        """Return a typed field by its name."""
+        return self.query_one(f"#field-{field}", TypedField)
+
+    @property
+    def tier(self) -> ChosenField:
+        return self.query_one("#field-tier", ChosenField)
+
+    @property
+    def draft(self) -> TpuDraft:
+        """The present values of all fields."""
+        values: Any = {
+            field: self.query_one(f"#field-{field}", TypedField if field in TYPED else ChosenField)
+            for field in ORDER
+        }
+        return TpuDraft(**{field: widget.value for field, widget in values.items()})
+
+    def fill(self, draft: TpuDraft) -> None:
+        """Fill in the values of a draft."""
+        for field in ORDER:
+            if field in TYPED:
+                self.typed(field).value = getattr(draft, field)
+            else:
+                self.query_one(f"#field-{field}", ChosenField).choose(getattr(draft, field))
+
+    def errors(self, draft: TpuDraft) -> dict[str, str]:
+        """Return the errors of a draft, except for a word that is still being typed."""
+        errors = draft.errors()
+        for field in ("type", "zones"):
+            line = self.typed(field)
+            if line.has_focus and any(
+                word.startswith(last_word(line.value)) for word in line.offered.words
+            ):
+                errors.pop(field, None)
+        return errors
+
+    def show(self, draft: TpuDraft, *, of_grant: bool) -> None:
+        """Show the notes and errors of all fields.
+
+        Args:
+            draft: The present values.
+            of_grant: Whether the zones are those that TRC has granted.
+        """
+        errors = self.errors(draft)
+        for field in ORDER:
+            error = self.query_one(f"#error-{field}", Static)
+            error.update(HangingText(" " * 10 + "! ", prose(errors.get(field, ""))))
+            error.display = field in errors
+        for field, (_, values) in CHOSEN.items():
+            self._note(field, NOTES[getattr(draft, field)])
+            self._offer(field, f"One of: {', '.join(values)}. Space takes the next one.")
+        for field in ("name", "version"):
+            self._note(field, TYPED[field][1])
+        if tpu := draft.tpu:
+            chips = phrases.count(tpu.chips, "chip")
+            hosts = phrases.count(tpu.hosts, "host")
+            self._note("type", f"{tpu.name}: {chips}, {hosts}")
+        else:
+            self._note("type", TYPED["type"][1])
+        self._note("zones", OF_GRANT if of_grant else TYPED["zones"][1])
+
+    def _note(self, field: str, text: str) -> None:
+        """Show the note on a field: beside it, or on a narrow screen below the focused one."""
+        is_narrow = self.screen.size.width < NARROW
+        beside = "" if is_narrow else f" {text}"
+        self.query_one(f"#note-{field}", Static).update(prose(beside))
+        line = self.query_one(f"#below-{field}", Static)
+        line.update(prose(text))
+        line.display = is_narrow and bool(text) and self.query_one(f"#field-{field}").has_focus
+
+    def show_offers(self, field: str, known: OfferList | None, now: datetime) -> None:
+        """Set the suggestions of a field to Google's offers, and list them if it is focused."""
+        line = self.typed(field)
+        typed = last_word(line.value)
+        parts = list(tpu_offers.describe(known, typed, now)) if known else []
+        words = known.words if known else ()
+        if field == "type" and not words:
+            parts.append(tpu_offers.describe_documented(typed))
+            words = tpus.type_names()
+        elif field == "zones" and not parts:
+            parts.append(NO_ZONES)
+        self._offer(field, " ".join(parts))
+        line.offer(words)
+
+    def _offer(self, field: str, text: str) -> None:
+        """Show the possible values of a field below it, if it is focused."""
+        shown = self.query_one(f"#offer-{field}", Static)
+        shown.display = bool(text) and self.query_one(f"#field-{field}").has_focus
+        shown.update(HangingText(" " * 10, Content.styled(visible(text), "$muted")))
+
+    def move(self, by: int) -> None:
+        """Move the focus by this number of fields, around the end."""
+        ids = [f"field-{field}" for field in ORDER]
+        focused = self.screen.focused.id if self.screen.focused else None
+        at = ids.index(focused) if focused in ids else 0
+        self.screen.set_focus(self.query_one(f"#{ids[(at + by) % len(ids)]}"))
+
+    def go_to(self, field: str) -> None:
+        """Focus a field by its name."""
+        self.screen.set_focus(self.query_one(f"#field-{field}"))

@@ -1,0 +1,116 @@
+"""Google's offers to a project, for the form: its zones, and the types of one zone.
+
+The kept list is shown at once, and Google's answer replaces it. The form can be filled in without
+either, so a missing list is a note and not an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from tpustarter.cloud.api import offers
+from tpustarter.cloud.api.client import Client
+from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.offers import CloudOffer
+from tpustarter.core.problem import Problem
+from tpustarter.machine import tpus
+from tpustarter.text import phrases
+from tpustarter.text.terminal import visible
+
+SHOWN = 8
+"""Offers that are named; the others are counted."""
+
+
+@dataclass(frozen=True)
+class OfferList:
+    """One of Google's lists."""
+
+    zone: str
+    """The zone of the types; empty for the list of zones."""
+    offer: CloudOffer | None
+    trouble: str = ""
+    """The reason why there is no list, or why it is an earlier one."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words to type; types have their common spelling."""
+        if self.offer is None:
+            return ()
+        items = tuple(map(visible, self.offer.items))
+        return tuple(dict.fromkeys(map(_short, items))) if self.zone else items
+
+
+def kept(project: str, zone: str) -> OfferList | None:
+    """Return the list that was read last; None if there is none."""
+    offer = offers.kept(_key(project, zone))
+    return OfferList(zone, offer) if offer else None
+
+
+def ask(client: Client, clock: Clock, zone: str) -> OfferList:
+    """Return a list from Google; if there is no answer, the one that was read last.
+
+    Args:
+        client: The client of the project.
+        clock: The clock that dates the list.
+        zone: The zone of the types; empty for the list of zones.
+    """
+    try:
+        offer = offers.ask(
+            _key(client.project, zone),
+            lambda: client.types(zone) if zone else client.zones(),
+            clock,
+        )
+    except Problem as problem:
+        known = kept(client.project, zone)
+        return OfferList(zone, known.offer if known else None, problem.summary)
+    return OfferList(zone, offer, offer.problem.summary if offer.problem else "")
+
+
+def _key(project: str, zone: str) -> str:
+    """Return the key under which the command line keeps the same list."""
+    kind = "accelerator-types" if zone else "locations"
+    return " ".join(filter(None, (project, kind, zone)))
+
+
+def _short(name: str) -> str:
+    try:
+        return tpus.parse_type(name).name
+    except LookupError:
+        return name
+
+
+def describe(offered: OfferList, typed: str, now: datetime) -> Iterator[str]:
+    """Yield a sentence on the offers that begin with the typed text, and the age of the list."""
+    subject = f"{visible(offered.zone)} offers" if offered.zone else "Zones with TPUs:"
+    if offered.offer is None:
+        what = f"the types of {visible(offered.zone)}" if offered.zone else "the zones"
+        yield f"Google's list of {what} is not known here: {offered.trouble}"
+        return
+    yield f"{subject} {listed(_fitting(offered.words, typed))}{_age(offered, now)}"
+
+
+def describe_documented(typed: str) -> str:
+    """Return a sentence on all documented types, for a zone whose list is not known."""
+    return f"Documented types: {listed(_fitting(tpus.type_names(), typed))}. No zone has them all."
+
+
+def _fitting(words: Sequence[str], typed: str) -> Sequence[str]:
+    """Return the words that begin with the typed text; all if it is whole, or if none does."""
+    fitting = [word for word in words if word.startswith(typed)]
+    return words if typed in words or not fitting else fitting
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words in one line; of many the first, and the number of the others."""
+    return phrases.join(words, most=SHOWN) or "nothing"
+
+
+def _age(offered: OfferList, now: datetime) -> str:
+    """Return the age of a list, with the reason if there is one; empty for a fresh list."""
+    age_s = (now - offered.offer.read).total_seconds() if offered.offer else 0
+    if not offered.trouble and age_s < 60:
+        return ""
+    why = f", because {offered.trouble}" if offered.trouble else ""
+    return f" (as of {phrases.duration(age_s)} ago{why})"

@@ -1,0 +1,239 @@
+"""The rows and details of TPUs; every text from Google is made safe here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from textual.content import Content
+
+from tpustarter.checking.plan import interpreters
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.api.resources import TpuNode
+from tpustarter.cloud.billing import cost
+from tpustarter.cloud.billing.inventory import Tpu
+from tpustarter.cloud.text import event_text, slice_drawing
+from tpustarter.cloud.trc import grant as trc_grant
+from tpustarter.explain import known_failures
+from tpustarter.text import phrases
+from tpustarter.text.terminal import visible
+from tpustarter.tui.kit.row_list import Row
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, word
+
+STYLES = {"good": "pass", "wait": "wait", "act": "warn", "bad": "fail", "unknown": "notrun"}
+BOXES = {"#": "■", ".": "□"}
+"""The characters of a slice's drawing that the app replaces."""
+SIGN_STYLES = {"#": "$pass", "!": "bold $warn"}
+_DO = {
+    "NOT_SEEN": "Press r in ten minutes, which asks Google again. Until then it may be billed.",
+    "NOT_LOOKED": "Press r, which asks Google.",
+    "STOPPED": "Press s to start it, which needs free capacity, or d to delete it.",
+}
+"""The next step on this screen, where the sentence of the command line names a command."""
+NEEDS_PROJECT = (
+    "A TPU in Google Cloud belongs to a project, and no project is known. If you have one, run "
+    "`gcloud config set project PROJECT_ID` in a shell, and press r. If you have none yet, begin "
+    "with one of these lessons:"
+)
+TO_A_PROJECT = {
+    "start/ways-to-get-one": "Every way to a TPU, with a project or without one",
+    "setup/project-and-access": "Make a project that may use TPUs",
+}
+"""Lessons for users without a project, with their titles here."""
+TO_CREATE = (
+    "Press n to ask for a TPU. The form shows the gcloud command as you fill it in, and nothing is "
+    "sent before you have typed the name of the TPU."
+)
+
+
+@dataclass(frozen=True)
+class SeenTpus:
+    """The known TPUs, and the time of Google's answer."""
+
+    tpus: tuple[Tpu, ...] = ()
+    project: Project | None = None
+    asked: datetime | None = None
+    """The time of Google's answer; None before that."""
+    trouble: str = ""
+    """The reason why Google has not answered, as the command line shows it."""
+    unreachable: tuple[str, ...] = ()
+    news: tuple[str, ...] = ()
+    """Sentences on TPUs that have left the ledger."""
+    endpoint: str = ""
+    """The server that is asked in place of Google, in tests."""
+    put_aside: tuple[Path, ...] = ()
+    """Ledgers that can't be read."""
+    needs_project: bool = False
+    """Whether Google could not be asked because no project is known."""
+
+    def of(self, key: str | None) -> Tpu | None:
+        """Return the TPU of a row; None if the row has none."""
+        return next((tpu for tpu in self.tpus if key_of(tpu) == key), None)
+
+
+def key_of(tpu: Tpu) -> str:
+    """Return the id of a TPU's row."""
+    return f"{tpu.project}/{tpu.zone}/{tpu.name}"
+
+
+def rows_of(seen: SeenTpus, now: datetime) -> Iterator[Row]:
+    """Yield the problems, and then the TPUs."""
+    if seen.needs_project:
+        yield Row(None, HangingText("", prose(NEEDS_PROJECT)))
+        yield Row(None, "")
+        yield from (Row(lesson, title) for lesson, title in TO_A_PROJECT.items())
+    for line in seen.trouble.splitlines():
+        yield Row(None, HangingText("", prose(line)))
+    for path in seen.put_aside:
+        shown = interpreters.shown(path, os.environ)
+        text = f"A ledger that could not be read was put aside as {visible(shown)}."
+        do = "TPUs that only it knew may be billed: look for them, then delete that file."
+        yield Row(None, HangingText("", f"{text} {do}"))
+    if (seen.needs_project or seen.trouble or seen.put_aside) and seen.tpus:
+        yield Row(None, "")
+    for tpu in seen.tpus:
+        yield row_of(tpu, now)
+    if seen.asked and not seen.tpus:
+        name = visible(seen.project.name) if seen.project else "this project"
+        nothing = f"No TPU and no request for one exists in `{name}`, as far as Google lists them."
+        yield Row(None, HangingText("", prose(nothing)))
+        yield Row(None, "")
+    if not seen.tpus and not seen.needs_project:
+        yield Row(None, HangingText("", TO_CREATE))
+
+
+def row_of(tpu: Tpu, now: datetime) -> Row:
+    """Return the row of a TPU: its name, type and age, and its state with the meaning."""
+    label = Content.styled(visible(tpu.name), "bold") + f"  {visible(tpu.type)}"
+    where = visible(event_text.place(tpu).removeprefix(tpu.type))
+    state = word(STYLES.get(tpu.state.mark, ""), visible(tpu.state.name))
+    meaning = Content.styled(visible(tpu.state.meaning), "$muted")
+    below = HangingText(Content("  ") + state + "  ", meaning)
+    return Row(key_of(tpu), label, event_text.age(tpu, now), (below,), Content(where))
+
+
+def count(seen: SeenTpus) -> str:
+    """Return the number of TPUs and requests as text."""
+    requests = sum(not tpu.nodes for tpu in seen.tpus)
+    tpus = len(seen.tpus) - requests
+    counts = ((tpus, "TPU"), (requests, "request"))
+    words = [phrases.count(number, noun) for number, noun in counts if number]
+    return ", ".join(words) or "Nothing yet"
+
+
+def summary(seen: SeenTpus) -> str:
+    """Return the bill and the leftovers in sentences, with the zones that are missing."""
+    told: list[str] = [*seen.news]
+    chips = sum(tpu.chips for tpu in seen.tpus if tpu.state.billed)
+    if not seen.asked:
+        count = len(seen.tpus)
+        listed = f"this program remembers {phrases.count(count, 'TPU')}"
+        told.append(
+            f"Google has not been asked yet; {listed} that may be billed."
+            if count
+            else "Google has not been asked yet."
+        )
+    elif chips:
+        told.append(
+            f"{phrases.count(chips, 'chip is', 'chips are')} billed, or may be, until "
+            f"{phrases.plural(chips, 'it is', 'they are')} deleted."
+        )
+    elif seen.tpus:
+        told.append("None of this is billed for chips now.")
+    leftovers = sum(tpu.is_leftover for tpu in seen.tpus)
+    if leftovers:
+        told.append(
+            phrases.plural(
+                leftovers,
+                "1 leftover takes up its name and quota. Press l to delete it.",
+                f"{leftovers} leftovers take up their names and quota. Press l to delete them.",
+            )
+        )
+    if seen.unreachable:
+        zones = ", ".join(map(visible, seen.unreachable))
+        told.append(f"Google could not reach {zones}, so what is there is not in this list.")
+    return " ".join(told)
+
+
+def details_of(
+    tpu: Tpu, project: Project | None, now: datetime, *, whole: bool = False
+) -> Iterator[LaidOutLines]:
+    """Yield the next step for a TPU, its next state, and all facts about it.
+
+    Args:
+        tpu: The TPU.
+        project: The project whose TPUs are listed.
+        now: The time.
+        whole: Whether the details are shown without the list, which names the TPU.
+    """
+    state = tpu.state
+    if whole:
+        yield _fact("name", _name(tpu, project))
+        yield _fact("state", f"{state.name}  {state.meaning}")
+    yield _fact("do", _DO.get(state.name, state.do))
+    if tpu.error:
+        yield from _of_error(tpu)
+    if state.next or state.usually:
+        yield _fact("next", f"{state.next} {state.usually}".strip())
+    for sentence in (text for text in event_text.of_row(tpu) if text):
+        yield _fact("", sentence)
+    for node in tpu.nodes:
+        yield from _slice(node)
+    if state.name in ("ACTIVE", "READY") and tpu.nodes:
+        command = f"gcloud compute tpus tpu-vm ssh {tpu.nodes[0].name} --zone={tpu.zone}"
+        yield _fact("connect", command)
+    if tpu.nodes:
+        estimates = cost.estimate(tpu.nodes, now, trc_grant.known())
+        for estimate in estimates[:1]:
+            yield _fact("cost", estimate.words)
+    if not whole:
+        yield _fact("name", _name(tpu, project))
+    for node in tpu.nodes:
+        image = f", {node.runtime_version}" if node.runtime_version else ""
+        yield _fact("node", f"{node.name}: {node.state}{image}")
+        yield from _addresses(node.internal_addresses, node.external_addresses)
+
+
+def _slice(node: TpuNode) -> Iterator[LaidOutLines]:
+    """Yield the drawing of a slice; words repeat what its colours show."""
+    for number, row in enumerate(slice_drawing.aligned(slice_drawing.rows(node))):
+        if not number:
+            yield _fact("slice", slice_drawing.title(node))
+        state = word(STYLES.get(row.mark, ""), visible(row.words))
+        yield HangingText(Content(f"{' ' * 9}{row.label}  ") + signs(row.signs) + "  ", state)
+
+
+def signs(text: str) -> Content:
+    """Return the hosts or chips of a slice, each in the colour of its state."""
+    return Content("").join(
+        Content.styled(BOXES.get(sign, sign), SIGN_STYLES.get(sign, "$muted")) for sign in text
+    )
+
+
+def _name(tpu: Tpu, project: Project | None) -> str:
+    is_elsewhere = project is None or tpu.project != project.name
+    where = f", in the project {tpu.project}" if is_elsewhere else ""
+    return f"{tpu.name}, {event_text.place(tpu)}{where}"
+
+
+def _of_error(tpu: Tpu) -> Iterator[LaidOutLines]:
+    why, fixes = event_text.of_error(tpu)
+    if why:
+        yield _fact("why", why)
+    for number, fix in enumerate(fixes[:3]):
+        label = "or" if number else "fix"
+        yield _fact(label, f"`{fix}`" if known_failures.is_command(fix) else fix)
+
+
+def _addresses(inside: Sequence[str], outside: Sequence[str]) -> Iterator[LaidOutLines]:
+    for worker, address in enumerate(inside):
+        external = outside[worker : worker + 1]
+        shown = f"{external[0]} from outside" if external else "no external address"
+        yield _fact("", f"worker {worker}: {address}, {shown}")
+
+
+def _fact(name: str, text: str) -> LaidOutLines:
+    return HangingText(Content.styled(f"{name:<8} ", "$label"), prose(text))

@@ -1,0 +1,247 @@
+"""The screen of a command on the workers of a TPU, with the output and exit code of each."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+
+from tpustarter.cloud.api import workers
+from tpustarter.cloud.api.client import Client
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.api.workers import Worker
+from tpustarter.cloud.billing.inventory import Tpu
+from tpustarter.cloud.jobs import connection as worker_connection
+from tpustarter.cloud.jobs import remote_command, remote_text, worker_output
+from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerJob
+from tpustarter.cloud.text import event_text
+from tpustarter.core.problem import Problem
+from tpustarter.explain import known_failures
+from tpustarter.text import phrases
+from tpustarter.text.terminal import visible
+from tpustarter.tui.app.messages import TPU_RUN, EventsArrived
+from tpustarter.tui.kit.live_run import LiveRun
+from tpustarter.tui.kit.row_list import Row, RowList
+from tpustarter.tui.kit.split import Split
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose, word
+from tpustarter.tui.tpus import work as tpu_work
+from tpustarter.tui.tpus.work import StoppedError
+from tpustarter.tui.tpus.worker_board import WorkerBoard, WorkerPart
+
+PAINT_S = 0.2
+"""Seconds between two updates of the output."""
+CONNECTING = "Connecting, which usually takes 5 to 20 s."
+
+
+@dataclass(frozen=True)
+class WorkersStarted:
+    """The workers are known, and their processes start."""
+
+    command: tuple[str, ...]
+    """The gcloud command of the first worker."""
+    others: str
+    board: WorkerBoard
+    folder: Path
+
+
+@dataclass(frozen=True)
+class WorkersEnded:
+    """Every worker has ended, or nothing was run."""
+
+    seconds: float = 0.0
+    became: tuple[str, ...] = ()
+    """Google's states of the TPUs whose workers were not reached, as sentences."""
+    problem: Problem | None = None
+
+
+class TpuRunScreen(Split):
+    """The list of workers, and the output of the marked one."""
+
+    HELP = """
+The list shows the workers, each with the number of lines that it has written and how it ended.
+What the marked one wrote last stands below, and **Enter** gives that the whole screen, and back.
+
+* **x** ends the connections at once, and **Esc** asks before it does so. What was started on the
+  workers may still run there, and then it still holds their chips.
+* All that a worker writes is in a file of its own, in the folder named below.
+* The worst exit code is what `tpustarter tpu run` would end with. 255 means that a worker was not
+  reached.
+"""
+    STILL_RUNS = "The command still runs. Press Esc again or x to end the connections."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("x", "stop", "stop", tooltip="Ctrl+C of `tpustarter tpu run NAME`"),
+    ]
+
+    def __init__(self, tpu: Tpu, project: Project, choice: str, text: str) -> None:
+        super().__init__(f"{visible(text)} on {visible(tpu.name)}")
+        self._tpu, self._project, self._choice, self._text = tpu, project, choice, text
+        self._board = WorkerBoard()
+        self._folder: Path | None = None
+        self._over: WorkersEnded | None = None
+        self.live_run = self._run = LiveRun[WorkersStarted | WorkersEnded](
+            self, TPU_RUN, self._tick, tick_s=PAINT_S
+        )
+        self._painted: list[WorkerPart] = []
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one("#details").display = True
+        self._run.begin(self._play)
+
+    def _play(self) -> Iterator[WorkersStarted | WorkersEnded]:
+        try:
+            yield from self._run_on_workers()
+        except StoppedError:
+            return
+        except Problem as problem:
+            yield WorkersEnded(problem=problem)
+
+    def _run_on_workers(self) -> Iterator[WorkersStarted | WorkersEnded]:
+        """Find the workers, run the command, and record the output; raises Problem."""
+        path = remote_command.program("gcloud")
+        client, _ = tpu_work.connect(self.tutor, self._project.name, self._run.stopped)
+        nodes = workers.find(client, self._tpu.name, self._tpu.zone)
+        chosen = workers.of_nodes(nodes, workers.parse_choice(self._choice))
+        remote_text.refuse_without_way(chosen, "gcloud", iap=False)
+        commands = [self._command(worker) for worker in chosen]
+        jobs = [
+            WorkerJob(worker.label, (path, *command[1:]), number)
+            for number, (worker, command) in enumerate(zip(chosen, commands, strict=True))
+        ]
+        folder = worker_output.make_folder(nodes[0].name)
+        board = WorkerBoard(job.label for job in jobs)
+        others = remote_text.of_others(chosen, self._tpu.nodes)
+        yield WorkersStarted(commands[0], others, board, folder)
+        began = time.monotonic()
+        remote = RemoteCommand(jobs, folder)
+        self._run.on_stop(remote.stop)
+        if self._run.is_stopped:
+            return
+        with contextlib.closing(remote.events()) as happening:
+            for event in happening:
+                board.take(event)
+        yield WorkersEnded(time.monotonic() - began, _became(client, chosen, board))
+
+    def _command(self, worker: Worker) -> tuple[str, ...]:
+        return worker_connection.gcloud_command(
+            worker, self._project, self._text, iap=worker.needs_iap
+        )
+
+    def on_events_arrived(self, message: EventsArrived) -> None:
+        for event in self._run.take(message):
+            if isinstance(event, WorkersEnded):
+                self._over = event
+                continue
+            self._board, self._folder = event.board, event.folder
+            same = ["The same with gcloud:", *event_text.command_lines(event.command, 76)]
+            same += [event.others] if event.others else []
+            self.say("\n".join(map(visible, same)), where="opening")
+        if not self._run.is_busy:
+            self._over = self._over or WorkersEnded()
+            if self._over.problem:
+                self.show_error(self._over.problem)
+        self._tick()
+        self.refresh_bindings()
+
+    def _tick(self) -> None:
+        parts = self._board.read()
+        if parts != self._painted:
+            before = {part.label: part for part in self._painted}
+            rows = self.query_one(RowList)
+            if not before:
+                rows.show(map(_row_of, parts))
+            for part in parts:
+                if before and part != before[part.label]:
+                    rows.change(_row_of(part))
+            self._painted = parts
+            marked = rows.chosen
+            now = next((part for part in parts if part.label == marked), None)
+            if now != before.get(marked or ""):
+                self._show_output()
+        self.entitle("rows", phrases.count(len(parts), "worker") if parts else "")
+        self.say(self._headline(parts))
+
+    def _headline(self, parts: Sequence[WorkerPart]) -> str:
+        over, endings = self._over, self._board.endings
+        if over and over.problem:
+            return "Nothing was run. Press Esc to go back to the command."
+        if over and not endings:
+            return "Nothing was run, because you stopped it. Press Esc to go back to the command."
+        if over:
+            return self._of_end(over)
+        if self._run.is_stopped:
+            return "Ending the connections, at most 10 s."
+        passed = phrases.duration(self._run.seconds)
+        if not parts:
+            return f"Asking Google for the workers of `{visible(self._tpu.name)}`, {passed}."
+        if not any(part.count for part in parts) and not endings:
+            return f"{CONNECTING} It has taken {passed}; x ends it."
+        running = len(parts) - len(endings)
+        return f"{running} of {len(parts)} workers still run it, {passed}; x ends the connections."
+
+    def _of_end(self, over: WorkersEnded) -> str:
+        endings = self._board.endings
+        told = [f"{remote_text.count(endings, over.seconds)}."]
+        if worst := remote_command.exit_code(endings):
+            told.append(f"The worst exit code is {worst}.")
+        if any(ended.cut_short for ended in endings):
+            told.append(remote_text.STILL_RUNNING)
+        told += over.became
+        told.append(f"Output of each worker: {self._folder}")
+        return visible(" ".join(told))
+
+    @on(RowList.OptionHighlighted)
+    def _show_output(self) -> None:
+        details = self.query_one("#details")
+        was_at_end = details.scroll_y >= details.max_scroll_y - 1
+        self.show_details(Stack(self._output()))
+        label = self.query_one(RowList).chosen
+        self.entitle("details", f"Output of {label}" if label else "")
+        if was_at_end or not self.has_class("-details"):
+            self.call_after_refresh(details.scroll_end, animate=False)
+
+    def _output(self) -> Iterator[LaidOutLines]:
+        label = self.query_one(RowList).chosen
+        lines, dropped = self._board.lines(label)
+        part = next((part for part in self._board.read() if part.label == label), None)
+        if dropped:
+            yield HangingText("", f"... {dropped} lines above, which are in its file")
+        for line in lines:
+            yield HangingText("", visible(line.expandtabs()))
+        if part and part.ended:
+            for fix in part.ended.fixes:
+                yield HangingText(
+                    "fix  ", prose(f"`{fix}`" if known_failures.is_command(fix) else fix)
+                )
+            if part.ended.left_out:
+                yield HangingText("", f"{part.ended.left_out} bytes are not in its file")
+        if part and not lines and not (part.ended and part.ended.fixes):
+            yield HangingText("", f"{label} has written nothing" + ("." if part.ended else " yet."))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "details" and self.is_mounted and not self.has_class("-details"):
+            return bool(self._painted)
+        return super().check_action(action, parameters)
+
+
+def _row_of(part: WorkerPart) -> Row:
+    lines = phrases.count(part.count, "line")
+    ended = part.ended
+    if ended is None:
+        state = word("run", "running" if part.count else "connecting")
+    else:
+        state = word("fail" if ended.code else "done", visible(ended.what))
+    return Row(part.label, f"{part.label:<6} " + state, lines)
+
+
+def _became(client: Client, chosen: Sequence[Worker], board: WorkerBoard) -> tuple[str, ...]:
+    """Return sentences on a TPU whose workers were not all reached; empty if all were."""
+    if all(ended.reached for ended in board.endings):
+        return ()
+    return tuple(remote_text.what_became(client, chosen))

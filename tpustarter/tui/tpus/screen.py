@@ -1,0 +1,335 @@
+"""The list of Google Cloud TPUs, with the meaning of their states and the keys to act on them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from functools import partial
+from typing import ClassVar
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+
+from tpustarter.cloud.api import client as tpu_client
+from tpustarter.cloud.api import project_and_zone
+from tpustarter.cloud.api.client import Client
+from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.billing import inventory, ledger
+from tpustarter.cloud.billing.inventory import Tpu
+from tpustarter.cloud.delete.stop_and_start import Verb
+from tpustarter.core.problem import Problem
+from tpustarter.text.terminal import visible
+from tpustarter.tui.app.messages import TPUS, LookedUp
+from tpustarter.tui.kit.confirm_name import TypedName
+from tpustarter.tui.kit.row_list import DetailRows, RowList
+from tpustarter.tui.kit.split import Split
+from tpustarter.tui.kit.text_layout import Stack
+from tpustarter.tui.tpus import plans as tpu_plans
+from tpustarter.tui.tpus import work as tpu_work
+from tpustarter.tui.tpus.create_screen import CreateForm
+from tpustarter.tui.tpus.follow_screen import FollowScreen
+from tpustarter.tui.tpus.plans import TpuPlan
+from tpustarter.tui.tpus.rows import TO_A_PROJECT, SeenTpus, count, details_of, rows_of, summary
+from tpustarter.tui.tpus.run_form_screen import RunForm
+from tpustarter.tui.tpus.work import StoppedError
+
+_ASK_GOOGLE = ("delete", "watch", "ask", "create", "switch", "command", "leftovers")
+"""Actions that wait until Google has answered the question before."""
+_PAST = {"stop": "stopped", "start": "started"}
+
+
+@dataclass(frozen=True)
+class CloudAnswer:
+    """The answer to one question to Google."""
+
+    number: int
+    """The number of the question: only the last one counts."""
+    seen: SeenTpus | None
+    """None if the wait was stopped."""
+
+
+class Tpus(Split):
+    """The TPUs of a project."""
+
+    HELP = """
+Opening this screen asks Google's Cloud TPU API which TPUs and requests the project has, with your
+own credentials; before that, nothing is sent. The project is the one that gcloud is configured for.
+
+* Each line is a TPU or a request for one, with its state and the time since it was asked for.
+  Below stand what the state means, and what you can do about the marked one. **Enter** gives that
+  the whole screen, and back.
+* **r** asks again. **n** asks for a TPU: a form shows the gcloud command first.
+* **w** follows the marked one live. **d** deletes it: you see what goes, and type its name.
+* **c** runs a command on its workers. **s** stops a TPU VM of one host, so that its chips are no
+  longer billed, and starts it again.
+* **l** finds requests that have no TPU but still take up a name and quota. It shows them, and
+  deletes them once you have typed `leftovers`.
+* What this program asked for stays in its **ledger** until Google has shown that it is gone. So a
+  request whose answer was lost is listed here too, and may be billed.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "create", "new TPU", tooltip="tpustarter tpu create NAME --type T --zone Z"),
+        Binding("w", "watch", "watch", tooltip="tpustarter tpu watch NAME"),
+        Binding("d", "delete", "delete", tooltip="tpustarter tpu delete NAME"),
+        Binding("c", "command", "run a command", tooltip="tpustarter tpu run NAME -- COMMAND"),
+        Binding("s", "switch('stop')", "stop VM", tooltip="tpustarter tpu stop NAME"),
+        Binding("s", "switch('start')", "start VM", tooltip="tpustarter tpu start NAME"),
+        Binding("l", "leftovers", "leftovers", tooltip="tpustarter tpu delete --leftovers"),
+        Binding("r", "ask", "ask again", tooltip="tpustarter tpu list"),
+        Binding("x", "stop", "stop waiting", tooltip="Google's answer is not waited for"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__("TPUs in Google Cloud")
+        self._seen = SeenTpus()
+        self._number = 0
+        self._stopped: threading.Event | None = None
+        """Stops the present wait; None while nothing is waited for."""
+        self._is_stale = True
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one(DetailRows).leading = TO_A_PROJECT
+
+    def on_screen_suspend(self) -> None:
+        """Mark the list as stale: the screen that opens may add or delete a TPU."""
+        if isinstance(self.tutor.screen, CreateForm | FollowScreen):
+            self._is_stale = True
+
+    def on_screen_resume(self) -> None:
+        """Ask Google if the list is stale; a help page does not make it so."""
+        if self._is_stale:
+            self._is_stale = False
+            self.action_ask()
+
+    def action_ask(self) -> None:
+        self._number += 1
+        self._ask(self._number, self._wait("Asking Google which TPUs there are, usually 1 to 5 s."))
+
+    def _wait(self, doing: str) -> threading.Event:
+        """Begin to wait for Google, and return the event that stops the wait."""
+        if self._stopped:
+            self._stopped.set()
+        self._stopped = threading.Event()
+        self.say(doing)
+        self.refresh_bindings()
+        return self._stopped
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=TPUS)
+    def _ask(self, number: int, stopped: threading.Event) -> None:
+        seen = _remembered()
+        self.post_message(LookedUp(CloudAnswer(0, seen)))
+        try:
+            seen = self._look(seen, stopped)
+        except StoppedError:
+            self.post_message(LookedUp(CloudAnswer(number, None)))
+            return
+        except Problem as problem:
+            if project := project_and_zone.find_project(None):
+                seen = replace(seen, project=project, trouble=str(problem))
+            else:
+                seen = replace(seen, needs_project=True)
+        self.post_message(LookedUp(CloudAnswer(number, seen)))
+
+    def _look(self, before: SeenTpus, stopped: threading.Event) -> SeenTpus:
+        """Return Google's list; raises Problem if there is no answer."""
+        project = project_and_zone.project(None)
+        client, clock = tpu_work.connect(self.tutor, project.name, stopped)
+        found = inventory.look(client, clock)
+        left = {entry.key for entry in ledger.entries()}
+        news = tuple(
+            f"`{visible(tpu.name)}` in {visible(tpu.zone)} is gone, and nothing of it is billed."
+            for tpu in before.tpus
+            if (tpu.project, tpu.zone, tpu.name) not in left and tpu.project == project.name
+        )
+        elsewhere = tuple(tpu for tpu in before.tpus if tpu.project != project.name)
+        return SeenTpus(
+            (*found.rows, *elsewhere),
+            project,
+            asked=clock.now(),
+            unreachable=found.unreachable,
+            news=news,
+            endpoint=tpu_client.endpoint() or "",
+            put_aside=before.put_aside,
+        )
+
+    def on_looked_up(self, message: LookedUp) -> None:
+        what = message.what
+        if isinstance(what, CloudAnswer):
+            self._take(what)
+        elif isinstance(what, TpuPlan):
+            self._end_wait()
+            self._show()
+            sheet = TypedName(what.title, Stack(what.lines), what.name, what.to_do)
+            self.tutor.push_screen(sheet, lambda yes: self._begin(what, yes=yes))
+        elif isinstance(what, str):
+            self._end_wait()
+            self.say(what)
+        else:
+            self._end_wait()
+            self._show()
+            self.show_error(what)
+        self.refresh_bindings()
+
+    def _take(self, answer: CloudAnswer) -> None:
+        if answer.number == 0:  # from the ledger, until Google has answered
+            if self._seen.asked is None:
+                self._seen = answer.seen or SeenTpus()
+                self._show(but_waiting=True)
+            return
+        if answer.number != self._number:
+            return
+        self._end_wait()
+        self._seen = answer.seen or self._seen
+        self._show()
+        if answer.seen is None:
+            self.say(f"No longer waiting for Google. Press r to ask again. {summary(self._seen)}")
+
+    def _end_wait(self) -> None:
+        self._stopped = None
+
+    @property
+    def _now(self) -> datetime:
+        return self.tutor.clock.now() if self.tutor.clock else datetime.now(timezone.utc)
+
+    def _show(self, *, but_waiting: bool = False) -> None:
+        self.query_one(RowList).show(rows_of(self._seen, self._now))
+        self.set_class(not self._seen.tpus, "-empty")
+        self.entitle("rows", count(self._seen))
+        self._show_opening()
+        self._show_details()
+        if not but_waiting:
+            self.say(summary(self._seen))
+
+    def _show_opening(self) -> None:
+        seen = self._seen
+        told: list[str] = []
+        if seen.project:
+            told.append(f"Project {visible(seen.project.name)} ({visible(seen.project.source)})")
+        if seen.asked:
+            told.append(f"asked at {seen.asked.astimezone():%H:%M:%S}")
+        if seen.endpoint:
+            told.append(f"not Google but {visible(seen.endpoint)}")
+        self.say(", ".join(told), where="opening")
+
+    @property
+    def _marked(self) -> Tpu | None:
+        return self._seen.of(self.query_one(RowList).chosen)
+
+    @on(RowList.OptionHighlighted)
+    def _show_details(self) -> None:
+        marked = self._marked
+        details = self.query_one("#details")
+        details.display = marked is not None
+        if marked:
+            whole = self.has_class("-details")
+            lines = details_of(marked, self._seen.project, self._now, whole=whole)
+            self.show_details(Stack(lines))
+            self.entitle("details", visible(marked.name))
+            details.scroll_home(animate=False)
+        self.refresh_bindings()
+
+    @on(RowList.OptionSelected)
+    def _open_lesson(self, event: RowList.OptionSelected) -> None:
+        """Open the marked lesson, if the rows are lessons and not TPUs."""
+        if event.option_id in TO_A_PROJECT:
+            event.prevent_default()  # it has no details
+            self.tutor.go.to_lesson(event.option_id)
+
+    def action_details(self) -> None:
+        super().action_details()
+        self._show_details()
+
+    def action_create(self) -> None:
+        self.tutor.push_screen(CreateForm())
+
+    def action_watch(self) -> None:
+        if marked := self._marked:
+            self.tutor.push_screen(FollowScreen(tpu_work.watching(marked)))
+
+    def action_delete(self) -> None:
+        self._plan("what belongs to it", tpu_plans.deletion)
+
+    def action_switch(self, verb: Verb) -> None:
+        self._plan(f"whether it can be {_PAST[verb]}", partial(tpu_plans.switching, verb=verb))
+
+    def _plan(self, asked: str, make: Callable[..., TpuPlan | str]) -> None:
+        """Make a plan for the marked TPU, which then asks the user for its name."""
+        if marked := self._marked:
+            project = tpu_work.project_of(marked)
+            stopped = self._wait(f"Asking Google about `{visible(marked.name)}`: {asked} now.")
+            self._find(project, partial(make, tpu=marked, project=project), stopped)
+
+    def action_leftovers(self) -> None:
+        if project := self._seen.project:
+            stopped = self._wait("Asking Google what is left over, usually 1 to 5 s.")
+            self._find(project, partial(tpu_plans.leftovers, project=project), stopped)
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=TPUS)
+    def _find(
+        self,
+        project: Project,
+        make: Callable[[Client, Clock], TpuPlan | str],
+        stopped: threading.Event,
+    ) -> None:
+        try:
+            client, clock = tpu_work.connect(self.tutor, project.name, stopped)
+            self.post_message(LookedUp(make(client, clock)))
+        except StoppedError:
+            self.post_message(LookedUp(CloudAnswer(self._number, None)))
+        except Problem as problem:
+            self.post_message(LookedUp(problem))
+
+    def _begin(self, plan: TpuPlan, *, yes: bool | None) -> None:
+        if yes:
+            self.tutor.push_screen(FollowScreen(plan.work))
+
+    def action_command(self) -> None:
+        if marked := self._marked:
+            self.tutor.push_screen(RunForm(marked, tpu_work.project_of(marked)))
+
+    def stop_work(self) -> bool:
+        if not self.can_stop or self._stopped is None:
+            return False
+        self._stopped.set()
+        self.say("No longer waiting for Google.")
+        return True
+
+    @property
+    def can_stop(self) -> bool:
+        return self._stopped is not None and not self._stopped.is_set()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in _ASK_GOOGLE and self.can_stop:
+            return False
+        if action in ("delete", "watch", "switch", "command"):
+            marked = self._marked if self.is_mounted else None
+            return marked is not None and _can_be(action, marked, parameters)
+        if action == "leftovers":
+            return self._seen.asked is not None
+        if action == "details" and self.is_mounted and not self.has_class("-details"):
+            return self._marked is not None
+        return super().check_action(action, parameters)
+
+
+def _remembered() -> SeenTpus:
+    """Return the TPUs in the ledger; nothing is sent."""
+    return SeenTpus(inventory.remembered(), put_aside=tuple(ledger.put_aside()))
+
+
+def _can_be(action: str, tpu: Tpu, parameters: tuple[object, ...]) -> bool:
+    if action == "watch":
+        return _can_be_watched(tpu)
+    if action == "switch":
+        return tpu_plans.can_be_switched(tpu) in parameters
+    if action == "command":
+        return bool(tpu.nodes) and all(node.state == "READY" for node in tpu.nodes)
+    return True
+
+
+def _can_be_watched(tpu: Tpu) -> bool:
+    """Return whether there is a request to follow: a node made without one has none."""
+    return not tpu.nodes or any(node.queued_resource for node in tpu.nodes)

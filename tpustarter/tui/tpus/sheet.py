@@ -1,0 +1,117 @@
+"""The texts on a request for a TPU: the panels beside the form, and the confirmation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from textual.content import Content
+
+from tpustarter.cloud.api import states
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.billing import other_charges, prices
+from tpustarter.cloud.text import event_text, slice_drawing
+from tpustarter.core.problem import Problem
+from tpustarter.text.terminal import visible
+from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, word
+from tpustarter.tui.tpus import work as tpu_work
+from tpustarter.tui.tpus.form import TpuDraft
+from tpustarter.tui.tpus.grant import GrantVerdicts
+from tpustarter.tui.tpus.rows import signs
+
+WAY = ("ACCEPTED", "WAITING_FOR_RESOURCES", "PROVISIONING", "ACTIVE")
+"""The states of a successful request, in their order."""
+LEAST_WIDTH = 20
+"""The least columns to which a command is wrapped."""
+
+
+class ShellCommands(LaidOutLines):
+    """Commands as they are pasted into a shell, over as many lines as they need."""
+
+    def __init__(self, commands: Sequence[tuple[str, ...]]) -> None:
+        self._commands = commands
+
+    def lines(self, width: int) -> list[Content]:
+        return [
+            Content(plain(line))
+            for command in self._commands
+            for line in event_text.command_lines(command, max(width, LEAST_WIDTH))
+        ]
+
+
+def of_draft(draft: TpuDraft, project: Project | None) -> Iterator[LaidOutLines]:
+    """Yield the gcloud commands of a draft."""
+    try:
+        commands = draft.commands(project)
+    except Problem as problem:
+        yield HangingText("", prose(problem.what))
+        return
+    if commands and draft.is_elsewhere and draft.tpu:
+        title = visible(draft.tpu.generation.title)
+        yield HangingText("", f"The Cloud TPU API does not make {title}; Compute Engine does:")
+    if commands:
+        yield ShellCommands(commands)
+    if len(draft.zone_names) > 1 and commands and not draft.is_elsewhere:
+        others = ", ".join(map(visible, draft.zone_names[1:]))
+        yield HangingText("", f"and, where that zone has none within 15 minutes, in {others}")
+
+
+def of_tpu(draft: TpuDraft) -> Iterator[LaidOutLines]:
+    """Yield the drawing of a draft's slice, and its price for an hour."""
+    if draft.tpu is None:
+        return
+    yield HangingText("slice    ", slice_drawing.title_of_type(draft.tpu))
+    for row in slice_drawing.aligned(slice_drawing.rows_of_type(draft.tpu)):
+        yield HangingText(f"{' ' * 9}{row.label}  ", signs(row.signs))
+    if price := _price(draft):
+        yield HangingText("price    ", price)
+
+
+def of_queue(draft: TpuDraft) -> Iterator[LaidOutLines]:
+    """Yield the states of a request by Google's names, and their usual times."""
+    if draft.is_elsewhere:
+        return
+    width = len(max(WAY, key=len)) + 2
+    for name in WAY:
+        state = states.of("queued_resources", name)
+        yield HangingText(word("stage", name, width), visible(state.meaning))
+        if state.usually:
+            yield HangingText(" " * width, Content.styled(visible(state.usually), "$muted"))
+
+
+def _price(draft: TpuDraft) -> str:
+    """Return a sentence on the price for an hour; empty if the type or the zone is not known."""
+    tpu, zone = draft.tpu, next(iter(draft.zone_names), "")
+    if tpu is None or not zone or draft.errors():
+        return ""
+    table = prices.read()
+    if draft.tier != "on-demand":
+        why = "Spot prices change often" if draft.tier == "spot" else "A reservation has a contract"
+        return f"{why}. Google's list: {table.page}"
+    price = table.find(tpu, zone)
+    if price is None:
+        return f"The price of {tpu.name} in {visible(zone)} is not known here: {table.page}"
+    rate = tpu.chips * price.usd_per_chip_hour
+    return (
+        f"{rate:,.2f} USD an hour for its chips ({tpu.chips} x {price.usd_per_chip_hour:g} USD, "
+        f"on demand, read {price.read.isoformat()}), billed until you delete it."
+    )
+
+
+def of_request(judged: GrantVerdicts, project: Project) -> Iterator[LaidOutLines]:
+    """Yield the request, its costs and its commands, before the user types the name."""
+    requests = judged.requests
+    if judged.is_outside:
+        yield from (HangingText("", prose(note)) for note in judged.notes())
+        yield HangingText("", "")
+    for sentence in event_text.of_request(requests[0]):
+        yield HangingText("", prose(sentence))
+    if not judged.is_covered:
+        yield HangingText("", "It is billed from the moment it is there until you delete it.")
+    beside = ", ".join(row.what for row in other_charges.BESIDE_CHIPS[:3])
+    yield HangingText("", f"Beside its chips, these cost something of their own: {beside}.")
+    if judged.is_covered:
+        yield from (HangingText("", prose(note)) for note in judged.notes())
+    yield HangingText("", "")
+    yield HangingText("", f"In the project {visible(project.name)}. The same with gcloud:")
+    yield ShellCommands(tpu_work.creating(requests, project).commands)

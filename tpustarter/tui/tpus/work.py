@@ -1,0 +1,247 @@
+"""Work on Google Cloud TPUs that a screen follows, with the messages for its end.
+
+All of it runs in workers. Every wait can be stopped: a stopped wait raises `StoppedError`, and the
+operation goes on at Google without this program.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from tpustarter.cloud.api import gcloud_commands, project_and_zone
+from tpustarter.cloud.api.client import Client
+from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.errors import CloudProblem
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.api.resources import QueuedResource, TpuNode
+from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.billing.inventory import Tpu
+from tpustarter.cloud.billing.ledger import LedgerEntry
+from tpustarter.cloud.create.creation import Creation
+from tpustarter.cloud.create.events import (
+    Event,
+    NodeSeen,
+    RequestGone,
+    RequestKept,
+    RequestResumed,
+    RequestSent,
+    RequestWithdrawn,
+    TpuReady,
+)
+from tpustarter.cloud.create.follow import follow
+from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.delete import removal, stop_and_start
+from tpustarter.cloud.delete.removal import DeletionPlan
+from tpustarter.cloud.delete.stop_and_start import Verb
+from tpustarter.cloud.delete.withdrawal import wait_until_gone
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.text import phrases
+from tpustarter.text.terminal import visible
+from tpustarter.tui.app.session import AppSession
+
+Happening = Generator[Event, None, Any]
+
+
+class StoppedError(Exception):
+    """The user has stopped the wait."""
+
+
+class StoppableClock:
+    """A clock whose waits end when an event is set."""
+
+    def __init__(self, clock: Clock | None, stopped: threading.Event) -> None:
+        self._clock = clock
+        self._stopped = stopped
+
+    def now(self) -> datetime:
+        """Return the time, in UTC."""
+        return self._clock.now() if self._clock else datetime.now(timezone.utc)
+
+    def sleep(self, seconds: float) -> None:
+        """Return after this number of seconds; raises StoppedError once the wait is stopped."""
+        if self._clock and not self._stopped.is_set():
+            self._clock.sleep(seconds)
+            time.sleep(0)  # another thread may want to stop it
+        if self._stopped.is_set() or (self._clock is None and self._stopped.wait(seconds)):
+            raise StoppedError
+
+
+@dataclass(frozen=True)
+class TpuWork:
+    """An operation that takes a while, and goes on at Google without this program."""
+
+    title: str
+    doing: str
+    """The activity, shown with its time: "Deleting `bert`"."""
+    project: Project
+    commands: tuple[tuple[str, ...], ...]
+    """The gcloud commands that do the same."""
+    begin: Callable[[Client, Clock], Happening]
+    left: Callable[[Sequence[Event]], str]
+    """Returns the state after these events, for a user who stops waiting."""
+
+
+def connect(app: AppSession, project: str, stopped: threading.Event) -> tuple[Client, Clock]:
+    """Return the client of a project, and the clock that it waits by."""
+    clock = StoppableClock(app.clock, stopped)
+    if app.connect:
+        return app.connect(project, clock), clock
+    return Client(project, clock=clock), clock
+
+
+def project_of(row: Tpu) -> Project:
+    """Return the project of a row, which may differ from gcloud's."""
+    current = project_and_zone.find_project(None)
+    if current and current.name == row.project:
+        return current
+    return Project(row.project, "the ledger")
+
+
+def find(client: Client, row: Tpu) -> DeletionPlan:
+    """Return the present request and nodes of a row; raises Problem if Google lists neither."""
+    queued, nodes = client.queued_resources(row.zone), client.nodes(row.zone)
+    for one in removal.everything(queued.items, nodes.items):
+        if (one.zone, one.name) == (row.zone, row.name):
+            return one
+    if row.zone in (*queued.unreachable, *nodes.unreachable):
+        raise Problem(f"Google could not reach `{visible(row.zone)}`", hint="try again later")
+    raise Problem(
+        f"Google lists nothing called `{visible(row.name)}` in `{visible(row.zone)}`",
+        hint="nothing has to be deleted; r asks again, and what was gone for ten minutes leaves "
+        "the list",
+    )
+
+
+def watching(row: Tpu) -> TpuWork:
+    """Return the work of following the TPU or request of a row."""
+    project, name = project_of(row), visible(row.name)
+
+    def begin(client: Client, clock: Clock) -> Happening:
+        entry = _entry_of(client, row)
+        resource: QueuedResource | None = yield from follow(client, entry, clock)
+        if resource is None:
+            yield from wait_until_gone(client, entry, clock)
+        elif resource.state == "ACTIVE":
+            yield TpuReady(entry, resource)
+        return resource
+
+    def left(_: Sequence[Event]) -> str:
+        return (
+            f"You no longer follow `{name}`. Its request stays as it is: w follows it again, and "
+            "d in the list of TPUs takes it back."
+        )
+
+    command = gcloud_commands.describe("queued-resources", row.zone, row.name, project)
+    return TpuWork(f"Watch {name}", f"Following `{name}`", project, (command,), begin, left)
+
+
+def _entry_of(client: Client, row: Tpu) -> LedgerEntry:
+    """Return the ledger's entry of a row, or a new one; raises Problem if there is no request."""
+    for entry in ledger.entries():
+        if entry.key == (client.project, row.zone, row.name):
+            return entry
+    resource = client.queued_resource(row.zone, row.name)
+    if resource is None:
+        raise removal.nothing_of(visible(row.name))
+    return removal.entry_for(client.project, DeletionPlan(row.zone, row.name, resource, ()))
+
+
+def deleting(doomed: Sequence[DeletionPlan], project: Project) -> TpuWork:
+    """Return the work of deleting TPUs and requests, one after the other."""
+    name = phrases.plural(len(doomed), f"`{visible(doomed[0].name)}`", f"{len(doomed)} leftovers")
+
+    def begin(client: Client, clock: Clock) -> Happening:
+        if len(doomed) == 1:
+            return (yield from removal.delete(client, doomed[0], clock))
+        kept = 0
+        for one in doomed:
+            kept += not (yield from _delete(client, one, clock))
+        if kept:
+            raise Problem(
+                f"{kept} of {len(doomed)} are still listed by Google",
+                hint="the list of TPUs shows them until they are gone",
+                code=ExitCode.INCONCLUSIVE,
+            )
+
+    def left(events: Sequence[Event]) -> str:
+        return _of_deletion_left(doomed, events, name)
+
+    commands = tuple(command for one in doomed for command in one.commands(project))
+    title = f"Delete {name.strip('`')}"
+    return TpuWork(title, f"Deleting {name}", project, commands, begin, left)
+
+
+def _delete(client: Client, one: DeletionPlan, clock: Clock) -> Generator[Event, None, bool]:
+    """Delete one of several; a refusal by Google must not keep the others."""
+    try:
+        return (yield from removal.delete(client, one, clock))
+    except CloudProblem as problem:
+        yield RequestKept(removal.entry_for(client.project, one), problem.summary)
+        return False
+
+
+def _of_deletion_left(doomed: Sequence[DeletionPlan], events: Sequence[Event], name: str) -> str:
+    if len(doomed) > 1:
+        sent = {
+            event.entry.key for event in events if isinstance(event, RequestWithdrawn | RequestGone)
+        }
+        return (
+            f"The deletion of {len(sent)} of {name} was sent. Press l in the list of TPUs for the "
+            "others."
+        )
+    one = doomed[0]
+    if one.must_wait and not any(isinstance(event, RequestWithdrawn) for event in events):
+        return (
+            f"Nothing was deleted: Google refuses it until {name} has left the state "
+            f"{one.queued_resource.state if one.queued_resource else ''}. It may be billed, so "
+            "press d again in the list of TPUs."
+        )
+    return (
+        f"The deletion of {name} was sent and goes on without this screen. The list of TPUs shows "
+        "it until it is gone."
+    )
+
+
+def switching(verb: Verb, node: TpuNode, project: Project) -> TpuWork:
+    """Return the work of stopping or starting a TPU VM."""
+    name = visible(node.name)
+
+    def begin(client: Client, clock: Clock) -> Happening:
+        return stop_and_start.switch(client, verb, node, clock)
+
+    def left(events: Sequence[Event]) -> str:
+        if not any(isinstance(event, NodeSeen) for event in events):
+            return f"The request to {verb} `{name}` may be on its way. The list of TPUs shows it."
+        return f"Google goes on to {verb} `{name}` without this screen. The list of TPUs shows it."
+
+    command = gcloud_commands.on_node(verb, node.zone, node.name, project)
+    doing = f"{'Stopping' if verb == 'stop' else 'Starting'} `{name}`"
+    return TpuWork(f"{verb.capitalize()} {name}", doing, project, (command,), begin, left)
+
+
+def creating(requests: Sequence[TpuRequest], project: Project) -> TpuWork:
+    """Return the work of creating a TPU in the first zone that has capacity."""
+    name = requests[0].name
+
+    def begin(client: Client, clock: Clock) -> Happening:
+        return Creation(client, project, clock).run(requests)
+
+    def left(events: Sequence[Event]) -> str:
+        if not any(isinstance(event, RequestSent | RequestResumed) for event in events):
+            return (
+                f"The request for `{name}` may be on its way to Google. The list of TPUs shows "
+                "what came of it, and there you can delete it."
+            )
+        walk = " No other zone is tried without this screen." if len(requests) > 1 else ""
+        return (
+            f"The request for `{name}` stays in the queue, and is billed once the TPU is there."
+            f"{walk} In the list of TPUs, w follows it and d takes it back."
+        )
+
+    commands = tuple(gcloud_commands.create(request, project) for request in requests)
+    return TpuWork(f"Create {name}", f"Getting `{name}`", project, commands, begin, left)
