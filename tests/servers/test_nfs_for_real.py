@@ -39,6 +39,12 @@ grep -h /srv /proc/self/mounts /var/lib/nfs/etab
 dpkg-query -W -f '${binary:Package} ${db:Status-Abbrev}\\n' nfs-kernel-server nfs-common"""
 
 
+def test_guests_that_cannot_start_are_told() -> None:
+    """A kernel that ends before its first process has run is no guest."""
+    assert guests.starts()
+    assert not guests.starts(Path("/bin/false"))
+
+
 @pytest.fixture(scope="module")
 def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Guest, Guest]]:
     """Yield a server, which serves nothing yet, and a client that reaches it."""
