@@ -118,7 +118,7 @@ def test_nothing_runs_as_root_without_yes(tmp_path: Path, monkeypatch: pytest.Mo
             seen = await press(pilot, "y")
             assert "╭─ Run this as root? ─" in seen
             assert "sudo -n" in flat(seen)
-            assert "marked_lines.py" in flat(seen)
+            assert "marked_lines.py" in flat(seen).replace(" ", "")  # a long path is broken
             assert "Do mine (as root)" not in seen
             assert "n without root" in seen
             await press(pilot, "enter")
