@@ -12,7 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tests.support.places import SUPPORT
+from tests.support.places import SUPPORT, TESTS
 from tests.support.sessions import SAMPLES
 from tests.support.stubs import make_python
 from tests.support.terminal import terminal
@@ -173,6 +173,39 @@ def test_secrets_and_escape_sequences_are_removed() -> None:
         assert b"ghp_" not in shown
         assert b"\x1b" not in shown
         assert "\x9b".encode() not in shown
+
+
+def test_logs_of_workers_name_the_first(tmp_path: Path) -> None:
+    """As several files, and as one in which the launcher has marked the lines."""
+    logs = sorted((TESTS / "samples" / "worker_logs" / "key-error").glob("*.log"))
+    done = typed("explain", *logs)
+    assert (0, b"") == (done.returncode, done.stderr)
+    assert done.stdout.startswith(b"Of 3 workers, worker 2 failed first")
+    together = "".join(
+        f"[rank{rank}]: {line}\n"
+        for rank, log in enumerate(logs)
+        for line in log.read_text().splitlines()
+    )
+    (tmp_path / "all.log").write_text(together)
+    said = json.loads(typed("explain", "--json", tmp_path / "all.log").stdout)
+    jsonschema.validate(said, SCHEMA)
+    assert said["first"] == "rank 2"
+    assert said["mistake"]["error"] == "KeyError: 6"
+    assert ["quiet", "lost", "failed"] == [one["state"] for one in said["workers"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("a.log", "-"), "the logs of several workers are files"),
+        (("a.log", "b.log"), "`a.log` cannot be read: No such file or directory"),
+    ],
+)
+def test_workers_logs_that_cannot_be_read(arguments: tuple[str, ...], expected: str) -> None:
+    """One that is missing would be the one that matters."""
+    done = typed("explain", *arguments)
+    assert (2, b"") == (done.returncode, done.stdout)
+    assert expected in done.stderr.decode()
 
 
 def test_successful_command_output_is_unchanged() -> None:

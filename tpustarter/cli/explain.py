@@ -25,7 +25,8 @@ from tpustarter.text.terminal import coded, cut, paint_for, visible, wrap
 if TYPE_CHECKING:
     from tpustarter.explain.explain_output import CommandEnd
     from tpustarter.explain.explanation_text import Explanation
-    from tpustarter.explain.log_scanner import LogScan
+    from tpustarter.explain.log_scanner import LogScan, Scanner
+    from tpustarter.explain.worker_logs import JobExplanation
 
 COLOURS = {"confirmed": "red", "likely": "yellow", "possible": "cyan"}
 MOST_PASTED = 16 << 20
@@ -49,40 +50,82 @@ _PIPE = (
     short_help="Say what an error means, and what to do about it.",
     epilog="Example: tpustarter explain train.log",
 )
-@click.argument("file", required=False, metavar="[FILE|-]")
+@click.argument("files", nargs=-1, metavar="[FILE ...|-]")
 @click.option("--no-look", is_flag=True, help="Read the log only, and don't look at this machine.")
 @click.option(
     "--fix", is_flag=True, help="Offer small repairs. You see each command and say yes or no."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def explain(file: str | None, *, no_look: bool, fix: bool, as_json: bool) -> None:
+def explain(files: tuple[str, ...], *, no_look: bool, fix: bool, as_json: bool) -> None:
     """Say what a log means: the most likely cause, the line that shows it, and what to do.
 
     FILE is a log, a traceback, or any output of a program. Without it, or with -, explain reads a
     pipe, or what you paste into the terminal and end with Ctrl-D. If something on this machine can
     confirm the cause, explain looks there, without touching the TPU. It sends nothing anywhere.
+
+    Give it the logs of all workers of a job, and it names the one that failed first. It does the
+    same for one log in which kubectl, torchrun, Ray, vLLM, mpirun or srun has marked the lines of
+    each worker.
     """
-    from tpustarter.explain import explanation_text, known_failures, log_scanner
+    from tpustarter.explain import explanation_text, known_failures, log_scanner, worker_logs
 
     if fix and (as_json or no_look or not (sys.stdin.isatty() and sys.stderr.isatty())):
         raise click.UsageError(
             "--fix needs a terminal to ask on, and goes with neither --json nor --no-look"
         )
+    if len(files) > 1 and (fix or "-" in files):
+        raise click.UsageError("the logs of several workers are files, and go without --fix and -")
     with json_even_if_it_breaks(explanation_text.SCHEMA, wanted=as_json):
         scanner = log_scanner.Scanner(known_failures.read())
-        with _opened(file) as stream:
-            try:
-                scan = scanner.scan(stream)
-            except OSError as error:
-                raise _unreadable(file, error) from error
-        found = make(scan, looks=not no_look)
-        if as_json:
-            print_result(redacted(explanation_text.document(found)))
+        found: Explanation | JobExplanation
+        if len(files) > 1:
+            names = worker_logs.names(files)
+            scans = {name: _scan(scanner, file)[0] for name, file in zip(names, files, strict=True)}
+            found = worker_logs.explain(scans, dict(zip(names, files, strict=True)))
         else:
-            say(redacted(explanation_text.text(found, paint_for(COLOURS))))
-    if fix:
+            scan, job = _scan(scanner, files[0] if files else None)
+            found = job if job and not fix else make(scan, looks=not no_look)
+        if as_json:
+            print_result(redacted(_document(found)))
+        else:
+            say(redacted(_text(found)))
+    if fix and isinstance(found, explanation_text.Explanation):
         _mend(found)
     sys.exit(found.code)
+
+
+def _document(found: Explanation | JobExplanation) -> dict[str, Any]:
+    from tpustarter.explain import explanation_text, worker_logs
+
+    if isinstance(found, worker_logs.JobExplanation):
+        return worker_logs.document(found)
+    return explanation_text.document(found)
+
+
+def _text(found: Explanation | JobExplanation) -> str:
+    from tpustarter.explain import explanation_text, worker_logs
+
+    paint = paint_for(COLOURS)
+    if isinstance(found, worker_logs.JobExplanation):
+        return worker_logs.text(found, paint)
+    return explanation_text.text(found, paint)
+
+
+def _scan(scanner: Scanner, file: str | None) -> tuple[LogScan, JobExplanation | None]:
+    """Scan a log; where it holds the lines of several workers, explain those as well."""
+    from tpustarter.explain import log_prefixes, log_reader, worker_logs
+
+    one, splitter = scanner.begin(), log_prefixes.WorkerSplitter(scanner)
+    with _opened(file) as stream:
+        try:
+            for chunk in log_reader.chunks(stream):
+                one.take(chunk)
+                splitter.take(chunk)
+        except OSError as error:
+            raise _unreadable(file, error) from error
+    scans = splitter.end()
+    job = worker_logs.explain(scans, places=splitter.places) if scans else None
+    return one.end(), job if job and job.first else None
 
 
 def _mend(found: Explanation) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -21,9 +21,7 @@ from tpustarter.explain import (
 from tpustarter.explain.explanation_text import Explanation, last_error
 from tpustarter.explain.log_scanner import LogScan
 from tpustarter.explain.ranking import FailureMatch
-
-TRACEBACK = "Traceback (most recent call last)"
-"""The first line of a traceback."""
+from tpustarter.explain.tracebacks import TRACEBACK, Traceback, read_tracebacks
 
 
 @dataclass(frozen=True)
@@ -58,21 +56,37 @@ def from_log(
     if end:
         matches = command_ending.with_exit_code(matches, scan, failures, end.code)
         matches = command_ending.with_kills(matches, scan, failures, end.kills)
-    error = last_error(scan.last)
+    own = _own_error(matches, scan)
     found = Explanation(
         tuple(matches),
         scan.lines,
-        error,
+        own.error if own else last_error(scan.last),
         _python(env),
         has_failed=bool(end and end.code) or TRACEBACK in scan.last,
+        has_own_error=bool(own),
         framework=explanation_text.named_framework(scan.last),
     )
     if found.is_explained:
         return replace(found, own_line=_own_line(matches[0], scan.last))
     named = lesson_failures.read(lessons, lesson)
+    text = f"{TRACEBACK}:\n{own.text}" if own else scan.last
+    mistake = program_mistakes.find(found.last_error, text, named, python=found.python)
     return replace(
-        found, mistake=program_mistakes.find(error, scan.last, named, python=found.python)
+        found, mistake=mistake, own_line="" if mistake else program_mistakes.own_line(text)
     )
+
+
+def _own_error(matches: Sequence[FailureMatch], scan: LogScan) -> Traceback | None:
+    """Return the error with which a program ended before it lost the others of its job.
+
+    Where a process of a job raises, JAX's coordination service aborts it afterwards, and its last
+    lines speak of the others. None where no process was lost, or where a cause is known.
+    """
+    if not matches or not matches[0].failure.of_peer:
+        return None
+    first = min(match.signs[0].line for match in matches if match.failure.of_peer)
+    before = [one for one in read_tracebacks(scan.last, scan.lines) if one.line < first]
+    return before[-1] if before else None
 
 
 def _own_line(match: FailureMatch, end_of_log: str) -> str:

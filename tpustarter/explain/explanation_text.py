@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
@@ -56,17 +56,22 @@ class Explanation:
     python: str
     """The command of the user's interpreter, for the fixes."""
     own_line: str = ""
-    """The line of the program that led to the first match, as the traceback names it."""
+    """The line of the program that led to the first match, or to an unknown error, as the traceback
+    names it."""
     mistake: FoundMistake | None = None
     """A mistake in the program, where no known failure explains its end; else None."""
     has_failed: bool = False
     """Whether the program broke off, as a traceback or its exit code shows."""
+    has_own_error: bool = False
+    """Whether it raised `last_error` before it lost another process, as the matches say."""
     framework: str = ""
     """The one that the log names last, `jax`, `torch_xla` or `tensorflow`; else empty."""
 
     @property
     def is_explained(self) -> bool:
         """Whether something known matches; a notice explains no program that broke off."""
+        if self.has_own_error:
+            return False
         if not self.has_failed:
             return bool(self.matches)
         return any(match.failure.role != "notice" for match in self.matches) or self._is_told()
@@ -178,14 +183,19 @@ class ExplanationPart:
 
 def text(one: Explanation, paint: Paint = unpainted) -> str:
     """Return the explanation for people: the first cause at length, the others in a line each."""
-    return "\n".join(line for part in parts(one) for line in _lines(part, paint))
+    return "\n".join(as_lines(parts(one), paint))
+
+
+def as_lines(parts: Iterable[ExplanationPart], paint: Paint = unpainted) -> list[str]:
+    """Return the lines that show parts on a terminal."""
+    return [line for part in parts for line in _lines(part, paint)]
 
 
 def _lines(part: ExplanationPart, paint: Paint) -> list[str]:
     if part.is_literal:  # never wrapped, so that it can be copied
         text = as_typed(part.text)
         return [f"{part.label:<7} {text}" if part.label else f"  {text}"]
-    width = 7 if not part.indent else 9
+    width = 7 if not part.indent else max(9, len(part.label))
     first = f"{' ' * part.indent}{part.label:<{width}} " if part.label else ""
     sure = f"({part.sure})" if part.sure else ""
     lines = wrap(f"{part.text} {sure}".rstrip(), first, " " * len(first)) or [""]
@@ -194,12 +204,18 @@ def _lines(part: ExplanationPart, paint: Paint) -> list[str]:
     return lines
 
 
-def parts(one: Explanation) -> Iterator[ExplanationPart]:
-    """Yield the explanation: the first cause at length, the others in a line each."""
+def parts(one: Explanation, *, has_all_logs: bool = False) -> Iterator[ExplanationPart]:
+    """Yield the explanation: the first cause at length, the others in a line each.
+
+    Args:
+        one: The explanation.
+        has_all_logs: Whether the logs of the other workers were read, too.
+    """
     if not one.is_explained:
-        yield from _nothing(one)
+        yield from _nothing(one, advises=not has_all_logs)
         if one.matches:
-            yield from _group("The log also shows:", one.matches, one.lines)
+            heading = "Follows from it:" if one.has_own_error else "The log also shows:"
+            yield from _group(heading, one.matches, one.lines)
         return
     first, *others = one.matches
     yield from _at_length(first, one)
@@ -297,7 +313,7 @@ def _in_a_line(match: FailureMatch, lines: int) -> ExplanationPart:
     return ExplanationPart(what, _place(line), line=line, sure=match.confidence, indent=2)
 
 
-def _nothing(one: Explanation) -> Iterator[ExplanationPart]:
+def _nothing(one: Explanation, *, advises: bool) -> Iterator[ExplanationPart]:
     size = phrases.plural(one.lines, "1 line", f"{one.lines:,} lines")
     if not one.lines:
         yield ExplanationPart("The log is empty, so there is nothing to explain.")
@@ -308,8 +324,11 @@ def _nothing(one: Explanation) -> Iterator[ExplanationPart]:
     yield ExplanationPart(f"No known failure of a TPU matches in {size}.")
     if one.last_error:
         yield ExplanationPart(visible(cut(one.last_error, 300)), "last")
-    yield ExplanationPart()
-    yield from advice(one.framework)
+    if one.own_line:
+        yield ExplanationPart(visible(cut(one.own_line, 300)), "where", PartKind.QUOTE)
+    if advises:
+        yield ExplanationPart()
+        yield from advice(one.framework)
 
 
 def of_mistake(found: FoundMistake) -> Iterator[ExplanationPart]:

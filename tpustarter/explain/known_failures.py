@@ -72,6 +72,12 @@ class KnownFailure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Patterns of which the log must have one."""
     exit_codes: tuple[ExitStatus, ...] = ()
     """Exit codes of a command that this failure ended, as a shell reports them: 137 for SIGKILL."""
+    of_peer: bool = False
+    """It only shows that another process of the job has gone or has not come. Groups of its
+    patterns name that process: TASKS its numbers, LEADER process 0; ENDED is found in a process
+    that had come to the end of its program."""
+    by_comparison: bool = False
+    """It has no signs of its own: the logs of the workers of a job show it together."""
     explains: tuple[Text, ...] = ()
     """Ids of failures that are its consequences."""
     confirm: tuple[Text, ...] = ()
@@ -89,7 +95,7 @@ class KnownFailure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """None where no service of Google reports it."""
 
     def __post_init__(self) -> None:
-        if not (self.shows or self.suggests or self.exit_codes):
+        if not (self.shows or self.suggests or self.exit_codes or self.by_comparison):
             raise ValueError("it has neither `shows` nor `suggests`")
 
 

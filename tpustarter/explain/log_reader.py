@@ -69,10 +69,8 @@ class LogLines:
 
     def _piece(self, own: int) -> LogPiece:
         raw, self._rest = self._rest[:own], self._rest[own:]
-        data, lines = _broken(_without_escapes(raw)), raw.count(b"\n")
-        piece = LogPiece(
-            data + _without_escapes(self._rest[:AHEAD]), len(data), self._number, lines
-        )
+        data, lines = _broken(without_escapes(raw)), raw.count(b"\n")
+        piece = LogPiece(data + without_escapes(self._rest[:AHEAD]), len(data), self._number, lines)
         self._number += lines
         return piece
 
@@ -85,7 +83,8 @@ class LogLines:
         return self._decoder.decode(chunk).encode() if self._decoder else chunk
 
 
-def _without_escapes(data: bytes) -> bytes:
+def without_escapes(data: bytes) -> bytes:
+    """Return a log without the sequences that colour a terminal."""
     return _ESCAPE.sub(b"", data) if b"\x1b" in data else data
 
 

@@ -1,0 +1,108 @@
+"""The lines of each worker in the common output of a job, told apart by what stands before them."""
+
+from __future__ import annotations
+
+import functools
+import re
+from array import array
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from tpustarter.core import yaml_rows
+from tpustarter.core.problem import Problem
+from tpustarter.core.yaml_rows import Text, Texts
+from tpustarter.explain import log_reader
+from tpustarter.explain.log_scanner import LogPass, LogScan, Scanner
+
+FILE = Path(__file__).with_name("log_prefixes.yml")
+MOST_WORKERS = 256
+"""Workers whose lines are told apart; those of later ones are left out."""
+
+
+class LogPrefix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A form of the text before each line of a worker."""
+
+    id: Text
+    label: str
+    marks: Texts
+    pattern: Text
+    source: Text
+
+    @property
+    def lines(self) -> re.Pattern[bytes]:
+        """The pattern of a whole line of a worker."""
+        return re.compile(rb"^" + self.pattern.encode() + rb"(?P<rest>[^\n]*\n)", re.MULTILINE)
+
+
+@functools.cache
+def read(file: Path = FILE) -> tuple[LogPrefix, ...]:
+    """Read the forms; raise Problem for a row that cannot be used."""
+    table: Any = yaml_rows.load(file)
+    if not isinstance(table, list):
+        raise Problem(f"`{file.name}` holds no list of prefixes")
+    return tuple(
+        yaml_rows.convert_row(row, LogPrefix, str(number), file)
+        for number, row in enumerate(cast("list[Any]", table), 1)
+    )
+
+
+class WorkerSplitter:
+    """The scans of all workers whose lines stand in one log."""
+
+    def __init__(self, scanner: Scanner) -> None:
+        self._scanner = scanner
+        self._prefix: LogPrefix | None = None
+        self._lines: re.Pattern[bytes] = re.compile(b"")
+        self._rest = b"\n"
+        """The line that has not ended yet, after a line feed."""
+        self._number = 0
+        """Lines before the rest."""
+        self._passes: dict[str, LogPass] = {}
+        self.places: dict[str, Sequence[int]] = {}
+        """The numbers that the lines of each worker have in the whole log, counted from 1."""
+
+    def take(self, chunk: bytes) -> None:
+        """Search the next bytes of the log."""
+        data = self._rest + chunk
+        end = data.rfind(b"\n")
+        data, self._rest = data[: end + 1], data[end:]
+        if self._prefix is None:
+            self._choose(data)
+        if self._prefix is not None:
+            self._split(log_reader.without_escapes(data[1:]), self._prefix.label)
+        self._number += data.count(b"\n") - 1
+
+    def end(self) -> dict[str, LogScan]:
+        """Return the scan of each worker by its name; empty where there are not two of them."""
+        self.take(b"\n")
+        if len(self._passes) < 2:
+            return {}
+        return {name: one.end() for name, one in self._passes.items()}
+
+    def _choose(self, data: bytes) -> None:
+        for one in read():
+            if any(mark.encode() in data for mark in one.marks):
+                lines = one.lines
+                if lines.search(log_reader.without_escapes(data)):
+                    self._prefix, self._lines = one, lines
+                    return
+
+    def _split(self, data: bytes, label: str) -> None:
+        counted, number = 0, self._number + 1
+        lines: dict[str, list[bytes]] = {}
+        for match in self._lines.finditer(data):
+            number += data.count(b"\n", counted, match.start())
+            counted = match.start()
+            name = f"{label} {match['worker'].decode('utf-8', 'replace')}".strip()
+            if name not in self.places:
+                if len(self.places) >= MOST_WORKERS:
+                    continue
+                self.places[name] = array("Q")
+                self._passes[name] = self._scanner.begin()
+            cast("array[int]", self.places[name]).append(number)
+            lines.setdefault(name, []).append(match["rest"])
+        for name, own in lines.items():
+            self._passes[name].take(b"".join(own))

@@ -1,0 +1,323 @@
+"""The worker of a job that failed first, from the logs of all its workers.
+
+The clocks of hosts differ, so a cause counts before a time: a worker with an error of its own comes
+before one that the others miss, and both before those that say only that another one is gone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from tpustarter.core.problem import ExitCode
+from tpustarter.explain import explain_output, explanation_text, known_failures
+from tpustarter.explain.explanation_text import Explanation, ExplanationPart
+from tpustarter.explain.log_scanner import FailureSign, LogScan, SeenFailure
+from tpustarter.explain.ranking import FailureMatch
+from tpustarter.text.terminal import Paint, cut, unpainted, visible
+
+COMPARED = "comparison of workers"
+"""The pattern of a sign that comes from the other logs."""
+LATE_S = 5.0
+"""Seconds by which a worker gives up later than all others before it counts as late."""
+MOST_SHOWN = 16
+"""The most other workers that are listed."""
+
+_GLOG_TIME = re.compile(r"\b[EFIW]\d{4} (\d\d):(\d\d):(\d\d(?:\.\d+)?)")
+_DIGITS = re.compile(r"\d+")
+
+
+class WorkerState(Enum):
+    """What the log of one worker shows."""
+
+    FAILED = "failed"
+    """An error of its own."""
+    ENDED = "ended"
+    """The end of its program, while others went on."""
+    LOST = "lost"
+    """Only that another worker was gone, or did not come."""
+    QUIET = "quiet"
+    """No error."""
+
+
+@dataclass(frozen=True)
+class WorkerLog:
+    """The log of one worker."""
+
+    name: str
+    """Such as `worker 3`."""
+    number: int | None
+    """The number of its process, by which others name it; None where that is not known."""
+    log: str
+    """The name of its file; empty for the lines of one worker in a log of all."""
+    found: Explanation
+    state: WorkerState
+    missed: frozenset[int]
+    """The numbers of the processes that it misses."""
+    last_line: str
+
+
+@dataclass(frozen=True)
+class JobExplanation:
+    """The failure of a job."""
+
+    first: WorkerLog | None
+    """The worker that failed first; None where the logs do not tell."""
+    is_shared: bool
+    """Whether every worker shows the same error."""
+    found: Explanation
+    """The explanation of its failure; where no worker is first, of what all have seen."""
+    workers: tuple[WorkerLog, ...]
+
+    @property
+    def code(self) -> ExitCode:
+        """Return 0 where the first worker or something known was found, else 5."""
+        is_known = self.first or self.found.is_explained
+        return ExitCode.OK if is_known else ExitCode.NOTHING_VERIFIED
+
+
+def explain(
+    logs: Mapping[str, LogScan],
+    files: Mapping[str, str] | None = None,
+    places: Mapping[str, Sequence[int]] | None = None,
+) -> JobExplanation:
+    """Explain why a job failed.
+
+    Args:
+        logs: The scan of each worker's log, by the name of the worker.
+        files: The names of their files; None for the lines of all workers in one log.
+        places: The numbers that the lines of each worker have in one log of all.
+    """
+    _share_needs(list(logs.values()))
+    numbers = _numbers(list(logs))
+    job = _compare(
+        tuple(
+            _worker(name, numbers.get(name), (files or {}).get(name, ""), scan)
+            for name, scan in logs.items()
+        )
+    )
+    shown = job.first or job.workers[0]
+    return replace(job, found=_placed(job.found, places[shown.name])) if places else job
+
+
+def _placed(found: Explanation, lines: Sequence[int]) -> Explanation:
+    """Return an explanation whose lines are those of the whole log."""
+    matches = tuple(
+        replace(
+            match,
+            signs=tuple(
+                replace(sign, line=lines[min(sign.line, len(lines)) - 1]) for sign in match.signs
+            ),
+        )
+        for match in found.matches
+    )
+    return replace(found, matches=matches, lines=lines[-1])
+
+
+def names(files: Sequence[str]) -> list[str]:
+    """Return the names of the workers whose logs these are: `worker 3` by the number that differs.
+
+    Where the names of the files have no such number, a worker is called as its file.
+    """
+    numbers = _numbers(files)
+    if len(set(numbers.values())) == len(files):
+        return [f"worker {numbers[file]}" for file in files]
+    shown = [Path(file).name for file in files]
+    return shown if len(set(shown)) == len(shown) else list(files)
+
+
+def _numbers(names: Sequence[str]) -> dict[str, int]:
+    """Return a number for each name: the last group of digits that is another in each."""
+    groups = [[int(digits) for digits in _DIGITS.findall(name)] for name in names]
+    if len({len(group) for group in groups}) != 1:
+        return {}
+    different = [column for column in zip(*groups, strict=True) if len(set(column)) == len(names)]
+    return dict(zip(names, different[-1], strict=True)) if different else {}
+
+
+def _share_needs(scans: Sequence[LogScan]) -> None:
+    """Let words that one log must have, such as `jax`, also be those of another worker."""
+    needs: dict[str, list[FailureSign]] = {}
+    for scan in scans:
+        for failure, seen in scan.seen.items():
+            needs.setdefault(failure, []).extend(seen.signs.get("needs", [])[:1])
+    for scan in scans:
+        for failure, signs in needs.items():
+            if signs:
+                scan.seen.setdefault(failure, SeenFailure()).signs.setdefault("needs", signs)
+
+
+def _worker(name: str, number: int | None, file: str, scan: LogScan) -> WorkerLog:
+    found = explain_output.from_log(scan)
+    peers = [match for match in found.matches if match.failure.of_peer]
+    missed = {number for match in peers for number in _missed(match)}
+    last = next((line for line in reversed(scan.last.split("\n")) if line.strip()), "")
+    return WorkerLog(name, number, file, found, _state(found, peers), frozenset(missed), last)
+
+
+def _state(found: Explanation, peers: Sequence[FailureMatch]) -> WorkerState:
+    if found.has_own_error or (found.has_failed and not peers):
+        return WorkerState.FAILED
+    first_peer = min((match.signs[0].line for match in peers), default=found.lines + 1)
+    own = [
+        match
+        for match in found.matches
+        if not match.failure.of_peer
+        and match.failure.role != "notice"
+        and match.signs[0].line < first_peer
+    ]
+    if own:
+        return WorkerState.FAILED
+    if any("ENDED" in sign.values for match in peers for sign in match.signs):
+        return WorkerState.ENDED
+    return WorkerState.LOST if peers else WorkerState.QUIET
+
+
+def _missed(match: FailureMatch) -> Iterator[int]:
+    for sign in match.signs:
+        tasks = sign.values.get("TASKS", "")
+        for digits in re.findall(r"(\d+)(?=[\s,]|$)", tasks):
+            yield int(digits)
+        if "LEADER" in sign.values:
+            yield 0
+
+
+def _compare(workers: tuple[WorkerLog, ...]) -> JobExplanation:
+    failed = [one for one in workers if one.state is WorkerState.FAILED]
+    missed = Counter(number for one in workers for number in one.missed)
+    if failed and len({_identity(one) for one in failed}) == 1 and len(failed) == len(workers):
+        first = _different(failed)
+        shown = first or failed[0]
+        return JobExplanation(first, is_shared=True, found=shown.found, workers=workers)
+    if failed:
+        first = max(failed, key=lambda one: (missed[one.number or 0], one.found.is_explained))
+        return JobExplanation(first, is_shared=False, found=first.found, workers=workers)
+    is_missed = any(one.state is WorkerState.LOST for one in workers)
+    for row, candidates in (
+        ("worker-ended-early", [one for one in workers if one.state is WorkerState.ENDED]),
+        ("worker-gone", _most_missed(workers, missed)),
+        ("worker-not-started", [one for one in workers if not one.found.lines]),
+        ("worker-late", _late(workers)),
+        ("worker-gone", [one for one in workers if one.state is WorkerState.QUIET]),
+    ):
+        if len(candidates) == 1 and is_missed:
+            first = candidates[0]
+            found = _with_row(first, row if first.found.lines else "worker-not-started")
+            return JobExplanation(first, is_shared=False, found=found, workers=workers)
+    most = max(workers, key=lambda one: one.found.is_explained)
+    return JobExplanation(None, is_shared=False, found=most.found, workers=workers)
+
+
+def _identity(one: WorkerLog) -> str:
+    """Return an error without the numbers in it, which differ between workers."""
+    named = one.found.matches[0].failure.id if one.found.is_explained else one.found.last_error
+    return _DIGITS.sub("", named)
+
+
+def _different(failed: Sequence[WorkerLog]) -> WorkerLog | None:
+    """Return the one worker whose error has other numbers than those of all the others."""
+    errors = Counter(one.found.last_error for one in failed)
+    rare = [one for one in failed if errors[one.found.last_error] == 1]
+    return rare[0] if len(rare) == 1 and len(errors) == 2 and len(failed) > 2 else None
+
+
+def _most_missed(workers: Sequence[WorkerLog], missed: Counter[int]) -> list[WorkerLog]:
+    most = max(missed.values(), default=0)
+    return [
+        one
+        for one in workers
+        if most and missed[one.number if one.number is not None else -1] == most
+    ]
+
+
+def _late(workers: Sequence[WorkerLog]) -> list[WorkerLog]:
+    times = {one.name: seconds for one in workers if (seconds := _gave_up_at(one)) is not None}
+    if len(times) != len(workers) or len(workers) < 2:
+        return []
+    *_, before, last = sorted(times.values())
+    return [one for one in workers if times[one.name] == last and last - before > LATE_S]
+
+
+def _gave_up_at(one: WorkerLog) -> float | None:
+    """Return the seconds of the day at which a worker said that others did not come."""
+    for match in one.found.matches:
+        for sign in match.signs:
+            if match.failure.of_peer and (time := _GLOG_TIME.search(sign.quote)):
+                hours, minutes, seconds = time.groups()
+                return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+    return None
+
+
+def _with_row(first: WorkerLog, row: str) -> Explanation:
+    failure = next(one for one in known_failures.read() if one.id == row)
+    sign = FailureSign(COMPARED, max(first.found.lines, 1), first.last_line)
+    sure = "possible" if row == "worker-late" else "likely"
+    match = FailureMatch(failure, sure, (sign,))
+    return replace(first.found, matches=(match, *first.found.matches))
+
+
+def text(job: JobExplanation, paint: Paint = unpainted) -> str:
+    """Return the explanation for people: the first worker's at length, the others in a line."""
+    others = [one for one in job.workers if one is not job.first][:MOST_SHOWN]
+    head = [ExplanationPart(_headline(job)), ExplanationPart()]
+    tail = [
+        ExplanationPart(),
+        ExplanationPart("The other workers:" if job.first else "The workers:"),
+    ]
+    tail += [_in_a_line(one) for one in others]
+    more = len(job.workers) - len(others) - bool(job.first)
+    if more > 0:
+        tail.append(ExplanationPart(f"  and {more} more (`--json` has them all)"))
+    middle = explanation_text.parts(job.found, has_all_logs=True)
+    return "\n".join(explanation_text.as_lines([*head, *middle, *tail], paint))
+
+
+def _headline(job: JobExplanation) -> str:
+    count = len(job.workers)
+    if job.first is None and job.is_shared:
+        return f"All {count} workers failed with the same error."
+    if job.first is None:
+        return f"The logs of {count} workers do not tell which one failed first."
+    place = f" ({visible(job.first.log)})" if job.first.log else ""
+    if job.is_shared:
+        name = visible(job.first.name)
+        return f"Of {count} workers, only {name} has other values in its error{place}."
+    return f"Of {count} workers, {visible(job.first.name)} failed first{place}."
+
+
+def _in_a_line(one: WorkerLog) -> ExplanationPart:
+    found = one.found
+    if one.state is WorkerState.QUIET:
+        last = f"; its last line is {one.last_line.strip()}" if one.last_line else ""
+        text = f"shows no error{last}" if found.lines else "printed nothing"
+    elif found.matches and not found.has_own_error:
+        text = found.matches[0].failure.what
+    else:
+        text = found.last_error
+    return ExplanationPart(visible(cut(text, 200)), visible(one.name), indent=2)
+
+
+def document(job: JobExplanation) -> dict[str, Any]:
+    """Return the explanation as a JSON document: that of the first worker, and all workers."""
+    return {
+        **explanation_text.document(job.found),
+        "first": job.first.name if job.first else None,
+        "workers": [
+            {
+                "worker": one.name,
+                "log": one.log or None,
+                "lines": one.found.lines,
+                "state": one.state.value,
+                "match": one.found.matches[0].failure.id if one.found.matches else None,
+                "last_error": one.found.last_error or None,
+                "misses": sorted(one.missed),
+            }
+            for one in job.workers
+        ],
+        "exit_code": int(job.code),
+    }
