@@ -126,7 +126,7 @@ def test_a_corrupt_ledger_is_put_aside_and_shown(text: str) -> None:
     file().write_text(text)
 
     assert [] == ledger.entries()
-    (aside,) = ledger.put_aside()
+    (aside,) = ledger.unreadable()
     assert text == aside.read_text()
     ledger.add(entry())
     assert ["bert"] == [one.name for one in ledger.entries()]

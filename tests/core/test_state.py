@@ -13,8 +13,9 @@ from unittest.mock import Mock
 
 import pytest
 
+from tests.support.damage import damage
 from tpustarter.core import locations, state
-from tpustarter.core.problem import Problem
+from tpustarter.core.problem import ExitCode, Problem
 
 
 def test_saved_state_is_loaded() -> None:
@@ -103,18 +104,41 @@ def test_full_disk_is_problem_and_loses_nothing() -> None:
     assert [] == list(state.path("sample").parent.glob(".sample-*"))
 
 
-def test_pipe_or_folder_as_file_is_put_aside() -> None:
-    """A pipe or a folder in its place is not waited for, and the next write works."""
-    for make in (os.mkfifo, os.mkdir):
-        make(state.path("sample"))
-        assert {} == state.load("sample")
-        state.save("sample", {"a": 1})
-        assert {"a": 1} == state.load("sample")
-        state.path("sample").unlink()
+@pytest.mark.parametrize("kind", ["a folder", "a pipe", "a loop of links"])
+def test_what_is_no_file_is_left_alone(kind: str) -> None:
+    """It is named, and not waited for; nothing in it is broken."""
+    damage(state.path("sample"), kind)
+    before = state.path("sample").lstat()
+    with pytest.raises(Problem, match=r"sample\.json") as caught:
+        state.load("sample")
 
-        assert not list(state.path("sample").parent.glob(".sample-*"))
-        for kept in state.path("sample").parent.glob("sample.broken-*"):
-            kept.rename(kept.parent / f"{make.__name__}.kept")
+    assert ExitCode.CONFIGURATION == caught.value.code
+    assert before == state.path("sample").lstat()
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO, errno.ESTALE])
+def test_file_that_cannot_be_read_is_left_alone(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be as good as ever once the disk answers, or its owner asks."""
+    state.save("sample", {"n": 1})
+    with monkeypatch.context() as patch:
+        error = OSError(number, os.strerror(number))
+        patch.setattr(locations, "read_text", Mock(side_effect=error))
+        with pytest.raises(Problem, match=os.strerror(number)):
+            state.load("sample")
+
+    assert {"n": 1} == state.load("sample")
+    assert [] == locations.told()
+
+
+def test_broken_file_that_cannot_be_moved_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a disk that became read-only: it is not as if nothing had been saved."""
+    state.path("sample").write_text("{")
+    refused = Mock(side_effect=OSError(errno.EROFS, os.strerror(errno.EROFS)))
+    monkeypatch.setattr(locations, "put_aside", refused)
+    with pytest.raises(Problem, match=r"sample\.json"):
+        state.load("sample")
 
 
 @pytest.mark.first_use

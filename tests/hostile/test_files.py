@@ -19,8 +19,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from tests.support.damage import damage
 from tests.support.processes import HANG_S, until
-from tpustarter.core import locations
+from tpustarter.core import locations, state
 from tpustarter.core.problem import Problem
 
 WRITERS = {
@@ -235,7 +236,18 @@ def test_state_folder_that_is_file_is_one_error(place: str, tmp_path: Path) -> N
     done = run("check", "host.space", "--save", env={**os.environ, "TPUSTARTER_HOME": str(home)})
 
     assert 78 == done.returncode
-    assert "cannot write to the state folder" in done.stderr
+    assert f"`{home}" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["last-check", "last-failures"])
+def test_memory_that_cannot_be_read_loses_no_verdict(name: str) -> None:
+    """What was remembered of earlier checks is left as it is."""
+    damage(state.path(name), "a folder")
+    done = run("check", "host.space")
+
+    assert 0 == done.returncode, done.stderr
+    assert "The claim holds" in done.stdout
+    assert state.path(name).is_dir()
 
 
 PIPED = {

@@ -132,3 +132,45 @@ def test_unreadable_grant_refuses_creation(words: list[str], place: Path) -> Non
 
     assert 78 == done.returncode, done.stderr
     assert "trc.json" in done.stderr
+
+
+CLOSED_STATE = [
+    # name of a state file, command line, exit code
+    ("progress", ["learn"], 78),
+    ("settings", ["learn"], 78),
+    ("settings", ["check", "host.space"], 78),
+    ("setup", ["check", "host.space"], 78),
+    ("setup-machine", ["setup", "tuning"], 78),
+    ("report-names", ["report", "--no-ask"], 78),
+    ("last-check", ["explain", "/dev/null"], 5),
+    ("settings", ["run", "--", "true"], 0),
+]
+
+
+@pytest.mark.parametrize(("name", "words", "code"), CLOSED_STATE)
+def test_closed_state_file_is_left_alone(
+    name: str, words: list[str], code: int, place: Path
+) -> None:
+    """Nothing is broken in it: it is named, and neither moved nor written over."""
+    (place / "home/state").mkdir()
+    (place / "home/state").chmod(0o777)
+    file = place / f"home/state/{name}.json"
+    file.write_text("{}")
+    file.chmod(0o000)
+    done = run(place, *words)
+
+    assert code == done.returncode, done.stderr
+    assert (file.name in done.stderr) == (code == 78)
+    assert [file.name] == [one.name for one in file.parent.glob(f"{name}*.json")]
+    assert "{}" == file.read_text()
+
+
+@pytest.mark.parametrize("words", [["learn"], ["trc"], ["check", "host.space"], [*TPU[:-1], "--yes"]])
+def test_closed_state_folder_is_named(words: list[str], place: Path) -> None:
+    """What was saved is not known, which is not as if nothing had been."""
+    (place / "home/state").mkdir(mode=0o000)
+    done = run(place, *words)
+
+    assert 78 == done.returncode, done.stderr
+    assert "`~/state" in done.stderr
+    assert "Traceback" not in done.stderr

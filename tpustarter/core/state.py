@@ -1,8 +1,8 @@
 """State between runs: small JSON files that survive a kill during any write.
 
 A file is written beside itself, flushed to the disk and renamed, so that there is always a whole
-one. A file that cannot be read is put aside, never overwritten, and the program continues without
-it.
+one. A damaged file is put aside, never overwritten, and the program continues without it. One that
+cannot be read, for example because of its permissions, is left alone, and ends the program.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tpustarter.core import locations
-from tpustarter.core.problem import of_limit
+from tpustarter.core.problem import Problem, of_limit
 
 MAX_BYTES = 64 * 1024 * 1024
 """Size above which a file is not one of this program."""
@@ -24,9 +24,9 @@ MAX_BYTES = 64 * 1024 * 1024
 class UnreadableError(Exception):
     """A state file that cannot be read."""
 
-    def __init__(self, file: Path, why: str) -> None:
+    def __init__(self, file: Path, why: str, *, is_damaged: bool) -> None:
         super().__init__(f"`{file}` cannot be read: {why}")
-        self.file, self.why = file, why
+        self.file, self.why, self.is_damaged = file, why, is_damaged
 
 
 def path(name: str) -> Path:
@@ -40,15 +40,23 @@ def place(name: str) -> Path:
 
 
 def load(name: str) -> dict[str, Any]:
-    """Return the state called `name`; empty where there is none that can be read.
+    """Return the state called `name`; empty where there is none, or a damaged one.
 
     Nothing is made, so that state can be read where nothing can be written.
+
+    Raises:
+        Problem: the file cannot be read, or is damaged and cannot be put aside.
     """
     try:
         return read(name) or {}
-    except UnreadableError:
-        with contextlib.suppress(OSError):
-            put_aside(name)
+    except UnreadableError as error:
+        if not error.is_damaged:
+            raise Problem(
+                str(error),
+                hint=f"`ls -ld {error.file}` shows what it is, and whose; it was left as it is",
+            ) from error
+    with locations.writing(place(name)), contextlib.suppress(FileNotFoundError):
+        put_aside(name)
     return {}
 
 
@@ -74,13 +82,15 @@ def read(name: str) -> dict[str, Any] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except ValueError as error:
-        raise UnreadableError(file, "it is damaged, or something else has written it") from error
+        why = "it is damaged, or something else has written it"
+        raise UnreadableError(file, why, is_damaged=True) from error
     except OSError as error:
         if of_limit(error):
             raise  # the file may be intact
-        raise UnreadableError(file, error.strerror or str(error)) from error
+        why = error.strerror or str(error)
+        raise UnreadableError(file, why, is_damaged=False) from error
     if not isinstance(value, dict):
-        raise UnreadableError(file, "it is not a JSON object")
+        raise UnreadableError(file, "it is not a JSON object", is_damaged=True)
     return cast("dict[str, Any]", value)
 
 

@@ -171,7 +171,7 @@ def test_unread_ledger_is_named_on_home_and_list(cloud: FakeCloud, tmp_path: Pat
             await press(pilot, "down", "enter")
             assert isinstance(pilot.app.screen, Tpus)
             seen = text_of(on_screen(pilot.app))
-            assert "was put aside as ~/" in seen
+            assert "tpus.broken-" in seen
             assert "TPUs that only it knew may be billed" in seen
             await press(pilot, "escape")
             assert isinstance(pilot.app.screen, Home)

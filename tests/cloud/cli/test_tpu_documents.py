@@ -241,15 +241,14 @@ def test_corrupt_ledger_copy_is_shown_until_deleted(home: Path) -> None:
     file = Path(os.environ["TPUSTARTER_HOME"]) / "tpus.json"
     file.write_text(file.read_text()[:-9])
     text = run("tpu", "list").stdout
-    (aside,) = ledger.put_aside()
+    (aside,) = ledger.unreadable()
     fields = json.loads(run("tpu", "list", "--json").stdout)
 
     assert f"~{str(aside).removeprefix(str(home))}" in text
-    assert "put aside" in text
     assert str(home) not in text  # `~/...`, as everywhere
     assert "may name TPUs that this program asked for" in " ".join(text.split())
     (row,) = fields["put_aside"]
     assert row["file"] == f"~{str(aside).removeprefix(str(home))}"
     assert row["file"] in row["words"]
     aside.unlink()
-    assert "put aside" not in run("tpu", "list").stdout
+    assert "tpus.broken-" not in run("tpu", "list").stdout

@@ -10,7 +10,6 @@ import os
 from pathlib import Path
 
 from tpustarter.core import state
-from tpustarter.core.problem import Problem
 from tpustarter.machine import frameworks
 
 STATE = "setup"
@@ -26,9 +25,12 @@ KEYS = (*CANDIDATES, COMPILES, *SERVED.values())
 
 
 def proved(key: str = TESTED) -> Path | None:
-    """Return the folder of an environment that set-up made and proved, if it is still there."""
-    # Without a state folder nothing is remembered, and no path has a zero byte in it.
-    with contextlib.suppress(Problem, ValueError):
+    """Return the folder of an environment that set-up made and proved, if it is still there.
+
+    Raises:
+        Problem: nobody knows, because the state file cannot be read.
+    """
+    with contextlib.suppress(ValueError):  # no path has a zero byte in it
         folder = state.load(STATE).get(key)
         if isinstance(folder, str) and has_python(Path(folder)):
             return Path(folder)

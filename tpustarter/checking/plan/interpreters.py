@@ -105,7 +105,7 @@ def choose(
 
 
 def _saved() -> Interpreter | None:
-    with contextlib.suppress(Problem, ValueError):  # no path has a zero byte in it
+    with contextlib.suppress(ValueError):  # no path has a zero byte in it
         path = Path(str(state.load("settings").get("python") or ""))
         if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():
             return Interpreter(path, "chosen in the settings", installed(path.parents[1]))

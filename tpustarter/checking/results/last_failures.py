@@ -39,17 +39,20 @@ class FailedCheck:
 
 
 def remember(run: Run) -> None:
-    """Save the failures of a run and forget the checks that passed; a full disk is no error."""
-    kept = _kept()
-    for result in run.results:
-        if result.status in ("fail", "error") and result.framework != "host":
-            kept[result.id] = _fields(result, run)
-        elif result.status in ("pass", "warn"):
-            kept.pop(result.id, None)
-    newest = sorted(kept.items(), key=lambda item: str(item[1].get("when")), reverse=True)[:MOST]
+    """Save the failures of a run and forget the checks that passed.
+
+    A full disk is no error, nor a file that cannot be read, which stays as it is.
+    """
     with contextlib.suppress(Problem):
-        if newest or state.load(_NAME):
-            state.save(_NAME, {"failures": dict(newest)})
+        kept = _kept()
+        for result in run.results:
+            if result.status in ("fail", "error") and result.framework != "host":
+                kept[result.id] = _fields(result, run)
+            elif result.status in ("pass", "warn"):
+                kept.pop(result.id, None)
+        by_age = sorted(kept.items(), key=lambda item: str(item[1].get("when")), reverse=True)
+        if kept or state.load(_NAME):
+            state.save(_NAME, {"failures": dict(by_age[:MOST])})
 
 
 def remembered() -> list[FailedCheck]:

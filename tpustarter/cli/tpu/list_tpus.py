@@ -106,7 +106,7 @@ def _print(seen: Overview, rows: tuple[Tpu, ...], *, as_json: bool, whole: bool 
             "tpus": [row.fields(now) for row in rows],
             "unreachable": list(seen.unreachable),
             "billed_chips": seen.billed_chips,
-            "put_aside": [_put_aside(path) for path in ledger.put_aside()],
+            "put_aside": [_unreadable(path) for path in ledger.unreadable()],
             "exit_code": 0,
         }
         print_result(fields)
@@ -120,11 +120,11 @@ def _print(seen: Overview, rows: tuple[Tpu, ...], *, as_json: bool, whole: bool 
         click.echo(line)
 
 
-def _put_aside(path: Path) -> dict[str, str]:
+def _unreadable(path: Path) -> dict[str, str]:
     from tpustarter.core.redact import Redactor
 
     file = Redactor(os.environ).text(str(path))
-    return {"file": file, "words": event_text.of_put_aside(file)}
+    return {"file": file, "words": event_text.of_unreadable(file)}
 
 
 def _describe_nodes(row: Tpu) -> Iterator[str]:
@@ -155,8 +155,8 @@ def _summary(seen: Overview, rows: tuple[Tpu, ...], now: datetime) -> Iterator[s
         count = len(seen.leftovers)
         subject = phrases.count(count, "leftover takes up its", "leftovers take up their")
         yield as_typed(f"{subject} name and quota: tpustarter tpu delete --leftovers")
-    for path in ledger.put_aside():
-        yield from wrap(visible(event_text.of_put_aside(typed(path))))
+    for path in ledger.unreadable():
+        yield from wrap(visible(event_text.of_unreadable(typed(path))))
     if seen.unreachable:
         zones = ", ".join(map(visible, seen.unreachable))
         yield from wrap(f"Google could not reach {zones}, so what is there is not in this list.")

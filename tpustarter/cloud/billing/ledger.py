@@ -6,6 +6,7 @@ connection between request and answer leaves an entry, never a TPU that nobody k
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
@@ -59,9 +60,11 @@ class LedgerEntry:
 
 
 def entries() -> list[LedgerEntry]:
-    """Return all entries, oldest first."""
-    read = [entry for row in _rows() if (entry := _read(row)) is not None]
-    return sorted(read, key=lambda entry: entry.asked_at)
+    """Return all entries, oldest first; none from a ledger in `unreadable`."""
+    with contextlib.suppress(Problem):
+        read = [entry for row in _rows() if (entry := _read(row)) is not None]
+        return sorted(read, key=lambda entry: entry.asked_at)
+    return []
 
 
 def of_name(project: str, name: str) -> list[LedgerEntry]:
@@ -74,9 +77,15 @@ def current(entry: LedgerEntry) -> LedgerEntry:
     return next((row for row in entries() if row.key == entry.key), entry)
 
 
-def put_aside() -> list[Path]:
-    """Return the ledgers that could not be read, oldest first; `entries` has nothing from them."""
-    return sorted(locations.state_place().glob(f"{STATE}.broken-*.json"))
+def unreadable() -> list[Path]:
+    """Return the ledgers that cannot be read, oldest first: damaged ones that were put aside, and
+    the present one."""
+    present: list[Path] = []
+    try:
+        _rows()
+    except Problem:
+        present = [state.place(STATE)]
+    return [*sorted(locations.state_place().glob(f"{STATE}.broken-*.json")), *present]
 
 
 def require_whole() -> None:
@@ -86,9 +95,9 @@ def require_whole() -> None:
     """
     rows = _rows()  # puts aside a file that is no ledger
     unread = sum(_read(row) is None for row in rows)
-    if not unread and not put_aside():
+    if not unread and not unreadable():
         return
-    file = state.place(STATE) if unread else put_aside()[-1]
+    file = state.place(STATE) if unread else unreadable()[-1]
     entries = f"{unread} of its {len(rows)} entries cannot be read" if unread else "it is broken"
     raise Problem(
         f"the ledger of TPUs in `{file}` may name one that is billed, and {entries}",
@@ -98,7 +107,7 @@ def require_whole() -> None:
 
 
 def _rows() -> list[Any]:
-    """Return the rows of the file, also those that cannot be read here."""
+    """Return the rows of the file, also those that cannot be read here; raises Problem."""
     stored = state.load(STATE)
     rows = stored.get("entries", [])
     if not isinstance(rows, list):

@@ -95,12 +95,12 @@ def of_workers(row: Tpu) -> str:
     return f"{len(hosts)} workers: {slice_drawing.counted(hosts)}." if len(hosts) > 1 else ""
 
 
-def of_put_aside(file: str) -> str:
-    """Return the warning about a ledger that could not be read."""
+def of_unreadable(file: str) -> str:
+    """Return the warning about a ledger that cannot be read."""
     return (
-        f"A ledger that could not be read was put aside as `{file}`. It may name TPUs that this "
-        "program asked for and that are in no list, for example in another project. Look each of "
-        "them up, delete what you don't want, and then delete the file."
+        f"The ledger in `{file}` cannot be read. It may name TPUs that this program asked for and "
+        "that are in no list, for example in another project. Look each of them up, delete what "
+        "you don't want, and then delete the file."
     )
 
 

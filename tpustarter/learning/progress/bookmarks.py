@@ -23,8 +23,10 @@ LOCK_WAIT_S = 1.0
 
 def read(lesson_id: str) -> str | None:
     """Return the place where a lesson was left; None for its beginning."""
-    place = _entries().get(lesson_id, {}).get("place")
-    return place if isinstance(place, str) and 0 < len(place) <= MOST_LETTERS else None
+    with contextlib.suppress(Problem):
+        place = _entries().get(lesson_id, {}).get("place")
+        return place if isinstance(place, str) and 0 < len(place) <= MOST_LETTERS else None
+    return None
 
 
 def keep(lesson_id: str, place: str | None) -> None:

@@ -55,7 +55,13 @@ def of(code: str, text: str) -> KeptOutput:
 
 
 def read(lesson_id: str) -> dict[str, KeptOutput]:
-    """Return the last outputs of a lesson, by block."""
+    """Return the last outputs of a lesson, by block; none where they cannot be read."""
+    with contextlib.suppress(Problem):
+        return _read(lesson_id)
+    return {}
+
+
+def _read(lesson_id: str) -> dict[str, KeptOutput]:
     blocks = state.load(_name(lesson_id)).get("blocks")
     found: dict[str, KeptOutput] = {}
     for block, entry in cast("dict[Any, Any]", blocks).items() if isinstance(blocks, dict) else ():
@@ -80,7 +86,7 @@ def block_ended(lesson: Lesson, block: Block, result: BlockResult, code: str) ->
     with contextlib.suppress(Problem, OSError):
         folder = locations.make_folder(locations.state() / FOLDER)
         with locations.alone(folder / ".lock", wait_s=LOCK_WAIT_S, busy=busy):
-            kept = {**read(lesson.id), block.id: printed}
+            kept = {**_read(lesson.id), block.id: printed}
             blocks = {name: asdict(kept[name]) for name in kept if name in names}
             state.save(_name(lesson.id), {"schema": SCHEMA, "blocks": blocks})
             _make_room()

@@ -287,16 +287,23 @@ def _change_exercise(lesson_id: str, name: str, **changes: Any) -> None:
 
 
 def remember_check(run: Run) -> None:
-    """Remember the result of a check; a state folder that is full or gone does not stop the check.
+    """Remember the result of a check.
+
+    A state folder that is full or gone, or a file that cannot be read, does not stop the check.
 
     A run of named checks, or one that was stopped, says little about the machine: it does not
     replace a whole one. Nor does a run in one Python replace the last one in another. The last run
     of named checks is kept apart.
     """
-    from tpustarter.checking.results import headline, verdict
-
     if any(result.reason == "interrupted" for result in run.results):
         return
+    with contextlib.suppress(Problem):
+        state.save("last-named-check" if run.ids else "last-check", _summary(run))
+
+
+def _summary(run: Run) -> dict[str, Any]:
+    from tpustarter.checking.results import headline, verdict
+
     python, known = run.target.get("shown", ""), last_check() or {}
     kept = as_entries({"last": known, "before": known.get("before")}).values()
     before = next((one for one in kept if one.get("python") not in (None, "", python)), None)
@@ -304,7 +311,7 @@ def remember_check(run: Run) -> None:
         status: [result.id for result in run.results if result.status == status]
         for status in ("fail", "warn")
     }
-    summary = {
+    return {
         "when": run.started,
         "level": run.level,
         "python": python,
@@ -318,8 +325,6 @@ def remember_check(run: Run) -> None:
         "wrong": wrong,
         "before": {**before, "before": None} if before else None,
     }
-    with contextlib.suppress(Problem):
-        state.save("last-named-check" if run.ids else "last-check", summary)
 
 
 def last_check() -> dict[str, Any] | None:

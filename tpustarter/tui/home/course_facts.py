@@ -117,9 +117,10 @@ def read(folder: Path | None) -> Course:
     )
     from tpustarter.learning.progress import drafts, lesson_progress
 
-    known = Course({}, [], frozenset(), last=lesson_progress.last_check())
-    known = replace(known, tpus=len(ledger.entries()), unread=len(ledger.put_aside()))
+    known = Course({}, [], frozenset())
+    known = replace(known, tpus=len(ledger.entries()), unread=len(ledger.unreadable()))
     try:
+        known = replace(known, last=lesson_progress.last_check())
         lessons = {lesson.id: lesson for lesson in content.read_lessons(folder)}
         paths = read_paths(folder)
         records = lesson_progress.read().lessons

@@ -64,7 +64,7 @@ class SeenTpus:
     """Sentences on TPUs that have left the ledger."""
     endpoint: str = ""
     """The server that is asked in place of Google, in tests."""
-    put_aside: tuple[Path, ...] = ()
+    unreadable: tuple[Path, ...] = ()
     """Ledgers that can't be read."""
     needs_project: bool = False
     """Whether Google could not be asked because no project is known."""
@@ -87,12 +87,12 @@ def rows_of(seen: SeenTpus, now: datetime) -> Iterator[Row]:
         yield from (Row(lesson, title) for lesson, title in TO_A_PROJECT.items())
     for line in seen.trouble.splitlines():
         yield Row(None, HangingText("", prose(line)))
-    for path in seen.put_aside:
+    for path in seen.unreadable:
         shown = interpreters.shown(path, os.environ)
-        text = f"A ledger that could not be read was put aside as {visible(shown)}."
+        text = f"The ledger in {visible(shown)} cannot be read."
         do = "TPUs that only it knew may be billed: look for them, then delete that file."
         yield Row(None, HangingText("", f"{text} {do}"))
-    if (seen.needs_project or seen.trouble or seen.put_aside) and seen.tpus:
+    if (seen.needs_project or seen.trouble or seen.unreadable) and seen.tpus:
         yield Row(None, "")
     for tpu in seen.tpus:
         yield row_of(tpu, now)

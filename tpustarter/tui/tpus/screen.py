@@ -153,7 +153,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
             unreachable=found.unreachable,
             news=news,
             endpoint=tpu_client.endpoint() or "",
-            put_aside=before.put_aside,
+            unreadable=before.unreadable,
         )
 
     def on_looked_up(self, message: LookedUp) -> None:
@@ -317,7 +317,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
 
 def _remembered() -> SeenTpus:
     """Return the TPUs in the ledger; nothing is sent."""
-    return SeenTpus(inventory.remembered(), put_aside=tuple(ledger.put_aside()))
+    return SeenTpus(inventory.remembered(), unreadable=tuple(ledger.unreadable()))
 
 
 def _can_be(action: str, tpu: Tpu, parameters: tuple[object, ...]) -> bool:
