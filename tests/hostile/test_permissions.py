@@ -165,7 +165,9 @@ def test_closed_state_file_is_left_alone(
     assert "{}" == file.read_text()
 
 
-@pytest.mark.parametrize("words", [["learn"], ["trc"], ["check", "host.space"], [*TPU[:-1], "--yes"]])
+@pytest.mark.parametrize(
+    "words", [["learn"], ["trc"], ["check", "host.space"], [*TPU[:-1], "--yes"]], ids=" ".join
+)
 def test_closed_state_folder_is_named(words: list[str], place: Path) -> None:
     """What was saved is not known, which is not as if nothing had been."""
     (place / "home/state").mkdir(mode=0o000)

@@ -7,10 +7,14 @@ broken stream.
 from __future__ import annotations
 
 import json
+import os
+import pty
 import subprocess
 import sys
 
 import pytest
+
+from tests.support.processes import HANG_S
 
 COMMANDS = {
     "passes": ("check host.space", 0),
@@ -111,3 +115,36 @@ def test_json_is_printed_without_stderr(command: str) -> None:
     stdout, _, ended = run(f"{command} --nope --json", "2>&-")
 
     assert (2, 2) == (json.loads(stdout)["exit_code"], ended)
+
+
+HALF = (
+    "from tpustarter.core import content\nfrom tpustarter.core.problem import Problem\n"
+    "def half(*_):\n    print('half a line', end='')\n    raise Problem('broken')\n"
+    "content.read_lessons = half\n"
+)
+"""Breaks `learn` in the middle of a line."""
+
+
+@pytest.mark.parametrize("one_terminal", [True, False])
+def test_error_begins_a_line(one_terminal: bool) -> None:
+    """Where both streams go to one terminal; elsewhere stdout gets nothing of ours."""
+    terminals = [pty.openpty() for _ in range(2)]
+    (_, stdout), (_, stderr) = terminals[0], terminals[0 if one_terminal else 1]
+    program = f"import sys\n{HALF}sys.argv = ['tpustarter', 'learn']\n"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}from tpustarter.__main__ import main\nmain()"],
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        timeout=HANG_S,
+        check=False,
+    )
+    texts = [os.read(ours, 65536) for ours, _ in terminals[: 1 if one_terminal else 2]]
+    for descriptor in (one for pair in terminals for one in pair):
+        os.close(descriptor)
+
+    assert 78 == done.returncode
+    if one_terminal:
+        assert [b"half a line\r\nerror: broken\r\n"] == texts
+    else:
+        assert [b"half a line", b"error: broken\r\n"] == texts

@@ -85,7 +85,7 @@ def _explain(seen: LogPass, code: int, kills: dict[str, int]) -> None:
     try:
         found = explain.make(seen.end(), looks=True, end=CommandEnd(code, kills))
     except Problem as problem:
-        click.echo(str(problem), err=True)
+        click.echo(f"\n{problem}", err=True)
         return
     click.echo(f"\n-- tpustarter: {command_ending.in_words(code)}", err=True)
     if found.is_explained or found.mistake:

@@ -241,10 +241,20 @@ class DataStream(io.TextIOWrapper):
 
     begun = False
     """Whether anything was written to it."""
+    _is_in_line = False
+    """Whether the last line that was written has no end yet."""
+
+    def end_line(self, stream: io.TextIOWrapper) -> None:
+        """End a line that was begun on the same terminal as `stream`; raises UnwrittenError."""
+        are_terminals = self._is_in_line and self.isatty() and stream.isatty()
+        if are_terminals and os.path.sameopenfile(self.fileno(), stream.fileno()):
+            self.write("\n")
+            self.flush()
 
     def write(self, text: str) -> int:
         """Write; raises UnwrittenError."""
         self.begun = True
+        self._is_in_line = not text.endswith("\n") if text else self._is_in_line
         try:
             return super().write(text)
         except OSError as error:
@@ -267,8 +277,12 @@ class LossyStream(io.TextIOWrapper):
     def write(self, text: str) -> int:
         """Write text for people, ignoring errors.
 
-        Commands are those that work here, lines fit into the terminal, and code is bold.
+        Commands are those that work here, lines fit into the terminal, and code is bold. It begins
+        no text in the middle of a line of stdout.
         """
+        if isinstance(sys.stdout, DataStream):
+            with contextlib.suppress(UnwrittenError):
+                sys.stdout.end_line(self)
         return self.draw(coded(fold(as_typed(text), self), self))
 
     def draw(self, text: str) -> int:

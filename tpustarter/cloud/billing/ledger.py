@@ -78,8 +78,7 @@ def current(entry: LedgerEntry) -> LedgerEntry:
 
 
 def unreadable() -> list[Path]:
-    """Return the ledgers that cannot be read, oldest first: damaged ones that were put aside, and
-    the present one."""
+    """Return the ledgers that cannot be read: those that were put aside, and the present one."""
     present: list[Path] = []
     try:
         _rows()
