@@ -176,3 +176,12 @@ def test_closed_state_folder_is_named(words: list[str], place: Path) -> None:
     assert 78 == done.returncode, done.stderr
     assert "`~/state" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("more", "code"), [([], 0), (["--json"], 0), (["--yes"], 3)], ids=str)
+def test_plan_in_read_only_folder_is_blocked(more: list[str], code: int, place: Path) -> None:
+    """It can be shown, and not be carried out."""
+    done = run(place, "setup", "jax", "--folder", "read-only/tpu", *more)
+
+    assert code == done.returncode, done.stderr
+    assert "blocked" in done.stdout.casefold()

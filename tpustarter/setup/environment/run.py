@@ -151,7 +151,7 @@ class Setup:
 
     @property
     def exit_code(self) -> int:
-        """Exit code: 0 for done or a plan, 1 for a failed step, 3 for interrupted or blocked."""
+        """Exit code: 0 for done or a shown plan, 1 for a failed step, 3 for stopped or blocked."""
         states = {step.state for step in self.steps}
         if not self._has_run:
             return int(ExitCode.OK)
