@@ -15,7 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support import secret_shapes
 from tests.support.places import TESTS
+from tests.support.secret_shapes import SHAPES
 from tpustarter.core.redact import Redactor
 from tpustarter.learning.drawings import plot
 from tpustarter.machine import tpus
@@ -107,6 +109,24 @@ def test_known_shapes_of_secrets_are_taken_out(secret: str) -> None:
         assert word not in Redactor({}).text(f"log: {secret} end")
 
 
+@pytest.mark.parametrize("name", SHAPES)
+def test_no_piece_of_any_known_secret_is_left(name: str) -> None:
+    """Alone in a line, and as a report quotes it."""
+    shape = SHAPES[name]
+    for before, after in (("", ""), ("log:\n", "\nend")):
+        assert not shape.is_in(Redactor({}).text(f"{before}{shape.text}{after}"))
+
+
+@pytest.mark.parametrize("name", secret_shapes.TOKENS)
+@pytest.mark.parametrize("text", ["using {} now", 'x = "{}"', "--flag={}", "({})", "{}, y"])
+def test_token_is_known_wherever_it_stands(name: str, text: str) -> None:
+    """Its shape alone tells it, whatever its characters are."""
+    for seed in range(5):
+        shape = secret_shapes.shape_of(secret_shapes.TOKENS[name], seed)
+
+        assert not shape.is_in(Redactor({}).text(text.format(shape.text)))
+
+
 KEY = (
     "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0\nBAQEFAASCBKcwggSjAgEAAo\n"
     "-----END PRIVATE KEY-----"
@@ -185,7 +205,16 @@ def test_the_name_of_a_project_is_taken_out(name: str) -> None:
         "signature=(i32, f32) sig=4, ?design=big, signature: f(x)",
         "all tests pass: 46 of 46, pass:46",
         "enter the authtoken of ngrok, authtoken is set",
-        "login node password prompt",
+        "login node password prompt, machine tpu-vm password prompt",
+        "pattern-match patterns, xai-explainability-for-tpus, key-value, as-is, pul-request-1",
+        "sk_learn, gsk_kernel_of_layer_2, fw_bw_pass_1, dapi, dose-response, shpat, ntn_1, s.shape",
+        "train.py:1234: error: x, host.example:8470:zone-a, a:1:b:c:d, train.py:12:5:E501:line",
+        "bearer of good news, a bearer token is needed, Digest: sha256, digest username",
+        "pass = 1, pass = all_of_them, v1.0-rc1, v1.0-0123456789abcdef",
+        "docker login ghcr.io && docker run -p 8080:80 x, docker run -p 8888:8888 login",
+        "https://host:8080/a/b?c=d@e, see http://a.example/x:y and z@1.2",
+        "Private-Lines, unseal key, auth: none, 'auth': None, --auth=basic, _auth",
+        "fm2_, hvs.py, dp.py, dt0.001, 4/0, 1/2:3, $6 and $1$, Q~",
         "TUzvUgFNTElSMjQuMC4wZ2l0AAElCQEDBQcBAwkLAxUDBQcLDQ8RAxUXGRsdHyEjJScpKy0vMTM1Nzk7PT9B" * 3
         + "==",
     ],

@@ -60,7 +60,7 @@ _PROJECT_NAMES = tuple(
 )  # fmt: skip
 
 _HIDDEN = r"(?:secret|passw(?:or)?d|passphrase)"
-_KEY = r"(?:token(?!s|i[sz])|api[_-]?key|access[_-]?key|private[_-]?key)"
+_KEY = r"(?:token(?!s|i[sz])|(?:api|access|private|account|subscription)[_-]?key)"
 _VALUE = r"[^\s'\",;\\]{4,}"
 _NOT_A_FIGURE = r"(?![-+]?\d[\d.,_]{0,40}(?:e[-+]?\d{1,3})?(?![\w.]))(?!token\[|[!\[])"
 """Not a secret: a number, or a type of HLO or MLIR, as in `%t = token[] after-all()`."""
@@ -73,26 +73,73 @@ _NO_VALUE = (
     r"long|short|kept|also|now|still|from|for|by|as|at|to|on|optional|valid|ok)\b)"
 )
 """Words that follow "the password is" in sentences of programs."""
-_COMMAND = r"\b[^\n|;]{0,200}?\s"
+_COMMAND = r"\b[^\n|;&]{0,200}?\s"
 """Text between the name of a command and one of its options."""
 _ARGUMENT = r"(?:'[^'\n]{1,2000}'|\"[^\"\n]{1,2000}\"|[^\s'\"]+)"
 
+_PASSWORD_OPTION = rf"""(?x:
+    (?: sqlcmd{_COMMAND}-P | ldap[a-z]{{3,12}}{_COMMAND}-w | redis-cli{_COMMAND}-a
+      | mongo[a-z]{{0,12}}{_COMMAND}-p | smbclient{_COMMAND}-U[ =]?[\w.\\@-]{{1,128}}%
+      | (?:docker|podman|helm|oras)\ (?:registry\ )?login{_COMMAND}-p ) [ =]?)"""
+"""Commands whose option for a password has a short name of its own."""
+_PREFIXES = (
+    r"dop_v1_|do[or]_v1_|fw_|glsa_|gsk_|hvs\.|hv[br]\.|KGAT_|lin_api_|lsv2_[a-z]{2}_|napi_|"
+    r"nfp_|npr_|ntn_|nvapi-|pcsk_|pnu_|pplx-|pscale_[a-z]{2,5}_|pul-|rpa_|rubygems_|sb_secret_|sbp_|"
+    r"shp[a-z]{2}_|sntry[su]_|sq[apu]_|tgp_v1_|tskey-[a-z]{3,9}-|vc[pik]_|wandb_v1_|whsec_|xai-|"
+    r"[rs]k_(?:live|test|prod)_|A(?:TATT|TCTT)3|ATBB|AGE-SECRET-KEY-1|aph0_|bk[a-z]a_|CCIPAT_|figd_|"
+    r"dp\.[a-z]{2,5}\.|dt0[a-z]\d\d\.|glc_eyJ|GOOG1E|HRKU-|NRAK-|ops_eyJ|PMAK-|xapp-|EAAA[El]"
+)
+"""Beginnings of tokens by which their services make them known. Sources: GitHub, "Supported secret
+scanning patterns"; gitleaks, `config/gitleaks.toml` (both read 2026-11)."""
+_NO_WORDS = r"(?![a-z]{1,24}(?:[_-][a-z0-9]{1,24}){1,9}(?![\w-]))"
+"""No name of a program or a file, such as `gsk_kernel_of_layer_2`."""
+
+_LABEL = r"[A-Z0-9 ]{0,60}"
+_MACHINE = r"(?:machine\s{1,8}\S{1,128}|default(?=\s{1,8}login))"
 _USER = r"(?:-[uU]|--(?:proxy-)?user)[ =]{0,4}['\"]?[\w.@%+-]{0,128}"
 _IN_ADDRESS = r"[^\s&'\"<>]{4,}"
+
+_TOKENS = (
+    (r"LS0tLS1CRUdJTi[\w+/=]{20,}", "RFC 7468, in base64"),
+    (rf"(?:{_PREFIXES}){_NO_WORDS}(?=[\w.=-]{{0,64}}\d)[\w.=-]{{16,}}", "the sources of _PREFIXES"),
+    (r"4(?:/|%2F)0A[\w-]{40,}", "Google: authorization code"),
+    (r"APA91b[\w-]{100,}", "Google: Firebase"),
+    (r"eyJhcGlfYWRkcmVzcyI6[\w+/=-]{20,}", "Neptune"),
+    (r"ABSK[\w+/=]{60,}", "AWS: Bedrock"),
+    (r"[\w.~]{3}\dQ~[\w.~-]{31,34}(?![\w-])", "Azure: client secret"),
+    (r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}(?!\w)", "Azure DevOps"),
+    (r"(?:dapi|dose)[0-9a-f]{32}(?:-\d)?(?!\w)", "Databricks"),
+    (r"s\.(?=[A-Za-z]{0,23}\d)[A-Za-z0-9]{24}(?!\w)", "Vault, before 1.10"),
+    (r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}", "Terraform"),
+    (r"[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}", "Discord: bot"),
+    (r"key-[0-9a-f]{32}(?!\w)", "Mailgun"),
+    (r"sk_[0-9a-f]{48}(?!\w)", "ElevenLabs"),
+    (r"a[ks]-(?=[A-Za-z]{0,21}\d)[A-Za-z0-9]{22}(?![\w-])", "Modal"),
+    (r"pat\w{14}\.[0-9a-f]{64}(?!\w)", "Airtable"),
+    (r"\d/\d{16}:[0-9a-f]{32}(?!\w)", "Asana"),
+    (r"secret_(?:[A-Za-z0-9]{43}|\w{1,64}_[0-9a-f]{32}\.\w{32})(?!\w)", "Notion, Lambda"),
+    (r"fm\d[a-z]?_[\w+/=,]{40,}", "Fly.io"),
+    (r"(?:cio[A-Za-z0-9]{32}|oy2[a-z0-9]{43}|cmVmd[A-Za-z0-9]{59})(?!\w)",
+     "crates.io, NuGet, Artifactory"),
+    (r"v1\.0-[0-9a-f]{24}-[0-9a-f]{146}(?!\w)", "Cloudflare"),
+)  # fmt: skip
+"""Pattern of a token that its shape alone tells, and its service."""
 
 _OWN = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement, _ in (
-        (r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(-----END [A-Z ]*-----|$)",
-         "[key]", "RFC 7468"),
+        (rf"-{{4,5}} ?BEGIN {_LABEL}PRIVATE KEY{_LABEL}-{{4,5}}[\s\S]*?(-{{4,5}} ?END {_LABEL}-|$)",
+         "[key]", "RFC 7468, RFC 4716"),
+        (r"(Private-Lines: \d{1,4}\s)[\w+/=\s]+", r"\1[key]", "PuTTY"),
+        (rf"(?<![\w-])(?:{'|'.join(pattern for pattern, _ in _TOKENS)})", "[token]", "see _TOKENS"),
         (r"\bya29\.[\w.-]+", "[token]", "Google: access token"),
         (r"(?<![\w/.:-])1//0[\w-]{20,}", "[token]", "Google: refresh token"),
         (r"\bAIza[\w-]{30,}", "[key]", "Google: API key"),
         (r"\bGOCSPX-[\w-]{20,}", "[secret]", "Google: client secret"),
-        (r"\bhf_[A-Za-z0-9]{16,}", "[token]", "Hugging Face"),
+        (r"\b(?:hf|api_org)_[A-Za-z0-9]{16,}", "[token]", "Hugging Face"),
         (r"\bgh[pousr]_[A-Za-z0-9]{20,}", "[token]", "GitHub"),
         (r"\bgithub_pat_\w{20,}", "[token]", "GitHub: fine-grained"),
-        (r"\bgl(?:pat|dt|ft|soat|rt|cbt|imt|ptt|agent|oas)-[\w-]{16,}", "[token]", "GitLab"),
+        (r"\bgl(?:pat|dt|ft|soat|rt|cbt|imt|ptt|agent|oas)-[\w.-]{16,}", "[token]", "GitLab"),
         (r"\bnpm_[A-Za-z0-9]{20,}", "[token]", "npm"),
         (r"\bpypi-[\w-]{20,}", "[token]", "PyPI"),
         (r"\bxox[abeoprs]-[\w-]{10,}", "[token]", "Slack"),
@@ -100,17 +147,31 @@ _OWN = tuple(
         (r"(?<![A-Z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Z0-9])", "[key]", "AWS: id of a key"),
         (r"(?<![\w-])AKCp[A-Za-z0-9]{10,}", "[token]", "Artifactory"),
         (r"(?<!\d)\d{8,10}:AA[\w-]{33}(?![\w-])", "[token]", "Telegram: bot"),
-        (r"(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*", "[token]", "RFC 7519"),
+        (r"(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*(?:\.[\w-]*){0,2}", "[token]",
+         "RFC 7519, RFC 7516"),
+        (r"(?i)(\bunseal key \d{1,2}: |\binitial root token: )\S+", r"\1[key]", "Vault"),
+        (r"(discord(?:app)?\.com/api/webhooks/\d{1,20}/)[\w-]{40,}", r"\1[token]",
+         "Discord: webhook"),
+        (r"(hooks\.slack\.com/(?:services|triggers|workflows)/)[\w/+-]{20,}", r"\1[token]",
+         "Slack: webhook"),
+        (r"\$(?:apr1|y|[1256]|2[aby]|argon2[id]{1,2})\$[\w./$,=+-]{20,}", "[secret]", "crypt(5)"),
         (r"\bdckr_[po]at_[\w-]{16,}", "[token]", "Docker Hub"),
         (r"(?<![\w-])r8_[A-Za-z0-9]{20,}", "[token]", "Replicate"),
         (r"(?<![\w-])local-[0-9a-f]{40}(?!\w)", "[key]", "Weights & Biases: own server"),
         (r"(?i)\b(wandb login(?: --?[\w=:/.-]{1,80}){0,4} |wandb_api_key\W{1,4})[0-9a-f]{40}(?!\w)",
          r"\1[key]", "Weights & Biases"),
+        (r"(?i)\b(wandb.login\(\W{0,4}(?:key\W{1,4})?|paste an api key [^\n:]{1,80}: )[0-9a-f]{40}",
+         r"\1[key]", "Weights & Biases"),
+        (r"(?i)\b(kaggle_key\W{1,4})[0-9a-f]{32}(?!\w)", r"\1[key]", "Kaggle"),
         (rf"(['\"]key{_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE})[0-9a-f]{{32}}(?!\w)", r"\1[key]",
          "Kaggle: kaggle.json"),
         (r"(?i)(authtoken\s{1,4})[\w-]{20,}", r"\1[token]", "ngrok"),
         (r"(\w{2,20}://)[^\s/@'\"]{1,400}@", r"\1[login]@", "RFC 3986: user and password"),
-        (r"(?i)\b(bearer) (?=[\w.~+/=-]{0,200}\d)[\w.~+/=-]{8,}", r"\1 [token]", "RFC 6750"),
+        (r"(\w{2,20}://)[^\s/:@'\"]{0,100}:(?!\d{1,5}(?!\w))[^\s@'\"?#]{1,200}@(?=[\w.-])",
+         r"\1[login]@", "a password with a slash, as people type it"),
+        (r"(?i)\b(bearer) (?:(?=[\w.~+/=-]{0,200}\d)[\w.~+/=-]{8,}|[\w.~+/=-]{32,})",
+         r"\1 [token]", "RFC 6750"),
+        (r"(?i)(\bdigest username=)[^\n]+", r"\1[secret]", "RFC 7616"),
         (rf"(?i)\b(authorization{_QUOTE}\s{{0,4}}[=:]\s{{0,4}}{_QUOTE}\w{{2,20}}) [\w.~+/=-]{{4,}}",
          r"\1 [token]", "RFC 9110"),
         (rf"(?i)\b(cookie{_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE})(?=[^\s=;'\"]{{1,128}}=)[^\n'\"]+",
@@ -126,8 +187,15 @@ _OWN = tuple(
          r"\1[secret]", "MySQL"),
         (rf"(\bsshpass{_COMMAND}-p ?){_ARGUMENT}", r"\1[secret]", "sshpass"),
         (r"(-pass(?:in|out)?[ =]pass:)[^\s'\"]+", r"\1[secret]", "OpenSSL"),
-        (r"(\bmachine\s{1,8}\S{1,128}\s{1,8}login\s{1,8}\S{1,128}\s{1,8}password\s{1,8})\S+",
+        (rf"(\b{_PASSWORD_OPTION}){_ARGUMENT}", r"\1[secret]", "these commands"),
+        (rf"(\b{_MACHINE}(?:\s{{1,8}}login\s{{1,8}}\S{{1,128}})?\s{{1,8}}password\s{{1,8}})(?!prompt)\S+",
          r"\1[secret]", "netrc(5)"),
+        (r"(?m)^([\w.*-]{1,253}:(?:\d{4,5}|\*):[A-Za-z_*][\w-]{0,63}:[\w*-]{1,63}:)\S+$",
+         r"\1[secret]", "PostgreSQL: .pgpass"),
+        (rf"(['\"]auth{_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE})[\w+/=-]{{8,}}", r"\1[secret]",
+         "Docker: config.json"),
+        (r"((?<!\w)_auth\s{0,4}=\s{0,4})[^\s'\"]{8,}", r"\1[secret]", "npm: .npmrc"),
+        (r"(?m)^(\s{0,8}pass = )\S{16,}$", r"\1[secret]", "rclone"),
         (rf"(?i)({_HIDDEN}{_GIVEN}){_VALUE}", r"\1[secret]", "a password that is given"),
         (rf"(?i)((?<![a-z0-9$])pwd{_QUOTE}\s{{0,4}}[=:]\s{{0,4}}{_QUOTE})(?![/~.$]|\w:){_VALUE}",
          r"\1[secret]", "ODBC: other than a folder"),
