@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.failures import failure
 from tests.support.processes import in_bounded_time
+from tests.support.secret_shapes import SHAPES, TOKENS
 from tpustarter.explain import known_failures, log_reader, log_scanner
 from tpustarter.explain.log_scanner import LogScan, Scanner
 
@@ -139,6 +140,7 @@ def test_end_of_long_log_is_kept() -> None:
 SECRETS = {
     "OPENAI": "sk-proj-Zq7abcdefghijklmnopqrstuvwxyz012345",
     "OTHER": "hf_Zq7AbCdEfGhIjKlMnOpQrStUvWxYz01",
+    **{name: SHAPES[name].secret for name in TOKENS},
 }
 PIECE = 8
 

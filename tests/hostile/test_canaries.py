@@ -26,6 +26,7 @@ from tests.support.fake_metadata import serve, values
 from tests.support.machines import lay_out
 from tests.support.places import SUPPORT
 from tests.support.processes import HANG_S, until
+from tests.support.secret_shapes import SHAPES
 from tpustarter.core import locations
 
 ROOT = SUPPORT.parents[1]
@@ -77,6 +78,8 @@ PROJECTS = (
     "GCLOUD_PROJECT",
     "DEVSHELL_PROJECT_ID",
 )
+AT_LINE_START = (".pgpass", ".pgpass for all", "rclone")
+"""Shapes that nothing comes before in a line; these outputs have them in the middle of one."""
 SOURCES: dict[str, Source] = {
     "a telling name: token": _variable("HF_TOKEN", "zq7canary01uvwxyz", "zq7canary01"),
     "a telling name: key": _variable("WANDB_API_KEY", "zq7canary02uvwxyz", "zq7canary02"),
@@ -162,6 +165,11 @@ SOURCES: dict[str, Source] = {
     ),
     "an e-mail address": Source(("zq7.ada@",), {}, ("as zq7.ada@example.com",)),
     "the name of the home folder": Source(("zq7-ada-home",)),
+    **{
+        name: Source(shape.pieces[-1:], {}, (shape.text,))
+        for name, shape in SHAPES.items()
+        if name not in AT_LINE_START
+    },
     "an argument of the process that has the TPU": Source(("zq7canary40", "ZQ7CANARY41")),
     "attributes of the machine": Source(("zq7canary42", "zq7-lab-8")),
 }

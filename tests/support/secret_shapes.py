@@ -133,7 +133,9 @@ TEXTS = {
     "Docker, login": "docker login -u ada -p <{a14}> ghcr.io",
     "Kubernetes, key": "client-key-data: <LS0tLS1CRUdJTi{b80}>",
     "Kubernetes, token": "    token: <{a40}>",
-    "Google, service account": '{{"private_key": "-----BEGIN PRIVATE KEY-----\\n<{b60}>"}}',
+    "Google, service account": (
+        '"private_key": "-----BEGIN PRIVATE KEY-----\\n<{b60}>\\n-----END PRIVATE KEY-----\\n"'
+    ),
     "Google, code in an address": "http://localhost:8085/?code=<4/0A{w60}>&scope=email",
     "Kaggle, variable": "KAGGLE_KEY=<{h32}>",
     "W&B, prompt": "wandb: Paste an API key from your profile and hit enter: <{h40}>",
@@ -148,8 +150,8 @@ TEXTS = {
     "Bearer": "Authorization: Bearer <{a30}>",
     "Bearer, alone": "sent Bearer <{w40}>",
     "Digest": 'Authorization: Digest username="ada", response="<{h32}>"',
-    "OpenSSH": "-----BEGIN OPENSSH PRIVATE KEY-----\n<{b70}\n{b70}>\n",
-    "SSH2": "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\n<{b70}\n{b70}>\n",
+    "OpenSSH": "-----BEGIN OPENSSH PRIVATE KEY-----\n<{b70}\n{b70}>\n-----END KEY-----",
+    "SSH2": "---- BEGIN SSH2 PRIVATE KEY ----\n<{b70}\n{b70}>\n---- END SSH2 KEY ----",
     "PuTTY": "Private-Lines: 2\n<{b64}\n{b64}>\nPrivate-MAC: 0",
     "redis-cli": "redis-cli -h cache -a <{a14}> ping",
     "sqlcmd": "sqlcmd -S db -U ada -P <{a14}>",
@@ -166,11 +168,16 @@ class SecretShape:
     text: str
     secret: str
 
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """The parts of the secret of which none may be left."""
+        starts = range(max(1, len(self.secret) - _PIECE + 1))
+        pieces = (self.secret[start : start + _PIECE] for start in starts)
+        return tuple(piece for piece in pieces if "\n" not in piece)
+
     def is_in(self, text: str) -> bool:
-        """Return whether a piece of the secret is in a text, also where lines were joined."""
-        last = max(1, len(self.secret) - _PIECE + 1)
-        pieces = (self.secret[start : start + _PIECE] for start in range(last))
-        return any(piece in text for piece in pieces if "\n" not in piece)
+        """Return whether a piece of the secret is in a text."""
+        return any(piece in text for piece in self.pieces)
 
 
 def shape_of(template: str, seed: int = 35) -> SecretShape:

@@ -94,11 +94,13 @@ scanning patterns"; gitleaks, `config/gitleaks.toml` (both read 2026-11)."""
 _NO_WORDS = r"(?![a-z]{1,24}(?:[_-][a-z0-9]{1,24}){1,9}(?![\w-]))"
 """No name of a program or a file, such as `gsk_kernel_of_layer_2`."""
 
-_LABEL = r"[A-Z0-9 ]{0,60}"
 _MACHINE = r"(?:machine\s{1,8}\S{1,128}|default(?=\s{1,8}login))"
 _USER = r"(?:-[uU]|--(?:proxy-)?user)[ =]{0,4}['\"]?[\w.@%+-]{0,128}"
 _IN_ADDRESS = r"[^\s&'\"<>]{4,}"
 
+KEY_BEGIN = re.compile(r"(?:-{4,5} ?BEGIN [A-Z0-9 ]{0,60}PRIVATE KEY|Private-Lines: \d)")
+KEY_END = re.compile(r"(?:-{4,5} ?END [A-Z0-9 ]{0,60}-*|Private-MAC)")
+"""The lines around a private key, whose own lines have no shape."""
 _TOKENS = (
     (r"LS0tLS1CRUdJTi[\w+/=]{20,}", "RFC 7468, in base64"),
     (rf"(?:{_PREFIXES}){_NO_WORDS}(?=[\w.=-]{{0,64}}\d)[\w.=-]{{16,}}", "the sources of _PREFIXES"),
@@ -128,9 +130,8 @@ _TOKENS = (
 _OWN = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement, _ in (
-        (rf"-{{4,5}} ?BEGIN {_LABEL}PRIVATE KEY{_LABEL}-{{4,5}}[\s\S]*?(-{{4,5}} ?END {_LABEL}-|$)",
-         "[key]", "RFC 7468, RFC 4716"),
-        (r"(Private-Lines: \d{1,4}\s)[\w+/=\s]+", r"\1[key]", "PuTTY"),
+        (rf"{KEY_BEGIN.pattern}[\s\S]*?({KEY_END.pattern}|$)", "[key]",
+         "RFC 7468, RFC 4716, PuTTY"),
         (rf"(?<![\w-])(?:{'|'.join(pattern for pattern, _ in _TOKENS)})", "[token]", "see _TOKENS"),
         (r"\bya29\.[\w.-]+", "[token]", "Google: access token"),
         (r"(?<![\w/.:-])1//0[\w-]{20,}", "[token]", "Google: refresh token"),
@@ -190,6 +191,7 @@ _OWN = tuple(
         (rf"(\b{_PASSWORD_OPTION}){_ARGUMENT}", r"\1[secret]", "these commands"),
         (rf"(\b{_MACHINE}(?:\s{{1,8}}login\s{{1,8}}\S{{1,128}})?\s{{1,8}}password\s{{1,8}})(?!prompt)\S+",
          r"\1[secret]", "netrc(5)"),
+        (rf"(?m)^(\s{{0,8}}password\s{{1,4}}){_NO_VALUE}\S+$", r"\1[secret]", "netrc(5), in lines"),
         (r"(?m)^([\w.*-]{1,253}:(?:\d{4,5}|\*):[A-Za-z_*][\w-]{0,63}:[\w*-]{1,63}:)\S+$",
          r"\1[secret]", "PostgreSQL: .pgpass"),
         (rf"(['\"]auth{_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE})[\w+/=-]{{8,}}", r"\1[secret]",

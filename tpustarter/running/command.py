@@ -17,7 +17,7 @@ from typing import Any
 
 from tpustarter.core import locations
 from tpustarter.core.problem import Problem, of_limit
-from tpustarter.core.redact import Redactor, without_half_word
+from tpustarter.core.redact import KEY_BEGIN, KEY_END, Redactor, without_half_word
 from tpustarter.running.process import CappedLog, Probe, signal_name
 from tpustarter.text.terminal import visible
 
@@ -111,11 +111,9 @@ class LineLog(CappedLog):
         text = line.decode("utf-8", "replace")
         if len(line) >= MAX_LINE_BYTES:
             text = without_half_word(text)
-        begins = re.search(r"-----BEGIN [A-Z ]*PRIVATE KEY", text)
-        was_in_key, self._in_key = (
-            self._in_key,
-            (bool(begins) or self._in_key) and not re.search(r"-----END [A-Z ]*-----", text),
-        )
+        was_in_key = self._in_key
+        begins = was_in_key or bool(KEY_BEGIN.search(text))
+        self._in_key = begins and not KEY_END.search(text)
         text = "[key]" if was_in_key else self.clean(text)
         super().write(f"{text}\n".encode())
         if text:
