@@ -169,7 +169,7 @@ def test_a_check_raises_nothing_on_an_empty_machine(name: str, tmp_path: Path) -
     run_to_silence(name, host.Machine(tmp_path, {}))
 
 
-SILENT_MODES = ("stranger", "broken", "nothing", "garbage", "partly broken")
+SILENT_MODES = ("stranger", "broken", "nothing", "garbage", "partly broken", "empty")
 
 
 @pytest.mark.parametrize("mode", [*SILENT_MODES, "nobody"])

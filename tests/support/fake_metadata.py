@@ -11,10 +11,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
 
-Mode = Literal["ok", "hang", "slow", "garbage", "stranger", "broken", "nothing", "partly broken"]
+Mode = Literal[
+    "ok", "hang", "slow", "garbage", "stranger", "broken", "nothing", "partly broken", "empty"
+]
 """`hang` accepts and never answers, `slow` drips one byte at a time, `garbage` answers no HTTP,
 `stranger` answers everything with 200 and is no metadata server, `broken` is one and answers with
-500, `nothing` closes the connection, `partly broken` knows the zone alone."""
+500, `nothing` closes the connection, `partly broken` knows the zone alone, and `empty` answers all
+with 200 and no text."""
 
 
 def values(kind: str, *, worker: int = 0, hosts: int = 1, bounds: str = "2,2,1") -> dict[str, str]:
@@ -52,8 +55,8 @@ def serve(
                 self._drip()
             elif mode == "nothing":
                 pass
-            elif mode == "broken" or (mode == "partly broken" and key != "zone"):
-                self.send_response(500)
+            elif mode in ("broken", "empty") or (mode == "partly broken" and key != "zone"):
+                self.send_response(200 if mode == "empty" else 500)
                 self.send_header("Metadata-Flavor", "Google")
                 self.end_headers()
             elif mode == "stranger":

@@ -81,7 +81,8 @@ def ask(machine: Machine, timeout_s: float = 1.0) -> Metadata:
             reasons[paths[path]] = why
     seconds = time.monotonic() - started
     why = plain(next(iter(reasons.values()), ""))
-    if not values:
+    if not any(values.values()):
+        why = why or "it told nothing of this machine"
         return Metadata("no-answer", why, seconds=seconds)
     endpoints = _endpoints(values.get("attributes/worker-network-endpoints"))
     return Metadata(
