@@ -22,7 +22,7 @@ from tests.support.fake_metadata import serve
 from tpustarter.core import state
 from tpustarter.report import make_report
 from tpustarter.report.collect import known_failures as reported_failures
-from tpustarter.report.collect.collectors import Context
+from tpustarter.report.collect.collectors import Context, FoundFacts
 from tpustarter.report.forms import bundle, markdown_form
 from tpustarter.report.make_report import BugReport
 
@@ -89,7 +89,7 @@ def leaking(context: Context, size: int) -> dict[tuple[str, ...], dict[str, list
     """Return what leaks where only so many collectors report, by their names."""
     found = {}
     for subset in combinations(NAMES, size):
-        context.found.clear()
+        context.found = FoundFacts()
         if leaked := leaks(make_report.make(context, asks=False, only=subset)):
             found[subset] = leaked
     return found

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 
 from tests.support.places import TESTS
@@ -40,10 +41,15 @@ def facts(document: dict[str, Any], name: str) -> dict[str, Any]:
 
 def compared(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
     """Return the comparison, which has the published shape."""
-    document = comparison.compare(a, b)
+    document: dict[str, Any] = msgspec.to_builtins(comparison.compare(a, b))
     jsonschema.validate(document, SCHEMA)
     json.dumps(document, allow_nan=False)
     return document
+
+
+def shown(a: dict[str, Any], b: dict[str, Any]) -> str:
+    """Return the comparison as text."""
+    return comparison_text.render(comparison.compare(a, b))
 
 
 def test_differences_begin_with_verdict_and_hang(
@@ -78,11 +84,10 @@ def test_differences_begin_with_verdict_and_hang(
 def test_same_report_has_no_differences(good: dict[str, Any]) -> None:
     """It says so, and how much was compared."""
     document = compared(good, good)
-    shown = comparison_text.render(document)
 
     assert [] == document["differences"]
     assert document["compared"] > 80
-    assert f"Of {document['compared']} facts compared, nothing differs." in shown
+    assert f"Of {document['compared']} facts compared, nothing differs." in shown(good, good)
 
 
 def test_volatile_values_are_counted_but_not_shown(good: dict[str, Any]) -> None:
@@ -100,9 +105,7 @@ def test_volatile_values_are_counted_but_not_shown(good: dict[str, Any]) -> None
 
     assert [] == document["differences"]
     assert document["expected"] >= 5
-    assert "that differ between any two reports" in " ".join(
-        comparison_text.render(document).split()
-    )
+    assert "that differ between any two reports" in " ".join(shown(now, other).split())
 
 
 CHANGES: dict[str, tuple[str, dict[str, Any], str, str, str]] = {
@@ -197,45 +200,44 @@ def test_unanswered_sections_are_named(good: dict[str, Any]) -> None:
             one |= {"state": "unanswered", "why": "the metadata server gave no answer (timed out)"}
     other["sections"] = [one for one in other["sections"] if one["name"] != "jax"]
     document = compared(good, other)
-    shown = " ".join(comparison_text.render(document).split())
+    text = " ".join(shown(good, other).split())
 
     assert ["metadata", "jax"] == [
         one["section"] for one in document["unanswered"] if one["in"] == ["b"]
     ]
     assert (
         "Only B has no answer for: Metadata of the TPU VM (the metadata server gave no answer "
-        "(timed out))." in shown
+        "(timed out))." in text
     )
-    assert "(it was not asked)" in shown
-    assert "Neither has an answer for: Last run of the self-check" in shown
+    assert "(it was not asked)" in text
+    assert "Neither has an answer for: Last run of the self-check" in text
 
 
 def test_differing_pseudonyms_are_explained(good: dict[str, Any], hangs: dict[str, Any]) -> None:
     """Only one who made both on one machine may take host-1 for the same host."""
-    assert "If both reports are from one machine" in comparison_text.render(compared(good, hangs))
-    assert "If both reports" not in comparison_text.render(compared(good, good))
+    assert "If both reports are from one machine" in shown(good, hangs)
+    assert "If both reports" not in shown(good, good)
 
 
 def test_text_fits_80_columns(good: dict[str, Any], hangs: dict[str, Any]) -> None:
     """Whatever is in the values; only what cannot be broken is longer."""
     other = copy.deepcopy(hangs)
     facts(other, "jax")["error"] = "\n".join(["word " * 200] * 3)
-    shown = comparison_text.render(compared(good, other))
+    lines = shown(good, other).split("\n")
 
-    assert [] == [line for line in shown.split("\n") if len(line) > 80]
-    assert all(line.isprintable() for line in shown.split("\n"))
+    assert [] == [line for line in lines if len(line) > 80]
+    assert all(line.isprintable() for line in lines)
 
 
 def test_long_comparison_is_whole_in_document(good: dict[str, Any]) -> None:
     """The text says how many are left."""
     other = copy.deepcopy(good)
     facts(other, "variables")["flags"] = [f"XLA_FLAGS: --xla_{n}=1" for n in range(64)]
-    document = compared(good, other)
+    text = shown(good, other)
 
-    assert 64 == len(document["differences"])
-    shown = comparison_text.render(document)
-    assert "and 24 more, all of them with --json" in shown
-    assert 40 == shown.count("--xla_")
+    assert 64 == len(compared(good, other)["differences"])
+    assert "and 24 more, all of them with --json" in text
+    assert 40 == text.count("--xla_")
 
 
 def test_notes_on_either_report_are_shown(tmp_path: Path, good: dict[str, Any]) -> None:
@@ -245,7 +247,7 @@ def test_notes_on_either_report_are_shown(tmp_path: Path, good: dict[str, Any]) 
         (tmp_path / file.name).write_text(
             text.replace('"cpus": 2', '"cpus": 3') if file.name == "report.json" else text
         )
-    document = compared(good, opened_report.read(tmp_path))
+    changed = opened_report.read(tmp_path)
 
-    assert "`report.json` changed after the report was made" in comparison_text.render(document)
-    assert ["cpus"] == [row["fact"] for row in document["differences"]]
+    assert "`report.json` changed after the report was made" in shown(good, changed)
+    assert ["cpus"] == [row["fact"] for row in compared(good, changed)["differences"]]

@@ -15,7 +15,8 @@ from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.clean.pseudonyms import Pseudonyms
 from tpustarter.report.collect import collectors as collect_collectors
 from tpustarter.report.collect import frameworks, hardware, software
-from tpustarter.report.collect.collectors import Collector, Context, ReportSection
+from tpustarter.report.collect.collectors import Collector, Context
+from tpustarter.report.document import ReportSection
 
 
 def told(collector: Collector, context: Context) -> ReportSection:

@@ -15,6 +15,7 @@ from tpustarter.checking.plan.interpreters import Interpreter, installed
 from tpustarter.core.problem import Problem
 from tpustarter.report import assessment, make_report
 from tpustarter.report.collect.collectors import Context
+from tpustarter.report.document import Facts, ReportSection, facts_of
 from tpustarter.report.forms import markdown_form, questions, summary, trackers
 from tpustarter.report.forms.view import View
 
@@ -388,6 +389,13 @@ def test_facts_cannot_become_markup(document: dict[str, Any]) -> None:
     assert "`````" in fence
 
 
+def told(sections: dict[str, dict[str, Any]]) -> Facts:
+    """Return the facts of sections that were answered."""
+    return facts_of(
+        ReportSection(name, "", "answered", facts=facts) for name, facts in sections.items()
+    )
+
+
 def test_default_tracker_is_that_of_installed_framework() -> None:
     """And where host checks fail on a TPU VM it is Google's."""
     torch = {"python": {"packages": {"torch": "2.9.0", "torch_xla": "2.9.0"}}}
@@ -396,10 +404,10 @@ def test_default_tracker_is_that_of_installed_framework() -> None:
         "checks": {"findings": [{"code": "HOST-CHIPS-NODES", "verdict": "fail"}]},
     }
 
-    assert "pytorch-xla" == assessment.first(torch, [], None)["tracker"]
-    assert "cloud-tpu" == assessment.first({**torch, **failing}, [], None)["tracker"]
-    assert "jax" == assessment.first({**torch, **failing}, [], "jax")["tracker"]
-    assert [] == assessment.first(torch, [], None)["stale"]
+    assert "pytorch-xla" == assessment.first(told(torch), [], None).tracker
+    assert "cloud-tpu" == assessment.first(told({**torch, **failing}), [], None).tracker
+    assert "jax" == assessment.first(told({**torch, **failing}), [], "jax").tracker
+    assert [] == assessment.first(told(torch), [], None).stale
 
 
 def test_likely_cause_of_hang_needs_evidence() -> None:
@@ -408,10 +416,10 @@ def test_likely_cause_of_hang_needs_evidence() -> None:
     native = {"jax": {**jax, "native_stack": "libtpu::FetchGceInstanceAttributeMetadata"}}
     chips = {"jax": jax, "tpu": {"chips": 4}}
     hosts = {"jax": jax, "metadata": {"waits_for_other_hosts": True}}
-    silent = [{"name": "metadata", "why": "", "seconds": 2}]
+    silent = [ReportSection("metadata", "", "unanswered", seconds=2)]
 
-    def likely(facts: dict[str, Any], unanswered: list[dict[str, Any]]) -> str:
-        return str(assessment.first(facts, unanswered, None)["hung"][0]["likely"])
+    def likely(facts: dict[str, Any], unanswered: list[ReportSection]) -> str:
+        return str(assessment.first(told(facts), unanswered, None).hung[0].likely)
 
     assert "native stack shows" in likely(native, [])
     assert "the metadata server gives no answer" in likely(chips, silent)
@@ -439,7 +447,7 @@ def test_newest_versions_fit_older_python() -> None:
 
     def stale(python: str) -> list[str]:
         facts = {"python": {"packages": packages, "python_version": python}}
-        return [one["name"] for one in assessment.first(facts, [], None)["stale"]]
+        return [one.name for one in assessment.first(told(facts), [], None).stale]
 
     assert [] == stale("3.10.12")
     assert ["jax", "jaxlib"] == stale("3.12.1")

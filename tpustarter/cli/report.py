@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 from click.core import ParameterSource
 
 from tpustarter.cli.command_end import json_even_if_it_breaks, print_result
@@ -118,8 +119,9 @@ def _read(options: dict[str, Any]) -> None:
         schema = comparison.SCHEMA
         with json_even_if_it_breaks(schema, wanted=options["as_json"]):
             a, b = (opened_report.read(locations.expanded(name)) for name in options["compare"])
-            document = comparison.compare(a, b)
-            shown = "" if options["as_json"] else comparison_text.render(document)
+            compared = comparison.compare(a, b)
+            document = msgspec.to_builtins(compared)
+            shown = "" if options["as_json"] else comparison_text.render(compared)
     else:
         with json_even_if_it_breaks(SCHEMA, wanted=options["as_json"]):
             document = opened_report.read(locations.expanded(options["opened"]))

@@ -6,114 +6,108 @@ It reads only facts that a report contains, so a bundle from another machine can
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import msgspec
 
 from tpustarter.machine.frameworks import is_too_old
+from tpustarter.report.document import (
+    Facts,
+    FrameworkFacts,
+    Hang,
+    KnownMatch,
+    KnownRow,
+    ReportJudgement,
+    ReportSection,
+    StalePackage,
+    UnansweredSection,
+)
 from tpustarter.report.forms import trackers
+from tpustarter.report.forms.trackers import Tracker
 
-Fields = dict[str, Any]
 NAMED = "you named it with `--for`"
 """The reason for a tracker that the user has chosen."""
 
 
-def first(facts: Mapping[str, Fields], unanswered: Sequence[Fields], wanted: str | None) -> Fields:
+def first(facts: Facts, unanswered: Sequence[ReportSection], wanted: str | None) -> ReportJudgement:
     """Judge the facts of a report.
 
     Args:
-        facts: The facts of each section, by its name.
-        unanswered: Sections without an answer, each with name, title, why and seconds.
+        facts: The facts of all sections.
+        unanswered: Sections without an answer.
         wanted: The tracker that the user named; None for the one that fits best.
     """
-    packages = cast("dict[str, str]", facts.get("python", {}).get("packages") or {})
-    tracker, why = _where(facts, packages, wanted)
-    return {
-        "stale": _stale(packages, str(facts.get("python", {}).get("python_version") or "")),
-        "known": _known(facts.get("known", {})),
-        "tracker": tracker,
-        "file_at": trackers.named(tracker).file_at,
-        "search_at": trackers.named(tracker).search_at,
-        "why_there": why,
-        "hung": _hung(facts, [one["name"] for one in unanswered]),
-        "unanswered": [
-            {"name": one["name"], "why": one["why"], "seconds": one["seconds"]}
-            for one in unanswered
-        ],
-    }
+    tracker, why = _where(facts, wanted)
+    return ReportJudgement(
+        stale=_stale(facts.python.packages, facts.python.python_version),
+        known=_known(facts.known.matches),
+        tracker=tracker.id,
+        file_at=tracker.file_at,
+        search_at=tracker.search_at,
+        why_there=why,
+        hung=_hung(facts, {one.name for one in unanswered}),
+        unanswered=unanswered_rows(unanswered),
+    )
 
 
-def _stale(packages: Mapping[str, str], python: str) -> list[Fields]:
+def unanswered_rows(sections: Iterable[ReportSection]) -> list[UnansweredSection]:
+    """Return the rows of sections without an answer."""
+    return [UnansweredSection(one.name, one.why, one.seconds) for one in sections]
+
+
+def _stale(packages: Mapping[str, str], python: str) -> list[StalePackage]:
     minor = ".".join(python.split(".")[:2])
-    found: list[Fields] = []
+    found: list[StalePackage] = []
     for name, version in packages.items():
         newest = trackers.NEWEST_FOR.get((name, minor)) or trackers.NEWEST.get(name)
         pinned = trackers.PINNED.get(name) in packages
         if newest and not pinned and is_too_old(name, version, newest):
-            found.append({"name": name, "found": version, "newest": newest})
+            found.append(StalePackage(name, version, newest))
     return found
 
 
-def _known(section: Fields) -> list[Fields]:
-    matches = cast("list[Fields]", section.get("matches") or [])
-    causes = [one for one in matches if one["role"] != "notice" and not one["explained_by"]]
+def _known(matches: Sequence[KnownRow]) -> list[KnownMatch]:
+    causes = [one for one in matches if one.role != "notice" and not one.explained_by]
     order = ("confirmed", "likely", "possible")
-    causes.sort(key=lambda one: order.index(one["confidence"]))
-    unique = {one["id"]: one for one in reversed(causes)}
-    kept = sorted(unique.values(), key=lambda one: order.index(one["confidence"]))
+    causes.sort(key=lambda one: order.index(one.confidence))
+    unique = {one.id: one for one in reversed(causes)}
+    kept = sorted(unique.values(), key=lambda one: order.index(one.confidence))
+    return [msgspec.convert(one, KnownMatch, from_attributes=True) for one in kept[:3]]
+
+
+def _hung(facts: Facts, unanswered: Collection[str]) -> list[Hang]:
     return [
-        {
-            key: one[key]
-            for key in ("id", "title", "confidence", "from", "line", "quote", "fix", "sources")
-        }
-        for one in kept[:3]
+        Hang(name, one.hung_in, one.waited_s, _reason(one, facts, unanswered))
+        for name, one in facts.frameworks.items()
+        if one.hung_in
     ]
 
 
-def _hung(facts: Mapping[str, Fields], unanswered: Sequence[str]) -> list[Fields]:
-    return [
-        {
-            "framework": name,
-            "in": one["hung_in"],
-            "seconds": one["waited_s"],
-            "likely": _reason(one, facts, unanswered),
-        }
-        for name, one in facts.items()
-        if one.get("hung_in")
-    ]
-
-
-def _reason(one: Fields, facts: Mapping[str, Fields], unanswered: Sequence[str]) -> str | None:
-    if "Metadata" in str(one.get("native_stack") or ""):
+def _reason(one: FrameworkFacts, facts: Facts, unanswered: Collection[str]) -> str | None:
+    if "Metadata" in one.native_stack:
         return "its native stack shows that libtpu waits for the metadata server"
-    if facts.get("tpu", {}).get("chips") and "metadata" in unanswered:
+    if facts.tpu.chips and "metadata" in unanswered:
         return "the metadata server gives no answer, and libtpu asks it while it starts"
-    if facts.get("metadata", {}).get("waits_for_other_hosts"):
+    if facts.metadata.waits_for_other_hosts:
         return "this is one of several hosts, and each waits for the others"
     return None
 
 
-def _where(
-    facts: Mapping[str, Fields], packages: Mapping[str, str], wanted: str | None
-) -> tuple[str, str]:
+def _where(facts: Facts, wanted: str | None) -> tuple[Tracker, str]:
     if wanted:
-        return trackers.named(wanted).id, NAMED
-    tpu, checks = facts.get("tpu", {}), facts.get("checks", {})
-    found = cast("list[Fields]", checks.get("findings") or [])
-    fails = [str(one["code"]) for one in found if one["verdict"] == "fail"]
-    if tpu.get("chips") and re.search(r"HOST-(CHIPS|NODES?|METADATA)", " ".join(fails)):
-        return "cloud-tpu", (
+        return trackers.named(wanted), NAMED
+    fails = [one.code for one in facts.checks.findings if one.verdict == "fail"]
+    if facts.tpu.chips and re.search(r"HOST-(CHIPS|NODES?|METADATA)", " ".join(fails)):
+        return trackers.named("cloud-tpu"), (
             "host checks fail on this TPU VM before a framework is involved, and the VM is Google's"
         )
-    tracker = trackers.of_frameworks(list(packages))
-    if not packages:
-        return tracker.id, "no framework is installed in this Python, so this is a guess"
-    if (
-        any(one.get("hung_in") for one in facts.values())
-        and tpu.get("chips")
-        and tracker.id == "jax"
-    ):
-        return tracker.id, (
+    tracker = trackers.of_frameworks(list(facts.python.packages))
+    if not facts.python.packages:
+        return tracker, "no framework is installed in this Python, so this is a guess"
+    hangs = any(one.hung_in for one in facts.frameworks.values())
+    if hangs and facts.tpu.chips and tracker.id == "jax":
+        return tracker, (
             "it hangs while libtpu starts, and JAX's maintainers take reports of libtpu; where a "
             "new TPU VM hangs too, Cloud TPU support can look at the host (`--for cloud-tpu`)"
         )
-    return tracker.id, f"{tracker.title} is what is installed in this Python"
+    return tracker, f"{tracker.title} is what is installed in this Python"

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
+from tpustarter.core.json_values import is_object
 from tpustarter.report import assessment, reproducers
 from tpustarter.report.clean.allowed_fields import LeftOut
 from tpustarter.report.clean.cleaner import Cleaner, UncleanText
@@ -21,7 +25,8 @@ from tpustarter.report.collect import (
     software,
 )
 from tpustarter.report.collect import known_failures as reported_failures
-from tpustarter.report.collect.collectors import Collector, Context, ReportSection
+from tpustarter.report.collect.collectors import Collector, Context
+from tpustarter.report.document import ReportDocument, ReportSection, facts_of
 from tpustarter.version import __version__
 
 SCHEMA = "tpustarter.bug-report/1"
@@ -72,20 +77,18 @@ def make(
         left_out += without
     sections, unproved = _proved(sections, cleaner)
     left_out += unproved
-    facts = {one.name: one.facts for one in sections}
-    unanswered = [fields(one) for one in sections if one.state != "answered"]
-    document = {
-        "schema": SCHEMA,
-        "tool": {"version": __version__},
-        "made": started.isoformat(timespec="seconds"),
-        "seconds": round(time.monotonic() - began, 1),
-        "first": assessment.first(facts, unanswered, wanted),
-        "sections": [fields(one) for one in sections],
-        "replacements": {kind: names.counts[kind] for kind in KINDS} | {"secret": cleaner.secrets},
-        "left_out": [{"what": one.what, "why": one.why} for one in left_out],
-        "exit_code": 0,
-    }
-    return BugReport(document, names)
+    unanswered = [one for one in sections if one.state != "answered"]
+    document = ReportDocument(
+        schema=SCHEMA,
+        tool={"version": __version__},
+        made=started.isoformat(timespec="seconds"),
+        seconds=round(time.monotonic() - began, 1),
+        first=assessment.first(facts_of(sections), unanswered, wanted),
+        sections=sections,
+        replacements={kind: names.counts[kind] for kind in KINDS} | {"secret": cleaner.secrets},
+        left_out=[{"what": one.what, "why": one.why} for one in left_out],
+    )
+    return BugReport(msgspec.to_builtins(document), names)
 
 
 def _collectors(
@@ -94,9 +97,9 @@ def _collectors(
     """Yield the collectors, lazily: the frameworks are known after the first ones have answered."""
     yield from STATIC
     if asks:
-        if "packages" not in context.found and context.interpreter:
+        if context.found.packages is None and context.interpreter:
             prefix = context.interpreter.path.parent.parent
-            context.found["packages"] = software.packages(prefix, context.machine.env)
+            context.found.packages = software.packages(prefix, context.machine.env)
         for name in frameworks.frameworks(context):
             context.progress(
                 f"asking {frameworks.TITLES[name]} in a process of its own, for up to "
@@ -118,9 +121,7 @@ def _proved(
         why = _unproved([one.facts, one.why], cleaner)
         if why:
             left_out.append(LeftOut(one.name, why))
-            kept.append(ReportSection(one.name, one.title, "left out", {}, one.seconds, why))
-        else:
-            kept.append(one)
+        kept.append(replace(one, state="left out", facts={}, why=why) if why else one)
     return kept, left_out
 
 
@@ -137,21 +138,9 @@ def texts(value: Any) -> Iterable[str]:
     """Yield every text in a value, but not the keys of its mappings."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
-        for item in value.values():  # pyright: ignore[reportUnknownVariableType]  plain JSON
+    elif is_object(value):
+        for item in value.values():
             yield from texts(item)
     elif isinstance(value, list | tuple):
         for item in value:  # pyright: ignore[reportUnknownVariableType]  plain JSON
             yield from texts(item)
-
-
-def fields(one: ReportSection) -> dict[str, Any]:
-    """Return a section as the document has it."""
-    return {
-        "name": one.name,
-        "title": one.title,
-        "state": one.state,
-        "why": one.why or None,
-        "seconds": one.seconds,
-        "facts": one.facts,
-    }

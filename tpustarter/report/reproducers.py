@@ -92,7 +92,7 @@ class _Tester:
         self._python: Path = interpreter.path
         self._plan = plan.make(context.machine, gpu_plugin=interpreter.has_gpu_plugin)
         self._why_not = why_not
-        self._packages: Mapping[str, str] = context.found.get("packages") or software.packages(
+        self._packages: Mapping[str, str] = context.found.packages or software.packages(
             interpreter.path.parent.parent, context.machine.env
         )
         self._deadline = time.monotonic() + TOTAL_S
@@ -114,7 +114,7 @@ class _Tester:
         tried, why = self._tried(one, made, place)
         first = tried[0].outcome if tried else None
         if first:
-            self._context.found.setdefault("reproduced", []).append(first.output)
+            self._context.found.reproduced.append(first.output)
         state, says = _judged(failure, first, why)
         if elsewhere:
             says += " It failed in another Python, which `--python` names."
@@ -153,8 +153,8 @@ class _Tester:
             for name in names
             if re.fullmatch(VERSION, self._packages[name])
         }
-        fresh: Any = self._context.found.get("fresh") or {}
-        python = str(fresh.get("target", {}).get("python_version") or "")
+        checks = self._context.found.checks
+        python = str(checks.target["python_version"] or "") if checks else ""
         return FailurePlace(
             self._plan.platform,
             self._plan.devices,
@@ -177,8 +177,7 @@ class _Tester:
             return [], problem.what
 
     def _why_none(self, framework: str) -> str:
-        hung: Mapping[str, str] = self._context.found.get("hung") or {}
-        for name, step in hung.items():
+        for name, step in self._context.found.hung.items():
             return f"{name} did not come back from `{step}`"
         if self._why_not or not framework:
             return self._why_not
@@ -237,7 +236,7 @@ def _judged(
     return "other", f"The file does not fail in the same way: it {first.words}. Before: {seen}."
 
 
-def _code(value: Any, cleaner: Cleaner) -> Any:
+def _code(value: object, cleaner: Cleaner) -> str:
     """Return a file, which is public, with the lines of its comment that quote a run cleaned."""
     head, end, body = str(value).partition('\n"""\n')
     lines = [

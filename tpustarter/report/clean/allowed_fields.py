@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from tpustarter.report.clean.cleaner import Cleaner, UncleanText
 
@@ -102,8 +102,7 @@ def rows(fields: Mapping[str, Shape]) -> Shape:
     """Return the shape of a list of rows; each row gets all fields, None where one is missing."""
 
     def told(value: Any, cleaner: Cleaner) -> Any:
-        given = cast("list[dict[str, Any]]", list(value)[:MOST])
-        shown = (_told_or_not(row, fields, cleaner) for row in given)
+        shown = (_told_or_not(row, fields, cleaner) for row in list(value)[:MOST])
         return [row | {name: None for name in fields if name not in row} for row in shown]
 
     return told
@@ -118,8 +117,7 @@ def pairs(keys: Mapping[str, Shape]) -> Shape:
     """Return the shape of a mapping of which only some keys are allowed."""
 
     def told(value: Any, cleaner: Cleaner) -> Any:
-        given = cast("dict[str, Any]", value)
-        kept = {key: given[key] for key in keys if given.get(key) is not None}
+        kept = {key: value[key] for key in keys if value.get(key) is not None}
         return _told_or_not(kept, keys, cleaner)
 
     return told

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
 
+from tpustarter.core.json_values import entries
 from tpustarter.machine import frameworks
 from tpustarter.report.clean import name_shapes
 
@@ -36,16 +36,12 @@ _COMMON = frozenset(
 class Pseudonyms:
     """The pseudonyms of one report, and the replacement of names by them."""
 
-    def __init__(self, saved: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, saved: Mapping[str, object] | None = None) -> None:
         """Continue with the pseudonyms of earlier reports, as `saved` returned them."""
         self._numbers: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
         for kind, names in (saved or {}).items():
-            if kind in KINDS and isinstance(names, dict):
-                self._numbers[kind] = {
-                    str(name): number
-                    for name, number in cast("dict[Any, Any]", names).items()
-                    if type(number) is int
-                }
+            if kind in KINDS:
+                self._numbers[kind] = entries(names, int)
         self._known: dict[str, str] = {}
         self._pattern: re.Pattern[str] | None = None
         self.counts: Counter[str] = Counter()

@@ -9,7 +9,7 @@ import contextlib
 import re
 import threading
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from tpustarter.checking.output import document
 from tpustarter.checking.results import comparison
@@ -31,6 +31,7 @@ from tpustarter.report.clean.allowed_fields import (
     text,
     version,
 )
+from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.collect import software
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, Context
 
@@ -75,8 +76,8 @@ def fresh(context: Context) -> Fields:
         raise CollectorUnanswered(problem.what) from problem
     finally:
         timer.cancel()
+    context.found.checks = check.run
     made = document.document(check.run)
-    context.found["fresh"] = made
     return {
         "verdict": made["verdict"],
         "counts": made["counts"],
@@ -120,12 +121,12 @@ def _in_words(finding: Fields) -> str:
 
 def changes(context: Context) -> Fields:
     """Compare the last good run that was kept with this machine now."""
-    now = context.found.get("fresh")
-    if now is None:
+    if context.found.checks is None:
         raise CollectorUnanswered("the host checks gave no result to compare with")
     before = _last_good()
     if before is None:
         raise CollectorUnanswered("no good run is kept here (`tpustarter check --save` keeps one)")
+    now = document.document(context.found.checks)
     ran = {result["id"] for result in now["results"]}
     kept = [result for result in before["results"] if result["id"] in ran]
     compared = comparison.compare("the last good run", {**before, "results": kept}, now)
@@ -149,7 +150,7 @@ _MACHINE = {"chips": r"\d{1,4}", "generation": "|".join(row.name for row in GENE
 def _told(differences: list[Fields], forms: Mapping[str, str]) -> list[Fields]:
     """Return the differences of known fields; a value of another form is hidden."""
 
-    def value(name: str, one: Any) -> str:
+    def value(name: str, one: object) -> str:
         if one is None:
             return "absent"
         return str(one) if re.fullmatch(forms[name], str(one)) else "(not told)"
@@ -178,14 +179,13 @@ def _last_good() -> Fields | None:
 
 def findings(context: Context) -> tuple[Fields, ...]:
     """Return all findings of the fresh run; none where there was no run."""
-    made = cast("Fields", context.found.get("fresh") or {"results": []})
-    return tuple(finding for result in made["results"] for finding in result["findings"])
+    results = context.found.checks.results if context.found.checks else ()
+    return tuple(finding for result in results for finding in result.findings)
 
 
 def has_tpu(context: Context) -> bool:
     """Return whether the fresh run saw chips."""
-    made = cast("Fields", context.found.get("fresh") or {})
-    return bool(made.get("host", {}).get("chips"))
+    return bool(context.found.checks and context.found.checks.host.get("chips"))
 
 
 def remembered_names() -> Fields:
@@ -198,7 +198,7 @@ def remember_names(names: Fields) -> None:
     state.save("report-names", names)
 
 
-def _counts(value: Any, cleaner: Any) -> Any:
+def _counts(value: Any, cleaner: Cleaner) -> dict[str, Any]:
     return {name: figure(value.get(name, 0), cleaner) for name in STATUSES}
 
 

@@ -11,18 +11,36 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
+
+from msgspec.structs import replace
 
 from tpustarter.checking.plan.interpreters import Interpreter
+from tpustarter.checking.results.results import Run
 from tpustarter.machine import host
 from tpustarter.report.clean.allowed_fields import LeftOut, Shape, admitted
 from tpustarter.report.clean.cleaner import Cleaner, UncleanText
-
-State = Literal["answered", "unanswered", "left out"]
+from tpustarter.report.document import ReportSection
 
 
 class CollectorUnanswered(Exception):  # noqa: N818  it is an outcome, not an error
     """A collector has no answer; the message is the reason, and is cleaned like all texts."""
+
+
+@dataclass
+class FoundFacts:
+    """Facts that a later collector needs, uncleaned; none goes into the report as it is."""
+
+    packages: dict[str, str] | None = None
+    """Versions in the Python under test; None before it was looked at."""
+    checks: Run | None = None
+    """The host checks; None where they gave no result."""
+    outputs: dict[str, str] = field(default_factory=dict[str, str])
+    """Output of the frameworks, by their names."""
+    hung: dict[str, str] = field(default_factory=dict[str, str])
+    """The step in which a framework did not answer, by its name."""
+    reproduced: list[str] = field(default_factory=list[str])
+    """Output of the reproducers."""
 
 
 @dataclass
@@ -40,8 +58,7 @@ class Context:
     """Seconds that a process gets before it counts as hanging."""
     progress: Callable[[str], None] = lambda _: None
     """Called with a sentence about the current step."""
-    found: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Facts that a later collector needs, uncleaned; none of them goes into the report as it is."""
+    found: FoundFacts = field(default_factory=FoundFacts)
 
 
 @dataclass(frozen=True)
@@ -57,19 +74,6 @@ class Collector:
     limit_s: float = 5.0
 
 
-@dataclass(frozen=True)
-class ReportSection:
-    """The answer of one collector."""
-
-    name: str
-    title: str
-    state: State
-    facts: dict[str, Any]
-    seconds: float
-    why: str = ""
-    """The reason why there is no answer."""
-
-
 def run(
     collector: Collector, context: Context, cleaner: Cleaner
 ) -> tuple[ReportSection, list[LeftOut]]:
@@ -80,7 +84,7 @@ def run(
     worker.start()
     worker.join(collector.limit_s)
     seconds = round(time.monotonic() - started, 2)
-    one = ReportSection(collector.name, collector.title, "answered", {}, seconds)
+    one = ReportSection(collector.name, collector.title, "answered", seconds=seconds)
     if not box:
         return _unanswered(one, f"no answer within {collector.limit_s:g} s", cleaner)
     answer = box[0]
@@ -91,8 +95,8 @@ def run(
     facts, left_out = admitted(answer, collector.allowed, cleaner, f"{collector.name}.")
     if answer and not facts:
         why = "nothing of it could be cleaned"
-        return ReportSection(one.name, one.title, "left out", {}, seconds, why), left_out
-    return ReportSection(one.name, one.title, "answered", facts, seconds), left_out
+        return replace(one, state="left out", why=why), left_out
+    return replace(one, facts=facts), left_out
 
 
 def _collect(
@@ -111,5 +115,4 @@ def _unanswered(
         why = cleaner.text(why, 3)
     except UncleanText:
         why = "the reason could not be cleaned"
-    section = ReportSection(one.name, one.title, "unanswered", {}, one.seconds, why)
-    return section, [LeftOut(one.name, why)]
+    return replace(one, state="unanswered", why=why), [LeftOut(one.name, why)]

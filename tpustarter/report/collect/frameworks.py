@@ -17,10 +17,13 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import msgspec
 
 from tpustarter.checking.plan import plan
 from tpustarter.core import locations
+from tpustarter.core.json_values import typed
 from tpustarter.core.problem import Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine.frameworks import FRAMEWORKS
@@ -69,11 +72,21 @@ _FLOOD_BYTES = 4 * 1024 * 1024
 Fields = dict[str, Any]
 
 
+class ProbeAnswer(msgspec.Struct):
+    """An event of `framework_probe`."""
+
+    event: Literal["ready", "begin", "end", "failed", "skipped"]
+    step: str = ""
+    seconds: float = 0.0
+    facts: dict[str, Any] = {}
+    error: str = ""
+
+
 @dataclass
 class FrameworkAnswer:
     """The answer of one framework, and the end of its process."""
 
-    events: list[Fields] = field(default_factory=list[Fields])
+    events: list[ProbeAnswer] = field(default_factory=list[ProbeAnswer])
     output: str = ""
     gone: Mapping[str, Any] | None = None
     """How it ended by itself; null where it had to be ended."""
@@ -101,7 +114,7 @@ def collector(framework: str, wait_s: float) -> Collector:
 
 def frameworks(context: Context) -> list[str]:
     """Return the frameworks that are installed in the Python under test."""
-    installed = context.found.get("packages", {})
+    installed = context.found.packages or {}
     named = {"tensorflow": ("tensorflow", "tensorflow-tpu")}
     return [one for one in STEPS if any(name in installed for name in named.get(one, (one,)))]
 
@@ -123,7 +136,7 @@ def _ask(framework: str, context: Context) -> Fields:
                 except Problem as problem:
                     why = problem.what
             env = plan.run_env(run_plan, context.machine.env, folder, framework)
-            installed = context.found.get("packages", {})
+            installed = context.found.packages or {}
             steps = [
                 step
                 for step in STEPS[framework]
@@ -132,20 +145,20 @@ def _ask(framework: str, context: Context) -> Fields:
             one = _run(steps, context, folder, env, hold, starts=not why)
     except Problem as problem:
         raise CollectorUnanswered(problem.what) from problem
-    context.found.setdefault("outputs", {})[framework] = "\n".join(
+    context.found.outputs[framework] = "\n".join(
         [
             one.output,
             one.device_log,
             one.python_stack,
             one.native_stack,
-            *(str(event.get("error", "")) for event in one.events),
+            *(event.error for event in one.events),
         ]
     )
     facts = _facts(framework, one, run_plan.platform, why)
     if said := facts.get("environment_info"):
         facts["environment_info"] = _allowed_variables(said, context.machine.env)
     if unanswered := facts["hung_in"] or facts["unfinished_in"]:
-        context.found.setdefault("hung", {})[framework] = unanswered
+        context.found.hung[framework] = unanswered
     return facts
 
 
@@ -211,17 +224,16 @@ def _processor_s(pid: int) -> float:
         return 0.0
 
 
-def _events(file: Path) -> Iterator[Fields]:
+def _events(file: Path) -> Iterator[ProbeAnswer]:
     for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
         with contextlib.suppress(ValueError):
-            event: Any = json.loads(line)
-            if isinstance(event, dict) and "event" in event:
+            if event := typed(json.loads(line), ProbeAnswer):
                 yield event
 
 
 def _facts(framework: str, one: FrameworkAnswer, platform: str, why: str) -> Fields:
-    begun = [event["step"] for event in one.events if event["event"] == "begin"]
-    ended = {event["step"]: event for event in one.events if event["event"] in ("end", "failed")}
+    begun = [event.step for event in one.events if event.event == "begin"]
+    ended = {event.step: event for event in one.events if event.event in ("end", "failed")}
     hung = next((step for step in begun if step not in ended), None)
     is_slow = one.is_working and hung in IMPORTS
     steps = [_step(name, ended, begun, one) for name in STEPS[framework]]
@@ -242,7 +254,7 @@ def _facts(framework: str, one: FrameworkAnswer, platform: str, why: str) -> Fie
         "libtpu_log": one.device_log.strip() or None,
     }
     for step, event in ended.items():
-        told: Fields = event.get("facts") or {}
+        told = event.facts
         if step.startswith("import"):
             facts["version"] = told.get("version")
         facts |= {
@@ -263,8 +275,8 @@ def _facts(framework: str, one: FrameworkAnswer, platform: str, why: str) -> Fie
             )
             if key in told
         }
-        if event["event"] == "failed":
-            facts["aside" if step in framework_probe.ASIDE else "error"] = event["error"]
+        if event.event == "failed":
+            facts["aside" if step in framework_probe.ASIDE else "error"] = event.error
     return facts
 
 
@@ -297,10 +309,12 @@ def _ended(one: FrameworkAnswer, hung: str | None) -> str | None:
     return f"{how} in {hung}" if hung else how
 
 
-def _step(name: str, ended: Mapping[str, Fields], begun: list[str], one: FrameworkAnswer) -> Fields:
+def _step(
+    name: str, ended: Mapping[str, ProbeAnswer], begun: list[str], one: FrameworkAnswer
+) -> Fields:
     if name in ended:
-        state = "answered" if ended[name]["event"] == "end" else "failed"
-        return {"step": name, "state": state, "seconds": round(float(ended[name]["seconds"]), 2)}
+        state = "answered" if ended[name].event == "end" else "failed"
+        return {"step": name, "state": state, "seconds": round(ended[name].seconds, 2)}
     if name in begun:
         return {
             "step": name,

@@ -24,6 +24,7 @@ from tpustarter.report.clean.allowed_fields import (
     rows,
     text,
 )
+from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, Context
 
 LOG_FOLDER = "/tmp/tpu_logs"  # noqa: S108 -- where libtpu writes unless told otherwise; only read
@@ -106,7 +107,6 @@ def _script(command: str) -> str | None:
 def metadata(context: Context) -> dict[str, Any]:
     """Return the facts of this TPU from the metadata server."""
     found = host.metadata(context.machine, 2.0)
-    context.found["metadata"] = found
     if found.state == "not-google":
         raise CollectorUnanswered("this is not a Google Cloud machine")
     if found.state == "no-answer":
@@ -217,7 +217,7 @@ def _tail(file: Path) -> str:
     return "\n".join(lines[1:] if size > _TAIL_BYTES else lines)
 
 
-def _of(value: Any, cleaner: Any) -> str:
+def _of(value: Any, cleaner: Cleaner) -> str:
     """Return the owner of a log: host and user as pseudonyms, then the time and process."""
     names, _, rest = re.fullmatch(r"(.+?)((\.\d{8}-\d{6}\.\d+)?)", value).group(1, 2, 3)  # type: ignore[union-attr]
     owner, _, user = names.rpartition(".")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
@@ -57,14 +57,13 @@ def match(context: Context) -> dict[str, Any]:
 def _texts(context: Context) -> Iterator[tuple[str, IO[bytes]]]:
     if context.log is not None:
         yield FROM_LOG, opened(context)
-    for framework, output in context.found.get("outputs", {}).items():
+    for framework, output in context.found.outputs.items():
         if output.strip():
             yield framework, io.BytesIO(output.encode())
-    if printed := "\n".join(context.found.get("reproduced", ())).strip():
+    if printed := "\n".join(context.found.reproduced).strip():
         yield FROM_FILES, io.BytesIO(printed.encode())
-    fresh: Any = context.found.get("fresh") or {"results": []}
-    results = cast("list[dict[str, Any]]", fresh["results"])
-    logs = "\n".join(one["log"] for one in results if one["status"] in ("fail", "error"))
+    results = context.found.checks.results if context.found.checks else ()
+    logs = "\n".join(one.log for one in results if one.status in ("fail", "error"))
     if logs.strip():
         yield FROM_CHECKS, io.BytesIO(logs.encode())
 

@@ -172,7 +172,7 @@ def python(context: Context) -> dict[str, Any]:
     prefix = chosen.path.parent.parent
     claimed = claims(prefix, context.machine.env)
     installed = {name: _version(found[0]) for name, found in claimed.items()}
-    context.found["packages"] = installed
+    context.found.packages = installed
     ways = {
         name: _installed(claimed[name][0]) for name in frameworks.DISTRIBUTIONS if name in claimed
     }

@@ -9,10 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
+import msgspec
+
+from tpustarter.core.json_values import is_array, is_object
 from tpustarter.report.clean import name_shapes
 from tpustarter.report.compare import suspicions
+from tpustarter.report.compare.suspicions import ReportDifference
+from tpustarter.report.document import ReportSection
+from tpustarter.report.forms.view import View
 from tpustarter.version import __version__
 
 SCHEMA = "tpustarter.bug-report-comparison/1"
@@ -44,71 +50,96 @@ EXPECTED = re.compile(
 """Facts that differ between any two reports, or that other facts imply."""
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 
-Fields = dict[str, Any]
+
+class ComparedReport(msgspec.Struct):
+    """One of the two reports."""
+
+    name: str
+    made: str
+    version: str
+    notes: list[str]
 
 
-def compare(a: Fields, b: Fields) -> Fields:
-    """Return the comparison of two opened reports as a document."""
+class ComparedSection(msgspec.Struct):
+    """A section that one of the reports, or both, has no answer for."""
+
+    section: str
+    title: str
+    without: list[str] = msgspec.field(name="in")
+    """The reports without an answer: `a`, `b`."""
+    why: list[str]
+
+
+class ReportComparison(msgspec.Struct):
+    """The comparison of two reports; `comparison.schema.json` is its published shape."""
+
+    schema: str
+    tool: dict[str, str]
+    a: ComparedReport
+    b: ComparedReport
+    differences: list[ReportDifference]
+    unanswered: list[ComparedSection]
+    compared: int
+    expected: int
+    pseudonyms: bool
+    exit_code: int = 0
+
+
+def compare(first: dict[str, Any], second: dict[str, Any]) -> ReportComparison:
+    """Return the comparison of two opened reports."""
+    a, b = View(first), View(second)
     sections_a, sections_b = _sections(a), _sections(b)
-    differences: list[Fields] = []
+    differences: list[ReportDifference] = []
     compared, expected = 0, 0
     for name in (one for one in sections_a if _answered(sections_a, one)):
         if not _answered(sections_b, name):
             continue
-        first, second = (_flat(one[name]["facts"]) for one in (sections_a, sections_b))
-        for fact in dict.fromkeys((*first, *second)):
+        facts_a, facts_b = (_flat(one[name].facts) for one in (sections_a, sections_b))
+        for fact in dict.fromkeys((*facts_a, *facts_b)):
             compared += 1
-            one, other = first.get(fact), second.get(fact)
+            one, other = facts_a.get(fact), facts_b.get(fact)
             if one == other:
                 continue
-            if _is_expected(f"{name}.{fact}", one, other) or _follows(fact, first, second):
+            if _is_expected(f"{name}.{fact}", one, other) or _follows(fact, facts_a, facts_b):
                 expected += 1
             else:
                 differences.append(_difference(name, fact, one, other))
-    judged = [(*suspicions.judged(row, a, b), row) for row in differences]
-    judged.sort(key=lambda one: one[0])
-    return {
-        "schema": SCHEMA,
-        "tool": {"version": __version__},
-        "a": _head(a),
-        "b": _head(b),
-        "differences": [
-            {"group": suspicions.GROUPS[place[0]], **row, "why": why} for place, why, row in judged
-        ],
-        "unanswered": list(_unanswered(sections_a, sections_b)),
-        "compared": compared,
-        "expected": expected,
-        "pseudonyms": any(_has_pseudonym(row) for row in differences),
-        "exit_code": 0,
-    }
+    differences.sort(key=lambda row: suspicions.judge(row, a, b))
+    return ReportComparison(
+        schema=SCHEMA,
+        tool={"version": __version__},
+        a=_head(a),
+        b=_head(b),
+        differences=differences,
+        unanswered=list(_unanswered(sections_a, sections_b)),
+        compared=compared,
+        expected=expected,
+        pseudonyms=any(_has_pseudonym(row) for row in differences),
+    )
 
 
-def _head(document: Fields) -> Fields:
-    opened = document["opened"]
-    return {
-        "name": opened["name"],
-        "made": document["made"],
-        "version": document["tool"]["version"],
-        "notes": opened["notes"],
-    }
+def _head(view: View) -> ComparedReport:
+    document, opened = view.document, view.document.opened
+    name, notes = (opened.name, opened.notes) if opened else ("", [])
+    return ComparedReport(name, document.made, document.tool["version"], notes)
 
 
-def _sections(document: Fields) -> dict[str, Fields]:
-    return {one["name"]: one for one in document["sections"]}
+def _sections(view: View) -> dict[str, ReportSection]:
+    return {one.name: one for one in view.document.sections}
 
 
-def _answered(sections: Mapping[str, Fields], name: str) -> bool:
-    return name in sections and sections[name]["state"] == "answered"
+def _answered(sections: Mapping[str, ReportSection], name: str) -> bool:
+    return name in sections and sections[name].state == "answered"
 
 
 def _flat(value: Any, name: str = "") -> dict[str, Any]:
     """Return facts by name; a row is named after its identifying fields, a word after itself."""
-    if isinstance(value, dict):
-        fields = cast("Fields", value)
-        parts = (_flat(one, f"{name}.{part}" if name else part) for part, one in fields.items())
+    if is_object(value):
+        fields = value.items()
+        parts = (_flat(one, f"{name}.{part}" if name else part) for part, one in fields)
         return {key: item for part in parts for key, item in part.items()}
-    if isinstance(value, list):
-        return _rows(cast("list[Any]", value), name)
+    if is_array(value):
+        return _rows(value, name)
     return {} if value is None else {name: value}
 
 
@@ -116,10 +147,9 @@ def _rows(rows: list[Any], name: str) -> dict[str, Any]:
     made: dict[str, Any] = {}
     keys, shown = ROWS.get(name.rpartition(".")[2], ((), ()))
     for row in rows:
-        if isinstance(row, dict):
-            fields = cast("Fields", row)
-            label = " ".join(str(fields[key]) for key in keys if fields.get(key)) or "row"
-            told = [_word(fields.get(key)) for key in shown or fields]
+        if is_object(row):
+            label = " ".join(str(row[key]) for key in keys if row.get(key)) or "row"
+            told = [_word(row.get(key)) for key in shown or row]
             value = ": ".join((told[0], ", ".join(told[1:]))) if told[1:] else "".join(told)
         else:
             label, equals, value = str(row).partition("=")
@@ -131,12 +161,12 @@ def _rows(rows: list[Any], name: str) -> dict[str, Any]:
 
 
 def _word(value: Any) -> str:
-    if isinstance(value, list):
-        return " ".join(map(str, cast("list[Any]", value)))
+    if is_array(value):
+        return " ".join(map(str, value))
     return {True: "yes", False: "no", None: "none"}.get(value, str(value))
 
 
-def _is_expected(name: str, one: Any, other: Any) -> bool:
+def _is_expected(name: str, one: object, other: object) -> bool:
     if EXPECTED.fullmatch(name):
         return True
     if not (isinstance(one, str) and isinstance(other, str)):
@@ -145,7 +175,7 @@ def _is_expected(name: str, one: Any, other: Any) -> bool:
     return is_text and _NUMBERS.sub("#", one) == _NUMBERS.sub("#", other)
 
 
-def _follows(fact: str, first: Fields, second: Fields) -> bool:
+def _follows(fact: str, first: dict[str, Any], second: dict[str, Any]) -> bool:
     """Return whether a fact is missing because the framework hung or died before it answered."""
     return any(
         (one.get("hung_in") or one.get("unfinished_in") or one.get("ended"))
@@ -155,10 +185,10 @@ def _follows(fact: str, first: Fields, second: Fields) -> bool:
     )
 
 
-def _difference(section: str, fact: str, one: Any, other: Any) -> Fields:
+def _difference(section: str, fact: str, one: object, other: object) -> ReportDifference:
     if isinstance(one, str) and isinstance(other, str) and ("\n" in one or "\n" in other):
         one, other = _first_lines(one, other)
-    return {"section": section, "fact": fact, "a": _short(fact, one), "b": _short(fact, other)}
+    return ReportDifference("", section, fact, _short(fact, one), _short(fact, other))
 
 
 def _first_lines(one: str, other: str) -> tuple[str, str]:
@@ -171,7 +201,7 @@ def _first_lines(one: str, other: str) -> tuple[str, str]:
     return one, other
 
 
-def _short(fact: str, value: Any) -> Any:
+def _short(fact: str, value: object) -> object:
     """Return a value in one line: the last line of an error, the first two of another text."""
     if not isinstance(value, str):
         return value
@@ -181,24 +211,20 @@ def _short(fact: str, value: Any) -> Any:
     return told if len(told) <= MOST_CHARACTERS else f"{told[: MOST_CHARACTERS - 3]}..."
 
 
-def _has_pseudonym(row: Fields) -> bool:
+def _has_pseudonym(row: ReportDifference) -> bool:
     return any(
-        isinstance(row[key], str) and name_shapes.PSEUDONYM.search(row[key]) for key in ("a", "b")
+        isinstance(value, str) and name_shapes.PSEUDONYM.search(value) for value in (row.a, row.b)
     )
 
 
-def _unanswered(a: Mapping[str, Fields], b: Mapping[str, Fields]) -> Iterator[Fields]:
+def _unanswered(
+    a: Mapping[str, ReportSection], b: Mapping[str, ReportSection]
+) -> Iterator[ComparedSection]:
     for name in dict.fromkeys((*a, *b)):
-        missing = [key for key, one in (("a", a), ("b", b)) if not _answered(one, name)]
+        missing = {key: one for key, one in (("a", a), ("b", b)) if not _answered(one, name)}
         if missing:
-            whose = {"a": a, "b": b}
-            section = next(one[name] for one in (a, b) if name in one)
-            yield {
-                "section": name,
-                "title": section["title"],
-                "in": missing,
-                "why": [
-                    str(whose[key][name]["why"]) if name in whose[key] else "it was not asked"
-                    for key in missing
-                ],
-            }
+            why = [
+                str(one[name].why) if name in one else "it was not asked"
+                for one in missing.values()
+            ]
+            yield ComparedSection(name, (a.get(name) or b[name]).title, [*missing], why)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
+from tpustarter.report.compare.comparison import ReportComparison
+from tpustarter.report.compare.suspicions import ReportDifference
 from tpustarter.text import phrases
 from tpustarter.text.terminal import WIDTH, visible, wrap
 
-Fields = dict[str, Any]
 MOST_SHOWN = 40
 """Differences in the text; the JSON holds all."""
 _SECTION, _FACT = 11, 31
@@ -19,20 +19,15 @@ _PART = re.compile(r"^(findings|matches|packages|values|flags|errors)\.")
 """Beginnings of names that repeat the section."""
 
 
-def render(compared: Fields) -> str:
+def render(compared: ReportComparison) -> str:
     """Return a comparison as text of at most 80 columns, except for words that cannot be broken."""
     lines: list[str] = []
-    for key in ("a", "b"):
-        one = compared[key]
-        lines += wrap(
-            f"{key.upper()}  {one['name']}, made {_moment(one['made'])} by tpustarter "
-            f"{one['version']}",
-            hang="   ",
-        )
-        lines += [row for note in one["notes"] for row in wrap(note, "   ")]
-    differences = compared["differences"]
-    if differences:
-        lines += ["", *_table(differences)]
+    for key, one in (("A", compared.a), ("B", compared.b)):
+        head = f"{key}  {one.name}, made {_moment(one.made)} by tpustarter {one.version}"
+        lines += wrap(head, hang="   ")
+        lines += [row for note in one.notes for row in wrap(note, "   ")]
+    if compared.differences:
+        lines += ["", *_table(compared.differences)]
     return "\n".join([*lines, "", *_end(compared)])
 
 
@@ -40,47 +35,47 @@ def _moment(made: str) -> str:
     return made.replace("T", " ").replace("+00:00", " UTC")
 
 
-def _table(differences: list[Fields]) -> Iterator[str]:
+def _table(differences: list[ReportDifference]) -> Iterator[str]:
     yield f"{'':<{_SECTION}}{'':<{_FACT}} {'A':<{_VALUE}} B"
     for row in differences[:MOST_SHOWN]:
-        fact, a, b = _PART.sub("", visible(row["fact"])), _value(row["a"]), _value(row["b"])
+        fact, a, b = _PART.sub("", visible(row.fact)), _value(row.a), _value(row.b)
         if len(fact) <= _FACT and len(a) <= _VALUE and len(b) <= _VALUE:
-            yield f"{row['section']:<{_SECTION}}{fact:<{_FACT}} {a:<{_VALUE}} {b}"
+            yield f"{row.section:<{_SECTION}}{fact:<{_FACT}} {a:<{_VALUE}} {b}"
         else:
-            yield from wrap(fact, f"{row['section']:<{_SECTION}}", _BELOW)
+            yield from wrap(fact, f"{row.section:<{_SECTION}}", _BELOW)
             yield from wrap(a, f"{_BELOW}  A  ", f"{_BELOW}     ")
             yield from wrap(b, f"{_BELOW}  B  ", f"{_BELOW}     ")
-        if row["why"]:
-            yield from wrap(row["why"], f"{_BELOW}  ", f"{_BELOW}  ")
+        if row.why:
+            yield from wrap(row.why, f"{_BELOW}  ", f"{_BELOW}  ")
     if len(differences) > MOST_SHOWN:
         yield f"and {len(differences) - MOST_SHOWN} more, all of them with --json"
 
 
-def _end(compared: Fields) -> Iterator[str]:
-    count, differences = compared["compared"], len(compared["differences"])
-    facts = phrases.count(count, "fact")
+def _end(compared: ReportComparison) -> Iterator[str]:
+    differences, facts = len(compared.differences), phrases.count(compared.compared, "fact")
     what = f"{differences} differ" if differences else "nothing differs"
     also = ""
-    if compared["expected"]:
+    if compared.expected:
         also = (
-            f" Not counted: {compared['expected']} that differ between any two reports, such as "
+            f" Not counted: {compared.expected} that differ between any two reports, such as "
             "times and what programs printed."
         )
     yield from wrap(f"Of {facts} compared, {what}.{also}")
-    for one in compared["unanswered"]:
-        if len(one["in"]) == 1:
-            title, where = one["title"], one["in"][0].upper()
-            yield from wrap(visible(f"Only {where} has no answer for: {title} ({one['why'][0]})."))
-    if neither := [one["title"] for one in compared["unanswered"] if len(one["in"]) == 2]:
+    for one in compared.unanswered:
+        if len(one.without) == 1:
+            where = one.without[0].upper()
+            told = f"Only {where} has no answer for: {one.title} ({one.why[0]})."
+            yield from wrap(visible(told))
+    if neither := [one.title for one in compared.unanswered if len(one.without) == 2]:
         yield from wrap(f"Neither has an answer for: {', '.join(neither)}.")
-    if compared["pseudonyms"]:
+    if compared.pseudonyms:
         yield from wrap(
             "If both reports are from one machine, host-1 is the same host in both. If not, it "
             "stands for two hosts, and so do user-1, path-1 and the like."
         )
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if value is None:
         return "-"
     return visible({True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
 
 from tpustarter.machine import frameworks
 from tpustarter.machine.frameworks import is_too_old
 from tpustarter.report.clean import name_shapes
+from tpustarter.report.forms.view import View
 
-Fields = dict[str, Any]
 GROUPS = (
     "verdict",
     "hang",
@@ -26,128 +28,131 @@ GROUPS = (
 _FRAMEWORK = f"(?:{'|'.join((*frameworks.FRAMEWORKS, 'torch'))})"
 
 
+Reports = dict[str, View]
+"""Both reports, under `a` and `b`."""
+
+
+class ReportDifference(msgspec.Struct):
+    """A fact that differs between two reports."""
+
+    group: str
+    section: str
+    fact: str
+    a: object
+    b: object
+    why: str | None = None
+    """Why it is suspicious."""
+
+
 class Rule(NamedTuple):
     """The group of facts whose names match a pattern, and the reason why a difference matters."""
 
     pattern: str
     group: str
-    why: Callable[[Fields, Mapping[str, Any]], str] = lambda _, __: ""
-    """Takes the difference, and both reports under `a` and `b`."""
+    why: Callable[[ReportDifference, Reports], str] = lambda _, __: ""
 
 
-def judged(row: Fields, a: Fields, b: Fields) -> tuple[tuple[int, int], str | None]:
-    """Return the sort key of a difference, its group first, and why it is suspicious."""
-    name = f"{row['section']}.{row['fact']}"
+def judge(row: ReportDifference, a: View, b: View) -> tuple[int, int]:
+    """Set the group of a difference and why it is suspicious, and return its sort key."""
+    name = f"{row.section}.{row.fact}"
     number, rule = next(
         (number, rule)
         for number, rule in enumerate(RULES)
         if re.fullmatch(rule.pattern, name, re.DOTALL)
     )
-    why = rule.why(row, {"a": a, "b": b}) or None
-    if not why and _same_but_for_names(row["a"], row["b"]):
-        return (GROUPS.index("name"), number), None
-    return (GROUPS.index(rule.group), number), why
+    row.why = rule.why(row, {"a": a, "b": b}) or None
+    row.group = "name" if not row.why and _same_but_for_names(row.a, row.b) else rule.group
+    return GROUPS.index(row.group), number
 
 
-def _same_but_for_names(one: Any, other: Any) -> bool:
+def _same_but_for_names(one: object, other: object) -> bool:
     if not (isinstance(one, str) and isinstance(other, str)):
         return False
     return name_shapes.PSEUDONYM.sub("#", one) == name_shapes.PSEUDONYM.sub("#", other)
 
 
-def only(row: Fields, bad: Callable[[Any], bool] = bool) -> str:
+def only(row: ReportDifference, bad: Callable[[object], bool] = bool) -> str:
     """Return `A` or `B`, whichever alone has a bad value; empty where both or none has."""
-    found = [key.upper() for key in ("a", "b") if bad(row[key])]
+    found = [key for key, value in (("A", row.a), ("B", row.b)) if bad(value)]
     return found[0] if len(found) == 1 else ""
 
 
-def _fails(row: Fields, _: Mapping[str, Any]) -> str:
+def _fails(row: ReportDifference, _: Reports) -> str:
     for word, does in (("fail", "fails"), ("warn", "warns")):
         if where := only(row, lambda value, word=word: str(value).startswith(word)):
             return f"This check {does} in {where} alone."
     return ""
 
 
-def _verdict(row: Fields, _: Mapping[str, Any]) -> str:
+def _verdict(row: ReportDifference, _: Reports) -> str:
     where = only(row, lambda value: value == "unhealthy")
     return f"Host checks fail in {where} alone." if where else ""
 
 
-def _hangs(row: Fields, reports: Mapping[str, Any]) -> str:
+def _hangs(row: ReportDifference, reports: Reports) -> str:
     where = only(row)
     if not where:
         return ""
-    likely = next(
-        (
-            one["likely"]
-            for one in reports[where.lower()]["first"]["hung"]
-            if one["framework"] == row["section"]
-        ),
-        None,
-    )
+    hung = reports[where.lower()].first.hung
+    likely = next((one.likely for one in hung if one.framework == row.section), None)
     return f"Only {where} hangs there" + (f": {likely}." if likely else ".")
 
 
-def _known(row: Fields, reports: Mapping[str, Any]) -> str:
+def _known(row: ReportDifference, reports: Reports) -> str:
     where = only(row, lambda value: value is not None)
-    name = str(row["fact"]).removeprefix("matches.")
-    told: list[Fields] = reports[where.lower()]["first"]["known"] if where else []
-    source = next((one["sources"][0] for one in told if one["id"] == name), "")
+    name = row.fact.removeprefix("matches.")
+    told = reports[where.lower()].first.known if where else []
+    source = next((one.sources[0] for one in told if one.id == name), "")
     return f"Only {where} shows it: {source}" if source else ""
 
 
-def _older(row: Fields, reports: Mapping[str, Any]) -> str:
-    name = str(row["fact"]).rpartition(".")[2]
-    one, other = row["a"], row["b"]
+def _older(row: ReportDifference, reports: Reports) -> str:
+    name = row.fact.rpartition(".")[2]
+    one, other = row.a, row.b
     if one is None or other is None:
         return f"{name} is not installed in {'A' if one is None else 'B'}."
     for key, mine, its in (("a", one, other), ("b", other, one)):
         if str(its)[:1].isdigit() and is_too_old(name, str(mine), str(its)):
-            stale = next(
-                (row["newest"] for row in reports[key]["first"]["stale"] if row["name"] == name), ""
-            )
+            stale = next((one.newest for one in reports[key].first.stale if one.name == name), "")
             return f"{key.upper()} has the older one" + (f", and {stale} is out." if stale else ".")
     return ""
 
 
-def _chip(row: Fields, _: Mapping[str, Any]) -> str:
-    if row["a"] is None or row["b"] is None:
-        return f"{'A' if row['a'] is None else 'B'} has no chip there."
-    drivers = [str(row[key]).partition(":")[0] for key in ("a", "b")]
+def _chip(row: ReportDifference, _: Reports) -> str:
+    if row.a is None or row.b is None:
+        return f"{'A' if row.a is None else 'B'} has no chip there."
+    drivers = [str(value).partition(":")[0] for value in (row.a, row.b)]
     return "The chip has another driver." if drivers[0] != drivers[1] else ""
 
 
-def _says(text: str) -> Callable[[Fields, Mapping[str, Any]], str]:
+def _says(text: str) -> Callable[[ReportDifference, Reports], str]:
     return lambda _row, _reports: text
 
 
-def _reachable(row: Fields, reports: Mapping[str, Any]) -> str:
-    for key in ("a", "b"):
-        sections: list[Fields] = reports[key]["sections"]
-        empty: Fields = {}
-        facts: Fields = next((one["facts"] for one in sections if one["name"] == "tpu"), empty)
-        chips = facts.get("chips")
-        if isinstance(row[key], int) and isinstance(chips, int) and row[key] < chips:
-            return f"In {key.upper()}, {row[key]} of {chips} chips can be opened."
+def _reachable(row: ReportDifference, reports: Reports) -> str:
+    for key, value in (("a", row.a), ("b", row.b)):
+        chips = reports[key].facts.tpu.chips
+        if isinstance(value, int) and value < chips:
+            return f"In {key.upper()}, {value} of {chips} chips can be opened."
     return ""
 
 
-def _holder(row: Fields, _: Mapping[str, Any]) -> str:
+def _holder(row: ReportDifference, _: Reports) -> str:
     where = only(row, lambda value: value is not None)
     return f"A process uses the TPU in {where}, and only one at a time can." if where else ""
 
 
-def _lock(row: Fields, _: Mapping[str, Any]) -> str:
+def _lock(row: ReportDifference, _: Reports) -> str:
     where = only(row, lambda value: value in ("live", "foreign", "unusable"))
     return f"In {where}, libtpu may not get its lock." if where else ""
 
 
-def _huge_pages(row: Fields, _: Mapping[str, Any]) -> str:
+def _huge_pages(row: ReportDifference, _: Reports) -> str:
     where = only(row, lambda value: value not in ("always", None))
     return f"From v5e on, programs in {where} take longer to start." if where else ""
 
 
-def _killed(row: Fields, _: Mapping[str, Any]) -> str:
+def _killed(row: ReportDifference, _: Reports) -> str:
     where = only(row)
     return f"In {where}, the kernel ended processes because memory ran out." if where else ""
 

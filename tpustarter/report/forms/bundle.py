@@ -19,6 +19,7 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.report.collect import check_runs
 from tpustarter.report.forms import markdown_form, reproducer_files
+from tpustarter.report.forms.view import View
 from tpustarter.report.make_report import BugReport
 
 MANIFEST_SCHEMA = "tpustarter.bug-report-manifest/1"
@@ -30,7 +31,7 @@ def files(report: BugReport) -> dict[str, bytes]:
     made = {
         "report.md": markdown_form.markdown(document).encode(),
         "report.json": (json.dumps(document, indent=1, allow_nan=False) + "\n").encode(),
-        **reproducer_files.files(document["sections"]),
+        **reproducer_files.files(View(document).facts),
     }
     manifest = {
         "schema": MANIFEST_SCHEMA,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
-from typing import Any, cast
 
+from tpustarter.core.json_values import is_array, is_object, mapping
 from tpustarter.machine import frameworks
+from tpustarter.report.document import ReportSection
 from tpustarter.report.forms import reproducer_files
-from tpustarter.report.forms.view import Fields, View, fenced, plain
+from tpustarter.report.forms.view import View, fenced, plain
 
 ORDER = (
     "known",
@@ -36,27 +37,24 @@ def blocks(view: View, *, whole: bool) -> Iterator[str]:
 
     The form contains the reproducers already, so they are listed only if `whole` is set.
     """
-    for one in sorted(view.sections, key=_place):
-        if one["name"] == reproducer_files.SECTION and not whole:
+    for one in sorted(view.document.sections, key=_place):
+        if one.name == reproducer_files.SECTION and not whole:
             continue
-        if one["state"] == "answered" and any(_has(value) for value in one["facts"].values()):
-            inside = "\n".join(fenced("\n".join(_lines(one["facts"]))))
-            yield _folded(one["title"], inside)
-    missing = [one for one in view.sections if one["state"] != "answered"]
+        if one.state == "answered" and _has(one.facts):
+            yield _folded(one.title, "\n".join(fenced("\n".join(_lines(one.facts)))))
+    missing = [one for one in view.document.sections if one.state != "answered"]
     if missing:
-        rows = [
-            f"- {one['title']}, after {one['seconds']:g} s: {plain(one['why'])}" for one in missing
-        ]
+        rows = [f"- {one.title}, after {one.seconds:g} s: {plain(str(one.why))}" for one in missing]
         yield _folded(f"What gave no answer ({len(rows)})", "\n".join(rows))
-    fields = [one for one in view.document["left_out"] if "." in one["what"]]
+    fields = [one for one in view.document.left_out if "." in one["what"]]
     if fields:
         rows = [f"- {plain(one['what'])}: {plain(one['why'])}" for one in fields]
         yield _folded(f"What was left out ({len(rows)})", "\n".join(rows))
-    counts = view.document["replacements"]
+    counts = view.document.replacements
     told = ", ".join(f"{kind} {count}" for kind, count in counts.items() if count) or "none"
     yield (
-        f"Made by tpustarter {view.document['tool']['version']} at {view.document['made']} in "
-        f"{view.document['seconds']:g} s. Names are replaced by pseudonyms ({told}).\n"
+        f"Made by tpustarter {view.document.tool['version']} at {view.document.made} in "
+        f"{view.document.seconds:g} s. Names are replaced by pseudonyms ({told}).\n"
     )
 
 
@@ -66,36 +64,33 @@ def _folded(title: str, inside: str) -> str:
     )
 
 
-def _has(value: Any) -> bool:
+def _has(value: object) -> bool:
     """Return whether a value holds a fact; false, None, zero and empty values don't."""
-    return (
-        any(map(_has, cast("Fields", value).values())) if isinstance(value, dict) else bool(value)
-    )
+    return any(map(_has, value.values())) if is_object(value) else bool(value)
 
 
-def _place(section: Fields) -> int:
+def _place(section: ReportSection) -> int:
     """Return the position of a section; one that is not in `ORDER` comes after the others."""
-    return ORDER.index(section["name"]) if section["name"] in ORDER else len(ORDER)
+    return ORDER.index(section.name) if section.name in ORDER else len(ORDER)
 
 
-def _lines(value: Any, name: str = "") -> Iterator[str]:
+def _lines(value: object, name: str = "") -> Iterator[str]:
     """Yield facts as `name: value`, one a line; a text of several lines goes below its name."""
-    if isinstance(value, dict):
-        for key, item in cast("Fields", value).items():
+    if is_object(value):
+        for key, item in value.items():
             yield from _lines(item, f"{name}.{key}" if name else key)
-    elif isinstance(value, list):
-        items = cast("list[Any]", value)
-        if any(isinstance(one, dict | list) or "\n" in str(one) for one in items):
-            for number, item in enumerate(items):
+    elif is_array(value):
+        if any(isinstance(one, dict | list) or "\n" in str(one) for one in value):
+            for number, item in enumerate(value):
                 yield from _row(item, f"{name}[{number}]")
-        elif items:
-            yield f"{name}: {', '.join(map(_word, items))}"
+        elif value:
+            yield f"{name}: {', '.join(map(_word, value))}"
     elif value is not None:
         yield from _one(name, _word(value))
 
 
-def _row(item: Any, name: str) -> Iterator[str]:
-    fields = cast("Fields", item) if isinstance(item, dict) else {}
+def _row(item: object, name: str) -> Iterator[str]:
+    fields = mapping(item)
     if fields and not any("\n" in str(one) or isinstance(one, dict) for one in fields.values()):
         shown = (f"{key}={_told(one)}" for key, one in fields.items() if one not in (None, []))
         line = f"{name}: {', '.join(shown)}"
@@ -104,10 +99,8 @@ def _row(item: Any, name: str) -> Iterator[str]:
         yield from _lines(item, name)
 
 
-def _told(value: Any) -> str:
-    return (
-        "; ".join(map(_word, cast("list[Any]", value))) if isinstance(value, list) else _word(value)
-    )
+def _told(value: object) -> str:
+    return "; ".join(map(_word, value)) if is_array(value) else _word(value)
 
 
 def _one(name: str, text: str) -> Iterator[str]:
@@ -118,5 +111,5 @@ def _one(name: str, text: str) -> Iterator[str]:
         yield f"{name}: {text}"
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
+from tpustarter.report.document import ASKED, FrameworkFacts
 from tpustarter.report.forms import questions, reproducer_files, summary, trackers
-from tpustarter.report.forms.view import Fields, View, fenced
+from tpustarter.report.forms.view import View, fenced
 
 YOURS = "<!-- Yours to write: {} -->"
 NO_RESPONSE = "_No response_"
@@ -22,7 +23,6 @@ COLUMNS = 100
 """Width of a fenced line that GitHub shows without a scroll bar."""
 FRAMES = 14
 """Innermost frames of a stack that are shown unfolded."""
-_PLATFORM = ("system", "kernel", "architecture")
 
 Fill = Callable[[View], Iterator[str]]
 
@@ -36,7 +36,7 @@ class Field(NamedTuple):
 
 def filled(view: View) -> Iterator[str]:
     """Yield the form of the report's tracker, line by line, with `FACTS` in place of all facts."""
-    for field in FORMS[view.first["tracker"]]:
+    for field in FORMS[view.first.tracker]:
         yield field.heading
         yield ""
         yield from field.fill(view)
@@ -56,42 +56,41 @@ def described(view: View) -> Iterator[str]:
     yield questions.prompt(questions.yours(view))
     yield ""
     yield from symptoms(view)
-    if "code" not in trackers.named(view.first["tracker"]).asked_in_form:
+    if "code" not in trackers.named(view.first.tracker).asked_in_form:
         yield ""
         yield from reproducer_files.markdown(view)
 
 
 def symptoms(view: View) -> Iterator[str]:
     """Yield the failures that the log, the frameworks or the checks showed."""
-    for one in view.first["known"]:
-        yield f"Seen in {one['from']}, line {one['line']}:"
-        yield from fenced(one["quote"])
-    last = view.fact("known", "last_error", "")
-    if last and not any(one["quote"] == last for one in view.first["known"]):
+    for one in view.first.known:
+        yield f"Seen in {one.source}, line {one.line}:"
+        yield from fenced(one.quote)
+    last = view.facts.known.last_error
+    if last and not any(one.quote == last for one in view.first.known):
         yield "The last line of the log that looks like an error:"
         yield from fenced(last)
     told: set[str] = set()
-    for name in summary.ASKED:
-        error = str(view.fact(name, "error", "")).strip()
-        hung = view.fact(name, "hung_in", "")
-        if error:
+    for name in ASKED:
+        facts = view.facts.framework(name)
+        if error := facts.error.strip():
             yield f"{name} said:"
             yield from fenced("\n".join(error.splitlines()[-3:]))
-        if hung and hung not in told:
-            told.add(hung)
-            yield f"{name} hung in `{hung}` for {view.fact(name, 'waited_s')} s, and was ended."
-            yield from _stack(view, name)
+        if facts.hung_in and facts.hung_in not in told:
+            told.add(facts.hung_in)
+            yield f"{name} hung in `{facts.hung_in}` for {facts.waited_s} s, and was ended."
+            yield from _stack(facts)
         if (unfinished := summary.unfinished(view, name)) and name not in told:
             told.add(name)
             yield f"{unfinished}."
-    for one in cast("list[Fields]", view.fact("checks", "findings", [])):
-        if one["verdict"] == "fail":
-            yield f"- {one['check']} fails: {one['what']}"
+    for one in view.facts.checks.findings:
+        if one.verdict == "fail":
+            yield f"- {one.check} fails: {one.what}"
 
 
-def _stack(view: View, name: str) -> Iterator[str]:
+def _stack(facts: FrameworkFacts) -> Iterator[str]:
     """Yield the innermost frames of a hang, the native ones where there are any."""
-    stack = str(view.fact(name, "native_stack", "") or view.fact(name, "python_stack", ""))
+    stack = facts.native_stack or facts.python_stack
     frames = [line for line in stack.splitlines() if "<frozen importlib" not in line]
     if frames:
         yield "It waited in (innermost frame first):"
@@ -121,20 +120,18 @@ def _jax_system(view: View) -> Iterator[str]:
 
 
 def _environment(view: View) -> str:
-    said = view.fact("jax", "environment_info", "")
-    if said:
-        on = view.fact("jax", "planned_platform", "tpu")
+    jax, program = view.facts.framework("jax"), view.facts.program
+    if jax.environment_info:
         ours = "(asked by tpustarter on the CPU, because no TPU can be used here)\n"
-        return f"{ours if on == 'cpu' else ''}{said}"
-    hung = view.fact("jax", "hung_in", "")
-    why = f"did not answer: `{hung}` hung" if hung else "was not told"
+        return f"{ours if jax.planned_platform == 'cpu' else ''}{jax.environment_info}"
+    why = f"did not answer: `{jax.hung_in}` hung" if jax.hung_in else "was not told"
     why = summary.unfinished(view, "jax") or why
-    values = cast("Fields", view.fact("variables", "values", {}))
+    values = view.facts.variables.values
     lines = [
         *(f"{name}: {view.package(name)}" for name in ("jax", "jaxlib", "numpy")),
-        f"python: {view.fact('python', 'python_version')}",
+        f"python: {view.facts.python.python_version}",
         f"device info: {why}; {summary.tpu(view)}",
-        f"platform: {', '.join(str(view.fact('program', name)) for name in _PLATFORM)}",
+        f"platform: {program.system}, {program.kernel}, {program.architecture}",
         *(f"{name}={value}" for name, value in values.items() if name.startswith(("JAX_", "XLA_"))),
     ]
     return "\n".join(["(print_environment_info() gave no answer; read from files)", *lines])
@@ -161,7 +158,7 @@ def _xla_environment(view: View) -> Iterator[str]:
 
 def _versions(view: View) -> Iterator[str]:
     yield from (f"- {name}: {view.package(name)}" for name in ("torch_tpu", "torch", "libtpu"))
-    yield f"- Python: {view.fact('python', 'python_version')}"
+    yield f"- Python: {view.facts.python.python_version}"
     yield ""
     yield from collected(view)
 
@@ -170,15 +167,14 @@ def _tensorflow_version(view: View) -> str:
     version = view.package("tensorflow")
     if version == "not installed":
         version = view.package("tensorflow-tpu")
-    built = view.fact("tensorflow", "built_from", "")
+    built = view.facts.framework("tensorflow").built_from
     return f"{version} ({built})" if built else version
 
 
 def _tensorflow_source(view: View) -> str:
-    built = cast("Fields", view.fact("python", "not_from_an_index", {}))
-    own = {"a repository", "a folder"} & {str(one) for name, one in built.items()
-                                          if name.startswith("tensorflow")}  # fmt: skip
-    return "source" if own else "binary"
+    built = view.facts.python.not_from_an_index
+    own = {one for name, one in built.items() if name.startswith("tensorflow")}
+    return "source" if own & {"a repository", "a folder"} else "binary"
 
 
 def _tensorflow_behavior(view: View) -> Iterator[str]:
@@ -196,20 +192,18 @@ def _log(view: View) -> Iterator[str]:
 def _time(view: View) -> Iterator[str]:
     yield YOURS.format("from when to when, with date and time zone as in the next line")
     yield ""
-    yield f"This report was made at {view.document['made']}."
+    yield f"This report was made at {view.document.made}."
 
 
 def _product(view: View) -> str:
-    kind = view.fact("metadata", "accelerator_type", "")
-    where = "GKE" if view.fact("resources", "container", "") == "kubernetes" else "Cloud TPU"
-    version = view.fact("metadata", "runtime_version", "")
-    return ", ".join(filter(None, (
-        where, kind, summary.tpu(view), f"runtime version {version}" if version else "",
-    )))  # fmt: skip
+    metadata = view.facts.metadata
+    where = "GKE" if view.facts.resources.container == "kubernetes" else "Cloud TPU"
+    version = metadata.runtime_version and f"runtime version {metadata.runtime_version}"
+    return ", ".join(filter(None, (where, metadata.accelerator_type, summary.tpu(view), version)))
 
 
 def _location(view: View) -> str:
-    return str(view.fact("metadata", "zone", "")) or YOURS.format("the zone")
+    return view.facts.metadata.zone or YOURS.format("the zone")
 
 
 def _artifacts(view: View) -> Iterator[str]:
@@ -246,10 +240,10 @@ FORMS: Mapping[str, tuple[Field, ...]] = {
         Field("### TensorFlow version", _told(_tensorflow_version)),
         Field("### Custom code", _word(YOURS.format("Yes or No"))),
         Field("### OS platform and distribution",
-              _told(lambda view: f"{view.fact('program', 'system')}, kernel "
-                                 f"{view.fact('program', 'kernel')}")),
+              _told(lambda view: f"{view.facts.program.system}, kernel "
+                                 f"{view.facts.program.kernel}")),
         Field("### Mobile device", _word(NO_RESPONSE)),
-        Field("### Python version", _told(lambda view: str(view.fact("python", "python_version")))),
+        Field("### Python version", _told(lambda view: view.facts.python.python_version)),
         Field("### Bazel version", _word(NO_RESPONSE)),
         Field("### GCC/compiler version", _word(NO_RESPONSE)),
         Field("### CUDA/cuDNN version", _word(NO_RESPONSE)),

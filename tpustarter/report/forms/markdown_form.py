@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
-from typing import cast
+from typing import Any
 
+from tpustarter.report.document import ASKED
 from tpustarter.report.forms import (
     fact_listing,
     form_headings,
@@ -20,7 +21,7 @@ from tpustarter.report.forms import (
     summary,
     trackers,
 )
-from tpustarter.report.forms.view import Fields, View, plain
+from tpustarter.report.forms.view import View, plain
 from tpustarter.text import phrases
 
 LONGEST = 60_000
@@ -31,7 +32,7 @@ SHORT = 160
 """Characters of an error in one line."""
 
 
-def markdown(document: Fields, limit: int = LONGEST) -> str:
+def markdown(document: dict[str, Any], limit: int = LONGEST) -> str:
     """Return the report in the form of its tracker, cut to about `limit` characters."""
     view = View(document)
     before, _, after = "\n".join([*_before(view), *form_headings.filled(view)]).partition(
@@ -49,12 +50,12 @@ def markdown(document: Fields, limit: int = LONGEST) -> str:
 
 def _before(view: View) -> Iterator[str]:
     """Yield the notes for the user, which do not belong to the issue."""
-    tracker = trackers.named(view.first["tracker"])
+    tracker = trackers.named(view.first.tracker)
     yield "## Before you file"
     yield ""
     where = (
-        f"**Where**: {tracker.title}, {view.first['file_at']} ({view.first['why_there']}). Search "
-        f"{view.first['search_at']} first."
+        f"**Where**: {tracker.title}, {view.first.file_at} ({view.first.why_there}). Search "
+        f"{view.first.search_at} first."
     )
     note = [f"**Note**: {tracker.note}"] if tracker.note else []
     how = f"**How**: {tracker.how} Answer what `Yours to write` asks."
@@ -78,36 +79,37 @@ def _before(view: View) -> Iterator[str]:
 def _happens(view: View) -> Iterator[str]:
     """Yield the hangs of frameworks; without any, the first error."""
     told: set[str] = set()
-    for one in view.first["hung"]:
-        likely = f", and {one['likely']}" if one.get("likely") else ""
+    for one in view.first.hung:
+        likely = f", and {one.likely}" if one.likely else ""
         slow = " A first import may only be slow, which `--wait 300` shows."
-        if one["in"] not in told:
+        if one.step not in told:
             yield (
-                f"**Hang**: {one['framework']} did not come back from `{one['in']}` within "
-                f"{one['seconds']:g} s{likely}. Its stack is below."
-                + (slow if one["in"].startswith("import ") else "")
+                f"**Hang**: {one.framework} did not come back from `{one.step}` within "
+                f"{one.seconds:g} s{likely}. Its stack is below."
+                + (slow if one.step.startswith("import ") else "")
             )
-        told.add(one["in"])
-    slow = list(filter(None, (summary.unfinished(view, name) for name in summary.ASKED)))
+        told.add(one.step)
+    slow = list(filter(None, (summary.unfinished(view, name) for name in ASKED)))
     if slow:  # torch_xla imports torch first, so one of them tells it
         yield f"**Slow**: {slow[0]}. `tpustarter report --wait 300` waits longer."
-    if not view.first["hung"]:
+    if not view.first.hung:
         yield f"**What happens**: {next(_errors(view))}"
 
 
 def _errors(view: View) -> Iterator[str]:
     """Yield the errors, the most telling first; then a sentence for a report without any."""
-    if last := view.fact("known", "last_error", ""):
+    if last := view.facts.known.last_error:
         yield f"the log ends in {_short(last)}"
-    for name in summary.ASKED:
-        if error := str(view.fact(name, "error", "")).strip():
+    for name in ASKED:
+        facts = view.facts.framework(name)
+        if error := facts.error.strip():
             yield f"{name} fails with {_short(error.splitlines()[-1])}"
-        elif ended := view.fact(name, "ended", ""):
-            yield f"{name} ends by {plain(ended)}."
+        elif facts.ended:
+            yield f"{name} ends by {plain(facts.ended)}."
     yield from reproducer_files.failing(view)
-    for one in cast("list[Fields]", view.fact("checks", "findings", [])):
-        if one["verdict"] == "fail":
-            yield f"the check {one['check']} fails, because {_short(one['what'])}"
+    for one in view.facts.checks.findings:
+        if one.verdict == "fail":
+            yield f"the check {one.check} fails, because {_short(one.what)}"
     yield (
         "nothing failed while this report was made, so the description has to say what does, "
         "or `--log FILE` does."
@@ -120,13 +122,13 @@ def _short(text: str) -> str:
 
 
 def _known(view: View) -> Iterator[str]:
-    for one in view.first["known"]:
+    for one in view.first.known:
         yield (
-            f"**Known failure** ({one['confidence']}): {one['title']} (`{one['id']}`, seen in "
-            f"{one['from']}). Read {one['sources'][0]} before you file."
+            f"**Known failure** ({one.confidence}): {one.title} (`{one.id}`, seen in "
+            f"{one.source}). Read {one.sources[0]} before you file."
         )
-    if not view.first["known"]:
-        searched = view.fact("known", "searched", [])
+    if not view.first.known:
+        searched = view.facts.known.searched
         yield "**Known failures**: " + (
             f"none matches what was searched ({', '.join(searched)})."
             if searched
@@ -138,7 +140,7 @@ def _stale(view: View) -> str:
     """Return the sentence on stale versions; packages of one release are named together."""
     together: dict[tuple[str, str], list[str]] = {}
     for one in questions.stale(view):
-        together.setdefault((one["found"], one["newest"]), []).append(one["name"])
+        together.setdefault((one.found, one.newest), []).append(one.name)
     if not together:
         return "**Versions**: none that its maintainers ask for is known to be stale."
     told = ", ".join(

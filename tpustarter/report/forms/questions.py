@@ -6,11 +6,11 @@ Maintainers ask them again and again. Each question appears only where the facts
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
 
 from tpustarter.machine import frameworks
+from tpustarter.report.document import StalePackage
 from tpustarter.report.forms import trackers
-from tpustarter.report.forms.view import Fields, View
+from tpustarter.report.forms.view import View
 from tpustarter.text import phrases
 
 LOUD = "TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0 TF_CPP_MIN_LOG_LEVEL=0"
@@ -19,28 +19,28 @@ DUMP = 'XLA_FLAGS="$XLA_FLAGS --xla_dump_to=/tmp/hlo"'
 
 def yours(view: View) -> list[str]:
     """Return the questions that only the user can answer."""
-    tracker = trackers.named(view.first["tracker"])
-    hosts = view.fact("metadata", "hosts", 1)
-    has_tpu = view.fact("tpu", "chips", 0)
-    old = phrases.join(one["name"] for one in stale(view))
+    tracker, facts = trackers.named(view.first.tracker), view.facts
+    hosts = facts.metadata.hosts or 1
+    has_tpu = bool(facts.tpu.chips)
+    old = phrases.join(one.name for one in stale(view))
     fresh = ", on a new TPU VM too" if has_tpu else ""
-    since = "" if view.fact("changes", "since", "") else ", and since when: a version that worked"
-    asked: dict[str, tuple[Any, str]] = {
+    since = "" if facts.changes.since else ", and since when: a version that worked"
+    asked: dict[str, tuple[bool, str]] = {
         "what": (True, "The command you ran, what happened, and what you expected instead."),
         "code": (True, "The shortest code that shows it, with data that it makes itself."),
         "always": (True, f"Whether it happens every time{fresh}{since}."),
         "cpu": (has_tpu, f"Whether the same code works on the CPU ({tracker.on_cpu})."),
         "hosts": (
-            isinstance(hosts, int) and hosts > 1,
+            hosts > 1,
             f"Whether you started it on each of the {hosts} hosts, with the same versions on all.",
         ),
-        "stale": (old, f"Whether it fails with the newest {old} too."),
+        "stale": (bool(old), f"Whether it fails with the newest {old} too."),
         "image": (
-            view.fact("resources", "container", "none") != "none",
+            facts.resources.container != "none",
             "Which image the container is from, its options, and whether it happens outside of it.",
         ),
         "vm": (
-            has_tpu and not view.fact("metadata", "runtime_version", ""),
+            has_tpu and not facts.metadata.runtime_version,
             "The command that made the TPU VM, with its runtime version.",
         ),
         "impact": (tracker.id == "cloud-tpu", "How many TPUs it concerns, and what it holds up."),
@@ -52,11 +52,10 @@ def yours(view: View) -> list[str]:
     ]
 
 
-def stale(view: View) -> list[Fields]:
+def stale(view: View) -> list[StalePackage]:
     """Return the stale packages that the tracker's maintainers ask for."""
-    wanted = trackers.named(view.first["tracker"]).packages
-    found = cast("list[Fields]", view.first["stale"])
-    return [one for one in found if not wanted or one["name"] in wanted]
+    wanted = trackers.named(view.first.tracker).packages
+    return [one for one in view.first.stale if not wanted or one.name in wanted]
 
 
 def prompt(asked: list[str]) -> str:
@@ -67,9 +66,8 @@ def prompt(asked: list[str]) -> str:
 
 def next_steps(view: View) -> Iterator[str]:
     """Yield a maintainer's likely next questions, with commands for them; none was run."""
-    tracker, hung = trackers.named(view.first["tracker"]), view.first["hung"]
-    known = [one for one in view.first["known"] if one["confidence"] == "confirmed"]
-    if known:
+    tracker, hung = trackers.named(view.first.tracker), view.first.hung
+    if any(one.confidence == "confirmed" for one in view.first.known):
         return  # its fix comes first, and there may be nothing to ask then
     yield "### What a maintainer will ask next"
     yield ""
@@ -85,10 +83,10 @@ def next_steps(view: View) -> Iterator[str]:
         yield "  the compiler got it:"
         more = [f"  {tracker.dumps} \\"] if tracker.dumps else []
         yield from _shell(f"{DUMP} \\", *more, "  python your_program.py")
-    if any(not view.fact(one["framework"], "native_stack", "") for one in hung):
+    if any(not view.facts.framework(one.framework).native_stack for one in hung):
         yield "- The native stack of the hang, which a report takes where py-spy is installed:"
         yield from _shell("python -m pip install py-spy && tpustarter report")
-    if view.fact("metadata", "waits_for_other_hosts", default=None):
+    if view.facts.metadata.waits_for_other_hosts:
         yield "- The same report of each other host of the slice:"
         yield from _shell("tpustarter report --no-ask --yes")
     if tracker.id == "cloud-tpu":
@@ -97,16 +95,11 @@ def next_steps(view: View) -> Iterator[str]:
 
 
 def _devices_start(view: View) -> bool:
-    failed = cast(
-        "list[Fields]",
-        [
-            step
-            for name in frameworks.FRAMEWORKS
-            for step in view.fact(name, "steps", [])
-            if "devices" in step["step"] and step["state"] != "answered"
-        ],
+    return not any(
+        "devices" in step.step and step.state != "answered"
+        for name in frameworks.FRAMEWORKS
+        for step in view.facts.framework(name).steps
     )
-    return not failed
 
 
 def _shell(*lines: str) -> Iterator[str]:

@@ -8,15 +8,12 @@ framework's answer, how it was installed, and whether the host ran out of memory
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
 
-from tpustarter.machine import frameworks
 from tpustarter.report.collect.framework_probe import ASIDE
-from tpustarter.report.forms.view import Fields, View
+from tpustarter.report.document import ASKED, Figure
+from tpustarter.report.forms.view import View
 from tpustarter.text import phrases
 
-ASKED = (*frameworks.FRAMEWORKS, "torch")
-"""Sections with answers of frameworks."""
 _GIB = 1 << 30
 _HOUR_S = 3600.0
 
@@ -43,72 +40,62 @@ def lines(view: View) -> Iterator[str]:
 
 def tpu(view: View) -> str:
     """Return the number and the kind of the chips on the PCI bus."""
-    count = view.fact("tpu", "chips", 0)
-    if not count:
+    facts = view.facts.tpu
+    if not facts.chips:
         return "no TPU chip on PCI"
-    kinds = "/".join(view.fact("tpu", "generation", [])) or "unknown"
-    return f"{count} TPU chips ({kinds}), {view.fact('tpu', 'reachable_chips')} reachable"
+    kinds = "/".join(facts.generation) or "unknown"
+    return f"{facts.chips} TPU chips ({kinds}), {facts.reachable_chips} reachable"
 
 
 def _slice(view: View) -> str:
-    names = ("accelerator_type", "worker", "hosts", "runtime_version", "zone")
-    told = {name: view.fact("metadata", name, None) for name in names}
+    told = view.facts.metadata
     parts = [
-        told["accelerator_type"],
-        None if told["worker"] is None else f"worker {told['worker']} of {told['hosts']}",
-        told["runtime_version"] and f"runtime version {told['runtime_version']}",
-        told["zone"],
+        told.accelerator_type,
+        "" if told.worker is None else f"worker {told.worker} of {told.hosts}",
+        told.runtime_version and f"runtime version {told.runtime_version}",
+        told.zone,
     ]
-    return ", ".join(str(one) for one in parts if one)
+    return ", ".join(filter(None, parts))
 
 
 def _users(view: View) -> str:
     """Return the holders of the device; empty where there is no TPU and no lock."""
-    lock = cast("Fields", view.fact("tpu", "lock", {})).get("state", "absent")
-    if lock == "absent" and not view.fact("tpu", "chips", 0):
+    facts = view.facts.tpu
+    if facts.lock.state == "absent" and not facts.chips:
         return ""
-    holders = cast("list[Fields]", view.fact("tpu", "holders", []))
-    shown = [f"pid {one.get('pid')} ({one.get('command')})" for one in holders]
-    seen = (
-        ""
-        if view.fact("tpu", "sees_every_process", default=True)
-        else " (not every process is seen)"
-    )
-    return f"{', '.join(shown) or 'by nobody'}{seen}; libtpu's lock is {lock}"
+    shown = [f"pid {one.pid} ({one.command})" for one in facts.holders]
+    seen = "" if facts.sees_every_process else " (not every process is seen)"
+    return f"{', '.join(shown) or 'by nobody'}{seen}; libtpu's lock is {facts.lock.state}"
 
 
 def _packages(view: View) -> str:
-    packages = cast("Fields", view.fact("python", "packages", {}))
-    return ", ".join(f"{name} {version}" for name, version in packages.items())
+    return ", ".join(f"{name} {version}" for name, version in view.facts.python.packages.items())
 
 
 def _libtpu(view: View) -> str:
-    built = view.fact("python", "libtpu_build", "")
-    others = [f"also {one}" for one in view.fact("python", "other_libtpu", [])]
-    return "; ".join(filter(None, (str(built), *others)))
+    others = [f"also {one}" for one in view.facts.python.other_libtpu]
+    return "; ".join(filter(None, (view.facts.python.libtpu_build, *others)))
 
 
 def _installed(view: View) -> str:
     """Return the installers of the frameworks, origins outside an index, and duplicates."""
-    ways = set(cast("Fields", view.fact("python", "installed_by", {})).values())
-    built = cast("Fields", view.fact("python", "not_from_an_index", {}))
-    hidden = cast("list[Fields]", view.fact("python", "hidden", []))
-    parts = [f"by {phrases.join(sorted(map(str, ways)))}"] if ways else []
-    parts += [f"{name} from {one}" for name, one in built.items()]
-    parts += [f"{one.get('name')} {one.get('version')} is claimed too" for one in hidden]
+    facts = view.facts.python
+    ways = set(facts.installed_by.values())
+    parts = [f"by {phrases.join(sorted(ways))}"] if ways else []
+    parts += [f"{name} from {one}" for name, one in facts.not_from_an_index.items()]
+    parts += [f"{one.name} {one.version} is claimed too" for one in facts.hidden]
     return "; ".join(parts)
 
 
 def unfinished(view: View, name: str) -> str:
     """Return that a framework was still being imported, and how busy the machine was, or ""."""
-    step = view.fact(name, "unfinished_in", "")
-    if not step:
+    facts = view.facts.framework(name)
+    if not facts.unfinished_in:
         return ""
-    load, cores = view.fact(name, "load", 0), view.fact(name, "cores", 1)
-    is_busy = load > cores
-    figures = f"load {load:g} on {phrases.count(cores, 'core', 'cores')}"
+    figures = f"load {facts.load:g} on {phrases.count(int(facts.cores), 'core')}"
+    is_busy = facts.load > facts.cores
     why = f"the machine was busy ({figures})" if is_busy else f"it was still reading ({figures})"
-    return f"{name} did not finish `{step}` in {view.fact(name, 'waited_s'):g} s, and {why}"
+    return f"{name} did not finish `{facts.unfinished_in}` in {facts.waited_s:g} s, and {why}"
 
 
 _STATES = {
@@ -122,77 +109,64 @@ _STATES = {
 
 def _asked(view: View) -> Iterator[tuple[str, str]]:
     for name in ASKED:
-        if not view.fact(name, "steps", []):
+        facts = view.facts.framework(name)
+        if not facts.steps:
             continue
-        steps = cast("list[Fields]", view.fact(name, "steps", []))
-        steps = [one for one in steps if one.get("step") not in ASIDE]
-        bad = next((one for one in steps if one.get("state") in _STATES), None)
-        if bad:
-            yield name, f"{_STATES[str(bad.get('state'))]} `{bad.get('step')}`"
-        elif why := view.fact(name, "not_asked_because", ""):
-            yield name, f"devices were not started, because {why}"
-        elif view.fact(name, "platform", ""):
-            local, total = (view.fact(name, one, None) for one in ("local", "total"))
-            of = "" if total in (None, local) else f" of {total}"
-            kind = view.fact(name, "kind", view.fact(name, "platform"))
-            yield name, f"answers with {local}{of} {kind} devices"
-    metrics = cast("Fields", view.fact("jax", "metrics", {}))
+        steps = [one for one in facts.steps if one.step not in ASIDE]
+        if bad := next((one for one in steps if one.state in _STATES), None):
+            yield name, f"{_STATES[bad.state]} `{bad.step}`"
+        elif facts.not_asked_because:
+            yield name, f"devices were not started, because {facts.not_asked_because}"
+        elif facts.platform:
+            of = "" if facts.total in (None, facts.local) else f" of {facts.total}"
+            yield name, f"answers with {facts.local}{of} {facts.kind or facts.platform} devices"
+    metrics = view.facts.framework("jax").metrics
     for metric, title in (("ici_link_health", "link health"), ("tpu_throttle_score", "throttling")):
         if values := metrics.get(metric):
-            yield title, ", ".join(map(str, values))
+            yield title, ", ".join(values)
 
 
 def _variables(view: View) -> str:
-    values = cast("Fields", view.fact("variables", "values", {}))
-    parts = [f"{name}={value}" for name, value in values.items()]
-    parts += view.fact("variables", "flags", [])
-    named = view.fact("variables", "set", [])
-    return "; ".join(
-        filter(None, (", ".join(map(str, parts)), f"set: {', '.join(named)}" if named else ""))
-    )
+    facts = view.facts.variables
+    parts = [*(f"{name}={value}" for name, value in facts.values.items()), *facts.flags]
+    named = f"set: {', '.join(facts.set)}" if facts.set else ""
+    return "; ".join(filter(None, (", ".join(parts), named)))
 
 
 def _host(view: View) -> str:
-    cpus, uptime = view.fact("limits", "cpus", None), view.fact("resources", "uptime_s", None)
-    kind = view.fact("resources", "container", "none")
-    network = view.fact("resources", "host_network", None)
+    facts, cpus = view.facts.resources, view.facts.limits.cpus
+    network = "the host's network" if facts.host_network else "not the host's network"
+    inside = [facts.container] if facts.host_network is None else [facts.container, network]
     parts = [
-        view.fact("resources", "cpu", None),
-        None if cpus is None else f"{cpus} CPUs",
-        f"up {uptime / _HOUR_S:.1f} h" if isinstance(uptime, int | float) else None,
-        None
-        if kind == "none"
-        else f"in a container ({kind}"
-        + ("" if network is None else f", {'the' if network else 'not the'} host's network")
-        + ")",
+        facts.cpu,
+        "" if cpus is None else f"{cpus} CPUs",
+        "" if facts.uptime_s is None else f"up {facts.uptime_s / _HOUR_S:.1f} h",
+        "" if facts.container == "none" else f"in a container ({', '.join(inside)})",
     ]
-    return ", ".join(str(one) for one in parts if one)
-
-
-def _memory(view: View) -> str:
-    names = (("memory_bytes", "in all"), ("available_bytes", "free"), ("limit_bytes", "allowed"))
-    parts = [gib(view.fact("resources", name, None), what) for name, what in names]
-    kills = view.fact("resources", "oom_kills", 0)
-    parts.append(
-        f"memory ran out, and the kernel ended {kills} processes since it started" if kills else ""
-    )
     return ", ".join(filter(None, parts))
 
 
-def gib(value: Any, what: str) -> str:
-    """Return bytes in GiB; empty for a value that is not a number."""
-    return f"{value / _GIB:.0f} GiB {what}" if isinstance(value, int | float) else ""
+def _memory(view: View) -> str:
+    facts = view.facts.resources
+    parts = [
+        _gib(facts.memory_bytes, "in all"),
+        _gib(facts.available_bytes, "free"),
+        _gib(facts.limit_bytes, "allowed"),
+        f"memory ran out, and the kernel ended {facts.oom_kills} processes since it started"
+        if facts.oom_kills
+        else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _gib(value: Figure | None, what: str) -> str:
+    return "" if value is None else f"{value / _GIB:.0f} GiB {what}"
 
 
 def _checks(view: View) -> str:
-    found = cast("list[Fields]", view.fact("checks", "findings", []))
-    return ", ".join(f"{one.get('code')} ({one.get('verdict')})" for one in found)
+    return ", ".join(f"{one.code} ({one.verdict})" for one in view.facts.checks.findings)
 
 
 def _changes(view: View) -> str:
-    rows = [*view.fact("changes", "versions", []), *view.fact("changes", "machine", [])]
-    changed = [
-        f"{one.get('name')} {one.get('before')} became {one.get('now')}"
-        for one in cast("list[Fields]", rows)
-    ]
-    return ", ".join(changed)
+    rows = [*view.facts.changes.versions, *view.facts.changes.machine]
+    return ", ".join(f"{one.name} {one.before} became {one.now}" for one in rows)

@@ -4,39 +4,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
-Fields = dict[str, Any]
+import msgspec
+
+from tpustarter.report.document import ReportDocument, facts_of
 
 
 class View:
     """A report's document, with its facts by section and name."""
 
-    def __init__(self, document: Fields) -> None:
-        self.document = document
-        self.first = cast("Fields", document["first"])
-        self.sections = cast("list[Fields]", document["sections"])
-        self._facts: dict[str, Fields] = {one["name"]: one["facts"] for one in self.sections}
-
-    def fact(self, section: str, name: str, default: Any = "unknown") -> Any:
-        """Return a fact; the default where it is missing."""
-        value = self._facts.get(section, {}).get(name)
-        return default if value is None else value
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.document = msgspec.convert(document, ReportDocument)
+        self.first = self.document.first
+        self.facts = facts_of(self.document.sections)
 
     def package(self, name: str) -> str:
         """Return the version of a package, or `not installed`."""
-        return str(cast("Fields", self.fact("python", "packages", {})).get(name, "not installed"))
+        return self.facts.python.packages.get(name, "not installed")
 
 
-def plain(text: Any) -> str:
+def plain(text: str) -> str:
     """Return a text in one line, with the characters of markup escaped."""
-    return re.sub(r"([`*_<>\[\]|#])", r"\\\1", " ".join(str(text).split()))
+    return re.sub(r"([`*_<>\[\]|#])", r"\\\1", " ".join(text.split()))
 
 
-def fenced(text: Any, language: str = "text") -> Iterator[str]:
+def fenced(text: str, language: str = "text") -> Iterator[str]:
     """Yield a block whose fence is longer than any row of backticks in it."""
-    longest = max((len(run) for run in re.findall(r"`{3,}", str(text))), default=2)
+    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     yield f"{fence}{language}"
-    yield str(text)
+    yield text
     yield fence

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
+from tpustarter.core.json_values import entries, items, mapping
 from tpustarter.report import make_report, reproducers
 from tpustarter.report.clean import name_shapes
 from tpustarter.report.clean.allowed_fields import LeftOut, admitted
@@ -18,7 +19,8 @@ from tpustarter.report.clean.cleaner import LINES, Cleaner, UncleanText
 from tpustarter.report.clean.pseudonyms import KINDS, Pseudonyms
 from tpustarter.report.collect import frameworks
 from tpustarter.report.collect import known_failures as reported_failures
-from tpustarter.report.collect.collectors import Collector, ReportSection, State
+from tpustarter.report.collect.collectors import Collector
+from tpustarter.report.document import ReportSection, State
 
 LONGEST_TEXT = 100_000
 """Characters of one text; a report made here has at most half of that."""
@@ -29,8 +31,6 @@ NOT_ASKED = "the report was made before this was asked"
 _STATES: tuple[State, ...] = ("answered", "unanswered", "left out")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 _NUMBERED = re.compile(rf"\b({'|'.join(KINDS)})-(\d{{1,4}})\b")
-
-Fields = dict[str, Any]
 
 
 class _Kept(Pseudonyms):
@@ -86,14 +86,14 @@ def collectors() -> dict[str, Collector]:
 
 
 def sections(
-    given: Any, reader: ForeignText
+    given: object, reader: ForeignText
 ) -> tuple[list[ReportSection], list[LeftOut], list[str]]:
     """Return the sections of a report, the fields that were left out, and unknown sections."""
     asked = collectors()
     made: dict[str, ReportSection] = {}
     left_out: list[LeftOut] = []
     strange: list[str] = []
-    for fields in _rows(given, MOST_SECTIONS):
+    for fields in items(given, dict[str, Any], MOST_SECTIONS):
         name = fields.get("name")
         if not isinstance(name, str) or name not in asked:
             known_form = isinstance(name, str) and _NAME.fullmatch(name)
@@ -103,7 +103,7 @@ def sections(
             left_out += without
     for one in make_report.STATIC:
         if one.name not in made:
-            made[one.name] = ReportSection(one.name, one.title, "unanswered", {}, 0.0, NOT_ASKED)
+            made[one.name] = ReportSection(one.name, one.title, "unanswered", NOT_ASKED)
     return list(made.values()), left_out, sorted(set(strange))
 
 
@@ -113,17 +113,17 @@ def _section(
     state: State = "unanswered"
     for one in _STATES:
         state = one if fields.get("state") == one else state
-    raw = fields.get("facts")
-    given = cast("Fields", raw) if isinstance(raw, dict) and state == "answered" else {}
+    given = mapping(fields.get("facts")) if state == "answered" else {}
     facts, left_out = admitted(given, asked.allowed, reader, f"{asked.name}.")
     took = seconds(fields.get("seconds"))
     if asked.name in frameworks.STEPS and (facts.get("hung_in") or facts.get("unfinished_in")):
         facts["waited_s"] = seconds(facts.get("waited_s")) or took
-    why = "" if state == "answered" else words(fields.get("why"), reader) or "it is not said why"
-    return ReportSection(asked.name, asked.title, state, facts, took, why), left_out
+    why = words(fields.get("why"), reader) or "it is not said why"
+    why = None if state == "answered" else why
+    return ReportSection(asked.name, asked.title, state, why, took, facts), left_out
 
 
-def words(value: Any, reader: ForeignText, lines: int = 3) -> str:
+def words(value: object, reader: ForeignText, lines: int = 3) -> str:
     """Return a sentence, cleaned; empty where there is none or it is unclean."""
     try:
         return reader.text(value, lines) if isinstance(value, str) else ""
@@ -131,30 +131,22 @@ def words(value: Any, reader: ForeignText, lines: int = 3) -> str:
         return ""
 
 
-def seconds(value: Any) -> float:
+def seconds(value: object) -> float:
     """Return a number of seconds; 0 for anything else."""
-    is_figure = isinstance(value, int | float) and not isinstance(value, bool)
-    return round(float(value), 2) if is_figure and 0 <= value < 1e9 else 0.0
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
+        return 0.0
+    return round(float(value), 2)
 
 
-def replacements(given: Any) -> dict[str, int]:
+def replacements(given: object) -> dict[str, int]:
     """Return the number of replaced names by kind; 0 for a kind that the report doesn't have."""
-    counts = cast("Fields", given) if isinstance(given, dict) else {}
-    return {
-        kind: int(count) if type(count := counts.get(kind)) is int and 0 <= count < 10**9 else 0
-        for kind in (*KINDS, "secret")
-    }
+    sound = {kind: count for kind, count in entries(given, int).items() if 0 <= count < 10**9}
+    return {kind: sound.get(kind, 0) for kind in (*KINDS, "secret")}
 
 
-def left_out_then(given: Any, reader: ForeignText) -> Iterator[LeftOut]:
+def left_out_then(given: object, reader: ForeignText) -> Iterator[LeftOut]:
     """Yield the fields that were left out when the report was made."""
-    for fields in _rows(given, MOST_SECTIONS):
+    for fields in items(given, dict[str, Any], MOST_SECTIONS):
         what = fields.get("what")
         if isinstance(what, str) and re.fullmatch(r"[a-z][a-z0-9_]{0,40}(\.[a-z_ ]{1,40})?", what):
             yield LeftOut(what, words(fields.get("why"), reader) or "it is not said why")
-
-
-def _rows(given: Any, most: int) -> Iterator[Mapping[str, Any]]:
-    for one in cast("list[Any]", given)[:most] if isinstance(given, list) else ():
-        if isinstance(one, dict):
-            yield cast("Fields", one)

@@ -8,15 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
+from tpustarter.core.json_values import items, mapping, typed
 from tpustarter.core.problem import Problem
 from tpustarter.report import assessment, make_report
 from tpustarter.report.clean import allowed_fields
 from tpustarter.report.collect import check_runs, software
-from tpustarter.report.collect.collectors import ReportSection
+from tpustarter.report.document import (
+    OpenedNotes,
+    ReportDocument,
+    ReportJudgement,
+    ReportSection,
+    facts_of,
+)
 from tpustarter.report.forms import markdown_form, trackers
 from tpustarter.report.open import admission, rescan, unpack
 from tpustarter.report.open.admission import ForeignText
@@ -87,97 +97,96 @@ def _judged_again(given: Fields, bundle: unpack.Bundle) -> Fields:
     reader = ForeignText(raw)
     sections, left_out, strange = admission.sections(given["sections"], reader)
     sections = [_known_again(sections) if one.name == "known" else one for one in sections]
-    facts = {one.name: one.facts for one in sections}
-    unanswered = [make_report.fields(one) for one in sections if one.state != "answered"]
+    unanswered = [one for one in sections if one.state != "answered"]
     then = _then(given.get("first"))
-    asked = [one for one in unanswered if one["why"] != admission.NOT_ASKED]
-    first = assessment.first(facts, asked, then["wanted"])
-    first["unanswered"] = [
-        {key: one[key] for key in ("name", "why", "seconds")} for one in unanswered
-    ]
-    tool = given.get("tool")
-    version = cast("Fields", tool).get("version") if isinstance(tool, dict) else None
-    return {
-        "schema": make_report.SCHEMA,
-        "tool": {"version": _told(allowed_fields.version, version, reader) or "(unknown)"},
-        "made": _told(check_runs.TIME, given.get("made"), reader) or "an unknown time",
-        "seconds": admission.seconds(given.get("seconds")),
-        "first": first,
-        "sections": [make_report.fields(one) for one in sections],
-        "replacements": admission.replacements(given.get("replacements")),
-        "left_out": [
+    asked = [one for one in unanswered if one.why != admission.NOT_ASKED]
+    first = assessment.first(facts_of(sections), asked, then.wanted if then else None)
+    first.unanswered = assessment.unanswered_rows(unanswered)
+    version = mapping(given.get("tool")).get("version")
+    notes = [*bundle.notes, *_notes(left_out, strange)]
+    document = ReportDocument(
+        schema=make_report.SCHEMA,
+        tool={"version": _told(allowed_fields.version, version, reader) or "(unknown)"},
+        made=_told(check_runs.TIME, given.get("made"), reader) or "an unknown time",
+        seconds=admission.seconds(given.get("seconds")),
+        first=first,
+        sections=sections,
+        replacements=admission.replacements(given.get("replacements")),
+        left_out=[
             {"what": one.what, "why": one.why}
             for one in (*admission.left_out_then(given.get("left_out"), reader), *left_out)
         ],
-        "opened": {
-            "name": bundle.name,
-            "by": __version__,
-            "notes": [*bundle.notes, *_notes(left_out, strange)],
-            "differs": [*_differs(then, first)],
-        },
-        "exit_code": 0,
-    }
+        opened=OpenedNotes(bundle.name, __version__, notes, [*_differs(then, first)]),
+    )
+    return msgspec.to_builtins(document)
 
 
 def _known_again(sections: Sequence[ReportSection]) -> ReportSection:
     """Return the section on known failures, made again from the texts of the others."""
-    facts = {one.name: one.facts for one in sections}
     one = next(one for one in sections if one.name == "known")
-    made = rescan.search(facts)
+    made = rescan.search(facts_of(sections))
     if made is None:
         why = one.why or "there is no text to search; `--log FILE` gives one"
         return replace(one, state="unanswered", facts={}, why=why)
-    return replace(one, state="answered", facts=made, why="")
+    return replace(one, state="answered", facts=made, why=None)
 
 
-def _told(shape: allowed_fields.Shape, value: Any, reader: ForeignText) -> str:
+def _told(shape: allowed_fields.Shape, value: object, reader: ForeignText) -> str:
     told, _ = allowed_fields.admitted({"value": value}, {"value": shape}, reader)
     return str(told.get("value") or "")
 
 
-def _then(given: Any) -> Fields:
-    """Return the judgement in the report, as far as it is compared."""
-    first = cast("Fields", given) if isinstance(given, dict) else {}
-    tracker = first.get("tracker")
-    tracker = next((one for one in trackers.TRACKERS if one.id == tracker), None)
-    return {
-        "said": isinstance(given, dict),
-        "stale": {name for name in _each(first, "stale", "name") if name in software.PACKAGES},
-        "known": {rescan.today(one) for one in _each(first, "known", "id") if _ID.fullmatch(one)},
-        "tracker": tracker.title if tracker else "",
-        "wanted": tracker.id if tracker and first.get("why_there") == assessment.NAMED else None,
-    }
+@dataclass(frozen=True)
+class _EarlierJudgement:
+    """The judgement in a report, as far as it is compared."""
+
+    stale: set[str]
+    known: set[str]
+    tracker: str
+    wanted: str | None
+
+
+def _then(given: object) -> _EarlierJudgement | None:
+    first = typed(given, dict[str, Any])
+    if first is None:
+        return None
+    tracker = next((one for one in trackers.TRACKERS if one.id == first.get("tracker")), None)
+    is_named = first.get("why_there") == assessment.NAMED
+    return _EarlierJudgement(
+        {name for name in _each(first, "stale", "name") if name in software.PACKAGES},
+        {rescan.today(one) for one in _each(first, "known", "id") if _ID.fullmatch(one)},
+        tracker.title if tracker else "",
+        tracker.id if tracker and is_named else None,
+    )
 
 
 def _each(first: Fields, name: str, key: str) -> Iterator[str]:
-    rows = first.get(name)
-    for row in cast("list[Any]", rows)[: allowed_fields.MOST] if isinstance(rows, list) else ():
-        value = cast("Fields", row).get(key) if isinstance(row, dict) else None
-        if isinstance(value, str):
+    for row in items(first.get(name), dict[str, Any], allowed_fields.MOST):
+        if isinstance(value := row.get(key), str):
             yield value
 
 
-def _differs(then: Fields, now: Fields) -> Iterator[str]:
+def _differs(then: _EarlierJudgement | None, now: ReportJudgement) -> Iterator[str]:
     """Yield the changes of the judgement: a sentence for today's, and one for what it was then."""
-    if not then["said"]:
+    if then is None:
         yield "The report does not say how it was judged when it was made."
         return
-    stale = {str(one["name"]): one for one in now["stale"]}
-    known = {str(one["id"]) for one in now["known"]}
-    tracker = trackers.named(now["tracker"]).title
+    stale = {one.name: one for one in now.stale}
+    known = {one.id for one in now.known}
+    tracker = trackers.named(now.tracker).title
     today = [
         *(
-            f"{name} {one['found']} counts as stale, as {one['newest']} is out"
+            f"{name} {one.found} counts as stale, as {one.newest} is out"
             for name, one in stale.items()
-            if name not in then["stale"]
+            if name not in then.stale
         ),
-        *(f"`{name}` is recognised" for name in sorted(known - then["known"])),
-        *([f"it belongs to {tracker}"] if tracker != then["tracker"] else []),
+        *(f"`{name}` is recognised" for name in sorted(known - then.known)),
+        *([f"it belongs to {tracker}"] if tracker != then.tracker else []),
     ]
     before = [
-        *(f"{name} counted as stale" for name in sorted(then["stale"] - stale.keys())),
-        *(f"`{name}` was recognised" for name in sorted(then["known"] - known)),
-        *([f"it belonged to {then['tracker']}"] if then["tracker"] not in ("", tracker) else []),
+        *(f"{name} counted as stale" for name in sorted(then.stale - stale.keys())),
+        *(f"`{name}` was recognised" for name in sorted(then.known - known)),
+        *([f"it belonged to {then.tracker}"] if then.tracker not in ("", tracker) else []),
     ]
     if today:
         yield f"New today: {', and '.join(today)}."

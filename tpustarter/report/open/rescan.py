@@ -7,9 +7,9 @@ while one of its patterns still matches them, together with the evidence of that
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from tpustarter.explain import known_failures as failures
 from tpustarter.explain import log_scanner, machine_evidence, ranking
@@ -17,9 +17,9 @@ from tpustarter.explain.log_scanner import FailureSign, LogScan, SeenFailure
 from tpustarter.report.clean import name_shapes
 from tpustarter.report.collect import frameworks
 from tpustarter.report.collect import known_failures as reported_failures
+from tpustarter.report.document import CheckFacts, Facts, KnownRow
 
-Fields = dict[str, Any]
-_SURENESS = ("possible", "likely", "confirmed")
+_SURENESS: tuple[ranking.Confidence, ...] = ("possible", "likely", "confirmed")
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class _ScannedText:
 
     source: str
     lines: tuple[str, ...]
-    then: Mapping[str, Fields]
+    then: Mapping[str, KnownRow]
     """By the id that the failure has today."""
     numbers: tuple[int, ...] = ()
     """The original numbers of the lines; empty where they count from 1."""
@@ -37,22 +37,23 @@ class _ScannedText:
         return self.numbers[line - 1] if self.numbers else line
 
 
-def search(facts: Mapping[str, Fields]) -> Fields | None:
+def search(facts: Facts) -> dict[str, Any] | None:
     """Return the facts of the section `known` as of today; None without a text to search."""
     scanner = log_scanner.Scanner(failures.read())
-    findings = tuple(_findings(facts.get("checks", {})))
-    then = facts.get("known", {})
-    made: Fields = {"matches": [], "searched": []}
+    findings = tuple(_findings(facts.checks))
+    rows: list[dict[str, Any]] = []
+    searched: list[str] = []
     for text in _texts(facts):
         data = "\n".join(text.lines).encode("utf-8", "replace")
         scan = scanner.scan(io.BytesIO(data))
-        made["searched"].append(text.source)
+        searched.append(text.source)
         matches = machine_evidence.confirmed(
             _with_then(scan, text), machine_evidence.HostFindings(findings, has_tpu=None)
         )
-        made["matches"] += [_fields(one, text) for one in matches[: reported_failures.MOST]]
-    told = {name: then[name] for name in ("lines", "last_error") if then.get(name) is not None}
-    return made | told if made["searched"] else None
+        rows += [_fields(one, text) for one in matches[: reported_failures.MOST]]
+    last = {"lines": facts.known.lines, "last_error": facts.known.last_error}
+    told = {name: value for name, value in last.items() if value is not None}
+    return {"matches": rows, "searched": searched, **told} if searched else None
 
 
 def today(name: str) -> str:
@@ -60,53 +61,43 @@ def today(name: str) -> str:
     return next((one.id for one in failures.read() if name in (one.id, *one.aliases)), name)
 
 
-def _texts(facts: Mapping[str, Fields]) -> Iterator[_ScannedText]:
-    section = facts.get("known", {})
-    matches = cast("list[Fields]", section.get("matches") or [])
-    rows = [one for one in matches if one["id"] and one["quote"]]
-    searched = cast("list[str]", section.get("searched") or [])
+def _texts(facts: Facts) -> Iterator[_ScannedText]:
+    rows = [one for one in facts.known.matches if one.id and one.quote]
     then = {
-        source: {today(one["id"]): one for one in rows if one["from"] == source}
+        source: {today(one.id): one for one in rows if one.source == source}
         for source in reported_failures.SOURCES
     }
-    if reported_failures.FROM_LOG in searched or then[reported_failures.FROM_LOG]:
+    if reported_failures.FROM_LOG in facts.known.searched or then[reported_failures.FROM_LOG]:
         quoted = sorted(then[reported_failures.FROM_LOG].values(), key=_line)
-        lines = tuple(" ".join(str(one["quote"]).split()) for one in quoted)
+        lines = tuple(" ".join(one.quote.split()) for one in quoted)
         yield _ScannedText(
             reported_failures.FROM_LOG,
             lines,
             then[reported_failures.FROM_LOG],
             tuple(map(_line, quoted)),
         )
-        last = " ".join(str(section.get("last_error") or "").split())
+        last = " ".join((facts.known.last_error or "").split())
         if last and last not in lines:
             yield _ScannedText(
                 reported_failures.FROM_LAST, (last,), then[reported_failures.FROM_LAST]
             )
+    texts: dict[str, list[str]] = {}
     for name in frameworks.STEPS:
-        parts = (
-            facts.get(name, {}).get(key)
-            for key in ("output", "libtpu_log", "python_stack", "native_stack", "error")
-        )
-        yield from _whole(name, [str(one) for one in parts if one], then[name])
-    files = cast("list[Fields]", facts.get("reproducers", {}).get("files") or [])
-    yield from _whole(
-        reported_failures.FROM_FILES,
-        [str(one["output"]) for one in files if one["output"]],
-        then[reported_failures.FROM_FILES],
-    )
-    errors = cast("list[Fields]", facts.get("checks", {}).get("errors") or [])
-    yield from _whole(
-        reported_failures.FROM_CHECKS,
-        [str(one["log"]) for one in errors if one["log"]],
-        then[reported_failures.FROM_CHECKS],
-    )
+        one = facts.framework(name)
+        stacks = [one.python_stack, one.native_stack]
+        texts[name] = [one.output, one.libtpu_log, *stacks, one.error]
+    texts[reported_failures.FROM_FILES] = [one.output for one in facts.reproducers.files]
+    texts[reported_failures.FROM_CHECKS] = [one.log for one in facts.checks.errors]
+    for source, parts in texts.items():
+        yield from _whole(source, filter(None, parts), then[source])
 
 
-def _whole(source: str, parts: Sequence[str], then: Mapping[str, Fields]) -> Iterator[_ScannedText]:
+def _whole(
+    source: str, parts: Iterable[str], then: Mapping[str, KnownRow]
+) -> Iterator[_ScannedText]:
     """Yield a text of the report, extended by the quotes that it lacks."""
     text = "\n".join(parts)
-    more = (str(one["quote"]) for one in then.values())
+    more = (one.quote for one in then.values())
     lines = [*text.split("\n"), *(one for one in more if one not in text)]
     if any(line.strip() for line in lines):
         yield _ScannedText(source, tuple(lines), then)
@@ -120,47 +111,44 @@ def _with_then(scan: LogScan, text: _ScannedText) -> list[ranking.FailureMatch]:
         if row is None or signs.get("unless"):
             continue
         shown = [*signs.get("shows", ()), *signs.get("suggests", ())]
-        if not shown and name_shapes.PSEUDONYM.search(str(row["quote"])):
+        if not shown and name_shapes.PSEUDONYM.search(row.quote):
             # The text that matched may be behind a pseudonym, so nothing speaks against it.
-            shown = [FailureSign("", _line(row), str(row["quote"]))]
+            shown = [FailureSign("", _line(row), row.quote)]
         if not shown:
             continue
         shown.sort(key=lambda sign: sign.line)
         one = found.get(failure.id) or ranking.FailureMatch(
-            failure, "possible", tuple(shown), str(row["explained_by"] or "")
+            failure, "possible", tuple(shown), row.explained_by
         )
-        found[failure.id] = replace(one, confidence=_sure(one, row), here=str(row["here"] or ""))
+        found[failure.id] = replace(one, confidence=_sure(one, row), here=row.here)
     return ranking.in_order(found.values())
 
 
-def _sure(one: ranking.FailureMatch, row: Fields) -> ranking.Confidence:
+def _sure(one: ranking.FailureMatch, row: KnownRow) -> ranking.Confidence:
     """Return the confidence of then if its machine was looked at, else the higher one."""
-    then: Any = row["confidence"] if row["confidence"] in _SURENESS else "possible"
-    if row["here"]:
-        return then
-    return max(one.confidence, then, key=_SURENESS.index)
+    place = _SURENESS.index(row.confidence) if row.confidence in _SURENESS else 0
+    return _SURENESS[place if row.here else max(place, _SURENESS.index(one.confidence))]
 
 
-def _fields(one: ranking.FailureMatch, text: _ScannedText) -> Fields:
+def _fields(one: ranking.FailureMatch, text: _ScannedText) -> dict[str, Any]:
     """Return the row of a failure, with the line and the quote that it had then."""
     fields = reported_failures.fields(one, text.source)
     row = text.then.get(one.failure.id)
-    line = _line(row) if row else text.number(int(fields["line"]))
-    return fields | {"line": line, "quote": row["quote"] if row else fields["quote"]}
+    line = _line(row) if row else text.number(one.signs[0].line)
+    return fields | {"line": line, "quote": row.quote if row else one.signs[0].quote}
 
 
-def _line(row: Fields) -> int:
-    number = row["line"]
-    return number if type(number) is int and number > 0 else 1
+def _line(row: KnownRow) -> int:
+    return row.line if type(row.line) is int and row.line > 0 else 1
 
 
-def _findings(checks: Fields) -> Iterator[Fields]:
-    for one in cast("list[Fields]", checks.get("findings") or []):
+def _findings(checks: CheckFacts) -> Iterator[dict[str, Any]]:
+    for one in checks.findings:
         yield {
-            "code": one["code"],
-            "verdict": one["verdict"],
-            "name": one["what"],
-            "hint": one["hint"],
+            "code": one.code,
+            "verdict": one.verdict,
+            "name": one.what,
+            "hint": one.hint,
             "found": None,
             "expected": None,
             "unit": None,

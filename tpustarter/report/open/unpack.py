@@ -12,9 +12,11 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from tpustarter.core import state
+import msgspec
+
+from tpustarter.core import json_values, state
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.report.open.untar import (
@@ -68,9 +70,9 @@ def parsed(data: bytes, name: str) -> dict[str, Any]:
         value = state.parse(data.decode("utf-8-sig"))
     except ValueError as error:
         raise ValueError(f"{name} is not JSON") from error
-    if not isinstance(value, dict):
+    if not json_values.is_object(value):
         raise ValueError(f"{name} is not a JSON object")
-    return cast("dict[str, Any]", value)
+    return value
 
 
 def _file(path: Path) -> dict[str, bytes]:
@@ -132,20 +134,18 @@ def _folder(path: Path) -> dict[str, bytes]:
     return found
 
 
+class _ManifestRow(msgspec.Struct):
+    name: str
+    sha256: str
+
+
 def _listed(files: dict[str, bytes]) -> list[tuple[str, str]]:
     try:
-        rows = parsed(files[MANIFEST], MANIFEST).get("files")
+        manifest = parsed(files[MANIFEST], MANIFEST)
     except (KeyError, ValueError):
         return []
-    listed: list[tuple[str, str]] = []
-    for row in cast("list[Any]", rows)[:MOST_MEMBERS] if isinstance(rows, list) else ():
-        fields = cast("dict[str, Any]", row) if isinstance(row, dict) else {}
-        name, digest = fields.get("name"), fields.get("sha256")
-        if isinstance(name, str) and isinstance(digest, str):
-            parts = name.split("/")
-            if is_name(tuple(parts)):
-                listed.append((name, digest))
-    return listed
+    rows = json_values.items(manifest.get("files"), _ManifestRow, MOST_MEMBERS)
+    return [(row.name, row.sha256) for row in rows if is_name(tuple(row.name.split("/")))]
 
 
 def _notes(files: dict[str, bytes]) -> Iterator[str]:

@@ -1,0 +1,44 @@
+"""Typed values out of JSON that anything may have written: a value of another type is left out."""
+
+from __future__ import annotations
+
+from typing import Any, TypeGuard, TypeVar
+
+import msgspec
+
+_T = TypeVar("_T")
+
+
+def is_object(value: object) -> TypeGuard[dict[str, Any]]:
+    """Return whether a value of JSON is an object."""
+    return isinstance(value, dict)
+
+
+def is_array(value: object) -> TypeGuard[list[Any]]:
+    """Return whether a value of JSON is an array."""
+    return isinstance(value, list)
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """Return an object; empty for a value that is none."""
+    return value if is_object(value) else {}
+
+
+def typed(value: object, kind: type[_T]) -> _T | None:
+    """Return a value as a type; None where it does not have that type."""
+    try:
+        return msgspec.convert(value, kind)
+    except (msgspec.ValidationError, UnicodeEncodeError):  # a name may be half of a character
+        return None
+
+
+def items(value: object, kind: type[_T], most: int | None = None) -> list[_T]:
+    """Return the items of an array that have a type, of the first `most` items if that is given."""
+    every = (typed(item, kind) for item in (value[:most] if is_array(value) else ()))
+    return [item for item in every if item is not None]
+
+
+def entries(value: object, kind: type[_T]) -> dict[str, _T]:
+    """Return the entries of an object that have a type."""
+    every = ((name, typed(item, kind)) for name, item in mapping(value).items())
+    return {name: item for name, item in every if item is not None}

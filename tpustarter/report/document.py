@@ -1,0 +1,365 @@
+"""The content of `report.json` as types.
+
+A fact has passed the shape of its field (`allowed_fields`) or is missing; `facts_of` leaves out
+what is null. In place of any value of a row, `NOT_TOLD` may stand, which is a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import msgspec
+
+from tpustarter.core.json_values import is_array, is_object, items
+from tpustarter.machine import frameworks
+
+ASKED = (*frameworks.FRAMEWORKS, "torch")
+"""Sections with answers of frameworks."""
+State = Literal["answered", "unanswered", "left out"]
+Figure = bool | int | float
+Texts = list[str] | str
+"""Texts, or `NOT_TOLD`."""
+
+
+class StalePackage(msgspec.Struct):
+    """A package of which a newer version is out."""
+
+    name: str
+    found: str
+    newest: str
+
+
+class KnownMatch(msgspec.Struct, kw_only=True):
+    """A known failure that a text of the report shows."""
+
+    id: str = ""
+    title: str = ""
+    confidence: str = ""
+    source: str = msgspec.field(default="", name="from")
+    """The text that shows it."""
+    line: Figure | str = 1
+    quote: str = ""
+    fix: Texts = []
+    sources: Texts = []
+
+
+class Hang(msgspec.Struct):
+    """A step in which a framework hung."""
+
+    framework: str
+    step: str = msgspec.field(name="in")
+    seconds: Figure
+    likely: str | None
+    """The reason, where the facts suggest one."""
+
+
+class UnansweredSection(msgspec.Struct):
+    """A section without facts."""
+
+    name: str
+    why: str | None
+    seconds: float
+
+
+class ReportJudgement(msgspec.Struct):
+    """The beginning of a report, judged from its sections."""
+
+    stale: list[StalePackage]
+    known: list[KnownMatch]
+    tracker: str
+    file_at: str
+    search_at: str
+    why_there: str
+    hung: list[Hang]
+    unanswered: list[UnansweredSection]
+
+
+class ReportSection(msgspec.Struct):
+    """The answer of one collector."""
+
+    name: str
+    title: str
+    state: State
+    why: str | None = None
+    """The reason why there is no answer."""
+    seconds: float = 0.0
+    facts: dict[str, Any] = {}
+
+
+class OpenedNotes(msgspec.Struct):
+    """The differences of a report that was opened from the report as it was made."""
+
+    name: str
+    by: str
+    """The version that judged it again."""
+    notes: list[str]
+    differs: list[str]
+
+
+class ReportDocument(msgspec.Struct):
+    """A report; `schema.json` is its published shape."""
+
+    schema: str
+    tool: dict[str, str]
+    made: str
+    seconds: float
+    first: ReportJudgement
+    sections: list[ReportSection]
+    replacements: dict[str, int]
+    left_out: list[dict[str, str]]
+    opened: OpenedNotes | msgspec.UnsetType = msgspec.UNSET
+    exit_code: int = 0
+
+
+class HiddenPackage(msgspec.Struct):
+    """A second version of a package, which Python does not take."""
+
+    name: str = ""
+    version: str = ""
+
+
+class PythonFacts(msgspec.Struct):
+    """The section `python`."""
+
+    python_version: str = "unknown"
+    packages: dict[str, str] = {}
+    libtpu_build: str = ""
+    other_libtpu: list[str] = []
+    installed_by: dict[str, str] = {}
+    not_from_an_index: dict[str, str] = {}
+    hidden: list[HiddenPackage] = []
+
+
+class ProgramFacts(msgspec.Struct):
+    """The section `program`."""
+
+    system: str = "unknown"
+    kernel: str = "unknown"
+    architecture: str = "unknown"
+
+
+class VariableFacts(msgspec.Struct):
+    """The section `variables`."""
+
+    values: dict[str, str] = {}
+    flags: list[str] = []
+    set: list[str] = []
+
+
+class LimitFacts(msgspec.Struct):
+    """The section `limits`."""
+
+    cpus: Figure | None = None
+
+
+class TpuHolder(msgspec.Struct):
+    """A process that uses the TPU."""
+
+    pid: Figure | str | None = None
+    command: str = ""
+
+
+class TpuLock(msgspec.Struct):
+    """The lock file of libtpu."""
+
+    state: str = "absent"
+
+
+class TpuFacts(msgspec.Struct):
+    """The section `tpu`."""
+
+    chips: Figure = 0
+    reachable_chips: Figure | str = "unknown"
+    sees_every_process: Figure = True
+    generation: list[str] = []
+    lock: TpuLock = msgspec.field(default_factory=TpuLock)
+    holders: list[TpuHolder] = []
+
+
+class MetadataFacts(msgspec.Struct):
+    """The section `metadata`."""
+
+    accelerator_type: str = ""
+    runtime_version: str = ""
+    zone: str = ""
+    worker: Figure | None = None
+    hosts: Figure | None = None
+    waits_for_other_hosts: Figure = False
+
+
+class ResourceFacts(msgspec.Struct):
+    """The section `resources`."""
+
+    cpu: str = ""
+    uptime_s: Figure | None = None
+    memory_bytes: Figure | None = None
+    available_bytes: Figure | None = None
+    limit_bytes: Figure | None = None
+    oom_kills: Figure = 0
+    container: str = "none"
+    host_network: Figure | None = None
+
+
+class CheckFinding(msgspec.Struct):
+    """A finding of the host checks that is worth telling."""
+
+    check: str = ""
+    code: str = ""
+    verdict: str = ""
+    what: str = ""
+    hint: str = ""
+
+
+class CheckError(msgspec.Struct):
+    """A host check without a verdict."""
+
+    log: str = ""
+
+
+class CheckFacts(msgspec.Struct):
+    """The section `checks`."""
+
+    findings: list[CheckFinding] = []
+    errors: list[CheckError] = []
+
+
+class ChangedValue(msgspec.Struct):
+    """A version or a fact of the machine that was another one in the last good run."""
+
+    name: str = ""
+    before: str = ""
+    now: str = ""
+
+
+class ChangeFacts(msgspec.Struct):
+    """The section `changes`."""
+
+    since: str = ""
+    versions: list[ChangedValue] = []
+    machine: list[ChangedValue] = []
+
+
+class FrameworkStep(msgspec.Struct):
+    """A question to a framework."""
+
+    step: str = ""
+    state: str = ""
+
+
+class FrameworkFacts(msgspec.Struct):
+    """The section of a framework."""
+
+    steps: list[FrameworkStep] = []
+    planned_platform: str = "tpu"
+    not_asked_because: str = ""
+    hung_in: str = ""
+    unfinished_in: str = ""
+    load: Figure = 0
+    cores: Figure = 1
+    waited_s: Figure = 0
+    ended: str = ""
+    python_stack: str = ""
+    native_stack: str = ""
+    output: str = ""
+    libtpu_log: str = ""
+    platform: str = ""
+    kind: str = ""
+    local: Figure | None = None
+    total: Figure | None = None
+    metrics: dict[str, Texts] = {}
+    environment_info: str = ""
+    error: str = ""
+    built_from: str = ""
+
+
+class KnownRow(KnownMatch, kw_only=True):
+    """A row of the section `known`."""
+
+    role: str = ""
+    explained_by: str = ""
+    here: str = ""
+
+
+class KnownFacts(msgspec.Struct):
+    """The section `known`."""
+
+    searched: list[str] = []
+    lines: Figure | None = None
+    last_error: str | None = None
+    matches: list[KnownRow] = []
+
+
+class TriedRow(msgspec.Struct):
+    """A run of a reproducer."""
+
+    variant: str
+    outcome: str
+
+
+class Reproducer(msgspec.Struct):
+    """A file that fails as a check or a block did."""
+
+    id: str
+    name: str
+    title: str
+    says: str
+    command: str
+    code: str
+    lines: int
+    variants: list[TriedRow]
+    conclusion: str = ""
+    output: str = ""
+
+
+class WithoutReproducer(msgspec.Struct):
+    """A failure for which there is no file."""
+
+    id: str
+    why: str
+
+
+class ReproducerFacts(msgspec.Struct):
+    """The section `reproducers`; a foreign report may have malformed rows, which are left out."""
+
+    files: list[Reproducer] = []
+    without: list[WithoutReproducer] = []
+
+
+class Facts(msgspec.Struct):
+    """The facts of a report that its readers use, by section."""
+
+    program: ProgramFacts = msgspec.field(default_factory=ProgramFacts)
+    python: PythonFacts = msgspec.field(default_factory=PythonFacts)
+    variables: VariableFacts = msgspec.field(default_factory=VariableFacts)
+    limits: LimitFacts = msgspec.field(default_factory=LimitFacts)
+    tpu: TpuFacts = msgspec.field(default_factory=TpuFacts)
+    metadata: MetadataFacts = msgspec.field(default_factory=MetadataFacts)
+    resources: ResourceFacts = msgspec.field(default_factory=ResourceFacts)
+    checks: CheckFacts = msgspec.field(default_factory=CheckFacts)
+    changes: ChangeFacts = msgspec.field(default_factory=ChangeFacts)
+    frameworks: dict[str, FrameworkFacts] = {}
+    known: KnownFacts = msgspec.field(default_factory=KnownFacts)
+    reproducers: ReproducerFacts = msgspec.field(default_factory=ReproducerFacts)
+
+    def framework(self, name: str) -> FrameworkFacts:
+        """Return the facts of a framework, which are empty where it was not asked."""
+        return self.frameworks.get(name) or FrameworkFacts()
+
+
+def facts_of(sections: Iterable[ReportSection]) -> Facts:
+    """Return the facts of sections that were made here or admitted."""
+    told = {one.name: _without_null(one.facts) for one in sections}
+    files = told.get("reproducers", {})
+    told["reproducers"] = {
+        "files": items(files.get("files"), Reproducer),
+        "without": items(files.get("without"), WithoutReproducer),
+    }
+    told["frameworks"] = {name: told[name] for name in told if name in ASKED}
+    return msgspec.convert(told, Facts)
+
+
+def _without_null(value: Any) -> Any:
+    if is_object(value):
+        return {name: _without_null(one) for name, one in value.items() if one is not None}
+    return [_without_null(one) for one in value] if is_array(value) else value
