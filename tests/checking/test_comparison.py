@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,9 +43,14 @@ def figure(found: object, **more: Any) -> Result:
 
 def compared(before: FIELDS, now: FIELDS) -> FIELDS:
     """Return what changed, where it fits the published schema."""
-    changed = comparison.compare("then.json", before, now)
+    changed = msgspec.to_builtins(changes(before, now))
     jsonschema.Draft202012Validator(SCHEMA).validate({**now, "comparison": changed})
     return changed
+
+
+def changes(before: FIELDS, now: FIELDS) -> comparison.RunComparison:
+    """Return the comparison of two documents."""
+    return comparison.compare("then.json", saved_reports.parse(before), saved_reports.parse(now))
 
 
 CHANGES = [
@@ -265,7 +271,7 @@ def test_the_text_is_worst_first() -> None:
         virtual=False,
     )
 
-    assert TEXT == comparison_text.render(compared(then, now))
+    assert TEXT == comparison_text.render(changes(then, now))
 
 
 def test_nothing_changed_is_one_sentence() -> None:
@@ -276,13 +282,13 @@ def test_nothing_changed_is_one_sentence() -> None:
         "figures as before."
     )
 
-    assert wanted == comparison_text.render(compared(same, same))
+    assert wanted == comparison_text.render(changes(same, same))
 
 
 def test_many_added_or_removed_checks_are_one_line() -> None:
     """A run of one check, compared with a whole one, does not list all the others."""
     whole = report(HOST, *(result("pass", f"jax.c{n}") for n in range(30)))
-    fewer, more = compared(whole, report(HOST)), compared(report(HOST), whole)
+    fewer, more = changes(whole, report(HOST)), changes(report(HOST), whole)
 
     assert "gone  30 checks             not in this run" in comparison_text.render(fewer)
     assert "new   30 checks             not in the earlier run" in comparison_text.render(more)
@@ -300,7 +306,7 @@ def test_hostile_text_stays_text_and_fits(rows: list[tuple[str, str, float]]) ->
         for status, name, found in rows
     ]
     before["results"].append({"id": "host.sample", "status": NASTY, "findings": [{}]})
-    shown = comparison_text.render(comparison.compare("then.json", before, report(HOST)))
+    shown = comparison_text.render(changes(before, report(HOST)))
 
     assert all(c.isprintable() or c == "\n" for c in shown)
     assert max(map(len, shown.splitlines())) <= 80
@@ -319,7 +325,7 @@ def test_stored_report_is_read_back(home: Path) -> None:
     kept = saved_reports.save(run, document.document(run))
 
     assert home / "state/saved-20261121-000000-cpu.json" == kept
-    assert (kept.name, report(HOST)) == saved_reports.read("last")
+    assert (kept.name, saved_reports.parse(report(HOST))) == saved_reports.read("last")
     assert old.name == saved_reports.read(str(old))[0]
 
 

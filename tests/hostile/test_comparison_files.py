@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -55,9 +56,9 @@ def read_and_compare(path: Path) -> str | None:
         name, before = saved_reports.read(str(path))
     except Problem as problem:
         return f"{int(problem.code)} {problem.what}"
-    changed = comparison.compare(name, before, NOW)
+    changed = comparison.compare(name, before, saved_reports.parse(NOW))
     text = comparison_text.render(changed)
-    document.line({**NOW, "comparison": changed})
+    document.line({**NOW, "comparison": msgspec.to_builtins(changed)})
 
     assert all(len(line) <= 90 for line in text.splitlines())
     assert all(character.isprintable() or character == "\n" for character in text)

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from tests.support.runs import HOST, run_of
 from tests.support.sessions import run_samples
 from tpustarter.checking.output import document, junit, results_text
+from tpustarter.checking.results.results import RanOn
 from tpustarter.checking.run import probe_events
 from tpustarter.probe.finding import Finding
 from tpustarter.running import process
@@ -130,11 +131,9 @@ def test_accepted_finding_can_be_rendered(value: dict[str, Any]) -> None:
     document.line(document.document(run))
 
 
-@given(MAPPINGS)
-def test_accepted_place_is_complete(value: dict[str, Any]) -> None:
-    """Platform, kind, count and whether it is virtual are all there, or nothing is."""
-    for found, names in (
-        (probe_events.place(value), {"platform", "kind", "count", "virtual"}),
-        (probe_events.versions(value), {"python", "python_version", "frameworks"}),
-    ):
-        assert found is None or names == set(found)
+def test_name_with_half_a_character_is_invalid() -> None:
+    """A probe may write any name as JSON."""
+    value = {"platform": "cpu", "kind": "cpu", "count": 8, "virtual": True}
+
+    assert RanOn("cpu", "cpu", 8, virtual=True) == probe_events.place(value)
+    assert probe_events.place({**value, "\ud800": 1}) is None

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from tests.support.made_lessons import TASK_AND_QUESTION, fence, make_lesson
 from tests.support.processes import HANG_S
 from tpustarter.checking.results.headline import read_summary, summarize
-from tpustarter.checking.results.results import Result, Run
+from tpustarter.checking.results.results import RanOn, Result, Run
 from tpustarter.core import state
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content.blocks import blocks_of
@@ -26,7 +27,7 @@ from tpustarter.learning.progress import lesson_progress, merge, progress_file
 from tpustarter.learning.run.block_results import BlockResult
 
 ROOT = Path(__file__).parents[2]
-WHERE = {"platform": "cpu", "kind": "cpu", "count": 8, "virtual": True}
+WHERE = RanOn("cpu", "cpu", 8, virtual=True)
 
 
 def python(program: str) -> subprocess.Popen[str]:
@@ -72,7 +73,8 @@ def test_lesson_is_done_when_all_blocks_passed(tmp_path: Path) -> None:
     lesson_progress.block_ended(lesson, two, BlockResult("two", "notrun", "interrupted"))
     known = lesson_progress.read().lessons[lesson.id]
     assert ("pass", "fail") == (known.status(one), known.status(two))
-    assert WHERE == known.blocks["one"]["ran_on"]
+    stored = progress_file.read_lessons()[lesson.id]["blocks"]["one"]
+    assert msgspec.to_builtins(WHERE) == stored["ran_on"]
     lesson_progress.block_ended(lesson, two, BlockResult("two", "pass"))
 
     assert lesson_progress.is_done(lesson.id)
@@ -104,7 +106,7 @@ def test_list_counts_passed_blocks_of_lesson(tmp_path: Path) -> None:
     known = lesson_progress.read().lessons[lesson.id]
     assert (2, 3) == lesson_progress.things_done(lesson, known)
     assert "begun 2 of 3" == lesson_progress.mark(lesson, known)
-    assert known.quizzes["why"]["right"] is True
+    assert known.quizzes["why"].right
     lesson_progress.lesson_done(lesson.id)
 
     assert "done" == lesson_progress.mark(lesson, lesson_progress.read().lessons[lesson.id])

@@ -6,16 +6,14 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from tpustarter.checking.results.results import STATUSES, Blocked, Result, Run
+from tpustarter.checking.results.results import STATUSES, Blocked, RanOn, Result, Run
 from tpustarter.core.problem import ExitCode
 
 REASONS = {"error": "crashed", "skip": "not-applicable", "notrun": "interrupted"}
 
 
-VIRTUAL = {"platform": "cpu", "kind": "cpu", "count": 8, "virtual": True}
-
-
-TPU = {"platform": "tpu", "kind": "TPU v6 lite", "count": 8, "virtual": False}
+VIRTUAL = RanOn("cpu", "cpu", 8, virtual=True)
+TPU = RanOn("tpu", "TPU v6 lite", 8, virtual=False)
 
 
 FINDING = {

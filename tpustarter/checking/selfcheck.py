@@ -14,12 +14,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 from tpustarter.checking.plan import interpreters
 from tpustarter.checking.plan.check_request import CheckRequest
 from tpustarter.checking.results.results import Blocked, Result, Run
 from tpustarter.checking.run import known_causes
+from tpustarter.checking.run.probe_events import Versions
 from tpustarter.checking.run.probe_session import Session
 from tpustarter.checking.run.runner import (
     CheckEnded,
@@ -152,7 +152,7 @@ class SelfCheck:
             )
             self._tell(session, run_plan, next(iter(groups)) if shared else None)
             versions = runner.versions()
-            left_out = self._left_out(groups, versions["frameworks"])
+            left_out = self._left_out(groups, versions.frameworks)
             for framework in left_out:
                 del groups[framework]
             self._planned = len(host_checks) + sum(map(len, groups.values()))
@@ -279,7 +279,7 @@ class SelfCheck:
     def _describe(
         self,
         run_plan: plan.FrameworkPlan,
-        versions: dict[str, Any],
+        versions: Versions,
         groups: Mapping[str, list[Check]],
         left_out: list[str],
     ) -> None:
@@ -299,8 +299,8 @@ class SelfCheck:
             "python": self._redact.text(str(self._interpreter.path)),
             "shown": self._display_path(self._interpreter),
             "why": self._interpreter.why,
-            "python_version": versions["python_version"],
-            "frameworks": versions["frameworks"],
+            "python_version": versions.python_version,
+            "frameworks": versions.frameworks,
             "platform": run_plan.platform,
             "kind": run_plan.platform,
             "where": where,
@@ -324,8 +324,8 @@ class SelfCheck:
     def _add(self, result: Result) -> None:
         self.run.results.append(result)
         if result.ran_on:  # what was found outranks what was expected
-            self.run.target["kind"] = result.ran_on["kind"]
-            self.run.target["devices"] = result.ran_on["count"]
+            self.run.target["kind"] = result.ran_on.kind
+            self.run.target["devices"] = result.ran_on.count
 
 
 def _wanted(request: CheckRequest) -> str | None:

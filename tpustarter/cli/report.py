@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 from click.core import ParameterSource
 
 from tpustarter.cli.command_end import json_even_if_it_breaks, print_result
@@ -114,6 +113,8 @@ def _read(options: dict[str, Any]) -> None:
     from tpustarter.report.open import opened_report
 
     if options["compare"]:
+        import msgspec
+
         from tpustarter.report.compare import comparison, comparison_text
 
         schema = comparison.SCHEMA

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Any
 
 from tpustarter.checking.output.results_text import ID_WIDTH, number
-from tpustarter.checking.results.comparison import ORDER, Fields
+from tpustarter.checking.results.comparison import (
+    ORDER,
+    FigureChange,
+    ResultChange,
+    RunComparison,
+    ValueChange,
+)
 from tpustarter.text import phrases
 from tpustarter.text.terminal import WIDTH, Paint, unpainted, visible
 
@@ -36,29 +41,30 @@ MOST_ALONE = 3
 _LONGEST = 40
 
 
-def render(changed: Fields, paint: Paint = unpainted) -> str:
+def render(changed: RunComparison, paint: Paint = unpainted) -> str:
     """Return a comparison as text: what is worse first, then what may explain it."""
     since = (
-        visible(changed["started"] or "an unknown time")
+        visible(changed.started or "an unknown time")
         .replace("T", " ")
         .replace("+00:00", " UTC")[:30]
     )
     parts = [
-        _part(_result_lines(changed["results"], paint)),
-        _part([_figure_line(figure) for figure in changed["figures"]]),
+        _part(_result_lines(changed.results, paint)),
+        _part([_figure_line(figure) for figure in changed.figures]),
         _part(
             [
                 _difference_line(difference)
-                for kind in ("target", "versions", "environment")
-                for difference in changed[kind]
+                for differences in (changed.target, changed.versions, changed.environment)
+                for difference in differences
             ]
         ),
     ]
     lines = [line for part in parts for line in part]
-    same = changed["same"]
-    rest = phrases.join(phrases.count(same[f"{noun}s"], noun) for noun in ("result", "figure"))
+    rest = phrases.join(
+        phrases.count(changed.same[f"{noun}s"], noun) for noun in ("result", "figure")
+    )
     rest += " as before."
-    title = f"{'Changed' if lines else 'Nothing changed'} since {since} ({changed['file']}):"
+    title = f"{'Changed' if lines else 'Nothing changed'} since {since} ({changed.file}):"
     return "\n".join(
         [
             *_wrap(title if lines else f"{title[:-1]}: {rest}"),
@@ -68,10 +74,10 @@ def render(changed: Fields, paint: Paint = unpainted) -> str:
     )
 
 
-def _result_lines(results: list[Fields], paint: Paint) -> list[Line]:
+def _result_lines(results: list[ResultChange], paint: Paint) -> list[Line]:
     lines: list[Line] = []
     for change in ORDER:
-        group = [result for result in results if result["change"] == change]
+        group = [result for result in results if result.change == change]
         if change in _CAME_OR_WENT and len(group) > MOST_ALONE:
             word, note = _CAME_OR_WENT[change]
             lines.append((f"{word:<6}", f"{len(group)} checks", note))
@@ -102,8 +108,8 @@ def _wrap(text: str, indent: str = "") -> list[str]:
     )
 
 
-def _result_line(result: Fields, paint: Paint) -> Line:
-    old, new = result["before"], result["now"]
+def _result_line(result: ResultChange, paint: Paint) -> Line:
+    old, new = result.before, result.now
     words: dict[str | None, str] = {
         "fail": "FAIL",
         "error": "ERROR",
@@ -116,23 +122,23 @@ def _result_line(result: Fields, paint: Paint) -> Line:
         word = paint(word, str(new))
     past = f"{_PAST[old]} then" if old else "not in the earlier run"
     present = f"{_PRESENT[new]} now" if new else "not in this run"
-    return word, _cut(result["id"]), f"{past}, {present}"
+    return word, _cut(result.id), f"{past}, {present}"
 
 
-def _figure_line(figure: Fields) -> Line:
-    unit = f" {_cut(figure['unit'])}" if figure["unit"] else ""
-    where = f" ({_cut(figure['entity'])})" if figure["entity"] else ""
-    change = "" if figure["relative"] is None else f" ({figure['relative']:+.0%})"
-    figures = f"{_value(figure['before'])} then, {_value(figure['now'])}{unit} now{change}"
-    return " " * 6, _cut(figure["id"]), f"{_cut(figure['name'])}{where}: {figures}"
+def _figure_line(figure: FigureChange) -> Line:
+    unit = f" {_cut(figure.unit)}" if figure.unit else ""
+    where = f" ({_cut(figure.entity)})" if figure.entity else ""
+    change = "" if figure.relative is None else f" ({figure.relative:+.0%})"
+    figures = f"{_value(figure.before)} then, {_value(figure.now)}{unit} now{change}"
+    return " " * 6, _cut(figure.id), f"{_cut(figure.name)}{where}: {figures}"
 
 
-def _difference_line(difference: Fields) -> Line:
-    old, new = (_value(difference[name]) for name in ("before", "now"))
-    return " " * 6, _cut(difference["name"]), f"{old} then, {new} now"
+def _difference_line(difference: ValueChange) -> Line:
+    figures = f"{_value(difference.before)} then, {_value(difference.now)} now"
+    return " " * 6, _cut(difference.name), figures
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if value is None:
         return "none"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
@@ -140,6 +146,6 @@ def _value(value: Any) -> str:
     return _cut(number(value))
 
 
-def _cut(value: Any) -> str:
+def _cut(value: object) -> str:
     text = visible(str(value))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

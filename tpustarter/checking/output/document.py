@@ -10,6 +10,8 @@ import os
 import re
 from typing import Any
 
+import msgspec
+
 from tpustarter.checking.results.results import SCHEMA, Result, Run, published
 from tpustarter.checking.results.verdict import exit_code, verdict, verified_on
 from tpustarter.checking.run.runner import CheckEnded, CheckStarted, CheckWaiting, FindingSeen
@@ -37,7 +39,7 @@ def result_fields(result: Result) -> dict[str, Any]:
         "detail": result.detail,
         "seconds": round(result.seconds, 3),
         "optional": result.optional,
-        "ran_on": result.ran_on,
+        "ran_on": msgspec.to_builtins(result.ran_on),
         "findings": [published(finding) for finding in result.findings],
         "lesson": result.lesson or None,
         "log": result.log,

@@ -288,7 +288,7 @@ def _says_where(finding: dict[str, Any]) -> bool:
     return named or phrase in str(finding["found"])
 
 
-def number(value: Any) -> str:
+def number(value: object) -> str:
     """Return a value for people: three significant digits for a float, `yes` or `no` for a bool."""
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
+
+import msgspec
 
 from tpustarter.checking.results.results import STATUSES
-
-Fields = dict[str, Any]
+from tpustarter.checking.results.saved_reports import SavedFinding, SavedReport, SavedResult
+from tpustarter.core.json_values import is_array
 
 
 class Noise(NamedTuple):
@@ -73,68 +75,105 @@ _TARGET = ("python", "platform", "kind", "devices", "virtual")
 _HOST = ("chips", "generation")
 
 
-def compare(file: str, before: Fields, now: Fields) -> Fields:
-    """Return the changes since `before`, as they appear in the document under `comparison`.
+class ResultChange(msgspec.Struct):
+    """A result with another status than before; one that is None was not in that run."""
 
-    Args:
-        file: Name of the file `before` was read from.
-        before: A report that `saved.read` found sound.
-        now: The report of this run.
-    """
+    id: str
+    change: str
+    """One of `ORDER`."""
+    before: str | None
+    now: str | None
+
+
+class FigureChange(msgspec.Struct):
+    """A figure that is another one than before."""
+
+    id: str
+    code: str
+    entity: Any
+    name: Any
+    unit: Any
+    before: Any
+    now: Any
+    relative: float | None
+    noise_factor: float | None
+
+
+class ValueChange(msgspec.Struct):
+    """A value of the target, of a version or of the environment that is another one."""
+
+    name: str
+    before: Any
+    now: Any
+
+
+class RunComparison(msgspec.Struct):
+    """The changes between two runs, as they appear in the document under `comparison`."""
+
+    file: str
+    started: str | None
+    results: list[ResultChange]
+    figures: list[FigureChange]
+    target: list[ValueChange]
+    versions: list[ValueChange]
+    environment: list[ValueChange]
+    same: dict[str, int]
+    """Numbers of `results` and `figures` without a change."""
+
+
+def compare(file: str, before: SavedReport, now: SavedReport) -> RunComparison:
+    """Return the changes since `before`, which was read from `file`."""
     earlier, current = _results(before), _results(now)
     results = [
         result
         for name in dict.fromkeys([*earlier, *current])
         if (result := _result(name, earlier.get(name), current.get(name)))
     ]
-    results.sort(key=lambda result: (ORDER.index(result["change"]), _RANK.get(result["now"], 6)))
-    virtual = any(document["target"].get("virtual") is True for document in (before, now))
+    results.sort(key=lambda result: (ORDER.index(result.change), _RANK.get(result.now or "", 6)))
+    virtual = before.target.virtual is True or now.target.virtual is True
     compared = list(_figures(earlier, current, (VIRTUAL, *NOISE) if virtual else NOISE))
-    figures = [figure for figure in compared if figure["beyond"]]
-    figures.sort(key=lambda figure: -abs(1e9 if figure["relative"] is None else figure["relative"]))
-    return {
-        "file": file,
-        "started": _text(before.get("started")),
-        "results": results,
-        "figures": [{k: v for k, v in figure.items() if k != "beyond"} for figure in figures],
-        "target": _differences(_place(before), _place(now)),
-        "versions": _differences(_versions(before), _versions(now)),
-        "environment": _differences(_environment(before), _environment(now)),
-        "same": {
+    figures = [figure for figure, is_beyond in compared if is_beyond]
+    figures.sort(key=lambda figure: -abs(1e9 if figure.relative is None else figure.relative))
+    return RunComparison(
+        file,
+        _text(before.started),
+        results,
+        figures,
+        target=_differences(_place(before), _place(now)),
+        versions=_differences(_versions(before), _versions(now)),
+        environment=_differences(_environment(before), _environment(now)),
+        same={
             "results": len(earlier.keys() & current.keys())
-            - sum(1 for result in results if result["before"] and result["now"]),
+            - sum(1 for result in results if result.before and result.now),
             "figures": len(compared) - len(figures),
         },
-    }
+    )
 
 
-def _environment(document: Fields) -> Fields:
-    names = document["target"].get("settings")
-    listed = cast("list[Any]", names) if isinstance(names, list) else []
-    return {**{str(name)[:200]: "set" for name in listed}, **document["target"]["env"]}
+def _environment(report: SavedReport) -> dict[str, Any]:
+    names = report.target.settings if is_array(report.target.settings) else []
+    return {**{str(name)[:200]: "set" for name in names}, **report.target.env}
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     if isinstance(value, dict | list):
         return "..."  # a report of the published shape has none here
     return None if value is None else str(value)[:200]
 
 
-def _results(document: Fields) -> dict[str, Fields]:
-    return {str(result["id"])[:200]: result for result in document["results"]}
+def _results(report: SavedReport) -> dict[str, SavedResult]:
+    return {result.id[:200]: result for result in report.results}
 
 
-def _status(result: Fields | None) -> str | None:
+def _status(result: SavedResult | None) -> str | None:
     if result is None:
         return None
-    return result["status"] if result["status"] in STATUSES else "error"
+    return result.status if result.status in STATUSES else "error"
 
 
-def _result(name: str, before: Fields | None, now: Fields | None) -> Fields | None:
+def _result(name: str, before: SavedResult | None, now: SavedResult | None) -> ResultChange | None:
     old, new = _status(before), _status(now)
-    if old == new:
-        return None
-    return {"id": name, "change": _change(old, new), "before": old, "now": new}
+    return None if old == new else ResultChange(name, _change(old, new), old, new)
 
 
 def _change(old: str | None, new: str | None) -> str:
@@ -154,47 +193,48 @@ def _change(old: str | None, new: str | None) -> str:
 
 
 def _figures(
-    earlier: dict[str, Fields], current: dict[str, Fields], rows: Sequence[Noise]
-) -> Iterator[Fields]:
+    earlier: dict[str, SavedResult], current: dict[str, SavedResult], rows: Sequence[Noise]
+) -> Iterator[tuple[FigureChange, bool]]:
+    """Yield the figures of both runs, each with whether it changed beyond noise."""
     for name in (candidate for candidate in current if candidate in earlier):
         before, now = _findings(earlier[name]), _findings(current[name])
         for key in (candidate for candidate in now if candidate in before):
             yield from _figure(name, before[key], now[key], rows)
 
 
-def _findings(result: Fields) -> dict[tuple[str, ...], Fields]:
-    groups: dict[tuple[str, str], list[Fields]] = {}
-    for finding in cast("list[Fields]", result["findings"]):
-        groups.setdefault((str(finding.get("code")), str(finding.get("entity"))), []).append(
-            finding
-        )
-    by_key: dict[tuple[str, ...], Fields] = {}
+def _findings(result: SavedResult) -> dict[tuple[str, ...], SavedFinding]:
+    groups: dict[tuple[str, str], list[SavedFinding]] = {}
+    for finding in result.findings:
+        groups.setdefault((str(finding.code), str(finding.entity)), []).append(finding)
+    by_key: dict[tuple[str, ...], SavedFinding] = {}
     for key, group in groups.items():
         for finding in group:
-            by_key[key if len(group) == 1 else (*key, str(finding.get("name")))] = finding
+            by_key[key if len(group) == 1 else (*key, str(finding.name))] = finding
     return by_key
 
 
-def _figure(name: str, before: Fields, now: Fields, rows: Sequence[Noise]) -> Iterator[Fields]:
-    old, new = before.get("found"), now.get("found")
+def _figure(
+    name: str, before: SavedFinding, now: SavedFinding, rows: Sequence[Noise]
+) -> Iterator[tuple[FigureChange, bool]]:
+    old, new = before.found, now.found
     if not (_is_number(old) or _is_number(new)):
         return
-    code, unit = str(now.get("code")), now.get("unit")
-    if before.get("unit") != unit:
+    if before.unit != now.unit:
         return  # figures in two units cannot be compared
-    row = noise(code, unit, old, new, rows)
-    yield {
-        "id": name,
-        "code": code,
-        "entity": now.get("entity"),
-        "name": now.get("name"),
-        "unit": unit,
-        "before": old if _is_number(old) else _text(old),
-        "now": new if _is_number(new) else _text(new),
-        "relative": relative(old, new),
-        "noise_factor": row.factor if row else None,
-        "beyond": beyond(old, new, row.factor if row else None),
-    }
+    row = noise(str(now.code), now.unit, old, new, rows)
+    factor = row.factor if row else None
+    change = FigureChange(
+        name,
+        str(now.code),
+        now.entity,
+        now.name,
+        now.unit,
+        old if _is_number(old) else _text(old),
+        new if _is_number(new) else _text(new),
+        relative(old, new),
+        factor,
+    )
+    yield change, beyond(old, new, factor)
 
 
 def _is_number(value: Any) -> bool:
@@ -231,21 +271,20 @@ def relative(before: Any, now: Any) -> float | None:
     return round(change, 4) if abs(change) < 1e12 else None
 
 
-def _place(document: Fields) -> Fields:
-    fields = {name: document["target"].get(name) for name in _TARGET}
-    fields |= {name: document["host"].get(name) for name in _HOST}
-    return {**fields, "level": document["selection"].get("level")}
+def _place(report: SavedReport) -> dict[str, Any]:
+    fields = {name: getattr(report.target, name) for name in _TARGET}
+    fields |= {name: report.host.get(name) for name in _HOST}
+    return {**fields, "level": report.selection.get("level")}
 
 
-def _versions(document: Fields) -> Fields:
-    target = document["target"]
-    own = {"tpustarter": document["tool"].get("version"), "python": target.get("python_version")}
-    return {**own, **target["frameworks"]}
+def _versions(report: SavedReport) -> dict[str, Any]:
+    own = {"tpustarter": report.tool.get("version"), "python": report.target.python_version}
+    return {**own, **report.target.frameworks}
 
 
-def _differences(before: Fields, now: Fields) -> list[Fields]:
+def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[ValueChange]:
     return [
-        {"name": str(name)[:200], "before": _plain(before.get(name)), "now": _plain(now.get(name))}
+        ValueChange(name[:200], _plain(before.get(name)), _plain(now.get(name)))
         for name in dict.fromkeys([*before, *now])
         if before.get(name) != now.get(name)
     ]

@@ -8,6 +8,7 @@ from typing import Any
 
 from tpustarter.checking.results.results import Run
 from tpustarter.checking.results.verdict import verified_on, without_verdict
+from tpustarter.core.json_values import typed
 from tpustarter.text import phrases
 from tpustarter.text.terminal import visible
 
@@ -63,11 +64,8 @@ def summarize(run: Run) -> RunSummary:
 
 def read_summary(fields: Mapping[str, Any]) -> RunSummary | None:
     """Return a summary read from a state file; None for one that is damaged."""
-    defaults = asdict(RunSummary())
-    values: dict[str, Any] = {name: fields.get(name) for name in defaults}
-    if any(type(values[name]) is not type(default) for name, default in defaults.items()):
-        return None
-    return RunSummary(**values)
+    is_whole = asdict(RunSummary()).keys() <= fields.keys()
+    return typed(fields, RunSummary) if is_whole else None
 
 
 def place(run: Run) -> str:
@@ -78,24 +76,22 @@ def place(run: Run) -> str:
     )
     if device is None:
         return ""
-    count = device["count"]
+    count = device.count
     if kind == "tpu":
         where = str(run.target["where"])
         counts = {
-            result.ran_on["count"]
-            for result in run.results
-            if result.kind == kind and result.ran_on
+            result.ran_on.count for result in run.results if result.kind == kind and result.ran_on
         }
         count = min(counts)
         if counts != {run.target.get("planned", run.target["devices"])} or not run.host.get(
             "chips"
         ):
-            where = f"{count} devices of {device['kind']}"
+            where = f"{count} devices of {device.kind}"
         return where
     if kind in ("cpu", "virtual-cpu"):
         noun = "virtual CPU device" if kind == "virtual-cpu" else "CPU device"
         return phrases.count(count, noun)
-    return f"{device['kind']}" + (f", {count} devices" if count > 1 else "")
+    return f"{device.kind}" + (f", {count} devices" if count > 1 else "")
 
 
 def headline(run: Run) -> str:

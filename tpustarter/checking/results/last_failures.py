@@ -6,12 +6,12 @@ The output of a check is saved unchanged in the state folder; code that sends it
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from tpustarter.checking.results.results import Result, Run, published
 from tpustarter.core import state
+from tpustarter.core.json_values import entries, items
 from tpustarter.core.problem import Problem
 
 MOST = 50
@@ -73,15 +73,11 @@ def _fields(result: Result, run: Run) -> Fields:
 
 
 def _kept() -> dict[str, Fields]:
-    stored = state.load(_NAME).get("failures")
-    entries = cast("Mapping[Any, Any]", stored).items() if isinstance(stored, dict) else ()
-    return {str(name): entry for name, entry in entries if isinstance(entry, dict)}
+    return entries(state.load(_NAME).get("failures"), Fields)
 
 
 def _failed(name: str, fields: Fields) -> FailedCheck:
-    listed = fields.get("findings")
-    every = cast("list[Any]", listed) if isinstance(listed, list) else []
-    findings = tuple(cast("Fields", one) for one in every if isinstance(one, dict))
+    findings = items(fields.get("findings"), Fields)
     names = ("when", "python", "status", "reason", "detail", "log")
     texts = {key: str(fields.get(key) or "") for key in names}
     return FailedCheck(name, **texts, findings=tuple(one for one in findings if "code" in one))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+import msgspec
 
 from tpustarter.core.problem import ExitCode
 from tpustarter.probe.finding import Hint
@@ -61,6 +63,15 @@ def published(finding: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in finding.items() if name not in _UNPUBLISHED}
 
 
+class RanOn(msgspec.Struct, frozen=True):
+    """The devices on which a check or a block ran."""
+
+    platform: str
+    kind: str
+    count: Annotated[int, msgspec.Meta(ge=0)]
+    virtual: bool
+
+
 @dataclass(frozen=True)
 class Cause:
     """A finding of another check that explains why this one fails."""
@@ -80,7 +91,7 @@ class Result:
     detail: str = ""
     """Details of the reason: the exception, the signal, or the checks that failed before."""
     seconds: float = 0.0
-    ran_on: dict[str, Any] | None = None
+    ran_on: RanOn | None = None
     findings: tuple[dict[str, Any], ...] = ()
     log: str = ""
     """The last lines of its process's output; empty for a check that passed."""
@@ -95,9 +106,9 @@ class Result:
         """The kind of device it ran on, in the words of `verified_on`."""
         if not self.ran_on:
             return "none"
-        if self.ran_on["virtual"]:
+        if self.ran_on.virtual:
             return "virtual-cpu"
-        platform = str(self.ran_on["platform"])
+        platform = self.ran_on.platform
         return platform if platform in ("tpu", "gpu", "cpu") else "none"
 
 

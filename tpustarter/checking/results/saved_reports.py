@@ -10,10 +10,13 @@ import contextlib
 import re
 import time
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
+
+import msgspec
 
 from tpustarter.checking.results.results import SCHEMA, Run
 from tpustarter.core import locations, state
+from tpustarter.core.json_values import mapping
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.terminal import visible
 
@@ -23,11 +26,56 @@ MOST = 50
 """Reports that are kept, of some 100 kilobytes each; the oldest are deleted first."""
 _HINT = "`tpustarter check --save` keeps a report, and `--compare last` reads the newest one"
 _LONGEST_NAME = 60
+_DEFECT = re.compile(r"(?:field `(?P<missing>\w+)`)?(?: - at `\$\.?(?P<place>.*)`)?$")
+"""The end of an error of msgspec: a missing field, and a place in the document."""
 
-Fields = dict[str, Any]
+
+class SavedFinding(msgspec.Struct):
+    """A finding of an earlier run, whose fields may hold anything."""
+
+    code: Any = None
+    entity: Any = None
+    name: Any = None
+    found: Any = None
+    unit: Any = None
 
 
-def save(run: Run, document: Fields) -> Path:
+class SavedResult(msgspec.Struct):
+    """A result of an earlier run."""
+
+    id: str
+    status: str
+    findings: list[SavedFinding]
+
+
+class SavedTarget(msgspec.Struct):
+    """The target of an earlier run."""
+
+    frameworks: dict[str, Any]
+    env: dict[str, Any]
+    python: Any = None
+    python_version: Any = None
+    platform: Any = None
+    kind: Any = None
+    devices: Any = None
+    virtual: Any = None
+    settings: Any = None
+
+
+class SavedReport(msgspec.Struct):
+    """The document of a run, as far as it is compared."""
+
+    target: SavedTarget
+    tool: dict[str, Any]
+    host: dict[str, Any]
+    selection: dict[str, Any]
+    results: list[SavedResult]
+    started: Any = None
+    verdict: Any = None
+    verified_on: Any = None
+
+
+def save(run: Run, document: dict[str, Any]) -> Path:
     """Save a report in the state folder, all of it or nothing; raises Problem on a full disk."""
     timestamp = re.sub(r"[^0-9T]", "", run.started.partition("+")[0]).replace("T", "-")
     kind = re.sub(r"[^a-z0-9]+", "-", str(run.target.get("kind", "")).lower()).strip("-")[:40]
@@ -52,7 +100,7 @@ def kept() -> list[Path]:
     return sorted(paths, key=lambda path: (path.stem <= tomorrow, path.stem))
 
 
-def read(name: str) -> tuple[str, Fields]:
+def read(name: str) -> tuple[str, SavedReport]:
     """Return the file's name and its report; `last` is the newest saved one.
 
     Raises:
@@ -76,7 +124,24 @@ def read(name: str) -> tuple[str, Fields]:
         raise _unusable(shown_path, "it is not JSON") from error
     if defect := _defect(fields):
         raise _unusable(shown_path, defect)
-    return visible(path.name)[:_LONGEST_NAME], fields
+    try:
+        return visible(path.name)[:_LONGEST_NAME], parse(fields)
+    except ValueError as error:
+        raise _unusable(shown_path, str(error)) from error
+
+
+def parse(document: dict[str, Any]) -> SavedReport:
+    """Return a document of a run as a type; raises ValueError with what is wrong in it."""
+    try:
+        return msgspec.convert(document, SavedReport)
+    except msgspec.ValidationError as error:
+        match = _DEFECT.search(str(error))
+        place = ".".join(filter(None, match.group("place", "missing"))) if match else ""
+        result = re.match(r"results\[\d+\]", place)
+        defect = f"`{result[0]}` is not a result" if result else f"`{place}` is missing"
+        raise ValueError(defect) from error
+    except UnicodeEncodeError as error:
+        raise ValueError("a name in it is no text") from error
 
 
 def _unusable(shown_path: str, why: str) -> Problem:
@@ -84,8 +149,8 @@ def _unusable(shown_path: str, why: str) -> Problem:
     return Problem(f"cannot compare with `{shown_path}`: {why}", hint=hint)
 
 
-def _defect(fields: Any) -> str | None:
-    schema = cast("Fields", fields).get("schema") if isinstance(fields, dict) else None
+def _defect(fields: object) -> str | None:
+    schema = mapping(fields).get("schema")
     if schema != SCHEMA:
         shown_schema = f"`{visible(schema)[:40]}`" if isinstance(schema, str) else "no schema"
         kind, _, major = SCHEMA.rpartition("/")
@@ -94,37 +159,4 @@ def _defect(fields: Any) -> str | None:
         if newer and int(parts[2]) > int(major):
             return f"found {shown_schema}, which a newer tpustarter made, expected `{SCHEMA}`"
         return f"found {shown_schema}, expected `{SCHEMA}`"
-    if "error" in fields:
-        return "it describes an error, not a run"
-    return _misshapen(cast("Fields", fields))
-
-
-def _misshapen(fields: Fields) -> str | None:
-    target = fields.get("target")
-    if not isinstance(target, dict):
-        return "`target` is missing"
-    for name in ("frameworks", "env"):
-        if not isinstance(cast("Fields", target).get(name), dict):
-            return f"`target.{name}` is missing"
-    for name in ("tool", "host", "selection"):
-        if not isinstance(fields.get(name), dict):
-            return f"`{name}` is missing"
-    results = fields.get("results")
-    if not isinstance(results, list):
-        return "`results` is missing"
-    for index, result in enumerate(cast("list[Any]", results)):
-        if not _is_result(result):
-            return f"`results[{index}]` is not a result"
-    return None
-
-
-def _is_result(value: Any) -> bool:
-    if not isinstance(value, dict):
-        return False
-    fields = cast("Fields", value)
-    findings = fields.get("findings")
-    if not isinstance(findings, list) or not all(
-        isinstance(finding, dict) for finding in cast("list[Any]", findings)
-    ):
-        return False
-    return all(isinstance(fields.get(name), str) for name in ("id", "status"))
+    return "it describes an error, not a run" if "error" in mapping(fields) else None

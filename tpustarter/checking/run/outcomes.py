@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tpustarter.checking.results.results import Reason, Result, Status
+from tpustarter.checking.results.results import RanOn, Reason, Result, Status
 from tpustarter.checking.run import probe_events
 from tpustarter.core.content import Check
 from tpustarter.running.process import Event, signal_name
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpustarter.core.redact import Redactor
 
-Ending = tuple[Status, Reason | None, str, dict[str, Any] | None]
+Ending = tuple[Status, Reason | None, str, RanOn | None]
 """How the run of a check ended: status, reason, detail, and where it ran."""
 
 

@@ -5,10 +5,12 @@ A probe runs code of others, so none of its output is trusted to have the right 
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
+from tpustarter.checking.results.results import RanOn
+from tpustarter.core.json_values import typed
 from tpustarter.probe.finding import Value, Verdict
 
 
@@ -28,36 +30,25 @@ class _Finding(msgspec.Struct):
     share: float | None
 
 
-class _Place(msgspec.Struct):
-    platform: str
-    kind: str
-    count: Annotated[int, msgspec.Meta(ge=0)]
-    virtual: bool
+class Versions(msgspec.Struct):
+    """The versions of a Python and of its packages."""
 
-
-class _Versions(msgspec.Struct):
     python: str
     python_version: str
     frameworks: dict[str, str]
 
 
-def finding(value: Any) -> dict[str, Any] | None:
+def finding(value: object) -> dict[str, Any] | None:
     """Return a finding with its known fields alone; None for an invalid one."""
-    return _fields(value, _Finding)
+    known = typed(value, _Finding)
+    return msgspec.structs.asdict(known) if known else None
 
 
-def place(value: Any) -> dict[str, Any] | None:
-    """Return a place (platform, kind and count of devices); None for an invalid value."""
-    return _fields(value, _Place)
+def place(value: object) -> RanOn | None:
+    """Return the devices of a run; None for an invalid value."""
+    return typed(value, RanOn)
 
 
-def versions(value: Any) -> dict[str, Any] | None:
-    """Return the versions of a Python and of its packages; None for an invalid value."""
-    return _fields(value, _Versions)
-
-
-def _fields(value: Any, kind: type[msgspec.Struct]) -> dict[str, Any] | None:
-    try:
-        return msgspec.structs.asdict(msgspec.convert(value, kind))
-    except msgspec.ValidationError:
-        return None
+def versions(value: object) -> Versions | None:
+    """Return the versions of a Python; None for an invalid value."""
+    return typed(value, Versions)

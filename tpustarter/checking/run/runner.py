@@ -23,6 +23,7 @@ from tpustarter.checking.run.outcomes import (
     process_ending,
     timed_out,
 )
+from tpustarter.checking.run.probe_events import Versions
 from tpustarter.checking.run.probe_session import Session, python_problem, start, tell
 from tpustarter.core.content import Check
 from tpustarter.core.problem import ExitCode, Problem
@@ -108,7 +109,7 @@ class Runner:
         """Start the process early; the session's target may change until `versions` is called."""
         self._ready({})
 
-    def versions(self) -> dict[str, Any]:
+    def versions(self) -> Versions:
         """Return Python and framework versions of the interpreter under test.
 
         Raises:

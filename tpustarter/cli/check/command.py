@@ -23,7 +23,9 @@ from tpustarter.text.terminal import coded, paint_for, visible, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tpustarter.checking.results.comparison import RunComparison
     from tpustarter.checking.results.results import Run
+    from tpustarter.checking.results.saved_reports import SavedReport
     from tpustarter.checking.selfcheck import SelfCheck
 
 # The modules that run checks are imported where they are used: `--list` needs none of them.
@@ -259,7 +261,7 @@ def _follow(selfcheck: SelfCheck) -> None:
         click.echo(opening)
 
 
-def _read_earlier(name: str | None) -> tuple[str, dict[str, Any]] | None:
+def _read_earlier(name: str | None) -> tuple[str, SavedReport] | None:
     """Read the report to compare with; a problem with it is raised before anything runs."""
     if name is None:
         return None
@@ -268,11 +270,12 @@ def _read_earlier(name: str | None) -> tuple[str, dict[str, Any]] | None:
     return saved_reports.read(name)
 
 
-def _compare(run: Run, file: str, earlier: dict[str, Any]) -> dict[str, Any]:
+def _compare(run: Run, file: str, earlier: SavedReport) -> RunComparison:
     from tpustarter.checking.output import document
     from tpustarter.checking.results import comparison as checking_comparison
+    from tpustarter.checking.results import saved_reports
 
-    return checking_comparison.compare(file, earlier, document.document(run))
+    return checking_comparison.compare(file, earlier, saved_reports.parse(document.document(run)))
 
 
 def _save(run: Run) -> None:
@@ -319,7 +322,7 @@ def _list(request: CheckRequest) -> None:
 
 def _report(
     run: Run,
-    comparison: dict[str, Any] | None,
+    comparison: RunComparison | None,
     code: ExitCode,
     *,
     verbose: bool,
@@ -331,7 +334,11 @@ def _report(
 
         fields = document.document(run) if as_json else document.finished_fields(run)
         fields["exit_code"] = int(code)
-        print_result({**fields, "comparison": comparison} if comparison else fields)
+        if comparison:
+            import msgspec
+
+            fields["comparison"] = msgspec.to_builtins(comparison)
+        print_result(fields)
         return
     from tpustarter.checking.output import results_text
     from tpustarter.cli.check.progress import can_rewrite

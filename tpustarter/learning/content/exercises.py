@@ -234,9 +234,9 @@ def _shipped(exercise: Exercise) -> str:
 
 def state(exercise: Exercise) -> State:
     """Return the learner's state in an exercise; a copy that was only opened is still `new`."""
-    entry = lesson_progress.exercise(exercise.lesson.id, exercise.name)
-    if entry.get("status") in ("pass", "fail", "shown"):
-        return entry["status"]
+    status = lesson_progress.exercise(exercise.lesson.id, exercise.name).status
+    if status in ("pass", "fail", "shown"):
+        return status
     return "begun" if _is_typed_into(exercise) else "new"
 
 
@@ -386,8 +386,8 @@ def next_hint(exercise: Exercise) -> str | None:
 
 def hints_given(exercise: Exercise) -> int:
     """Return the number of hints that the learner has had."""
-    count = lesson_progress.exercise(exercise.lesson.id, exercise.name).get("hints")
-    return min(count, len(exercise.hints)) if isinstance(count, int) and count > 0 else 0
+    count = lesson_progress.exercise(exercise.lesson.id, exercise.name).hints
+    return max(0, min(count, len(exercise.hints)))
 
 
 def show_solution(exercise: Exercise) -> str:

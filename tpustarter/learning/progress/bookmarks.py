@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 from datetime import datetime, timezone
-from typing import Any, cast
+from typing import Any
 
-from tpustarter.core import locations, state
+from tpustarter.core import json_values, locations, state
 from tpustarter.core.problem import Problem
 
 NAME = "bookmarks"
@@ -46,8 +46,4 @@ def keep(lesson_id: str, place: str | None) -> None:
 
 
 def _entries() -> dict[str, dict[str, Any]]:
-    value = state.load(NAME).get("lessons")
-    if not isinstance(value, dict):
-        return {}
-    items = cast("dict[Any, Any]", value).items()
-    return {str(name): entry for name, entry in items if isinstance(entry, dict)}
+    return json_values.entries(state.load(NAME).get("lessons"), dict[str, Any])

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import Any
 
 from tpustarter.core import locations, state
+from tpustarter.core.json_values import entries
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import lesson_progress, progress_file
 
@@ -92,8 +93,8 @@ def keep(lesson_id: str, changes: Mapping[str, BlockDraft | None]) -> None:
             with locations.writing(state.path(name)):
                 state.path(name).unlink(missing_ok=True)
             return
-        entries = {block: asdict(draft) for block, draft in drafts.items()}
-        state.save(name, {"schema": SCHEMA, "blocks": entries})
+        blocks = {block: asdict(draft) for block, draft in drafts.items()}
+        state.save(name, {"schema": SCHEMA, "blocks": blocks})
 
 
 def _name(lesson_id: str) -> str:
@@ -101,11 +102,4 @@ def _name(lesson_id: str) -> str:
 
 
 def _parse(stored: dict[str, Any]) -> dict[str, BlockDraft]:
-    blocks = stored.get("blocks")
-    drafts: dict[str, BlockDraft] = {}
-    for block, entry in cast("dict[Any, Any]", blocks).items() if isinstance(blocks, dict) else ():
-        fields = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
-        code, code_hash = fields.get("code"), fields.get("hash")
-        if isinstance(code, str) and isinstance(code_hash, str):
-            drafts[str(block)] = BlockDraft(code, code_hash)
-    return drafts
+    return entries(stored.get("blocks"), BlockDraft)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import asdict, dataclass
-from typing import Any, cast
 
 from tpustarter.core import locations, state
+from tpustarter.core.json_values import entries
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import lesson_progress
 from tpustarter.learning.run.block_output import END_CHARACTERS
@@ -62,14 +62,8 @@ def read(lesson_id: str) -> dict[str, KeptOutput]:
 
 
 def _read(lesson_id: str) -> dict[str, KeptOutput]:
-    blocks = state.load(_name(lesson_id)).get("blocks")
-    found: dict[str, KeptOutput] = {}
-    for block, entry in cast("dict[Any, Any]", blocks).items() if isinstance(blocks, dict) else ():
-        fields = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
-        text, code = fields.get("text"), fields.get("code")
-        if isinstance(text, str) and isinstance(code, str) and len(text) <= 2 * MOST_CHARACTERS:
-            found[str(block)] = KeptOutput(text, code)
-    return found
+    kept = entries(state.load(_name(lesson_id)).get("blocks"), KeptOutput)
+    return {block: one for block, one in kept.items() if len(one.text) <= 2 * MOST_CHARACTERS}
 
 
 def block_ended(lesson: Lesson, block: Block, result: BlockResult, code: str) -> None:

@@ -17,7 +17,7 @@ from tpustarter.learning.content.blocks import LessonPart
 from tpustarter.learning.content.exercises import Exercise
 from tpustarter.learning.content.paths import LessonPath, Stage, lessons_on
 from tpustarter.learning.progress import course, lesson_progress, solved_exercises
-from tpustarter.learning.progress.lesson_progress import LessonProgress
+from tpustarter.learning.progress.lesson_progress import ExerciseRecord, LessonProgress
 from tpustarter.text import phrases
 
 MOST_OPEN = 5
@@ -110,7 +110,7 @@ def _counted(noun: str, right: int, count: int, how: str) -> list[str]:
 
 
 def _state(known: LessonProgress, exercise: Exercise) -> str:
-    return str(known.exercises.get(exercise.name, {}).get("status"))
+    return known.exercises.get(exercise.name, ExerciseRecord()).status
 
 
 def _open_blocks(
@@ -129,8 +129,8 @@ def _open_blocks(
         if part.block is None or part.fold:
             continue
         number += 1
-        edit = known.edits.get(part.block.id, {})
-        status = known.status(part.block) or edit.get("status")
+        edit = known.edits.get(part.block.id)
+        status = known.status(part.block) or (edit.status if edit else None)
         is_open = status != "pass" and (part.block.is_try or not part.block.is_optional)
         if is_open:
             name = f"`{part.block.id}`" if by_id else str(number)

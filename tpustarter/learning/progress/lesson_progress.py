@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import asdict, dataclass, field
-from typing import Any, cast
+from typing import Any
+
+import msgspec
 
 from tpustarter.core import state
+from tpustarter.core.json_values import entries
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress.progress_file import (
     Fields,
@@ -26,21 +29,46 @@ if TYPE_CHECKING:
     from tpustarter.learning.run.block_results import BlockResult
 
 
+class BlockRecord(msgspec.Struct, frozen=True):
+    """The last run of a block."""
+
+    status: str
+    hash: str = ""
+    """The hash of the lesson's code."""
+    typed: str | None = None
+    """The hash of the code that ran, where it was another."""
+    when: str = ""
+    reason: str | None = None
+    detail: str = ""
+
+
+class QuizRecord(msgspec.Struct, frozen=True):
+    """The answers to a question."""
+
+    right: bool = False
+    answers: list[str] = []
+    """By their wording, as numbers may change."""
+
+
+class ExerciseRecord(msgspec.Struct, frozen=True):
+    """The learner's state in an exercise."""
+
+    status: str = ""
+    hints: int = 0
+    when: str = ""
+
+
 @dataclass(frozen=True)
 class LessonProgress:
     """The progress in one lesson."""
 
     done: str | None = None
     """ISO date and time at which it was first done: blocks, tasks and questions."""
-    blocks: dict[str, Fields] = field(default_factory=dict[str, Fields])
-    """By block: `status`, `ran_on`, `when`, the `hash` of the lesson's code, and `typed`, the hash
-    of the code that ran, where it was another."""
-    quizzes: dict[str, Fields] = field(default_factory=dict[str, Fields])
-    """By question: whether it was answered `right`, the `answers` by their text, and `when`."""
-    exercises: dict[str, Fields] = field(default_factory=dict[str, Fields])
-    """By name: `status`, `hints` and `when`."""
-    edits: dict[str, Fields] = field(default_factory=dict[str, Fields])
-    """By block that is no task, the failure of other code in it: `status`, `typed`, `when`."""
+    blocks: dict[str, BlockRecord] = field(default_factory=dict[str, BlockRecord])
+    quizzes: dict[str, QuizRecord] = field(default_factory=dict[str, QuizRecord])
+    exercises: dict[str, ExerciseRecord] = field(default_factory=dict[str, ExerciseRecord])
+    edits: dict[str, BlockRecord] = field(default_factory=dict[str, BlockRecord])
+    """By block that is no task, the failure of other code in it."""
     open: int | None = None
     """The number of its open tasks and questions; None before it was left with them."""
 
@@ -54,16 +82,16 @@ class LessonProgress:
         entry = self.blocks.get(block.id)
         if entry is None:
             return None
-        return str(entry.get("status")) if entry.get("hash") == code_hash(block) else "changed"
+        return entry.status if entry.hash == code_hash(block) else "changed"
 
     def status_of(self, block: Block, code: str) -> str | None:
         """Return the last status of a block with this code; None where it ran with other code."""
         entry = self.blocks.get(block.id)
         ran = hash_of(code)
-        if entry and ran == entry.get("typed", None if block.is_try else code_hash(block)):
+        if entry and ran == (entry.typed or (None if block.is_try else code_hash(block))):
             return self.status(block)
-        edit = self.edits.get(block.id, {})
-        return str(edit.get("status")) if ran == edit.get("typed") else None
+        edit = self.edits.get(block.id)
+        return edit.status if edit and ran == edit.typed else None
 
 
 @dataclass(frozen=True)
@@ -75,19 +103,17 @@ class LearnerProgress:
 
 def read() -> LearnerProgress:
     """Read the progress; malformed values are left out, and stay in the file."""
-    lessons = read_lessons()
-    return LearnerProgress(
-        {
-            name: LessonProgress(
-                as_date(fields.get("done")),
-                as_entries(fields.get("blocks")),
-                as_entries(fields.get("quizzes")),
-                as_entries(fields.get("exercises")),
-                as_entries(fields.get("edits")),
-                as_count(fields.get("open")),
-            )
-            for name, fields in lessons.items()
-        }
+    return LearnerProgress({name: _parse(fields) for name, fields in read_lessons().items()})
+
+
+def _parse(fields: Fields) -> LessonProgress:
+    return LessonProgress(
+        as_date(fields.get("done")),
+        entries(fields.get("blocks"), BlockRecord),
+        entries(fields.get("quizzes"), QuizRecord),
+        entries(fields.get("exercises"), ExerciseRecord),
+        entries(fields.get("edits"), BlockRecord),
+        as_count(fields.get("open")),
     )
 
 
@@ -106,7 +132,7 @@ def things_done(lesson: Lesson, known: LessonProgress) -> tuple[int, int]:
 
 def is_right(known: LessonProgress, question: str) -> bool:
     """Return whether a question was answered right."""
-    return bool(known.quizzes.get(question, {}).get("right"))
+    return known.quizzes.get(question, QuizRecord()).right
 
 
 def mark(lesson: Lesson, known: LessonProgress | None) -> str:
@@ -135,7 +161,11 @@ def block_ended(lesson: Lesson, block: Block, result: BlockResult, code: str = "
     """Remember the result of a block, and its code; a block that did not run changes nothing."""
     if result.status in ("skip", "notrun"):
         return
-    entry: Fields = {"status": result.status, "ran_on": result.ran_on, "when": now()}
+    entry: Fields = {
+        "status": result.status,
+        "ran_on": msgspec.to_builtins(result.ran_on),
+        "when": now(),
+    }
     entry["hash"] = code_hash(block)
     if code and (block.is_try or hash_of(code) != code_hash(block)):
         entry["typed"] = hash_of(code)
@@ -171,9 +201,7 @@ def _settle(lesson: Lesson, fields: Fields, *, is_left: bool = False) -> None:
     """
     from tpustarter.learning.content.blocks import parse
 
-    known = LessonProgress(
-        None, as_entries(fields.get("blocks")), as_entries(fields.get("quizzes"))
-    )
+    known = _parse(fields)
     parts = [part for part in parse(lesson) if not part.fold]
     blocks = [part.block for part in parts if part.block]
     if any(known.status(block) != "pass" for block in blocks if not block.is_try):
@@ -227,15 +255,15 @@ def started(lesson_id: str) -> bool:
     return lesson_id in read().lessons
 
 
-def exercise(lesson_id: str, name: str) -> Fields:
-    """Return the stored fields of an exercise: `status`, `hints` and `when`."""
-    fields = read_lessons().get(lesson_id, {})
-    return as_entries(fields.get("exercises")).get(name, {})
+def exercise(lesson_id: str, name: str) -> ExerciseRecord:
+    """Return the learner's state in an exercise."""
+    known = read().lessons.get(lesson_id, LessonProgress())
+    return known.exercises.get(name, ExerciseRecord())
 
 
 def exercise_judged(lesson_id: str, name: str, *, is_right: bool) -> None:
     """Remember the verdict on an answer; an exercise that was solved once stays solved."""
-    status = exercise(lesson_id, name).get("status")
+    status = exercise(lesson_id, name).status
     if status != "pass" and (is_right or status != "shown"):
         _change_exercise(lesson_id, name, status="pass" if is_right else "fail")
 
@@ -255,33 +283,25 @@ def quiz_answered(lesson: Lesson, name: str, *, is_right: bool, answer: str = ""
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson.id, {})
-        entries = as_entries(fields.get("quizzes"))
-        known = entries.get(name, {})
-        answers = [text for text in answers_given(known) if text != answer]
+        known = _parse(fields).quizzes.get(name, QuizRecord())
+        answers = [text for text in known.answers if text != answer]
         entry = {
-            "right": is_right or bool(known.get("right")),
+            "right": is_right or known.right,
             "answers": [*answers, *filter(None, [answer])],
             "when": now(),
         }
-        fields["quizzes"] = {**entries, name: entry}
+        fields["quizzes"] = {**as_entries(fields.get("quizzes")), name: entry}
         _settle(lesson, fields)
 
     update(change)
 
 
-def answers_given(entry: Fields) -> list[str]:
-    """Return the answers to a question, in order; by their wording, as numbers may change."""
-    answers: Any = entry.get("answers")
-    given = cast("list[Any]", answers) if isinstance(answers, list) else []
-    return [text for text in given if isinstance(text, str)]
-
-
-def _change_exercise(lesson_id: str, name: str, **changes: Any) -> None:
+def _change_exercise(lesson_id: str, name: str, **changes: str | int) -> None:
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson_id, {})
-        entries = as_entries(fields.get("exercises"))
-        entry = {**entries.get(name, {}), **changes, "when": now()}
-        fields["exercises"] = {**entries, name: entry}
+        stored = as_entries(fields.get("exercises"))
+        entry = {**stored.get(name, {}), **changes, "when": now()}
+        fields["exercises"] = {**stored, name: entry}
 
     update(change)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from tpustarter.core import state
+from tpustarter.core.json_values import mapping
 from tpustarter.learning.progress.progress_file import (
     SCHEMA,
     Fields,
@@ -26,11 +27,10 @@ def export() -> dict[str, Any]:
 
 def read_export(text: str) -> dict[str, Any]:
     """Parse the text of an export; raise ValueError for another schema."""
-    value = state.parse(text)
-    schema = cast("dict[str, Any]", value).get("schema") if isinstance(value, dict) else None
-    if schema != SCHEMA:
-        raise ValueError(f"found the schema `{schema}`, expected `{SCHEMA}`")
-    return cast("dict[str, Any]", value)
+    value = mapping(state.parse(text))
+    if value.get("schema") != SCHEMA:
+        raise ValueError(f"found the schema `{value.get('schema')}`, expected `{SCHEMA}`")
+    return value
 
 
 def merge(exported: dict[str, Any]) -> None:

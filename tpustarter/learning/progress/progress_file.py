@@ -9,9 +9,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from datetime import datetime, timezone
-from typing import Any, cast
+from typing import Any
 
 from tpustarter.core import locations, state
+from tpustarter.core.json_values import entries
 from tpustarter.core.problem import Problem
 
 SCHEMA = "tpustarter.progress/1"
@@ -49,12 +50,12 @@ def now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
-def as_date(value: Any) -> str | None:
+def as_date(value: object) -> str | None:
     """Return a date; None for a malformed one."""
     return value if isinstance(value, str) and value else None
 
 
-def as_count(value: Any) -> int | None:
+def as_count(value: object) -> int | None:
     """Return a number of things; None for a malformed one."""
     return value if isinstance(value, int) and value >= 0 else None
 
@@ -64,9 +65,6 @@ def lessons_in(value: dict[str, Any]) -> dict[str, Fields]:
     return as_entries(value.get("lessons"))
 
 
-def as_entries(value: Any) -> dict[str, Fields]:
+def as_entries(value: object) -> dict[str, Fields]:
     """Return the entries of a mapping that are mappings themselves; malformed ones are left out."""
-    if not isinstance(value, dict):
-        return {}
-    items = cast("dict[Any, Any]", value).items()
-    return {str(key): entry for key, entry in items if isinstance(entry, dict)}
+    return entries(value, Fields)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tpustarter.text import phrases
 
@@ -20,7 +20,11 @@ def still_open(lesson: Lesson, records: Records) -> list[str]:
     """Return the ids of a lesson's exercises that are not solved."""
     record = records.get(lesson.id)
     known, track = record.exercises if record else {}, lesson.id.partition("/")[0]
-    return [f"{track}/{name}" for name in _names(lesson) if not _is_solved(known.get(name, {}))]
+    return [
+        f"{track}/{name}"
+        for name in _names(lesson)
+        if name not in known or known[name].status != "pass"
+    ]
 
 
 def open_on(lessons: Iterable[Lesson], records: Records) -> list[str]:
@@ -52,7 +56,11 @@ def words(lessons: Collection[Lesson], records: Records, today: date | None = No
     solved = count - sum(len(still_open(lesson, records)) for lesson in lessons)
     day = today or datetime.now().astimezone().date()
     done_today = sum(_day(known.done) == day for known in records.values())
-    solved_today = sum(_day(entry.get("when")) == day for entry in _solved(records))
+    solved_today = sum(
+        entry.status == "pass" and _day(entry.when) == day
+        for known in records.values()
+        for entry in known.exercises.values()
+    )
     today_s = ((done_today, "lesson"), (solved_today, "exercise"))
     achieved = [phrases.count(number, noun) for number, noun in today_s if number]
     if not achieved and not any(lesson.id in records for lesson in lessons):
@@ -69,17 +77,8 @@ def _names(lesson: Lesson) -> list[str]:
     return [str(name) for name in lesson.header.get("exercises") or ()]
 
 
-def _is_solved(entry: Mapping[str, Any]) -> bool:
-    return entry.get("status") == "pass"
-
-
-def _solved(records: Records) -> Iterator[Mapping[str, Any]]:
-    for known in records.values():
-        yield from filter(_is_solved, known.exercises.values())
-
-
-def _day(when: Any) -> date | None:
+def _day(when: str | None) -> date | None:
     try:
-        return datetime.fromisoformat(str(when)).astimezone().date()
+        return datetime.fromisoformat(when or "").astimezone().date()
     except ValueError:
         return None

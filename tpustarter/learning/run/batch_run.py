@@ -168,4 +168,4 @@ class BatchRun:
             )
         )
         if result.ran_on:  # devices that were found outrank those that were planned
-            self.run.target = {**self.run.target, "devices": result.ran_on["count"]}
+            self.run.target = {**self.run.target, "devices": result.ran_on.count}

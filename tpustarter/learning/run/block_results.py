@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Literal
 
 from tpustarter.checking.plan import plan
-from tpustarter.checking.results.results import Blocked, Reason
+from tpustarter.checking.results.results import Blocked, RanOn, Reason
+from tpustarter.core.json_values import items, typed
 from tpustarter.core.redact import Redactor
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.drawings.plot import Drawing
@@ -35,8 +36,8 @@ class BlockResult:
     hint: str = ""
     """The fix for a block that could not run, as a sentence without a full stop."""
     seconds: float = 0.0
-    ran_on: dict[str, Any] | None = None
-    """Platform, kind and count of the devices; None where no framework was used."""
+    ran_on: RanOn | None = None
+    """None where no framework was used."""
     output: str = ""
     expected: str | None = None
     """The expected output here; None where the lesson has none."""
@@ -76,11 +77,11 @@ def judged(
     """Judge a block that ended: by its exception, else by the first difference."""
     if end.get("outcome") != "done":
         detail = redact.text(_PLACE.sub(r"\1", str(end.get("detail", ""))))
-        at = _parse_lines(end.get("lines"))
+        at = tuple(items(end.get("lines"), int))
         name = redact.text(str(end.get("exception") or ""))
         result = replace(result, status="error", reason="exception", detail=detail)
         return replace(result, exception=name, raised_at=at)
-    ran_on = _parse_ran_on(end.get("ran_on"))
+    ran_on = typed(end.get("ran_on"), RanOn)
     drawn = parse_drawings(end.get("drawings"), redact.text)
     result = replace(result, ran_on=ran_on, drawings=drawn)
     found = first_difference(expected, output.printed) if expected else None
@@ -92,28 +93,15 @@ def judged(
     return replace(result, status="fail", detail=difference.words, difference=difference)
 
 
-def _is_of_others(expected: Expected, ran_on: dict[str, Any] | None) -> bool:
+def _is_of_others(expected: Expected, ran_on: RanOn | None) -> bool:
     """Return whether an output holds for another number of CPU devices than this run has.
 
     With another number than the default (`--devices 1`) the lesson has no expected output.
     """
-    count = ran_on["count"] if ran_on else plan.VIRTUAL_DEVICES
+    count = ran_on.count if ran_on else plan.VIRTUAL_DEVICES
     return expected.on == "cpu" and count != plan.VIRTUAL_DEVICES
 
 
 def _redacted(difference: Difference, redact: Redactor) -> Difference:
     texts = [text and redact.text(text) for text in (difference.printed, difference.expected)]
     return replace(difference, printed=texts[0], expected=texts[1])
-
-
-def _parse_lines(value: Any) -> tuple[int, ...]:
-    numbers = cast("list[Any]", value) if isinstance(value, list) else []
-    return tuple(number for number in numbers if type(number) is int)
-
-
-def _parse_ran_on(value: Any) -> dict[str, Any] | None:
-    """Return the devices of a run; None for malformed fields, which a block may have written."""
-    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    types = {"platform": str, "kind": str, "count": int, "virtual": bool}
-    is_sound = all(isinstance(fields.get(name), kind) for name, kind in types.items())
-    return {name: fields[name] for name in types} if is_sound else None

@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
+
 from tpustarter.checking.results.headline import closing, summarize
 from tpustarter.checking.results.results import LEARN_SCHEMA
 from tpustarter.checking.results.status_words import no_tpu
@@ -101,8 +103,8 @@ def ending(result: BlockResult) -> list[str]:
     ran_on = result.ran_on
     device = "on the host alone" if result.status == "pass" else ""
     if ran_on:
-        kind = "virtual CPU" if ran_on["virtual"] else str(ran_on["kind"])
-        device = f"on {phrases.count(ran_on['count'], f'{visible(kind)} device')}"
+        kind = "virtual CPU" if ran_on.virtual else ran_on.kind
+        device = f"on {phrases.count(ran_on.count, f'{visible(kind)} device')}"
     seconds = f"{result.seconds:.1f} s" if result.seconds else ""
     if result.status == "pass":
         words = "matches" if result.expected is not None else "the lesson does not say what to see"
@@ -200,7 +202,7 @@ def _block_fields(result: BlockResult) -> dict[str, Any]:
         "reason": result.reason,
         "detail": result.detail,
         "seconds": round(result.seconds, 3),
-        "ran_on": result.ran_on,
+        "ran_on": msgspec.to_builtins(result.ran_on),
         "output": result.output,
         "expected": result.expected,
     }

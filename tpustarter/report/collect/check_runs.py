@@ -11,9 +11,13 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from tpustarter.checking.output import document
-from tpustarter.checking.results import comparison
+from tpustarter.checking.results import comparison, saved_reports
+from tpustarter.checking.results.comparison import ValueChange
 from tpustarter.checking.results.results import KINDS, STATUSES
+from tpustarter.checking.results.saved_reports import SavedReport
 from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
 from tpustarter.core import state
 from tpustarter.core.problem import Problem
@@ -126,19 +130,19 @@ def changes(context: Context) -> Fields:
     before = _last_good()
     if before is None:
         raise CollectorUnanswered("no good run is kept here (`tpustarter check --save` keeps one)")
-    now = document.document(context.found.checks)
-    ran = {result["id"] for result in now["results"]}
-    kept = [result for result in before["results"] if result["id"] in ran]
-    compared = comparison.compare("the last good run", {**before, "results": kept}, now)
-    tells = {one["name"] for one in compared["environment"] if one["now"] == "set"}
+    now = saved_reports.parse(document.document(context.found.checks))
+    ran = {result.id for result in now.results}
+    before.results = [result for result in before.results if result.id in ran]
+    compared = comparison.compare("the last good run", before, now)
+    tells = {one.name for one in compared.environment if one.now == "set"}
     return {
-        "since": compared["started"],
-        "verdict_then": before.get("verdict"),
-        "verified_on_then": before.get("verified_on"),
-        "versions": _told(compared["versions"], _VERSIONS),
-        "machine": _told(compared["target"], _MACHINE),
+        "since": compared.started,
+        "verdict_then": before.verdict,
+        "verified_on_then": before.verified_on,
+        "versions": _told(compared.versions, _VERSIONS),
+        "machine": _told(compared.target, _MACHINE),
         "settings": sorted(tells & {*software.VARIABLES, *software.FLAGS, *software.NAMED_ONLY}),
-        "results": compared["results"],
+        "results": msgspec.to_builtins(compared.results),
     }
 
 
@@ -147,7 +151,7 @@ _VERSIONS = dict.fromkeys(("tpustarter", "python", *software.PACKAGES), VERSION)
 _MACHINE = {"chips": r"\d{1,4}", "generation": "|".join(row.name for row in GENERATIONS)}
 
 
-def _told(differences: list[Fields], forms: Mapping[str, str]) -> list[Fields]:
+def _told(differences: list[ValueChange], forms: Mapping[str, str]) -> list[Fields]:
     """Return the differences of known fields; a value of another form is hidden."""
 
     def value(name: str, one: object) -> str:
@@ -157,22 +161,20 @@ def _told(differences: list[Fields], forms: Mapping[str, str]) -> list[Fields]:
 
     return [
         {
-            "name": row["name"],
-            "before": value(row["name"], row["before"]),
-            "now": value(row["name"], row["now"]),
+            "name": row.name,
+            "before": value(row.name, row.before),
+            "now": value(row.name, row.now),
         }
         for row in differences
-        if row["name"] in forms
+        if row.name in forms
     ]
 
 
-def _last_good() -> Fields | None:
-    from tpustarter.checking.results import saved_reports
-
+def _last_good() -> SavedReport | None:
     for file in saved_reports.kept()[: -MOST_KEPT - 1 : -1]:
         with contextlib.suppress(Problem):
             _, good = saved_reports.read(str(file))
-            if good.get("verdict") in _GOOD:
+            if good.verdict in _GOOD:
                 return good
     return None
 

@@ -5,9 +5,8 @@ The code of a block is the one in the lesson: a user's changes of it are not sto
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tpustarter.checking.results import last_failures
 from tpustarter.core import content
@@ -15,6 +14,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.learning.content import blocks
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.progress import lesson_progress
+from tpustarter.learning.progress.lesson_progress import BlockRecord
 from tpustarter.reproducing import program
 from tpustarter.reproducing.program import FailurePlace, ReproducedFailure, ReproducerFile
 
@@ -59,7 +59,7 @@ def _block_named(lesson_id: str, name: str) -> WantedReproducer:
         )
         hint = f"its blocks are {', '.join(one.id for one in every)}" if every else None
         raise Problem(what, hint=hint, code=ExitCode.USAGE)
-    return _of_block(lesson, every, chosen, fields.blocks.get(chosen.id, {}))
+    return _of_block(lesson, every, chosen, fields.blocks.get(chosen.id))
 
 
 def newest(since: str = "") -> list[WantedReproducer]:
@@ -100,16 +100,15 @@ def _of_check(check: content.Check, kept: last_failures.FailedCheck | None) -> W
 
 
 def _of_block(
-    lesson: content.Lesson, every: Sequence[Block], block: Block, entry: Mapping[str, Any]
+    lesson: content.Lesson, every: Sequence[Block], block: Block, record: BlockRecord | None
 ) -> WantedReproducer:
     name, failure = f"{lesson.id}:{block.id}", None
-    if entry.get("status") in ("fail", "error"):
-        reason, detail = (str(entry.get(key) or "") for key in ("reason", "detail"))
-        failure = ReproducedFailure(name, str(entry["status"]), reason, detail)
+    if record and record.status in ("fail", "error"):
+        failure = ReproducedFailure(name, record.status, record.reason or "", record.detail)
 
     def make(failure: ReproducedFailure | None, place: FailurePlace) -> ReproducerFile:
         return program.of_block(lesson, every, block, failure, place)
 
     return WantedReproducer(
-        name, str(entry.get("when") or ""), failure, lesson.framework or "", make
+        name, record.when if record else "", failure, lesson.framework or "", make
     )

@@ -53,9 +53,8 @@ def details(result: Result, source: str = "") -> Iterator[LaidOutLines | Content
     if source:
         yield Address("page  ", visible(source))
     if result.ran_on:
-        devices = result.ran_on
-        virtual = "virtual " if devices.get("virtual") else ""
-        where = visible(f"{devices.get('count')} x {virtual}{devices.get('kind')}")
+        virtual = "virtual " if result.ran_on.virtual else ""
+        where = visible(f"{result.ran_on.count} x {virtual}{result.ran_on.kind}")
         yield HangingText("on    ", Content.styled(where, "$muted"))
 
 

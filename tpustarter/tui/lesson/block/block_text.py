@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from textual.content import Content
 
+from tpustarter.checking.results.results import RanOn
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.run.block_results import BlockResult
 from tpustarter.learning.run.expected_output import NO_FURTHER, Difference, differing
@@ -301,12 +301,11 @@ def tells_syntax(result: BlockResult) -> bool:
     return result.exception in ("SyntaxError", "IndentationError", "TabError")
 
 
-def _describe_devices(ran_on: dict[str, Any] | None) -> str:
+def _describe_devices(ran_on: RanOn | None) -> str:
     """Return the devices of a run in words; empty if they are not known."""
     if not ran_on:
         return ""
-    count = ran_on.get("count", 1)
-    if ran_on.get("virtual"):
-        return f" on {count} virtual CPU devices"
-    kind = visible(str(ran_on.get("kind", ran_on.get("platform", ""))))
-    return phrases.plural(count, f" on {kind}", f" on {count} x {kind}")
+    if ran_on.virtual:
+        return f" on {ran_on.count} virtual CPU devices"
+    kind = visible(ran_on.kind)
+    return phrases.plural(ran_on.count, f" on {kind}", f" on {ran_on.count} x {kind}")

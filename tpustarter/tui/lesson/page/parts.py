@@ -9,6 +9,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter.learning.content.blocks import LessonPart
+from tpustarter.learning.progress.lesson_progress import QuizRecord
 from tpustarter.tui.kit.markdown_text import LessonText
 from tpustarter.tui.kit.safe_text import plain_source
 from tpustarter.tui.kit.text_layout import Stack, prose
@@ -54,7 +55,7 @@ def _widget(
 ) -> Widget:
     """Return the widget of a part; with `is_predicted` the output is hidden until the block ran."""
     if piece.quiz:
-        return QuestionView(piece.quiz, opened.known.quizzes.get(piece.quiz.id, {}))
+        return QuestionView(piece.quiz, opened.known.quizzes.get(piece.quiz.id, QuizRecord()))
     if piece.block:
         known, draft = opened.known, opened.drafts.get(piece.block.id)
         return BlockView(

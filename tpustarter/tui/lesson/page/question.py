@@ -10,8 +10,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tpustarter.learning.content.quiz import Quiz
-from tpustarter.learning.progress import lesson_progress
-from tpustarter.learning.progress.lesson_progress import Fields
+from tpustarter.learning.progress.lesson_progress import QuizRecord
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose, word
 
 
@@ -26,16 +25,15 @@ class AnswerPicked(Message):
 class QuestionView(Static):
     """A question with its answers; others may be given after a wrong one."""
 
-    def __init__(self, quiz: Quiz, known: Fields) -> None:
+    def __init__(self, quiz: Quiz, known: QuizRecord) -> None:
         """Show a question, with the answers that were given in earlier sessions."""
         super().__init__(classes="question")
         self.quiz = quiz
         self.was_left = False
         """Whether the reader was shown how to answer it: the next Enter reads on."""
-        given = lesson_progress.answers_given(known)
         numbered = list(enumerate(quiz.answers, 1))
-        self._chosen = {number for number, answer in numbered if answer.text in given}
-        if known.get("right"):
+        self._chosen = {number for number, answer in numbered if answer.text in known.answers}
+        if known.right:
             self._chosen.add(quiz.right)
         self._show()
 
