@@ -8,11 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING
 
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
-from tpustarter.learning.content.markdown import tokens
+from tpustarter.learning.content.markdown import lines_of, tokens
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 """The form of the name of a block, a question or a figure."""
@@ -81,8 +84,8 @@ def find(lesson: Lesson, lines: list[str]) -> Iterator[Fence]:
             image = _only_image(token)
 
 
-def _read_fence(lesson: Lesson, lines: list[str], token: Any) -> Fence | None:
-    start, end = cast("tuple[int, int]", token.map)
+def _read_fence(lesson: Lesson, lines: list[str], token: Token) -> Fence | None:
+    start, end = lines_of(token)
     last = lines[end - 1].strip(" \t>")
     if end - start < 2 or set(last) != set(token.markup[0]) or len(last) < len(token.markup):
         raise problem(lesson, start, "a fence is opened and never closed")
@@ -127,9 +130,9 @@ def _find_label(above: list[str]) -> str:
     return match[1] if match else ""
 
 
-def _read_html(token: Any, image: tuple[int, dict[str, str]] | None) -> Fence | None:
+def _read_html(token: Token, image: tuple[int, dict[str, str]] | None) -> Fence | None:
     """Return a fold, the end of one, or a figure: an image with its text in a comment below."""
-    start, end = cast("tuple[int, int]", token.map)
+    start, end = lines_of(token)
     if match := _FOLD.fullmatch(token.content):
         return Fence("fold", {}, " ".join(match[1].split()), start, end)
     if token.content.strip() == "</details>":
@@ -142,10 +145,10 @@ def _read_html(token: Any, image: tuple[int, dict[str, str]] | None) -> Fence | 
     return None
 
 
-def _only_image(token: Any) -> tuple[int, dict[str, str]] | None:
+def _only_image(token: Token) -> tuple[int, dict[str, str]] | None:
     """Return the image of a paragraph that is nothing else, with its line."""
-    children: list[Any] = token.children or []
+    children = token.children or []
     if len(children) != 1 or children[0].type != "image":
         return None
     values = {"caption": str(children[0].content), "file": str(children[0].attrs["src"])}
-    return cast("tuple[int, int]", token.map)[0], values
+    return lines_of(token)[0], values

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tpustarter.core import locations
 from tpustarter.core.content import Lesson
@@ -23,6 +23,9 @@ from tpustarter.learning.content.quiz import Quiz
 from tpustarter.learning.progress.lesson_progress import LessonProgress
 from tpustarter.learning.run.expected_output import Expected
 from tpustarter.text.terminal import wrap
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 _INDENT = " " * 4
 _FENCE_LABELS = {"sh": "Command:", "text": "Drawing:", "python": "Code:"}
@@ -169,7 +172,7 @@ def _render_markdown(source: str, state: _RenderState) -> Iterator[str]:
             yield from _render_structure(token, state)
 
 
-def _render_structure(token: Any, state: _RenderState) -> Iterator[str]:
+def _render_structure(token: Token, state: _RenderState) -> Iterator[str]:
     """Follow headings, lists and tables; a row of a table is written at its end."""
     kind = token.type
     if kind == "heading_open":
@@ -211,7 +214,7 @@ def _render_paragraph(line: str, state: _RenderState) -> Iterator[str]:
     yield from wrap(state.heading_prefix + line, first, inner + " " * len(marker))
 
 
-def _inline_text(token: Any, state: _RenderState) -> str:
+def _inline_text(token: Token, state: _RenderState) -> str:
     pieces: list[str] = []
     targets: list[str] = []
     for child in token.children or ():

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from tpustarter.core.content import Lesson
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 _HEADING = re.compile(r"^#+\s")
@@ -33,11 +36,17 @@ def source_lines(lesson: Lesson) -> list[str]:
 
 
 @lru_cache(maxsize=8)  # blocks, links and questions of a lesson are read one after the other
-def tokens(text: str) -> tuple[Any, ...]:
+def tokens(text: str) -> tuple[Token, ...]:
     """Return the Markdown tokens of a text; they are cached, so they must not be changed."""
     from markdown_it import MarkdownIt
 
     return tuple(MarkdownIt("commonmark").enable("table").parse(text))
+
+
+def lines_of(token: Token) -> tuple[int, int]:
+    """Return the first line of a block of Markdown, from 0, and the line after its last one."""
+    start, end = token.map or (0, 0)
+    return start, end
 
 
 def anchor(heading: str) -> str:
@@ -60,7 +69,7 @@ def links(text: str) -> Iterator[tuple[int, str]]:
     for token in tokens(text):
         for child in token.children or ():
             if child.type == "link_open":
-                yield token.map[0], str(child.attrs["href"])
+                yield lines_of(token)[0], str(child.attrs["href"])
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,14 @@ code that runs; the rest relies on its source.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Literal
 
-from tpustarter.core import cache, content, locations
+import msgspec
+
+from tpustarter.core import cache, content, locations, yaml_rows
 from tpustarter.core.content import Lesson
+from tpustarter.core.json_values import mapping
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content.blocks import blocks_of
 from tpustarter.learning.content.markdown import anchors
@@ -27,8 +29,7 @@ _MEANINGS: Mapping[Status, str] = {
 }
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A claim, command or name in older tutorials."""
 
     id: str
@@ -55,33 +56,31 @@ class Claim:
         return f"tpustarter learn {self.lesson.partition('#')[0]}" if self.lesson else None
 
 
-_KEYS = ("id", "then", "status", "now", "lesson", "proof", "source")
-
-
 def read(folder: Path | None = None) -> list[Claim]:
     """Read all claims, in order; raise Problem for a file that cannot be used."""
     file = (folder or locations.content("lessons")) / "then-now.yml"
     try:
         text = locations.read_text(file)
         with cache.opened("then-now", content.__file__) as known:
-            entries: Any = known.value(text.encode(), lambda: content.read_yaml(text)) or []
-        return [_parse_claim(cast("Mapping[str, Any]", entry)) for entry in entries]
+            entries: list[object] = (
+                known.value(text.encode(), lambda: content.read_yaml(text)) or []
+            )
+        return [_parse_claim(entry) for entry in entries]
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise Problem(f"cannot read the claims in `{file}`: {error}") from error
 
 
-def _parse_claim(fields: Mapping[str, Any]) -> Claim:
-    unknown = set(fields) - set(_KEYS)
-    values = {key: fields.get(key) for key in _KEYS}
-    for key, value in values.items():
-        if not isinstance(value, str) and not (value is None and key in ("lesson", "proof")):
-            raise ValueError(f"`{key}` of `{fields.get('id')}` is not a text")
-    if unknown or values["status"] not in get_args(Status):
-        raise ValueError(f"`{values['id']}` has the status `{values['status']}`, keys {[*fields]}")
-    cleaned = {key: value and " ".join(value.split()) for key, value in values.items()}
-    return Claim(**cast("Any", cleaned))
+def _parse_claim(entry: object) -> Claim:
+    fields = {
+        key: " ".join(value.split()) if isinstance(value, str) else value
+        for key, value in mapping(entry).items()
+    }
+    try:
+        return yaml_rows.convert(fields, Claim)
+    except ValueError as error:
+        raise ValueError(f"`{fields.get('id')}`: {error}") from error
 
 
 def search(claims: Iterable[Claim], text: str) -> list[Claim]:

@@ -10,8 +10,9 @@ import math
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
+from tpustarter.core.json_values import items
 from tpustarter.learning.drawings.array_layouts import (
     MOST_NAME,
     Layout,
@@ -40,19 +41,18 @@ class Bars:
 Drawing = LinePlot | Bars | Layout
 
 
-def parse(value: Any, clean: Callable[[str], str]) -> tuple[Drawing, ...]:
+def parse(value: object, clean: Callable[[str], str]) -> tuple[Drawing, ...]:
     """Return the drawings of an event without malformed ones, which a block may have written.
 
     Args:
         value: The field of the event.
         clean: Removes secrets from a text.
     """
-    entries = cast("list[Any]", value) if isinstance(value, list) else []
-    drawings = (_drawing_of(fields, clean) for fields in entries)
+    drawings = (_drawing_of(fields, clean) for fields in items(value, dict[str, Any]))
     return tuple(drawing for drawing in drawings if drawing)
 
 
-def _drawing_of(fields: Any, clean: Callable[[str], str]) -> Drawing | None:
+def _drawing_of(fields: dict[str, Any], clean: Callable[[str], str]) -> Drawing | None:
     makers: dict[str, Callable[[dict[str, Any], Callable[[str], str]], Drawing]] = {
         "lines": _lines_of,
         "bars": _bars_of,

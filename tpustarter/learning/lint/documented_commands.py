@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated
 
-from tpustarter.core import content, locations
+import msgspec
+
+from tpustarter.core import content, locations, yaml_rows
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
-from tpustarter.learning.content.markdown import source_lines, tokens
+from tpustarter.learning.content.markdown import lines_of, source_lines, tokens
 
 SHELL = frozenset(
     (
@@ -124,22 +126,26 @@ def read(folder: Path | None = None) -> list[DocumentedCommand]:
     """Read the documented commands, longest first; raise Problem for a broken file."""
     file = (folder or locations.content("lessons")) / "commands.yml"
     try:
-        entries: Any = content.read_yaml(locations.read_text(file)) or []
-        commands = [_parse_entry(cast("Mapping[str, Any]", entry)) for entry in entries]
+        entries: list[object] = content.read_yaml(locations.read_text(file)) or []
+        commands = [_parse_entry(entry) for entry in entries]
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise Problem(f"cannot read the commands in `{file}`: {error!r}") from error
     return sorted(commands, key=lambda command: -len(command.words))
 
 
-def _parse_entry(fields: Mapping[str, Any]) -> DocumentedCommand:
-    allowed = {"command", "flags", "changes", "source"}
-    if set(fields) - allowed or not str(fields["source"]).startswith("https://"):
-        raise ValueError(f"`{fields['command']}` needs a public source, and only {sorted(allowed)}")
-    flags = frozenset(str(flag) for flag in fields.get("flags") or ())
-    words = tuple(str(fields["command"]).split())
-    return DocumentedCommand(words, flags, str(fields["changes"]), str(fields["source"]))
+class _CommandEntry(msgspec.Struct, forbid_unknown_fields=True):
+    command: str
+    changes: str
+    source: Annotated[str, msgspec.Meta(pattern="^https://")]
+    flags: tuple[str, ...] = ()
+
+
+def _parse_entry(row: object) -> DocumentedCommand:
+    entry = yaml_rows.convert(row, _CommandEntry)
+    words, flags = tuple(entry.command.split()), frozenset(entry.flags)
+    return DocumentedCommand(words, flags, entry.changes, entry.source)
 
 
 def complaints(
@@ -150,7 +156,7 @@ def complaints(
         if token.type != "fence" or token.info.split()[:1] != ["sh"]:
             continue
         for number, line in _command_lines(token.content):
-            file_line = lesson.first_line + cast("tuple[int, int]", token.map)[0] + 1 + number
+            file_line = lesson.first_line + lines_of(token)[0] + 1 + number
             try:
                 commands = list(_split_commands(line))
             except ValueError as error:

@@ -11,15 +11,16 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from tpustarter.checking.plan import interpreters, plan
 from tpustarter.core import content, locations
 from tpustarter.core.content import Lesson
+from tpustarter.core.json_values import is_array, items, mapping
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content import block_names, code_files, exercises, then_now, which_library
 from tpustarter.learning.content.blocks import blocks_of
-from tpustarter.learning.content.markdown import anchors, links, source_lines, tokens
+from tpustarter.learning.content.markdown import anchors, lines_of, links, source_lines, tokens
 from tpustarter.learning.content.paths import LessonPath, read_paths
 from tpustarter.learning.lint import documented_commands, lint_synonyms
 from tpustarter.machine import frameworks
@@ -122,7 +123,7 @@ def _lint_header(lesson: Lesson, check_ids: set[str]) -> Complaints:
     for check in _strings(header.get("checks")):
         if check not in check_ids:
             yield 1, f"there is no check `{check}`"
-    for steps in cast("dict[str, Any]", header.get("setups") or {}).values():
+    for steps in mapping(header.get("setups")).values():
         yield from _lint_proofs(steps, check_ids)
     for source in _strings(header.get("sources")):
         if not source.startswith("https://"):
@@ -140,11 +141,11 @@ def _lint_keys(header: dict[str, Any]) -> Complaints:
             yield 1, f"`{key}` in the header is not one of {', '.join(content.HEADER)}"
 
 
-def _lint_needs(needs: Any) -> Complaints:
-    for key, value in cast("dict[str, Any]", needs).items() if isinstance(needs, dict) else ():
+def _lint_needs(needs: object) -> Complaints:
+    for key, value in mapping(needs).items():
         if key == "framework":
             names, allowed = [str(value)], tuple(frameworks.FRAMEWORKS)
-        elif key == "packages" and isinstance(value, list):
+        elif key == "packages" and is_array(value):
             names, allowed = _strings(value), tuple(interpreters.PACKAGES)
         else:
             names, allowed = [], ()
@@ -162,15 +163,15 @@ def _is_sound_number(key: str, value: Any) -> bool:
     return key in frameworks.FRAMEWORKS and bool(re.fullmatch(r"\d+(\.\d+)*", str(value)))
 
 
-def _lint_proofs(steps: Any, check_ids: set[str]) -> Complaints:
-    for step in cast("list[Any]", steps) if isinstance(steps, list) else ():
-        proof = cast("dict[str, Any]", step).get("proof") if isinstance(step, dict) else None
+def _lint_proofs(steps: object, check_ids: set[str]) -> Complaints:
+    for step in items(steps, dict[str, Any]):
+        proof = step.get("proof")
         if proof is not None and proof not in check_ids:
             yield 1, f"there is no check `{proof}` to prove a step"
 
 
-def _strings(value: Any) -> list[str]:
-    return [str(item) for item in cast("list[Any]", value)] if isinstance(value, list) else []
+def _strings(value: object) -> list[str]:
+    return [str(item) for item in value] if is_array(value) else []
 
 
 def _lint_blocks(lesson: Lesson) -> Complaints:
@@ -236,7 +237,8 @@ def _lint_prose(lesson: Lesson) -> Complaints:
     for token in tokens("\n".join(lines)):
         if token.type == "fence":  # a question is wrapped where it is shown
             limit = MAX_COLUMNS if token.info.startswith("quiz") else MAX_CODE_COLUMNS
-            limits |= dict.fromkeys(range(token.map[0] + 1, token.map[1]), limit)
+            start, end = lines_of(token)
+            limits |= dict.fromkeys(range(start + 1, end), limit)
     for number, line in enumerate(lines):
         limit = limits.get(number, MAX_COLUMNS)
         if len(line) > limit and not line.startswith("|"):

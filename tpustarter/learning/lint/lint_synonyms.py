@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
 
 from tpustarter.core import content, locations
 from tpustarter.core.content import Lesson
+from tpustarter.core.json_values import is_array, is_object
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content import glossary, then_now
 from tpustarter.learning.search.passages import SearchSources
@@ -21,21 +21,21 @@ def complaints(folder: Path, lessons: Sequence[Lesson]) -> Iterator[str]:
     if not file.exists():
         return
     try:
-        entries: Any = content.read_yaml(locations.read_text(file))
+        entries = content.read_yaml(locations.read_text(file))
     except (OSError, ValueError, Problem) as error:
         yield f"{SYNONYMS}: cannot be read: {error}"
         return
-    if not isinstance(entries, dict):
+    if not is_object(entries):
         yield f"{SYNONYMS}: expected words, each with a list of other words"
         return
     library = _library(folder, lessons)
     leads = dict[str, bool]()
-    for key, others in cast("dict[Any, Any]", entries).items():
+    for key, others in entries.items():
         yield from _of_key(key)
-        if not isinstance(others, list) or not others:
+        if not is_array(others) or not others:
             yield f"{SYNONYMS}: `{key}` has `{others}`, expected a list of words"
             continue
-        for other in cast("list[Any]", others):
+        for other in others:
             if not isinstance(other, str):
                 yield f"{SYNONYMS}: `{key}` has `{other}`, expected a text"
                 continue
@@ -47,7 +47,7 @@ def complaints(folder: Path, lessons: Sequence[Lesson]) -> Iterator[str]:
                 yield f"{SYNONYMS}: `{key}` stands for `{other}`, which is in no lesson"
 
 
-def _of_key(key: Any) -> Iterator[str]:
+def _of_key(key: object) -> Iterator[str]:
     if not isinstance(key, str):
         yield f"{SYNONYMS}: `{key}` is no text; put it into quotation marks"
     elif key != key.casefold():

@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
 
 from tpustarter.core import cache, content, locations
+from tpustarter.core.json_values import is_array, mapping
 from tpustarter.learning.content import glossary, then_now
 from tpustarter.learning.search import index
 from tpustarter.learning.search import query as search_query
@@ -385,12 +385,11 @@ def read_synonyms(folder: Path | None = None) -> dict[str, list[str]]:
     try:
         text = locations.read_text(file)
         with cache.opened("synonyms", __file__) as known:
-            entries: Any = known.value(text.encode(), lambda: content.read_yaml(text))
+            entries = known.value(text.encode(), lambda: content.read_yaml(text))
     except (OSError, ValueError):
         return {}
-    pairs = cast("dict[Any, Any]", entries).items() if isinstance(entries, dict) else ()
     return {
-        str(word): [str(one) for one in cast("list[Any]", others)]
-        for word, others in pairs
-        if isinstance(others, list)
+        str(word): [str(one) for one in others]
+        for word, others in mapping(entries).items()
+        if is_array(others)
     }
