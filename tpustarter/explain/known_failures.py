@@ -6,11 +6,12 @@ import functools
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal
 
 import msgspec
 
 from tpustarter.core import yaml_rows
+from tpustarter.core.json_values import is_array, mapping
 from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text, Texts
 from tpustarter.explain.translated_errors import in_any_language
@@ -102,12 +103,12 @@ class KnownFailure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 @functools.cache
 def read(file: Path = FILE) -> tuple[KnownFailure, ...]:
     """Read the known failures; raise Problem for a row that cannot be used."""
-    table: Any = yaml_rows.load(file)
-    if not isinstance(table, list):
+    table = yaml_rows.load(file)
+    if not is_array(table):
         raise Problem(f"`{file.name}` holds no list of failures")
     failures = tuple(
         yaml_rows.convert_row(row, KnownFailure, _name(row, number), file)
-        for number, row in enumerate(cast("list[Any]", table), 1)
+        for number, row in enumerate(table, 1)
     )
     ids = [name for failure in failures for name in (failure.id, *failure.aliases)]
     if repeated := [name for name in ids if ids.count(name) > 1]:
@@ -118,9 +119,8 @@ def read(file: Path = FILE) -> tuple[KnownFailure, ...]:
     return failures
 
 
-def _name(row: Any, number: int) -> str:
-    named = cast("dict[Any, Any]", row).get("id") if isinstance(row, dict) else None
-    return str(named or number)
+def _name(row: object, number: int) -> str:
+    return str(mapping(row).get("id") or number)
 
 
 def is_command(fix: str) -> bool:

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import IO, Any, Literal, cast
+from typing import IO, Any, Literal
 
 from tpustarter.core.redact import Redactor, without_half_line, without_half_word
 from tpustarter.explain import log_reader
@@ -148,8 +148,8 @@ class Scanner:
 @functools.cache
 def _compiled(pattern: str) -> Any:
     """Compile one pattern for texts or bytes; RE2 as for all of them together."""
-    re2 = cast("Any", import_module("re2"))  # it has no types
-    options: Any = re2.Options()
+    re2: Any = import_module("re2")  # it has no types
+    options = re2.Options()
     options.case_sensitive = options.log_errors = False
     return re2.compile(pattern, options)
 
@@ -160,12 +160,12 @@ def _together(patterns: tuple[str, ...]) -> tuple[Any, tuple[Any, ...]]:
 
     Cached, since most logs are searched for all patterns from beginning to end.
     """
-    re2 = cast("Any", import_module("re2"))  # it has no types
-    options: Any = re2.Options()
+    re2: Any = import_module("re2")  # it has no types
+    options = re2.Options()
     options.max_mem, options.case_sensitive = _MEMORY, False
     options.never_capture = options.longest_match = True
     options.log_errors = False
-    which: Any = re2.Set.SearchSet(options)
+    which = re2.Set.SearchSet(options)
     for pattern in patterns:
         which.Add(pattern)
     which.Compile()
@@ -268,8 +268,9 @@ class LogPass:
         length = window.find(b"\n")
         length = len(window) if length < 0 else length
         matches: dict[int, re.Match[bytes]] = {}
+        every: Iterable[int]
         every = range(len(self._open)) if length > LONG else self._which.Match(window)
-        for place in cast("Iterable[int]", every):
+        for place in every:
             number = self._open[place]
             one = self._searched[number]
             if self._is_often(number):

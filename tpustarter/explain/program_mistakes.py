@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
 from tpustarter.core import yaml_rows
+from tpustarter.core.json_values import is_array
 from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text
 from tpustarter.explain import known_failures
@@ -87,16 +88,16 @@ class FoundMistake:
 @functools.cache
 def read(file: Path = FILE) -> tuple[Mistake, ...]:
     """Read the known mistakes; raise Problem for a row that cannot be used."""
-    table: Any = yaml_rows.load(file)
-    if not isinstance(table, list):
+    table = yaml_rows.load(file)
+    if not is_array(table):
         raise Problem(f"`{file.name}` holds no list of mistakes")
     return tuple(
         yaml_rows.convert_row(row, _FileMistake, str(number), file, _pattern)
-        for number, row in enumerate(cast("list[Any]", table), 1)
+        for number, row in enumerate(table, 1)
     )
 
 
-def _pattern(_: type, value: Any) -> Any:
+def _pattern(_: type, value: Any) -> re.Pattern[str]:
     try:
         return re.compile(value)
     except TypeError as problem:
