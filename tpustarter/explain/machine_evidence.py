@@ -6,13 +6,12 @@ so a job that is running is not disturbed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from tpustarter.checking.output.results_text import finding_line
-from tpustarter.checking.results.results import hint_of
+from tpustarter.checking.results.results import FindingFields, hint_of
 from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
 from tpustarter.explain.ranking import FailureMatch, in_order
 from tpustarter.machine import host
@@ -26,7 +25,7 @@ _WRONG = ("warn", "fail")
 class HostFindings:
     """The findings of the host checks on this machine."""
 
-    findings: tuple[Mapping[str, Any], ...]
+    findings: tuple[FindingFields, ...]
     has_tpu: bool | None
     """None where that is not known, as from a report."""
 
@@ -74,8 +73,8 @@ def _looked_at(match: FailureMatch, machine: HostFindings) -> FailureMatch:
     ]
     for finding, word in seen:
         if _is_shown_by(finding, word):
-            line = finding_line(dict(finding))
-            hint = hint_of(dict(finding))
+            line = finding_line(finding)
+            hint = hint_of(finding)
             return replace(match, confidence="confirmed", here=line, hint=hint)
     if machine.has_tpu is False and match.failure.without_tpu:
         hint = f"if the program ran here, {match.failure.without_tpu}. {_ELSEWHERE}"
@@ -87,10 +86,10 @@ def _looked_at(match: FailureMatch, machine: HostFindings) -> FailureMatch:
     fine = next((finding for finding, word in seen if not word), None)
     if fine is None:
         return match
-    return replace(match, confidence="possible", here=f"not so now: {finding_line(dict(fine))}")
+    return replace(match, confidence="possible", here=f"not so now: {finding_line(fine)}")
 
 
-def _is_shown_by(finding: Mapping[str, Any], word: str) -> bool:
+def _is_shown_by(finding: FindingFields, word: str) -> bool:
     if finding["verdict"] in _WRONG:
-        return word.casefold() in finding_line(dict(finding)).casefold()
+        return word.casefold() in finding_line(finding).casefold()
     return finding["verdict"] == "info" and bool(word) and finding["found"] == word

@@ -5,11 +5,17 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from tpustarter.checking.results import next_step
 from tpustarter.checking.results.headline import headline
-from tpustarter.checking.results.results import WORST_FIRST, Result, Run, Status
+from tpustarter.checking.results.results import (
+    WORST_FIRST,
+    FindingFields,
+    PublishedFinding,
+    Result,
+    Run,
+    Status,
+)
 from tpustarter.checking.results.status_words import no_tpu
 from tpustarter.checking.run import known_causes
 from tpustarter.machine import frameworks
@@ -174,7 +180,7 @@ def _result(result: Result, paint: Paint, width: int, *, verbose: bool) -> Itera
             yield as_typed(f"{_INDENT}read  tpustarter learn {result.lesson}")
 
 
-def _row_finding(result: Result) -> dict[str, Any] | None:
+def _row_finding(result: Result) -> FindingFields | None:
     verdict = result.status if result.status in ("fail", "warn") else None
     return next((finding for finding in result.findings if finding["verdict"] == verdict), None)
 
@@ -262,7 +268,7 @@ def summary(result: Result) -> str:
     return f"{reason}: {result.detail}" if result.detail else reason
 
 
-def finding_line(finding: dict[str, Any]) -> str:
+def finding_line(finding: PublishedFinding) -> str:
     """Return a finding as one sentence: name, found, expected, with the unit once."""
     found, expected = finding["found"], finding["expected"]
     unit = f" {finding['unit']}" if finding["unit"] else ""
@@ -281,7 +287,7 @@ def finding_line(finding: dict[str, Any]) -> str:
     return text
 
 
-def _says_where(finding: dict[str, Any]) -> bool:
+def _says_where(finding: PublishedFinding) -> bool:
     kind, _, part = str(finding["entity"]).rpartition(":")
     named = bool(re.search(rf"(?<!\w){re.escape(part)}(?!\w)", str(finding["name"])))
     phrase = f"{kind} {part}," if kind else part

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 
 from tpustarter.core.problem import ExitCode
-from tpustarter.probe.finding import Hint
+from tpustarter.probe.finding import Hint, Value, Verdict
 
 SCHEMA = "tpustarter.report/1"
 """Name of the document of a run; changes within a major number only add."""
@@ -20,9 +20,7 @@ LEARN_SCHEMA = "tpustarter.learn/1"
 REHEARSAL_SCHEMA = "tpustarter.rehearsal/1"
 """Name of the document of a rehearsal; `rehearsal/schema.json` is its shape."""
 
-NAMED_BY_HINT = ("command", "setup", "ends")
-"""Fields of a finding for what its hint names."""
-_UNPUBLISHED = (*NAMED_BY_HINT, "share")
+_UNPUBLISHED = ("command", "setup", "ends", "share")
 """Fields of a finding that are in no document and no state file."""
 
 Status = Literal["pass", "warn", "fail", "error", "skip", "notrun"]
@@ -52,13 +50,40 @@ KINDS: tuple[Kind, ...] = ("none", "virtual-cpu", "cpu", "gpu", "tpu")
 """Kinds of device that a claim can be verified on, weakest first."""
 
 
-def hint_of(finding: dict[str, Any]) -> Hint:
+class PublishedFinding(TypedDict):
+    """A finding as documents and state files have it; `probe.finding` has its meaning."""
+
+    code: str
+    name: str
+    verdict: Verdict
+    found: Value
+    expected: Value
+    unit: str | None
+    entity: str | None
+    hint: str | None
+    lesson: str | None
+
+
+class FindingFields(PublishedFinding, total=False):
+    """A finding with what its hint names, and its share of a documented peak."""
+
+    command: str | None
+    setup: str | None
+    ends: int | None
+    share: float | None
+
+
+def hint_of(finding: FindingFields) -> Hint:
     """Return the hint of a finding with the command or set-up it names; empty for no hint."""
-    named = {name: finding.get(name) for name in NAMED_BY_HINT}
-    return Hint(str(finding["hint"] or ""), **named)
+    return Hint(
+        finding["hint"] or "",
+        command=finding.get("command"),
+        setup=finding.get("setup"),
+        ends=finding.get("ends"),
+    )
 
 
-def published(finding: dict[str, Any]) -> dict[str, Any]:
+def published(finding: FindingFields) -> dict[str, object]:
     """Return the fields of a finding that documents and state files have."""
     return {name: value for name, value in finding.items() if name not in _UNPUBLISHED}
 
@@ -77,7 +102,7 @@ class Cause:
     """A finding of another check that explains why this one fails."""
 
     check: str
-    finding: dict[str, Any]
+    finding: FindingFields
 
 
 @dataclass(frozen=True)
@@ -92,7 +117,7 @@ class Result:
     """Details of the reason: the exception, the signal, or the checks that failed before."""
     seconds: float = 0.0
     ran_on: RanOn | None = None
-    findings: tuple[dict[str, Any], ...] = ()
+    findings: tuple[FindingFields, ...] = ()
     log: str = ""
     """The last lines of its process's output; empty for a check that passed."""
     lesson: str = ""

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-from tpustarter.checking.results.results import Cause, Result
+from tpustarter.checking.results.results import Cause, FindingFields, Result
 
 _FATAL = re.compile(r"^(F\d{4} |Fatal Python error|ERROR: Unknown command line flag)", re.MULTILINE)
 """Beginnings of the lines that give the reason why a process ended."""
@@ -63,7 +62,7 @@ def _words(result: Result) -> Iterator[str]:
     )
 
 
-def _is_named(finding: dict[str, Any], words: str) -> bool:
+def _is_named(finding: FindingFields, words: str) -> bool:
     entity, found = str(finding["entity"] or ""), str(finding["found"])
     if not entity.startswith(_VARIABLE):
         return False

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from tpustarter.checking.results.results import RanOn, Reason, Result, Status
+from tpustarter.checking.results.results import FindingFields, RanOn, Reason, Result, Status
 from tpustarter.checking.run import probe_events
 from tpustarter.core.content import Check
 from tpustarter.running.process import Event, signal_name
@@ -57,7 +56,7 @@ def process_ending(gone: Event) -> Ending:
     return ("error", "protocol", "the process ended without a verdict, exit code 0", None)
 
 
-def judge(check: Check, findings: list[dict[str, Any]], end: Ending) -> Result:
+def judge(check: Check, findings: list[FindingFields], end: Ending) -> Result:
     """Return the result of a check, from its findings and the way the run ended.
 
     A finding that failed refutes the claim however the run ended; no finding proves nothing.

@@ -5,29 +5,10 @@ A probe runs code of others, so none of its output is trusted to have the right 
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
-from tpustarter.checking.results.results import RanOn
+from tpustarter.checking.results.results import FindingFields, RanOn
 from tpustarter.core.json_values import typed
-from tpustarter.probe.finding import Value, Verdict
-
-
-class _Finding(msgspec.Struct):
-    code: str
-    name: str
-    verdict: Verdict
-    found: Value
-    expected: Value
-    unit: str | None
-    entity: str | None
-    hint: str | None
-    lesson: str | None
-    command: str | None
-    setup: str | None
-    ends: int | None
-    share: float | None
 
 
 class Versions(msgspec.Struct):
@@ -38,10 +19,9 @@ class Versions(msgspec.Struct):
     frameworks: dict[str, str]
 
 
-def finding(value: object) -> dict[str, Any] | None:
+def finding(value: object) -> FindingFields | None:
     """Return a finding with its known fields alone; None for an invalid one."""
-    known = typed(value, _Finding)
-    return msgspec.structs.asdict(known) if known else None
+    return typed(value, FindingFields)
 
 
 def place(value: object) -> RanOn | None:

@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tpustarter.checking.results.results import Blocked, Result
+from tpustarter.checking.results.results import Blocked, FindingFields, Result
 from tpustarter.checking.run import probe_events
 from tpustarter.checking.run.outcomes import (
     Ending,
@@ -66,7 +66,7 @@ class FindingSeen:
     """A check reported a finding."""
 
     id: str
-    finding: dict[str, Any]
+    finding: FindingFields
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class Runner:
             return outcome(check, "error", "protocol", problem.what)
         start = self._log.size if self._log else 0
         began = time.monotonic()
-        findings: list[dict[str, Any]] = []
+        findings: list[FindingFields] = []
         end = yield from self._follow(probe, check, findings)
         seconds = time.monotonic() - began
         log = self._tail(start)
@@ -225,7 +225,7 @@ class Runner:
         return replace(result, seconds=seconds, log="" if result.status == "pass" else log)
 
     def _follow(
-        self, probe: Probe, check: Check, findings: list[dict[str, Any]]
+        self, probe: Probe, check: Check, findings: list[FindingFields]
     ) -> Generator[CheckWaiting | FindingSeen, None, Ending]:
         redact, limit_s = self._session.redact, time_limit_s(check, self._session.target)
         probe.send(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tpustarter.checking.results.results import Result
+from tpustarter.checking.results.results import FindingFields, Result
 from tpustarter.probe.finding import Finding, Hint, Verdict
 from tpustarter.text import phrases
 
@@ -67,5 +67,6 @@ def _outcome(result: Result) -> str:
 
 def _finding(
     code: str, name: str, verdict: Verdict, found: str | None = None, hint: str | None = None
-) -> dict[str, Any]:
-    return Finding(code, name, verdict, found, hint=hint).as_dict()
+) -> FindingFields:
+    fields: Any = Finding(code, name, verdict, found, hint=hint).as_dict()
+    return fields

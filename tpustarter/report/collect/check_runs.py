@@ -16,7 +16,7 @@ import msgspec
 from tpustarter.checking.output import document
 from tpustarter.checking.results import comparison, saved_reports
 from tpustarter.checking.results.comparison import ValueChange
-from tpustarter.checking.results.results import KINDS, STATUSES
+from tpustarter.checking.results.results import KINDS, STATUSES, FindingFields
 from tpustarter.checking.results.saved_reports import SavedReport
 from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
 from tpustarter.core import state
@@ -179,7 +179,7 @@ def _last_good() -> SavedReport | None:
     return None
 
 
-def findings(context: Context) -> tuple[Fields, ...]:
+def findings(context: Context) -> tuple[FindingFields, ...]:
     """Return all findings of the fresh run; none where there was no run."""
     results = context.found.checks.results if context.found.checks else ()
     return tuple(finding for result in results for finding in result.findings)

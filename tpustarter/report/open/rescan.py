@@ -11,9 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tpustarter.checking.results.results import FindingFields
 from tpustarter.explain import known_failures as failures
 from tpustarter.explain import log_scanner, machine_evidence, ranking
 from tpustarter.explain.log_scanner import FailureSign, LogScan, SeenFailure
+from tpustarter.probe.finding import Verdict
 from tpustarter.report.clean import name_shapes
 from tpustarter.report.collect import frameworks
 from tpustarter.report.collect import known_failures as reported_failures
@@ -142,15 +144,17 @@ def _line(row: KnownRow) -> int:
     return row.line if type(row.line) is int and row.line > 0 else 1
 
 
-def _findings(checks: CheckFacts) -> Iterator[dict[str, Any]]:
+def _findings(checks: CheckFacts) -> Iterator[FindingFields]:
     for one in checks.findings:
+        other: Verdict = "warn" if one.verdict == "warn" else "info"
         yield {
             "code": one.code,
-            "verdict": one.verdict,
+            "verdict": "fail" if one.verdict == "fail" else other,
             "name": one.what,
             "hint": one.hint,
             "found": None,
             "expected": None,
             "unit": None,
             "entity": None,
+            "lesson": None,
         }

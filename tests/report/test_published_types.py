@@ -1,0 +1,66 @@
+"""Types of documents have the fields of the published schemas, and of what is collected."""
+
+from __future__ import annotations
+
+import json
+from functools import reduce
+from importlib import resources
+from typing import Any
+
+import msgspec
+import pytest
+
+from tpustarter.checking.results import comparison as run_comparison
+from tpustarter.checking.results import results
+from tpustarter.report import document
+from tpustarter.report.compare import comparison, suspicions
+from tpustarter.report.open import admission
+
+REPORT = ("report", "schema.json", "properties")
+COMPARISON = ("report", "comparison.schema.json", "properties")
+CHECK = ("checking", "schema.json", "$defs")
+CHANGES = (*CHECK, "comparison", "properties")
+FIRST = (*REPORT, "first", "properties")
+TYPES: dict[type, tuple[str | int, ...]] = {
+    document.ReportDocument: REPORT[:2],
+    document.ReportJudgement: (*REPORT, "first"),
+    document.StalePackage: (*FIRST, "stale", "items"),
+    document.KnownMatch: (*FIRST, "known", "items"),
+    document.Hang: (*FIRST, "hung", "items"),
+    document.UnansweredSection: (*FIRST, "unanswered", "items"),
+    document.ReportSection: (*REPORT, "sections", "items"),
+    document.OpenedNotes: (*REPORT, "opened"),
+    comparison.ReportComparison: COMPARISON[:2],
+    comparison.ComparedReport: (*COMPARISON[:2], "$defs", "report"),
+    comparison.ComparedSection: (*COMPARISON, "unanswered", "items"),
+    suspicions.ReportDifference: (*COMPARISON, "differences", "items"),
+    run_comparison.RunComparison: (*CHECK, "comparison"),
+    run_comparison.ResultChange: (*CHANGES, "results", "items"),
+    run_comparison.FigureChange: (*CHANGES, "figures", "items"),
+    run_comparison.ValueChange: (*CHECK, "difference"),
+    results.PublishedFinding: (*CHECK, "finding"),
+    results.RanOn: (*CHECK, "ran_on", "oneOf", 1),
+}
+"""By type: the package, the file of the schema, and the place in it."""
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.__name__)
+def test_type_has_published_fields(kind: type) -> None:
+    """A field with another name would be missing in a document."""
+    package, file, *place = TYPES[kind]
+    text = resources.files(f"tpustarter.{package}").joinpath(str(file)).read_text()
+    schema: dict[str, Any] = reduce(lambda part, key: part[key], place, json.loads(text))
+    made = msgspec.json.schema(kind)
+
+    assert schema["properties"].keys() == made["$defs"][kind.__name__]["properties"].keys()
+
+
+def test_every_fact_is_field_of_its_collector() -> None:
+    """A fact with another name would always be missing."""
+    allowed = {name: one.allowed.keys() for name, one in admission.collectors().items()}
+    kinds = {one.name: one.type for one in msgspec.structs.fields(document.Facts)}
+    del kinds["frameworks"]
+    kinds["jax"] = document.FrameworkFacts
+
+    for section, kind in kinds.items():
+        assert {one.encode_name for one in msgspec.structs.fields(kind)} <= allowed[section]
