@@ -93,5 +93,7 @@ def test_non_numeric_limit_is_unknown(limit: Any) -> None:
     broken = metric("tpu-v6e", 8)
     broken["consumerQuotaLimits"][0]["quotaBuckets"] = [{"effectiveLimit": limit}]
 
-    with pytest.raises(UnansweredError, match="not a number"):
+    with pytest.raises(UnansweredError, match="Expected `int`") as caught:
         examine("v6e-8", broken)
+
+    assert "garbled" == caught.value.reason

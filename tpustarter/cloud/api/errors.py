@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 from tpustarter.cloud.doctor import quota
 from tpustarter.cloud.doctor.quota import Quota
@@ -161,14 +161,15 @@ def read(file: Path = known_failures.FILE) -> tuple[CloudFailure, ...]:
 
 
 def _failure(row: known_failures.KnownFailure, google: known_failures.GoogleError) -> CloudFailure:
-    if google.kind not in get_args(Kind):
+    kind: Kind | None = next((one for one in get_args(Kind) if one == google.kind), None)
+    if kind is None:
         raise Problem(
             f"the row `{row.id}` of known failures has the kind {google.kind!r}, not one of "
             f"{', '.join(get_args(Kind))}"
         )
     return CloudFailure(
         id=row.id,
-        kind=cast("Kind", google.kind),
+        kind=kind,
         patterns=tuple(_compiled(row, one) for one in (*row.shows, *row.suggests)),
         what=row.what,
         why=row.why,

@@ -11,7 +11,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+
+import msgspec
 
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
@@ -31,6 +32,11 @@ class CloudOffer:
     read: datetime
     problem: CloudProblem | None = None
     """The reason why the list is a stored one; None for a list that was just read."""
+
+
+class _StoredOffer(msgspec.Struct):
+    items: tuple[str, ...]
+    read: datetime
 
 
 def ask(key: str, read: Callable[[], list[str]], clock: Clock) -> CloudOffer:
@@ -61,9 +67,8 @@ def ask(key: str, read: Callable[[], list[str]], clock: Clock) -> CloudOffer:
 
 def kept(key: str) -> CloudOffer | None:
     """Return the stored list; None where there is none, or it cannot be used."""
-    row: Any = state.load(STATE).get(key)
     try:
-        read, items = datetime.fromisoformat(row["read"]), cast("list[Any]", row["items"])
-    except (KeyError, TypeError, ValueError):
+        offer = msgspec.convert(state.load(STATE).get(key), _StoredOffer)
+    except msgspec.ValidationError:
         return None
-    return CloudOffer(tuple(map(str, items)), read) if read.tzinfo else None
+    return CloudOffer(offer.items, offer.read) if offer.read.tzinfo else None

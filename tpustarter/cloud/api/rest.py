@@ -7,12 +7,13 @@ that replaces Google's, in tests, gets none.
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
 from collections import defaultdict
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar
+
+import msgspec
 
 from tpustarter.cloud.api import loopback
 
@@ -81,6 +82,23 @@ Source: https://github.com/googleapis/googleapis/blob/master/google/api/error_re
 (read 2026-11).
 """
 
+Answer = TypeVar("Answer")
+
+
+class _ErrorReason(msgspec.Struct):
+    reason: str = ""
+
+
+class _GoogleError(msgspec.Struct):
+    message: str = ""
+    details: list[_ErrorReason] = []
+    errors: list[_ErrorReason] = []
+    """The older form, which Compute Engine sends."""
+
+
+class _Refusal(msgspec.Struct):
+    error: _GoogleError = msgspec.field(default_factory=_GoogleError)
+
 
 class UnansweredError(Exception):
     """A question without an answer, with the reason in words and in Google's own text."""
@@ -124,33 +142,35 @@ class RestClient:
         self._call_s = call_s
         self._ends_at = time.monotonic() + total_s
         self._sessions = threading.local()
-        self._listed: dict[str, list[dict[str, Any]]] = {}
+        self._listed: dict[str, list[Any]] = {}
         self._locks: dict[str, threading.Lock] = defaultdict(threading.Lock)
 
-    def get(self, service: str, path: str, **query: Any) -> dict[str, Any]:
+    def get(self, service: str, path: str, kind: type[Answer], **query: Any) -> Answer:
         """Return the answer to a GET of `https://SERVICE/PATH`."""
-        return self._ask("GET", service, path, query, None)
+        return _typed(self._ask("GET", service, path, query, None), kind, service)
 
-    def post(self, service: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    def post(self, service: str, path: str, kind: type[Answer], body: dict[str, Any]) -> Answer:
         """Return the answer to a POST; the methods called here change nothing."""
-        return self._ask("POST", service, path, {}, body)
+        return _typed(self._ask("POST", service, path, {}, body), kind, service)
 
-    def pages(self, service: str, path: str, field: str, **query: Any) -> list[dict[str, Any]]:
+    def pages(
+        self, service: str, path: str, field: str, kind: type[Answer], **query: Any
+    ) -> list[Answer]:
         """Return the rows of all pages of a listing, which is read once for all callers."""
         with self._locks[path]:
             if path not in self._listed:
-                self._listed[path] = self._all_pages(service, path, field, query)
+                self._listed[path] = self._all_pages(service, path, field, kind, query)
             return self._listed[path]
 
     def _all_pages(
-        self, service: str, path: str, field: str, query: dict[str, Any]
-    ) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = []
+        self, service: str, path: str, field: str, kind: type[Answer], query: dict[str, Any]
+    ) -> list[Answer]:
+        found: list[Answer] = []
         token = ""
         for _ in range(MOST_PAGES):
             more = {"pageToken": token} if token else {}
-            answer = self.get(service, path, **query, **more)
-            found += rows(answer, field, service)
+            answer = self._ask("GET", service, path, {**query, **more}, None)
+            found += _typed(answer.get(field, []), list[kind], service, field)
             token = str(answer.get("nextPageToken") or "")
             if not token:
                 return found
@@ -212,26 +232,34 @@ def _as_it_is(request: Any) -> Any:
 
 
 def _content(status: int, body: bytes, service: str) -> dict[str, Any]:
-    try:
-        content: Any = json.loads(body)
-    except (ValueError, RecursionError):
-        content = None
-    if status == 200 and isinstance(content, dict):
-        return cast("dict[str, Any]", content)
     if status == 200 or 300 <= status < 400:
+        try:
+            if status == 200:
+                return msgspec.json.decode(body, type=dict[str, Any])
+        except (msgspec.MsgspecError, RecursionError):
+            pass
         kind = "a web page" if body.lstrip()[:1] == b"<" else "no complete JSON"
         text = f"{kind}, as a proxy or a sign-in page sends"
         raise UnansweredError("garbled", text, service=service, status=status)
-    content = cast("dict[str, Any]", content) if isinstance(content, dict) else {}
-    error: Any = content.get("error")
-    error = cast("dict[str, Any]", error) if isinstance(error, dict) else {}
+    try:
+        error = msgspec.json.decode(body, type=_Refusal).error
+    except (msgspec.MsgspecError, RecursionError):
+        error = _GoogleError()
     reason = _STATUS.get(status, "server" if status >= 500 else "invalid")
-    for detail in _dicts(error.get("details")):
-        reason = _BY_REASON.get(str(detail.get("reason")), reason)
-    if any(row.get("reason") == "accessNotConfigured" for row in _dicts(error.get("errors"))):
-        reason = "off"  # the older form, which Compute Engine sends
-    text = str(error.get("message") or "")
-    raise UnansweredError(reason, text or "no reason given", service=service, status=status)
+    for detail in error.details:
+        reason = _BY_REASON.get(detail.reason, reason)
+    if any(row.reason == "accessNotConfigured" for row in error.errors):
+        reason = "off"
+    text = error.message or "no reason given"
+    raise UnansweredError(reason, text, service=service, status=status)
+
+
+def _typed(value: Any, kind: type[Answer], service: str, field: str = "") -> Answer:
+    try:
+        return msgspec.convert(value, kind, strict=False)  # Google sends large numbers as texts
+    except msgspec.ValidationError as error:
+        text = f"`{field}`: {error}" if field else str(error)
+        raise UnansweredError("garbled", text, service=service) from error
 
 
 def of_exception(error: Exception, service: str) -> UnansweredError:
@@ -262,29 +290,3 @@ def of_exception(error: Exception, service: str) -> UnansweredError:
     if "NameResolution" in text or "getaddrinfo" in text:
         return UnansweredError("network", f"the name {service} is not resolved", service=service)
     return UnansweredError("network", "the connection failed", service=service)
-
-
-def rows(answer: dict[str, Any], field: str, service: str = "") -> list[dict[str, Any]]:
-    """Return the rows of a listing; empty where the field is missing, as in Google's empty ones."""
-    value: Any = answer.get(field)
-    if value is None:
-        return []
-    found = _dicts(value)
-    if not isinstance(value, list) or len(found) != len(cast("list[Any]", value)):
-        raise UnansweredError("garbled", f"`{field}` is not a list of objects", service=service)
-    return found
-
-
-def words(row: dict[str, Any], field: str) -> list[str]:
-    """Return the texts in a field; items that are no texts are left out."""
-    value: Any = row.get(field)
-    if not isinstance(value, list):
-        return []
-    return [item for item in cast("list[Any]", value) if isinstance(item, str)]
-
-
-def _dicts(value: Any) -> list[dict[str, Any]]:
-    if not isinstance(value, list):
-        return []
-    items = cast("list[Any]", value)
-    return [cast("dict[str, Any]", item) for item in items if isinstance(item, dict)]

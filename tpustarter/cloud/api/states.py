@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode
 from tpustarter.core import yaml_rows
+from tpustarter.core.json_values import is_object
 from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text
 
@@ -55,24 +56,24 @@ class _FileState(State, frozen=True, kw_only=True, forbid_unknown_fields=True):
 @functools.cache
 def read(file: Path = FILE) -> dict[str, dict[str, State]]:
     """Return the states by table and name; raises Problem for a row that cannot be used."""
-    tables: Any = yaml_rows.load(file)
+    tables = yaml_rows.load(file)
     expected = get_args(Table)
-    if not isinstance(tables, dict) or {*cast("dict[Any, Any]", tables)} != {*expected}:
+    if not is_object(tables) or {*tables} != {*expected}:
         raise Problem(f"`{file.name}` does not hold the tables {', '.join(expected)}, each once")
-    return {name: _table(name, table, file) for name, table in cast("Any", tables).items()}
+    return {name: _table(name, table, file) for name, table in tables.items()}
 
 
 def _table(name: str, table: Any, file: Path) -> dict[str, State]:
-    if not isinstance(table, dict):
+    if not is_object(table):
         raise Problem(f"`{name}` in `{file.name}` holds no states")
     return {
         str(state): yaml_rows.convert_row(
-            {"name": str(state), **cast("dict[Any, Any]", row)} if isinstance(row, dict) else row,
+            {"name": str(state), **row} if is_object(row) else row,
             _FileState,
             f"{name}.{state}",
             file,
         )
-        for state, row in cast("dict[Any, Any]", table).items()
+        for state, row in table.items()
     }
 
 

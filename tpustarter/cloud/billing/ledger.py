@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, TypeVar
+
+import msgspec
 
 from tpustarter.core import locations, state
+from tpustarter.core.json_values import is_list
 from tpustarter.core.problem import ExitCode, Problem
 
 STATE = "tpus"
@@ -57,6 +60,10 @@ class LedgerEntry:
     def asked_at(self) -> datetime:
         """Return the time of the request."""
         return datetime.fromisoformat(self.asked)
+
+
+_FIELDS = {field.name for field in fields(LedgerEntry)}
+_Changed = TypeVar("_Changed", LedgerEntry, LedgerEntry | None)
 
 
 def entries() -> list[LedgerEntry]:
@@ -109,27 +116,21 @@ def _rows() -> list[Any]:
     """Return the rows of the file, also those that cannot be read here; raises Problem."""
     stored = state.load(STATE)
     rows = stored.get("entries", [])
-    if not isinstance(rows, list):
-        with locations.writing(state.place(STATE)):
-            state.put_aside(STATE)
-        return []
-    return cast("list[Any]", rows)
+    if is_list(rows):
+        return rows
+    with locations.writing(state.place(STATE)):
+        state.put_aside(STATE)
+    return []
 
 
 def _read(row: Any) -> LedgerEntry | None:
     """Return an entry; None for a row that this version did not write."""
     try:
-        values: dict[str, Any] = {**row}
-        nodes = cast("list[Any]", values.pop("nodes", []))
-        texts = [*nodes, *(value for name, value in values.items() if name != "chips")]
-        fits = type(nodes) is list and type(values["chips"]) is int
-        if not (fits and all(isinstance(text, str) for text in texts)):
-            return None
-        entry = LedgerEntry(**values, nodes=tuple(nodes))
-        is_ours = entry.phase in get_args(Phase) and entry.asked_at.tzinfo and all(entry.key)
-        return entry if is_ours else None
-    except (AttributeError, KeyError, TypeError, ValueError):
+        entry = msgspec.convert(row, LedgerEntry)
+        is_ours = {*row} <= _FIELDS and entry.asked_at.tzinfo and all(entry.key)
+    except ValueError:
         return None
+    return entry if is_ours else None
 
 
 def add(entry: LedgerEntry) -> None:
@@ -153,7 +154,7 @@ def update(entry: LedgerEntry, phase: Phase, note: str = "", **facts: str) -> Le
     def change(row: LedgerEntry | None) -> LedgerEntry:
         return replace(row or entry, phase=phase, note=note, **known)
 
-    return cast("LedgerEntry", _change_if_possible(entry, change))
+    return _change_if_possible(entry, change)
 
 
 def remove(entry: LedgerEntry) -> None:
@@ -165,8 +166,8 @@ def remove(entry: LedgerEntry) -> None:
 
 
 def _change_if_possible(
-    entry: LedgerEntry, change: Callable[[LedgerEntry | None], LedgerEntry | None]
-) -> LedgerEntry | None:
+    entry: LedgerEntry, change: Callable[[LedgerEntry | None], _Changed]
+) -> _Changed:
     """Change an entry; if the disk cannot be written, an entry that is there stays unchanged.
 
     It is then out of date, but nothing is forgotten, and a full disk keeps nobody from following or
@@ -181,9 +182,7 @@ def _change_if_possible(
         return change(before)
 
 
-def _change(
-    entry: LedgerEntry, change: Callable[[LedgerEntry | None], LedgerEntry | None]
-) -> LedgerEntry | None:
+def _change(entry: LedgerEntry, change: Callable[[LedgerEntry | None], _Changed]) -> _Changed:
     """Replace one row by the result of `change`, and return that; all other rows stay."""
     busy = Problem(
         "another tpustarter is writing the ledger of TPUs",

@@ -9,13 +9,35 @@ import functools
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from tpustarter.core import content, locations
+import msgspec
+
+from tpustarter.core import yaml_rows
 from tpustarter.core.problem import Problem
+from tpustarter.core.yaml_rows import Text, Texts
 from tpustarter.machine.tpus import TpuType
 
 FILE = Path(__file__).with_name("prices.yml")
+
+
+class _Source(msgspec.Struct):
+    url: Text
+    read: date
+
+
+class _Row(msgspec.Struct):
+    generation: Text
+    usd: Annotated[float, msgspec.Meta(gt=0, lt=1000)]
+    regions: Texts
+    source: Text
+    chips: tuple[int, int] = (1, 1_000_000)
+
+
+class _PriceFile(msgspec.Struct):
+    page: Text
+    sources: dict[str, _Source]
+    prices: list[_Row]
 
 
 @dataclass(frozen=True)
@@ -54,25 +76,12 @@ class PriceTable:
 def read(file: Path = FILE) -> PriceTable:
     """Return the table; raises Problem for a row that cannot be used."""
     try:
-        tables: Any = content.read_yaml(locations.read_text(file))
-        sources = tables["sources"]
-        rows = tuple(_row(row, sources[row["source"]]) for row in tables["prices"])
-        return PriceTable(str(tables["page"]), rows)
-    except (AttributeError, KeyError, OSError, TypeError, ValueError) as error:
+        table = yaml_rows.convert(yaml_rows.load(file), _PriceFile)
+        rows = tuple(_price(row, table.sources[row.source]) for row in table.prices)
+    except (KeyError, ValueError) as error:
         raise Problem(f"a row of `{file.name}` cannot be used: {error}") from error
+    return PriceTable(table.page, rows)
 
 
-def _row(row: Any, source: Any) -> Price:
-    low, high = row.get("chips", (1, 1_000_000))
-    read_on: Any = source["read"]
-    price = Price(
-        generation=str(row["generation"]),
-        usd_per_chip_hour=float(row["usd"]),
-        regions=tuple(map(str, row["regions"])),
-        chips=(int(low), int(high)),
-        source=str(source["url"]),
-        read=read_on,
-    )
-    if not (0 < price.usd_per_chip_hour < 1000 and price.regions and isinstance(read_on, date)):
-        raise ValueError(f"the price of {price.generation} is not as documented")
-    return price
+def _price(row: _Row, source: _Source) -> Price:
+    return Price(row.generation, row.usd, row.regions, row.chips, source.url, source.read)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
+import msgspec
+
 from tpustarter.cloud.api import rest
 from tpustarter.cloud.api.rest import RestClient, UnansweredError
 from tpustarter.cloud.doctor.observations import Observation, ProjectQuestion
@@ -17,6 +19,18 @@ from tpustarter.text import phrases
 
 WORKERS = 8
 IN_COMPUTE_ENGINE = "https://docs.cloud.google.com/tpu/docs/tpus-in-compute-engine"
+
+
+class Location(msgspec.Struct, rename="camel"):
+    """A row of projects.locations.list."""
+
+    location_id: str = ""
+
+
+class OfferedType(msgspec.Struct):
+    """A row of projects.locations.acceleratorTypes.list."""
+
+    type: str = ""
 
 
 def examine_zone(subject: WantedTpu, google: RestClient) -> Observation:
@@ -67,8 +81,8 @@ def is_in_compute_engine(subject: WantedTpu) -> bool:
 def zones(subject: WantedTpu, google: RestClient) -> list[str]:
     """Return the zones that have Cloud TPU for the project."""
     path = f"v2/projects/{subject.id}/locations"
-    rows = google.pages(rest.TPU, path, "locations", pageSize=200)
-    names = sorted({str(row["locationId"]) for row in rows if row.get("locationId")})
+    rows = google.pages(rest.TPU, path, "locations", Location, pageSize=200)
+    names = sorted({row.location_id for row in rows if row.location_id})
     if not names:
         raise UnansweredError("garbled", "a list without any zone", service=rest.TPU)
     return names
@@ -77,8 +91,8 @@ def zones(subject: WantedTpu, google: RestClient) -> list[str]:
 def types(zone: str, subject: WantedTpu, google: RestClient) -> list[str]:
     """Return the accelerator types that a zone offers to the project."""
     path = f"v2/projects/{subject.id}/locations/{zone}/acceleratorTypes"
-    rows = google.pages(rest.TPU, path, "acceleratorTypes", pageSize=1000)
-    return [str(row["type"]) for row in rows if row.get("type")]
+    rows = google.pages(rest.TPU, path, "acceleratorTypes", OfferedType, pageSize=1000)
+    return [row.type for row in rows if row.type]
 
 
 def _zones_with(

@@ -10,7 +10,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
+
+import msgspec
 
 from tpustarter.cloud.api import rest
 from tpustarter.cloud.api.rest import RestClient, UnansweredError
@@ -26,6 +28,8 @@ _METRIC = re.compile(r"tpu\.googleapis\.com/tpu-(v\d+[a-z]?)((?:-[a-z]+)*)")
 _GENERATIONS = {"v5s": "v5e", "v4s": "v4"}
 """Generations by their names in Google's quotas."""
 _TIERS = {"preemptible": "spot", "reserved": "reserved"}
+
+_FINITE = msgspec.Meta(ge=-1, le=1e15)
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,43 @@ class ChipLimit:
         return f"{value} in the {self.place}"
 
 
-def limits(metrics: Iterable[dict[str, Any]], zone: str) -> list[ChipLimit]:
+class QuotaBucket(msgspec.Struct, rename="camel"):
+    """A value of a limit, in some places."""
+
+    dimensions: dict[str, str] = {}
+    effective_limit: int = 0
+
+
+class QuotaLimit(msgspec.Struct, rename="camel"):
+    """A limit of a metric: on chips at once, or on requests in a time."""
+
+    unit: str = ""
+    supported_locations: list[str] = []
+    quota_buckets: list[QuotaBucket] = []
+
+
+class QuotaMetric(msgspec.Struct, rename="camel"):
+    """A row of services.consumerQuotaMetrics.list."""
+
+    metric: str = ""
+    consumer_quota_limits: list[QuotaLimit] = []
+
+
+class RegionQuota(msgspec.Struct):
+    """A quota of Compute Engine in a region."""
+
+    metric: str = ""
+    limit: Annotated[float, _FINITE] = 0
+    usage: Annotated[float, _FINITE] = 0
+
+
+class RegionAnswer(msgspec.Struct):
+    """A region of Compute Engine, of regions.get."""
+
+    quotas: list[RegionQuota] = []
+
+
+def limits(metrics: Iterable[QuotaMetric], zone: str) -> list[ChipLimit]:
     """Return the limits that hold in a zone.
 
     Args:
@@ -57,7 +97,7 @@ def limits(metrics: Iterable[dict[str, Any]], zone: str) -> list[ChipLimit]:
     """
     found: list[ChipLimit] = []
     for metric in metrics:
-        match = _METRIC.fullmatch(str(metric.get("metric") or ""))
+        match = _METRIC.fullmatch(metric.metric)
         if not match:
             continue
         words = match[2].strip("-").split("-")
@@ -72,35 +112,23 @@ def limits(metrics: Iterable[dict[str, Any]], zone: str) -> list[ChipLimit]:
     return found
 
 
-def _of_chips(metric: dict[str, Any]) -> list[dict[str, Any]]:
+def _of_chips(metric: QuotaMetric) -> list[QuotaLimit]:
     """Return the limits of a quota without those on requests in a minute or a day."""
-    limits = rest.rows(metric, "consumerQuotaLimits", rest.SERVICES)
-    return [one for one in limits if not {"min", "d"} & {*str(one.get("unit")).split("/")}]
+    limits = metric.consumer_quota_limits
+    return [limit for limit in limits if not {"min", "d"} & {*limit.unit.split("/")}]
 
 
-def _at(limit: dict[str, Any], zone: str) -> tuple[str, int | None]:
+def _at(limit: QuotaLimit, zone: str) -> tuple[str, int | None]:
     """Return the kind of place of a limit, and its value there; None where it does not apply."""
-    unit = str(limit.get("unit") or "")
-    place = next((word for word in ("zone", "region") if f"{{{word}}}" in unit), "project")
+    place = next((word for word in ("zone", "region") if f"{{{word}}}" in limit.unit), "project")
     here = {"zone": zone, "region": zone.rpartition("-")[0]}.get(place, "")
-    places = rest.words(limit, "supportedLocations")
-    if here and places and here not in places:
+    if here and limit.supported_locations and here not in limit.supported_locations:
         return place, None
     value = None
-    for bucket in rest.rows(limit, "quotaBuckets", rest.SERVICES):
-        dimensions: Any = bucket.get("dimensions") or {}
-        if not dimensions or dimensions == {place: here}:  # the most specific one comes last
-            value = _number(bucket.get("effectiveLimit", 0))
+    for bucket in limit.quota_buckets:
+        if bucket.dimensions in ({}, {place: here}):  # the most specific one comes last
+            value = bucket.effective_limit
     return place, value
-
-
-def _number(value: Any) -> int:
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        raise UnansweredError(
-            "garbled", "a limit that is not a number", service=rest.SERVICES
-        ) from None
 
 
 def examine_quota(subject: WantedTpu, google: RestClient) -> Observation:
@@ -113,7 +141,7 @@ def examine_quota(subject: WantedTpu, google: RestClient) -> Observation:
         fix = "https://console.cloud.google.com/iam-admin/quotas?service=compute.googleapis.com"
         return Observation("unknown", found, fix)
     path = f"v1beta1/projects/{subject.id}/services/{rest.TPU}/consumerQuotaMetrics"
-    metrics = google.pages(rest.SERVICES, path, "metrics", pageSize=1000)
+    metrics = google.pages(rest.SERVICES, path, "metrics", QuotaMetric, pageSize=1000)
     found = [limit for limit in limits(metrics, subject.zone) if limit.tier != "reserved"]
     if subject.type:
         found = _of_type(subject.type, found)
@@ -230,15 +258,14 @@ def examine_machines(subject: WantedTpu, google: RestClient) -> Observation:
         found = "no zone is named, and this quota differs from region to region"
         return Observation("info", found, "tpustarter tpu doctor --zone ZONE")
     path = f"compute/v1/projects/{subject.id}/regions/{subject.region}"
-    answer = google.get(rest.COMPUTE, path)
+    answer = google.get(rest.COMPUTE, path, RegionAnswer)
     left: dict[str, int] = {}
     texts: list[str] = []
-    for row in rest.rows(answer, "quotas", rest.COMPUTE):
-        metric = str(row.get("metric"))
-        if metric in ("IN_USE_ADDRESSES", "INSTANCES"):
-            limit, used = _number(row.get("limit", 0)), _number(row.get("usage", 0))
-            left[metric] = limit - used
-            noun = "addresses" if metric == "IN_USE_ADDRESSES" else "machines"
+    for row in answer.quotas:
+        if row.metric in ("IN_USE_ADDRESSES", "INSTANCES"):
+            limit, used = int(row.limit), int(row.usage)
+            left[row.metric] = limit - used
+            noun = "addresses" if row.metric == "IN_USE_ADDRESSES" else "machines"
             texts.append(f"{used} of {limit} {noun}")
     if len(left) < 2:
         text = "no quota of machines and addresses in it"

@@ -7,7 +7,9 @@ one opens, and so may a policy of the organisation.
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Literal
+
+import msgspec
 
 from tpustarter.cloud.api import rest
 from tpustarter.cloud.api.rest import RestClient, UnansweredError
@@ -33,11 +35,48 @@ _PORTS = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
 Opening = Literal["all", "some", "usual"]
 
 
+class NetworkAnswer(msgspec.Struct):
+    """A network of Compute Engine, of networks.get."""
+
+    name: str = ""
+    subnetworks: list[str] = []
+
+
+class AllowedTraffic(msgspec.Struct):
+    """A protocol that a rule lets in, with its ports; all ports where it names none."""
+
+    protocol: str = msgspec.field(default="", name="IPProtocol")
+    ports: list[str] = []
+
+    @property
+    def names(self) -> list[str]:
+        """Return `tcp:22` for each port, or the protocol alone."""
+        protocol = self.protocol.lower()
+        protocol = {"6": "tcp", "17": "udp", "1": "icmp"}.get(protocol, protocol)
+        return [f"{protocol}:{port}" for port in self.ports] or [protocol]
+
+
+class FirewallRule(msgspec.Struct, rename="camel"):
+    """A row of firewalls.list."""
+
+    name: str = ""
+    network: str = ""
+    direction: str = "INGRESS"
+    disabled: bool = False
+    source_ranges: list[str] = []
+    allowed: list[AllowedTraffic] = []
+
+    @property
+    def lets_in(self) -> list[AllowedTraffic]:
+        """Return the traffic that it lets in."""
+        return self.allowed if self.direction == "INGRESS" else []
+
+
 def examine_network(subject: WantedTpu, google: RestClient) -> Observation:
     """Return whether the network `default` exists, with a subnet in the zone's region."""
     try:
         path = f"compute/v1/projects/{subject.id}/global/networks/{NETWORK}"
-        answer = google.get(rest.COMPUTE, path)
+        answer = google.get(rest.COMPUTE, path, NetworkAnswer)
     except UnansweredError as error:
         if error.reason == "missing" and f"networks/{NETWORK}" in error.text:
             found = (
@@ -46,11 +85,10 @@ def examine_network(subject: WantedTpu, google: RestClient) -> Observation:
             fix = subject.gcloud("compute", "networks", "create", NETWORK, "--subnet-mode=auto")
             return Observation("fail", found, fix)
         raise
-    if answer.get("name") != NETWORK:
+    if answer.name != NETWORK:
         raise UnansweredError("garbled", "a network of another name", service=rest.COMPUTE)
-    subnets = rest.words(answer, "subnetworks")
     region = subject.region
-    if region and not any(f"/regions/{region}/" in address for address in subnets):
+    if region and not any(f"/regions/{region}/" in address for address in answer.subnetworks):
         found = f"the network `default` has no subnet in {region}"
         fix = subject.gcloud(
             "compute",
@@ -70,18 +108,18 @@ def examine_network(subject: WantedTpu, google: RestClient) -> Observation:
 def examine_firewall(subject: WantedTpu, google: RestClient) -> Observation:
     """Return which rules let in the whole internet."""
     rules = _rules(subject, google)
-    found: dict[Opening, list[dict[str, Any]]] = {"all": [], "some": [], "usual": []}
+    found: dict[Opening, list[FirewallRule]] = {"all": [], "some": [], "usual": []}
     for rule in rules:
-        if WORLD & {*rest.words(rule, "sourceRanges")} and (kind := opening(rule)):
+        if WORLD & {*rule.source_ranges} and (kind := opening(rule)):
             found[kind].append(rule)
     if wide := found["all"] or found["some"]:
-        ports = {name for rule in wide for one in _allowed(rule) for name in _names(one)} - USUAL
+        ports = {name for rule in wide for one in rule.lets_in for name in one.names} - USUAL
         what = "every port" if found["all"] else phrases.join(sorted(ports), most=3)
         text = (
             f"{_let(subject, wide)} the whole internet reach {what}; delete what is not "
             "needed, or let in your own addresses alone"
         )
-        rule = subject.hide(str(wide[0].get("name")))
+        rule = subject.hide(wide[0].name)
         return Observation(
             "warn", text, subject.gcloud("compute", "firewall-rules", "delete", rule)
         )
@@ -91,7 +129,7 @@ def examine_firewall(subject: WantedTpu, google: RestClient) -> Observation:
             "Google sets up `default`; ssh asks for a key, and Google's proxy (IAP) can take "
             "its place"
         )
-        rule = subject.hide(str(usual[0].get("name")))
+        rule = subject.hide(usual[0].name)
         fix = subject.gcloud("compute", "firewall-rules", "update", rule, f"--source-ranges={IAP}")
         return Observation("info", text, fix)
     return Observation("ok", f"none of {len(rules)} rules lets the whole internet in")
@@ -99,10 +137,10 @@ def examine_firewall(subject: WantedTpu, google: RestClient) -> Observation:
 
 def examine_ssh(subject: WantedTpu, google: RestClient) -> Observation:
     """Return whether any rule of the network lets ssh in."""
-    rules = [rule for rule in _rules(subject, google) if _network_of(rule) == NETWORK]
-    open_rules = [rule for rule in rules if any(_has_port(one, 22) for one in _allowed(rule))]
+    rules = [rule for rule in _rules(subject, google) if rule.network.rpartition("/")[2] == NETWORK]
+    open_rules = [rule for rule in rules if any(_has_port(one, 22) for one in rule.lets_in)]
     if open_rules:
-        ranges = {text for rule in open_rules for text in rest.words(rule, "sourceRanges")}
+        ranges = {text for rule in open_rules for text in rule.source_ranges}
         if ranges & WORLD:
             return Observation("ok", "a rule of the network `default` lets ssh in")
         through = " through IAP" if IAP in ranges else " from some addresses"
@@ -116,45 +154,29 @@ def examine_ssh(subject: WantedTpu, google: RestClient) -> Observation:
     return Observation("warn", found, fix)
 
 
-def opening(rule: dict[str, Any]) -> Opening | None:
+def opening(rule: FirewallRule) -> Opening | None:
     """Return how much a rule opens; None for one that lets nothing in."""
-    allowed = _allowed(rule)
-    if any(_is_everything(one) for one in allowed):
+    if any(_is_everything(one) for one in rule.lets_in):
         return "all"
-    names = {name for one in allowed for name in _names(one)}
+    names = {name for one in rule.lets_in for name in one.names}
     return ("usual" if names <= USUAL else "some") if names else None
 
 
-def _rules(subject: WantedTpu, google: RestClient) -> list[dict[str, Any]]:
+def _rules(subject: WantedTpu, google: RestClient) -> list[FirewallRule]:
     path = f"compute/v1/projects/{subject.id}/global/firewalls"
-    rules = google.pages(rest.COMPUTE, path, "items", maxResults=500)
-    return [rule for rule in rules if rule.get("disabled") is not True]
+    rules = google.pages(rest.COMPUTE, path, "items", FirewallRule, maxResults=500)
+    return [rule for rule in rules if not rule.disabled]
 
 
-def _allowed(rule: dict[str, Any]) -> list[dict[str, Any]]:
-    if rule.get("direction") not in (None, "INGRESS"):
-        return []
-    return rest.rows(rule, "allowed", rest.COMPUTE)
-
-
-def _names(one: dict[str, Any]) -> list[str]:
-    """Return `tcp:22` for each port of one protocol, or the protocol alone."""
-    protocol, ports = str(one.get("IPProtocol")).lower(), rest.words(one, "ports")
-    protocol = {"6": "tcp", "17": "udp", "1": "icmp"}.get(protocol, protocol)
-    return [f"{protocol}:{port}" for port in ports] or [protocol]
-
-
-def _is_everything(one: dict[str, Any]) -> bool:
-    names = _names(one)
-    if {"all", "tcp", "udp"} & {*names}:
+def _is_everything(one: AllowedTraffic) -> bool:
+    if {"all", "tcp", "udp"} & {*one.names}:
         return True
-    return any(_span(name)[1] - _span(name)[0] >= 60_000 for name in names)
+    return any(_span(name)[1] - _span(name)[0] >= 60_000 for name in one.names)
 
 
-def _has_port(one: dict[str, Any], port: int) -> bool:
-    names = _names(one)
-    spans = [_span(name) for name in names if name.startswith("tcp:")]
-    return bool({"all", "tcp"} & {*names}) or any(low <= port <= high for low, high in spans)
+def _has_port(one: AllowedTraffic, port: int) -> bool:
+    spans = [_span(name) for name in one.names if name.startswith("tcp:")]
+    return bool({"all", "tcp"} & {*one.names}) or any(low <= port <= high for low, high in spans)
 
 
 def _span(name: str) -> tuple[int, int]:
@@ -163,13 +185,9 @@ def _span(name: str) -> tuple[int, int]:
     return (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
 
 
-def _network_of(rule: dict[str, Any]) -> str:
-    return str(rule.get("network") or "").rpartition("/")[2]
-
-
-def _let(subject: WantedTpu, rules: list[dict[str, Any]]) -> str:
+def _let(subject: WantedTpu, rules: list[FirewallRule]) -> str:
     """Return `the rule `a` lets`, or `the rules `a`, `b`, `c` and 3 more let`."""
-    names = [f"`{subject.hide(str(rule.get('name')))}`" for rule in rules]
+    names = [f"`{subject.hide(rule.name)}`" for rule in rules]
     listed = phrases.join(names, most=3)
     return phrases.plural(len(names), f"the rule {names[0]} lets", f"the rules {listed} let")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
 from tpustarter.cloud.api import rest
 from tpustarter.cloud.api.rest import RestClient, UnansweredError
 from tpustarter.cloud.doctor.observations import Observation, ProjectQuestion
@@ -40,10 +42,63 @@ Source: https://docs.cloud.google.com/compute/docs/access/iam (read 2026-11).
 """
 
 
+class ProjectAnswer(msgspec.Struct):
+    """A project, of projects.get."""
+
+    name: str = ""
+    """`projects/NUMBER`."""
+    state: str = ""
+
+    @property
+    def number(self) -> str:
+        """Return the number of the project; empty where Google gave none."""
+        return self.name.rpartition("/")[2]
+
+
+class BillingInfo(msgspec.Struct, rename="camel"):
+    """The billing of a project, of projects.getBillingInfo."""
+
+    name: str = ""
+    project_id: str = ""
+    billing_account_name: str = ""
+    billing_enabled: bool = False
+
+
+class EnabledService(msgspec.Struct):
+    """An API of a project, of services.batchGet."""
+
+    name: str = ""
+    state: str = ""
+
+
+class EnabledServices(msgspec.Struct):
+    """The answer of services.batchGet."""
+
+    services: list[EnabledService] = []
+
+
+class HeldPermissions(msgspec.Struct):
+    """The answer of projects.testIamPermissions."""
+
+    permissions: list[str] = []
+
+
+class RoleBinding(msgspec.Struct):
+    """The members who hold one role."""
+
+    members: list[str] = []
+
+
+class IamPolicy(msgspec.Struct):
+    """The answer of projects.getIamPolicy."""
+
+    bindings: list[RoleBinding] = []
+
+
 def examine_project(subject: WantedTpu, google: RestClient) -> Observation:
     """Return whether the project exists and is active."""
     try:
-        answer = google.get(rest.RESOURCES, f"v3/projects/{subject.id}")
+        answer = google.get(rest.RESOURCES, f"v3/projects/{subject.id}", ProjectAnswer)
     except UnansweredError as error:
         if error.reason in ("denied", "missing"):
             found = (
@@ -52,13 +107,11 @@ def examine_project(subject: WantedTpu, google: RestClient) -> Observation:
             )
             return Observation("fail", found, "gcloud projects list", error.reason)
         raise
-    state = str(answer.get("state") or "")
     name = f"`{subject.id}`" if subject.show_names else f"from {subject.project.source}"
-    if state == "ACTIVE":
-        number = str(answer.get("name") or "").rpartition("/")[2]
-        more = f", number {number}" if subject.show_names else ""
+    if answer.state == "ACTIVE":
+        more = f", number {answer.number}" if subject.show_names else ""
         return Observation("ok", f"the project {name} is active{more}")
-    if state == "DELETE_REQUESTED":
+    if answer.state == "DELETE_REQUESTED":
         fix = f"gcloud projects undelete {subject.shown}"
         return Observation("fail", f"the project {name} is marked for deletion", fix)
     raise UnansweredError("garbled", "a project without a state", service=rest.RESOURCES)
@@ -66,11 +119,11 @@ def examine_project(subject: WantedTpu, google: RestClient) -> Observation:
 
 def examine_billing(subject: WantedTpu, google: RestClient) -> Observation:
     """Return whether an open billing account pays for the project."""
-    answer = google.get(rest.BILLING, f"v1/projects/{subject.id}/billingInfo")
-    if not (answer.get("name") or answer.get("projectId")):
+    answer = google.get(rest.BILLING, f"v1/projects/{subject.id}/billingInfo", BillingInfo)
+    if not (answer.name or answer.project_id):
         raise UnansweredError("garbled", "no project in it", service=rest.BILLING)
-    account = str(answer.get("billingAccountName") or "")
-    if answer.get("billingEnabled") is True:  # Google leaves out `false`
+    account = answer.billing_account_name
+    if answer.billing_enabled:
         named = f" ({account})" if subject.show_names and account else ""
         return Observation("ok", f"an open billing account is linked{named}")
     if account:
@@ -87,11 +140,9 @@ def examine_billing(subject: WantedTpu, google: RestClient) -> Observation:
 def examine_apis(subject: WantedTpu, google: RestClient) -> Observation:
     """Return whether the APIs are on that creating needs, and those that looking needs."""
     names = [f"projects/{subject.id}/services/{name}" for name in (*NEEDED, *LOOKING)]
-    answer = google.get(rest.SERVICES, f"v1/projects/{subject.id}/services:batchGet", names=names)
-    states = {
-        str(row.get("name") or "").rpartition("/")[2]: str(row.get("state") or "")
-        for row in rest.rows(answer, "services", rest.SERVICES)
-    }
+    path = f"v1/projects/{subject.id}/services:batchGet"
+    answer = google.get(rest.SERVICES, path, EnabledServices, names=names)
+    states = {row.name.rpartition("/")[2]: row.state for row in answer.services}
     if missing := [name for name in NEEDED if states.get(name) not in ("ENABLED", "DISABLED")]:
         text = f"no state of {phrases.join(missing)}"
         raise UnansweredError("garbled", text, service=rest.SERVICES)
@@ -111,10 +162,8 @@ def examine_apis(subject: WantedTpu, google: RestClient) -> Observation:
 def examine_roles(subject: WantedTpu, google: RestClient) -> Observation:
     """Return which permissions to create and connect the account lacks on the project."""
     asked = [*_CREATE, *_CONNECT]
-    answer = google.post(
-        rest.RESOURCES, f"v3/projects/{subject.id}:testIamPermissions", {"permissions": asked}
-    )
-    held = rest.words(answer, "permissions")
+    path = f"v3/projects/{subject.id}:testIamPermissions"
+    held = google.post(rest.RESOURCES, path, HeldPermissions, {"permissions": asked}).permissions
     lacking = [name for name in asked if name not in held]
     if not lacking:
         return Observation(
@@ -137,14 +186,12 @@ def examine_roles(subject: WantedTpu, google: RestClient) -> Observation:
 
 def examine_agent(subject: WantedTpu, google: RestClient) -> Observation:
     """Return whether the account with which Cloud TPU makes machines has its role."""
-    project = google.get(rest.RESOURCES, f"v3/projects/{subject.id}")
-    number = str(project.get("name") or "").rpartition("/")[2]
+    number = google.get(rest.RESOURCES, f"v3/projects/{subject.id}", ProjectAnswer).number
     if not number.isdigit():
         raise UnansweredError("garbled", "a project without a number", service=rest.RESOURCES)
-    policy = google.post(rest.RESOURCES, f"v3/projects/{subject.id}:getIamPolicy", {})
+    policy = google.post(rest.RESOURCES, f"v3/projects/{subject.id}:getIamPolicy", IamPolicy, {})
     agent = re.compile(rf"serviceAccount:service-{number}@(cloud-tpu|gcp-sa-tpu)\.iam\.\S+")
-    bindings = rest.rows(policy, "bindings", rest.RESOURCES)
-    if any(agent.fullmatch(name) for row in bindings for name in rest.words(row, "members")):
+    if any(agent.fullmatch(name) for row in policy.bindings for name in row.members):
         return Observation("ok", "the service agent of Cloud TPU has a role in the project")
     found = (
         "the service agent of Cloud TPU has no role here yet; Google makes it with the first "

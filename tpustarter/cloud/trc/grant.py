@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
-from typing import Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
 
 from tpustarter.cloud.api import states
 from tpustarter.cloud.api.resources import Tier
@@ -36,13 +39,12 @@ TIERS: dict[Tier, str] = {"spot": "spot", "on-demand": "on demand", "reserved": 
 """Each tier in words."""
 
 
-@dataclass(frozen=True)
-class Allowance:
+class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One line of a grant."""
 
     generation: str
     """Short name, `v5e`."""
-    chips: int
+    chips: Annotated[int, Meta(gt=0, le=MOST_CHIPS)]
     tier: Tier
     zone: str
     device: str = ""
@@ -58,10 +60,10 @@ class Allowance:
 class Grant:
     """The TPUs that TRC lets one project use free of charge."""
 
-    allowances: tuple[Allowance, ...]
+    allowances: Annotated[tuple[Allowance, ...], Meta(min_length=1, max_length=MOST_ALLOWANCES)]
     start: date | None = None
     """First day; None where it is not known."""
-    days: int | None = None
+    days: Annotated[int, Meta(gt=0, le=MOST_DAYS)] | None = None
     """Number of days; None where it is not known."""
 
     @property
@@ -238,10 +240,11 @@ def parse_allowance(text: str) -> Allowance:
     parts = [part.strip() for part in text.split(":")]
     if len(parts) != 4:
         raise _no_allowance(text, f"it has {len(parts)} of 4 parts")
-    name, number, tier, zone = parts
-    if tier.casefold() not in get_args(Tier):
-        raise _no_allowance(text, f"`{tier[:40]}` is not a tier")
-    return allowance(name, number, cast("Tier", tier.casefold()), zone.casefold())
+    name, number, typed, zone = parts
+    tier: Tier | None = next((one for one in TIERS if one == typed.casefold()), None)
+    if tier is None:
+        raise _no_allowance(text, f"`{typed[:40]}` is not a tier")
+    return allowance(name, number, tier, zone.casefold())
 
 
 def _no_allowance(text: str, why: str) -> Problem:
@@ -299,9 +302,7 @@ def save(grant: Grant) -> None:
     with contextlib.suppress(OSError):  # the write below raises the reason
         if is_broken():
             state.put_aside(STATE)
-    start = grant.start.isoformat() if grant.start else None
-    rows = [asdict(row) for row in grant.allowances]
-    state.save(STATE, {"allowances": rows, "start": start, "days": grant.days})
+    state.save(STATE, msgspec.to_builtins(grant))
 
 
 def load() -> Grant | None:
@@ -348,19 +349,11 @@ def _unreadable(why: str) -> Problem:
 
 def _read(saved: dict[str, Any]) -> Grant | None:
     try:
-        rows = tuple(Allowance(**row) for row in saved["allowances"][:MOST_ALLOWANCES])
-        start = date.fromisoformat(saved["start"]) if saved["start"] else None
-        grant = Grant(rows, start, saved["days"])
-        sound = all(map(_is_sound, rows)) and (grant.days is None or 0 < grant.days <= MOST_DAYS)
-        return grant if rows and sound and (grant.end is None or grant.end) else None
-    except (KeyError, OverflowError, TypeError, ValueError):
+        grant = msgspec.convert(saved, Grant)
+        is_whole = {"start", "days"} <= saved.keys() and (grant.end is None or grant.end)
+    except (OverflowError, ValueError):
         return None
-
-
-def _is_sound(row: Allowance) -> bool:
-    texts = (row.generation, row.zone, row.device)
-    whole = isinstance(row.chips, int) and 0 < row.chips <= MOST_CHIPS  # pyright: ignore[reportUnnecessaryIsInstance]  from a file
-    return whole and row.tier in TIERS and all(isinstance(text, str) for text in texts)  # pyright: ignore[reportUnnecessaryIsInstance]  from a file
+    return grant if is_whole else None
 
 
 def forget() -> bool:

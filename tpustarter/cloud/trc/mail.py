@@ -11,9 +11,11 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime
 from email.utils import parsedate_to_datetime
+
+import msgspec
 
 from tpustarter.cloud.api.resources import Tier
 from tpustarter.cloud.trc import grant as trc_grant
@@ -148,7 +150,7 @@ def _once(rows: Iterable[Allowance]) -> tuple[list[Allowance], list[str]]:
         before = kept.setdefault(row.key, row)
         if before.chips != row.chips:
             fewer = min(before.chips, row.chips)
-            kept[row.key] = replace(row, chips=fewer)
+            kept[row.key] = msgspec.structs.replace(row, chips=fewer)
             notes.append(
                 f"Two lines differ about {row.tier} {row.generation} in {row.zone}, and the one "
                 f"with {fewer} chips was taken. `--allow` sets it."
