@@ -12,7 +12,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tpustarter.checking.plan import environments, interpreters
 from tpustarter.core import locations
@@ -20,6 +19,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
 from tpustarter.machine.generations import Generation
 from tpustarter.setup.environment import made_environment
+from tpustarter.setup.environment.made_environment import RecordedProof
 from tpustarter.setup.environment.profiles import Profile
 
 
@@ -51,8 +51,8 @@ class EnvironmentFacts:
     """Steps whose command ended well, according to the folder's marker."""
     wheel_inside: str
     """The packages whose installation the marker records."""
-    proof: Mapping[str, Any]
-    """The proof that the marker records, with its versions."""
+    proof: RecordedProof | None
+    """The proof that the marker records."""
     remembered: bool
     on_tpu: bool
 
@@ -117,14 +117,14 @@ def look(
         Problem: the folder holds the environment of another profile.
     """
     home = home_of(machine)
-    marker = made_environment.marker(folder) or {}
-    if (marked_profile := marker.get("profile", profile.name)) != profile.name:
+    marker = made_environment.marker(folder)
+    if marker and marker.profile not in (None, profile.name):
         raise Problem(
-            f"`{folder}` is the environment of `tpustarter setup {marked_profile}`",
+            f"`{folder}` is the environment of `tpustarter setup {marker.profile}`",
             hint="name another folder with `--folder PATH`",
             code=ExitCode.INCONCLUSIVE,
         )
-    done = tuple(str(name) for name in marker.get("done") or ())
+    done = tuple(marker.done) if marker else ()
     complete = "environment" in done and environments.has_python(folder)
 
     def short(path: Path) -> str:
@@ -144,8 +144,8 @@ def look(
         version=_read_version(folder) if complete else None,
         installed=_find_packages(folder, profile) if complete else (),
         done=done if complete else (),
-        wheel_inside=str(marker.get("wheel")),
-        proof=marker.get("proof") or {},
+        wheel_inside=str(marker and marker.wheel),
+        proof=marker and marker.proof,
         remembered=environments.proved(profile.key) == folder,
         on_tpu=host.platform_hint(machine) == "tpu",
     )

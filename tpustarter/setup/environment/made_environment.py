@@ -15,7 +15,9 @@ import sys
 import tempfile
 from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
+
+import msgspec
 
 from tpustarter.checking.plan import environments
 from tpustarter.core import locations, state
@@ -35,21 +37,44 @@ _KNOWN_NAMES = re.compile(
 """Names that venv, uv and the installation of packages put into an environment's folder."""
 
 
-def marker(folder: Path) -> dict[str, Any] | None:
-    """Return the marker's fields; None for a folder without one, or with a copied one.
+class RecordedProof(msgspec.Struct):
+    """The proof of an environment, with the versions of that time."""
+
+    text: str = ""
+    on_tpu: bool | None = None
+    frameworks: tuple[str, ...] = ()
+
+
+class Marker(msgspec.Struct):
+    """The marker of a folder that set-up made."""
+
+    schema: str
+    folder: str
+    done: list[str]
+    """Steps whose command ended well."""
+    profile: str | None = None
+    made_folder: bool = False
+    """Whether the folder itself was not there before."""
+    wheel: str | None = None
+    packages: list[str] | None = None
+    proof: RecordedProof | None = None
+
+
+def marker(folder: Path) -> Marker | None:
+    """Return the marker of a folder; None for a folder without one, or with a copied one.
 
     A marker that is damaged, or of another version, counts as none.
     """
     try:
-        value: Any = json.loads((folder / MARKER).read_text(encoding="utf-8"))
-        is_ours = value["schema"] == MARKED and Path(value["folder"]).samefile(folder)
-        is_whole = isinstance(value.get("done"), list) and all(
-            isinstance(value.get(name) or kind(), kind)
-            for name, kind in (("proof", dict), ("packages", list))
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        marker = msgspec.convert(_fields(folder), Marker)
+        is_ours = marker.schema == MARKED and Path(marker.folder).samefile(folder)
+    except (OSError, ValueError, RecursionError):
         return None
-    return cast("dict[str, Any]", value) if is_ours and is_whole else None
+    return marker if is_ours else None
+
+
+def _fields(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / MARKER).read_text(encoding="utf-8"))
 
 
 def mark(folder: Path, **fields: Any) -> None:
@@ -58,11 +83,12 @@ def mark(folder: Path, **fields: Any) -> None:
     Raises:
         Problem: the folder cannot be written to.
     """
-    value = {"schema": MARKED, "folder": str(folder), **(marker(folder) or {})}
     try:
+        stored = _fields(folder) if marker(folder) else {}
+        value = {"schema": MARKED, "folder": str(folder), **stored, **fields}
         descriptor, name = tempfile.mkstemp(dir=folder, prefix=".tpustarter-")
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            json.dump({**value, **fields}, stream, indent=1)
+            json.dump(value, stream, indent=1)
             stream.flush()
             os.fsync(stream.fileno())
         locations.give_to_caller(Path(name))
@@ -142,23 +168,23 @@ def remove(folder: Path) -> None:
     Raises:
         Problem: the folder is not set-up's, holds other files, or cannot be removed.
     """
-    fields = require_removable(folder)
+    marker = require_removable(folder)
     try:
         if environments.has_python(folder):
             (folder / "bin/python").unlink()
         _remove_contents(folder, keep={MARKER})
         (folder / MARKER).unlink()
-        if fields.get("made_folder") and not folder.is_symlink():
+        if marker.made_folder and not folder.is_symlink():
             folder.rmdir()
     except OSError as error:
         raise _unwritable(folder, error) from error
     environments.forget(folder)
 
 
-def require_removable(folder: Path) -> dict[str, Any]:
+def require_removable(folder: Path) -> Marker:
     """Return the marker of a folder that may be removed; raises Problem for any other."""
-    fields = marker(folder)
-    if fields is None:
+    found = marker(folder)
+    if found is None:
         exists = os.path.exists(folder)  # noqa: PTH110  answers for a name that is too long
         reason = "is not a folder that set-up made" if exists else "does not exist"
         raise Problem(
@@ -175,7 +201,7 @@ def require_removable(folder: Path) -> dict[str, Any]:
             "command again",
             code=ExitCode.INCONCLUSIVE,
         )
-    return fields
+    return found
 
 
 def _abbreviate(names: list[str]) -> str:

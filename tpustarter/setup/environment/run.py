@@ -13,7 +13,6 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from tpustarter.checking.plan import environments
 from tpustarter.core import locations
@@ -159,9 +158,9 @@ class Setup:
             return int(ExitCode.FAILED)
         return int(ExitCode.OK if states <= {"done", "undone", "manual"} else ExitCode.INCONCLUSIVE)
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, object]:
         """Return the document `tpustarter.setup/1`, redacted."""
-        document: dict[str, Any] = {
+        document: dict[str, object] = {
             "schema": SCHEMA,
             "profile": self.profile.name,
             "folder": str(self.folder),
@@ -221,9 +220,9 @@ class Setup:
     def removed_by_undo(self) -> list[str]:
         """Return the things that `undo` removes, in words; raises Problem where it refuses."""
         marker = folders.require_removable(self.folder)
-        what = "the folder" if marker.get("made_folder") else "what is in the folder"
+        what = "the folder" if marker.made_folder else "what is in the folder"
         removals = [f"{what} {self._facts.shown}"]
-        added = set(folders.packages(self.folder)) - set(marker.get("packages") or ())
+        added = set(folders.packages(self.folder)) - set(marker.packages or ())
         if added and "install" in self._facts.done:
             removals.append(f"with packages installed since: {', '.join(sorted(added))}")
         if environments.proved(self.profile.key) == self.folder:
@@ -387,7 +386,7 @@ def _join_lines(*parts: str | None) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _step_fields(step: SetupStep) -> dict[str, Any]:
+def _step_fields(step: SetupStep) -> dict[str, object]:
     return {
         "id": step.id,
         "title": step.title,

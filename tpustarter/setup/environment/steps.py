@@ -6,7 +6,9 @@ import contextlib
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Literal
+
+import msgspec
 
 from tpustarter.core import content, locations
 from tpustarter.core.content import Lesson
@@ -51,6 +53,19 @@ class SetupStep:
     """The lines that it writes there."""
 
 
+class _StepFields(msgspec.Struct, forbid_unknown_fields=True):
+    id: str
+    title: str
+    why: str
+    command: list[str] = []
+    without_uv: list[str] = []
+    changes: str = "nothing"
+    needs: list[str] = []
+    proof: str | None = None
+    file: str = ""
+    writes: tuple[str, ...] = ()
+
+
 def lesson_of(profile: Profile, lessons: Path | None = None) -> Lesson:
     """Return the lesson whose header holds the steps of a profile; raises Problem for none."""
     for lesson in content.read_lessons(lessons):
@@ -63,8 +78,10 @@ def steps_of(lesson: Lesson, facts: EnvironmentFacts) -> list[SetupStep]:
     """Return the steps in a lesson's header with their states on this machine; raises Problem."""
     try:
         return [
-            _make_step(cast("dict[str, Any]", fields), facts)
-            for fields in lesson.header["setups"][facts.profile.name]
+            _make_step(fields, facts)
+            for fields in msgspec.convert(
+                lesson.header["setups"][facts.profile.name], list[_StepFields]
+            )
         ]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise Problem(
@@ -72,21 +89,7 @@ def steps_of(lesson: Lesson, facts: EnvironmentFacts) -> list[SetupStep]:
         ) from error
 
 
-def _make_step(fields: dict[str, Any], facts: EnvironmentFacts) -> SetupStep:
-    unknown = set(fields) - {
-        "id",
-        "title",
-        "why",
-        "command",
-        "without_uv",
-        "changes",
-        "needs",
-        "proof",
-        "file",
-        "writes",
-    }
-    if unknown:
-        raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
+def _make_step(fields: _StepFields, facts: EnvironmentFacts) -> SetupStep:
     values = _values(facts)
     several = {
         "{wheel}": facts.wheel.split(),
@@ -96,28 +99,27 @@ def _make_step(fields: dict[str, Any], facts: EnvironmentFacts) -> SetupStep:
     }
     wheels = phrases.join(facts.wheel.split())
     shown_values = {**values, "folder": facts.shown, "wheel": wheels}
-    words = fields.get("command", [])
+    words = fields.command
     if facts.uv is None and words[:1] == ["{uv}"]:
-        words = fields.get("without_uv", [])
-    filled = (several.get(word) or [str(word).format(**values)] for word in words)
-    file = str(fields.get("file", "")).format(**values)
-    writes = tuple(str(line) for line in fields.get("writes", []))
+        words = fields.without_uv
+    filled = (several.get(word) or [word.format(**values)] for word in words)
+    file = fields.file.format(**values)
     if file:
-        state, note = _written_state(file, writes, facts)
+        state, note = _written_state(file, fields.writes, facts)
     else:
-        state, note = _STATE_FUNCTIONS[fields["id"]](facts)
+        state, note = _STATE_FUNCTIONS[fields.id](facts)
     return SetupStep(
-        id=fields["id"],
-        title=fields["title"].format(**shown_values),
-        why=fields["why"].format(**shown_values),
+        id=fields.id,
+        title=fields.title.format(**shown_values),
+        why=fields.why.format(**shown_values),
         command=tuple(filter(None, chain.from_iterable(filled))),
-        changes=fields.get("changes", "nothing").format(**shown_values),
-        needs=tuple(str(need).format(**shown_values) for need in fields.get("needs", [])),
-        proof=fields.get("proof"),
+        changes=fields.changes.format(**shown_values),
+        needs=tuple(need.format(**shown_values) for need in fields.needs),
+        proof=fields.proof,
         state=state,
         note=note,
         file=file,
-        writes=writes,
+        writes=fields.writes,
     )
 
 
@@ -194,9 +196,11 @@ def _written_state(file: str, lines: tuple[str, ...], facts: EnvironmentFacts) -
 
 
 def _proof_state(facts: EnvironmentFacts) -> tuple[State, str]:
-    proved = facts.proof.get("frameworks") == list(facts.installed) and facts.installed
-    if proved and facts.proof.get("on_tpu") == facts.on_tpu and _install_state(facts)[0] == "done":
-        return "done", str(facts.proof.get("text", ""))
+    proof = facts.proof
+    if proof is None or not facts.installed or proof.frameworks != facts.installed:
+        return "todo", ""
+    if proof.on_tpu == facts.on_tpu and _install_state(facts)[0] == "done":
+        return "done", proof.text
     return "todo", ""
 
 

@@ -6,11 +6,10 @@ import os
 import shutil
 import sys
 from dataclasses import dataclass
-from typing import Any
 
 from tpustarter.machine import host
 from tpustarter.setup.machine import registry_sign_in
-from tpustarter.setup.machine.step_kind import StepKind, StepState
+from tpustarter.setup.machine.step_kind import Before, StepKind, StepState
 
 MAX_BYTES = 4 * 1024 * 1024
 
@@ -41,7 +40,7 @@ class GroupMember(StepKind):
         """Return the command that adds the user, and keeps the user's other groups."""
         return ("usermod", "--append", "--groups", self.group, self.user)
 
-    def undo(self, before: Any) -> tuple[str, ...]:
+    def undo(self, before: Before) -> tuple[str, ...]:
         """Return the command that removes the user from the group."""
         del before
         return ("gpasswd", "--delete", self.user, self.group)
@@ -75,7 +74,7 @@ class RegistryStep(StepKind):
         """Return the command that writes the entry."""
         return ("gcloud", "auth", "configure-docker", self.name, "--quiet")
 
-    def undo(self, before: Any) -> tuple[str, ...]:
+    def undo(self, before: Before) -> tuple[str, ...]:
         """Return the command that removes the entry."""
         path = str(self.machine.path(self._path))
         return (

@@ -9,24 +9,46 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
+
+import msgspec
 
 from tpustarter.core import state
 from tpustarter.core.problem import Problem
 from tpustarter.setup.environment.steps import SetupStep
+from tpustarter.setup.machine.step_kind import Before
 
 STATE = "setup-machine"
 """Name of the state file."""
 VALUES, PROVED = "values", "proved"
 """Keys for the values given to a profile, and for its proofs that ended well."""
 
+Circumstances = tuple[list[str], list[list[str]]]
+"""The command of a proof, and each step above it with its state."""
+
+
+class ProvedStep(msgspec.Struct):
+    """A proof that ended well."""
+
+    of: Circumstances
+    said: str = ""
+
+
+_PARTS: dict[str, Any] = {
+    VALUES: dict[str, dict[str, str]],
+    PROVED: dict[str, dict[str, ProvedStep]],
+}
+
 
 def _stored() -> dict[str, dict[str, Any]]:
     why = "it is not of the form in which set-up writes it"
     try:
-        stored = cast("dict[str, dict[str, Any]]", state.read(STATE) or {})
-        if all(map(_is_part, stored, stored.values())):
-            return stored
+        stored = state.read(STATE) or {}
+        for name, part in stored.items():
+            msgspec.convert(part, _PARTS.get(name, dict[str, Before]))
+        return stored
+    except msgspec.ValidationError:
+        pass
     except state.UnreadableError as error:
         why = error.why
     file = state.place(STATE)
@@ -37,40 +59,17 @@ def _stored() -> dict[str, dict[str, Any]]:
     )
 
 
-def _is_part(name: str, part: Any) -> bool:
-    # It is a dictionary by step or by profile.
-    if not isinstance(part, dict):
-        return False
-    values = cast("dict[str, Any]", part).values()
-    if name in (VALUES, PROVED):
-        return all(isinstance(value, dict) for value in values)
-    return all(map(_is_before, values))
-
-
-def _is_before(value: Any) -> bool:
-    # `look` gives a text, names, or names by their kind.
-    if isinstance(value, dict):
-        named = cast("dict[str, Any]", value)
-        return bool(named) and all(map(_are_names, named.values()))
-    return isinstance(value, str) or _are_names(value)
-
-
-def _are_names(value: Any) -> bool:
-    names = cast("list[Any]", value) if isinstance(value, list) else [None]
-    return all(isinstance(name, str) for name in names)
-
-
 @dataclass(frozen=True)
 class Changes:
     """The recorded changes of one profile."""
 
     profile: str
 
-    def befores(self) -> dict[str, Any]:
+    def befores(self) -> dict[str, Before]:
         """Return the steps that were carried out here, each with the setting before it."""
         return _stored().get(self.profile) or {}
 
-    def remember(self, step_id: str, before: Any, *, anew: bool = False) -> None:
+    def remember(self, step_id: str, before: Before, *, anew: bool = False) -> None:
         """Record the setting before a step's first change; with `anew`, replace the record."""
         befores = self.befores()
         if anew or step_id not in befores:
@@ -87,12 +86,23 @@ class Changes:
             self.store(part, {})
         state.save(STATE, {**_stored(), self.profile: {}})
 
-    def stored(self, part: str) -> dict[str, Any]:
-        """Return the part `values` or `proved` of this profile."""
-        every = _stored().get(part) or {}
-        return every.get(self.profile) or {}
+    def values(self) -> dict[str, str]:
+        """Return the values that were given to this profile."""
+        return self._part(VALUES)
 
-    def store(self, part: str, value: Mapping[str, Any]) -> None:
+    def proved(self) -> dict[str, ProvedStep]:
+        """Return the proofs of this profile that ended well, by step."""
+        return msgspec.convert(self._part(PROVED), dict[str, ProvedStep])
+
+    def _part(self, name: str) -> dict[str, Any]:
+        return _stored().get(name, {}).get(self.profile, {})
+
+    def store_proof(self, step: SetupStep, above: Sequence[SetupStep], said: str) -> None:
+        """Record a proof that ended well."""
+        proved = {"of": circumstances(step, above), "said": said}
+        self.store(PROVED, {**self._part(PROVED), step.id: proved})
+
+    def store(self, part: str, value: Mapping[str, object]) -> None:
         """Save a part of this profile; an empty one is left out."""
         stored = _stored()
         every = stored.get(part) or {}
@@ -101,6 +111,6 @@ class Changes:
         state.save(STATE, {**stored, part: {**others, **own}})
 
 
-def circumstances(step: SetupStep, above: Sequence[SetupStep]) -> list[Any]:
+def circumstances(step: SetupStep, above: Sequence[SetupStep]) -> Circumstances:
     """Return the state a proof depends on: its command, and the states of the steps above it."""
-    return [list(step.command), [[one.id, one.state] for one in above]]
+    return list(step.command), [[one.id, one.state] for one in above]

@@ -13,7 +13,6 @@ import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
@@ -23,7 +22,7 @@ from tpustarter.setup.environment.facts import home_of
 from tpustarter.setup.environment.run import Event, Setup, StepEnded
 from tpustarter.setup.environment.steps import SetupStep, State
 from tpustarter.setup.machine import as_root, step_values
-from tpustarter.setup.machine.change_record import PROVED, VALUES, Changes, circumstances
+from tpustarter.setup.machine.change_record import PROVED, VALUES, Changes
 from tpustarter.setup.machine.machine_steps import MachineSteps
 
 
@@ -85,7 +84,7 @@ class MachineSetup(Setup):
         """Values that the steps are filled with: as given, as recorded, or None."""
         return self._declared.values
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, object]:
         """Return the document of `Setup.fields`, with the values that the steps are filled with."""
         told = [
             {"name": one.name, "meaning": one.meaning, "value": text}
@@ -269,8 +268,7 @@ class MachineSetup(Setup):
             return self._refusal(step, log) or failure
         if kind is None:
             above = self.steps[: [one.id for one in self.steps].index(step.id)]
-            proved = {"of": circumstances(step, above), "said": "\n".join([*log.last][-4:])}
-            self._changes.store(PROVED, {**self._changes.stored(PROVED), step.id: proved})
+            self._changes.store_proof(step, above, "\n".join([*log.last][-4:]))
             return "done", "its command ended well"
         seen = kind.look()
         if seen.state != "done":

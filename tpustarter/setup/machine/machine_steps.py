@@ -10,7 +10,9 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
+
+import msgspec
 
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode, Problem
@@ -19,23 +21,24 @@ from tpustarter.setup import servers
 from tpustarter.setup.environment.facts import home_of
 from tpustarter.setup.environment.steps import SetupStep, State
 from tpustarter.setup.machine import as_root, step_kinds, step_values
-from tpustarter.setup.machine.change_record import PROVED, VALUES, Changes, circumstances
+from tpustarter.setup.machine.change_record import Changes, circumstances
 from tpustarter.setup.machine.step_kind import StepKind, StepState
 from tpustarter.setup.machine.step_selection import wanted
 
-_FIELDS = {
-    "id",
-    "title",
-    "why",
-    "look",
-    "command",
-    "undo",
-    "changes",
-    "needs",
-    "after",
-    "where",
-    "proof",
-}
+
+class _StepFields(msgspec.Struct, forbid_unknown_fields=True):
+    id: str
+    title: str
+    why: str
+    look: str | step_kinds.Look = ""
+    command: list[str] = []
+    undo: list[str] = []
+    changes: str = "nothing"
+    needs: list[str] = []
+    after: list[str] = []
+    where: str = ""
+    """The place where a person does it."""
+    proof: str | None = None
 
 
 class MachineSteps:
@@ -73,8 +76,7 @@ class MachineSteps:
         self._undo: dict[str, list[str]] = {}
         """The header's own commands that undo a step."""
         try:
-            declared = cast("list[dict[str, Any]]", lesson.header["setups"][profile])
-            declared = wanted(declared, only, profile)
+            declared = wanted(lesson.header["setups"][profile], only, profile)
             self.values = self._choose(step_values.declared(lesson.header, declared), told)
             self._texts = self._fill_ins()
             for fields in declared:
@@ -96,7 +98,7 @@ class MachineSteps:
     def _choose(
         self, every: Sequence[step_values.StepValue], told: Mapping[str, str]
     ) -> dict[step_values.StepValue, str | None]:
-        before = self._changes.stored(VALUES)
+        before = self._changes.values()
         chosen = step_values.chosen(every, told, before, self._profile)
         differing = [key for key, text in told.items() if before.get(key, text) != text]
         if differing and self._changes.befores():
@@ -119,47 +121,46 @@ class MachineSteps:
         }
 
     def _make_step(self, fields: Mapping[str, Any]) -> SetupStep:
-        if unknown := set(fields) - _FIELDS:
-            raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
-        filled = {name: step_values.filled(fields[name], self._texts) for name in fields}
-        step_id, needs = str(filled["id"]), tuple(str(need) for need in filled.get("needs", []))
-        self.after[step_id] = [str(name) for name in filled.get("after", [])]
-        self._undo[step_id] = [str(word) for word in filled.get("undo", [])]
-        kind = self.kinds[step_id] = self._kind(filled)
-        words = [str(word) for word in filled.get("command", [])]
-        words = words or [*(kind.command() if kind else ())]
-        if not words and "where" not in filled:
-            raise ValueError(f"`{step_id}` has no command")
+        values = {name: step_values.filled(fields[name], self._texts) for name in fields}
+        filled = msgspec.convert(values, _StepFields)
+        self.after[filled.id] = filled.after
+        self._undo[filled.id] = filled.undo
+        kind = self.kinds[filled.id] = self._kind(filled)
+        words = filled.command or [*(kind.command() if kind else ())]
+        if not words and not filled.where:
+            raise ValueError(f"`{filled.id}` has no command")
         file, lines = kind.writes() if kind else ("", ())
+        needs = tuple(filled.needs)
         step = SetupStep(
-            id=step_id,
-            title=filled["title"],
-            why=filled["why"],
+            id=filled.id,
+            title=filled.title,
+            why=filled.why,
             command=self._runnable(words, needs),
-            changes=filled.get("changes", "nothing"),
+            changes=filled.changes,
             needs=needs,
-            proof=filled.get("proof"),
+            proof=filled.proof,
             writes=lines,
             file=file,
         )
-        if where := filled.get("where"):
-            return replace(step, state="manual", note=f"you do this {where}", command=tuple(words))
+        if filled.where:
+            note = f"you do this {filled.where}"
+            return replace(step, state="manual", note=note, command=tuple(words))
         state, note = self._how_far(step, kind.look() if kind else self._look_for_proof(step))
         return replace(step, state=state, note=note)
 
-    def _kind(self, filled: Mapping[str, Any]) -> StepKind | None:
-        if "where" in filled or filled["look"] == "proof":
+    def _kind(self, filled: _StepFields) -> StepKind | None:
+        if filled.where or filled.look == "proof":
             return None
+        if isinstance(filled.look, str):
+            raise ValueError(f"no kind of look is called `{filled.look}`")
         home = str(home_of(self._machine))
-        return step_kinds.kind_of(
-            filled["look"], f"{self._profile} {filled['id']}", self._machine, home
-        )
+        return step_kinds.kind_of(filled.look, f"{self._profile} {filled.id}", self._machine, home)
 
     def _look_for_proof(self, step: SetupStep) -> StepState:
         # A proof counts as long as its command and the steps above it are unchanged.
-        proved: dict[str, Any] = self._changes.stored(PROVED).get(step.id) or {}
-        if proved.get("of") == circumstances(step, self.steps):
-            return StepState("done", str(proved.get("said", "")))
+        proved = self._changes.proved().get(step.id)
+        if proved and proved.of == circumstances(step, self.steps):
+            return StepState("done", proved.said)
         return StepState("todo")
 
     def _how_far(self, step: SetupStep, seen: StepState) -> tuple[State, str]:

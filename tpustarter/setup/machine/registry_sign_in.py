@@ -14,7 +14,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 GCLOUD, NONE, ABSENT = "gcloud", "none", "absent"
 """The sign-in of a host: by gcloud, by nothing, or by nothing because there is no such file."""
@@ -51,17 +51,17 @@ def take(path: Path, host: str, before: str) -> None:
 
 
 def _fields(text: str) -> dict[str, Any]:
-    fields = json.loads(text)
+    fields: Any = json.loads(text)
     if not isinstance(fields, dict):
         raise ValueError("it is no JSON object")
-    return cast("dict[str, Any]", fields)
+    return {**fields}
 
 
 def _helpers(fields: dict[str, Any]) -> dict[str, str]:
-    helpers = cast("object", fields.get("credHelpers") or {})
+    helpers: Any = fields.get("credHelpers") or {}
     if not isinstance(helpers, dict):
         raise ValueError("its `credHelpers` are no JSON object")
-    return dict(cast("dict[str, str]", helpers))
+    return {**helpers}
 
 
 def _write(path: Path, text: str) -> None:

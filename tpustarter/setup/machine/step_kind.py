@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
+
+import msgspec
 
 from tpustarter.setup.environment.steps import State
+
+Before = str | list[str] | Annotated[dict[str, list[str]], msgspec.Meta(min_length=1)]
+"""A setting before its change, in the form in which it is recorded: a text, names, or names by
+their kind."""
 
 
 @dataclass(frozen=True)
@@ -15,7 +21,7 @@ class StepState:
 
     state: State
     note: str = ""
-    before: Any = ""
+    before: Before = ""
 
 
 class StepKind(ABC):
@@ -33,11 +39,11 @@ class StepKind(ABC):
         """Return the command that carries it out; empty where the header has it."""
         return ()
 
-    def undo(self, before: Any) -> tuple[str, ...]:
+    def undo(self, before: Before) -> tuple[str, ...]:
         """Return the command that restores the setting before; empty where the header has it."""
         del before
         return ()
 
-    def settled(self, before: Any) -> Any:
+    def settled(self, before: Before) -> Before:
         """Return the record for undo once the step is done."""
         return before

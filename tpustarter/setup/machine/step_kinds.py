@@ -23,15 +23,17 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
 
 from tpustarter.checking.plan import interpreters
 from tpustarter.machine import host
 from tpustarter.setup.machine import dpkg, marked_lines
 from tpustarter.setup.machine.accounts import GroupMember, RegistryStep
 from tpustarter.setup.machine.settings import SETTINGS
-from tpustarter.setup.machine.step_kind import StepKind, StepState
+from tpustarter.setup.machine.step_kind import Before, StepKind, StepState
 from tpustarter.text import phrases
+
+Look = dict[str, str | list[str]]
+"""A `look` of a lesson's header."""
 
 _INSTALL = (
     "apt-get update; DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "
@@ -73,18 +75,20 @@ class PackageStep(StepKind):
             return ("sh", "-c", script, "apt-get", "--reinstall", *self.names)
         return ("sh", "-c", _INSTALL, "apt-get", *self.names)
 
-    def undo(self, before: Any) -> tuple[str, ...]:
+    def undo(self, before: Before) -> tuple[str, ...]:
         """Return the removal of the added packages that no other package now needs."""
-        came = cast("dict[str, list[str]]", self.settled(before))["came"]
-        words = dpkg.read(self.machine).removable(came, self.names)
+        words = dpkg.read(self.machine).removable(self._came(before), self.names)
         return ("sh", "-c", _PURGE, "dpkg", *words) if words else ()
 
-    def settled(self, before: Any) -> Any:
+    def settled(self, before: Before) -> Before:
         """Return the packages that were added: those named, and those apt installed for them."""
-        told = cast("dict[str, list[str]]", before) if isinstance(before, dict) else {}
-        if "installed" in told:
-            return {"came": dpkg.read(self.machine).came(self.names, told["installed"])}
-        return {"came": told.get("came", [])}
+        return {"came": self._came(before)}
+
+    def _came(self, before: Before) -> list[str]:
+        recorded = before if isinstance(before, dict) else {}
+        if "installed" in recorded:
+            return dpkg.read(self.machine).came(self.names, recorded["installed"])
+        return recorded.get("came", [])
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,7 @@ class MarkedLines(StepKind):
         """Return the command that writes the lines."""
         return _program("add", self.machine, self.path, self.name, *self.lines)
 
-    def undo(self, before: Any) -> tuple[str, ...]:
+    def undo(self, before: Before) -> tuple[str, ...]:
         """Return the command that removes the lines."""
         return _program("take", self.machine, self.path, self.name, str(before))
 
@@ -177,7 +181,7 @@ class OwnFile(StepKind):
         """Return the command that makes the file."""
         return _program("make", self.machine, self.path, *self.lines)
 
-    def undo(self, before: Any) -> tuple[str, ...]:
+    def undo(self, before: Before) -> tuple[str, ...]:
         """Return the command that removes the file."""
         del before
         return _program("remove", self.machine, self.path, *self.lines)
@@ -205,9 +209,9 @@ class FolderStep(StepKind):
         """Return the command that makes the folder."""
         return ("mkdir", "-p", str(self.machine.path(self.path)))
 
-    def undo(self, before: Any) -> tuple[str, ...]:
+    def undo(self, before: Before) -> tuple[str, ...]:
         """Return the command that removes the folders that were missing, the deepest first."""
-        return ("rmdir", "--ignore-fail-on-non-empty", *cast("list[str]", before))
+        return ("rmdir", "--ignore-fail-on-non-empty", *before)
 
 
 @dataclass(frozen=True)
@@ -248,16 +252,16 @@ class SettingStep(StepKind):
         """Return the other kind's command."""
         return self.other.command() if self.other else ()
 
-    def undo(self, before: Any) -> tuple[str, ...]:
+    def undo(self, before: Before) -> tuple[str, ...]:
         """Return the other kind's undo."""
         return self.other.undo(before) if self.other else ()
 
-    def settled(self, before: Any) -> Any:
+    def settled(self, before: Before) -> Before:
         """Return the other kind's record."""
         return self.other.settled(before) if self.other else before
 
 
-def kind_of(look: dict[str, Any], name: str, machine: host.Machine, home: str) -> StepKind:
+def kind_of(look: Look, name: str, machine: host.Machine, home: str) -> StepKind:
     """Return the kind for a header's `look`; raises ValueError for an unknown one.
 
     Args:
@@ -268,24 +272,23 @@ def kind_of(look: dict[str, Any], name: str, machine: host.Machine, home: str) -
     """
     look = dict(look)
     setting = look.pop("setting", None)
-    if setting is not None and setting not in SETTINGS:
+    if setting is not None and (isinstance(setting, list) or setting not in SETTINGS):
         raise ValueError(f"no setting `{setting}`")
     other = _plain_kind(look, name, machine, home) if look else None
     if setting is not None:
-        return SettingStep(machine, str(setting), other)
+        return SettingStep(machine, setting, other)
     if other is None:
         raise ValueError("an empty `look`")
     return other
 
 
-def _plain_kind(look: dict[str, Any], name: str, machine: host.Machine, home: str) -> StepKind:
+def _plain_kind(look: Look, name: str, machine: host.Machine, home: str) -> StepKind:
     text = look.pop("text", None)
     lines = tuple(str(text).splitlines())
     (kind, value), *others = look.items()
     if others or (text is None) == (kind in ("lines", "file")):
         raise ValueError(f"`look` has {', '.join(look)}, and `text` goes with lines and file")
-    several = cast("list[Any]", value) if isinstance(value, list) else [value]
-    words = tuple(str(word) for word in several)
+    words = (value,) if isinstance(value, str) else tuple(value)
     path = re.sub(r"^~(?=/|$)", home, words[0])
     if kind in ("lines", "file", "folder", "mounted") and not path.startswith("/"):
         raise ValueError(f"`{path}` is no absolute path")

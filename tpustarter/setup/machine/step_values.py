@@ -16,8 +16,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
+import msgspec
+
+from tpustarter.core.json_values import is_list, is_object
 from tpustarter.core.problem import ExitCode, Problem
 
 _NAME = re.compile(r"\{(\w+)\}")
@@ -80,17 +83,28 @@ class StepValue:
         return self.name.upper().replace("-", "_")
 
 
+class _ValueFields(msgspec.Struct):
+    meaning: str
+    matches: str = ""
+    default: str | int | None = None
+    kind: str | None = msgspec.field(default=None, name="is")
+
+    def __post_init__(self) -> None:
+        if not (self.matches or self.kind):
+            raise ValueError("a value has neither `matches` nor `is`")
+
+
 def declared(header: Mapping[str, Any], steps: Any) -> list[StepValue]:
     """Return the values in a lesson's header that these steps, or their defaults, use."""
-    every = cast("dict[str, dict[str, Any]]", header.get("values") or {})
+    every = msgspec.convert(header.get("values") or {}, dict[str, _ValueFields])
     used = set(_NAME.findall(repr(steps)))
     return [
         StepValue(
             name,
-            str(one["meaning"]),
-            "" if "is" in one else str(one["matches"]),
-            None if one.get("default") is None else str(one["default"]),
-            KINDS[one["is"]] if "is" in one else None,
+            one.meaning,
+            one.matches,
+            None if one.default is None else str(one.default),
+            KINDS[one.kind] if one.kind else None,
         )
         for name, one in every.items()
         if name in used
@@ -159,11 +173,10 @@ def filled(part: Any, texts: Mapping[str, str]) -> Any:
     Raises:
         ValueError: one would become a part of a script.
     """
-    if isinstance(part, dict):
-        fields = cast("dict[str, Any]", part)
-        return {name: filled(value, texts) for name, value in fields.items()}
-    if isinstance(part, list):
-        words = [str(word) for word in cast("list[Any]", part)]
+    if is_object(part):
+        return {name: filled(value, texts) for name, value in part.items()}
+    if is_list(part):
+        words = [str(word) for word in part]
         scripts = [word for option, word in pairwise(words) if option == "-c"]
         for name in _NAME.findall(" ".join(scripts)):
             if name in texts:
