@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from tpustarter.core import locations, state
-from tpustarter.core.json_values import is_list
+from tpustarter.core.json_values import is_array
 from tpustarter.core.problem import ExitCode, Problem
 
 STATE = "tpus"
@@ -116,7 +116,7 @@ def _rows() -> list[Any]:
     """Return the rows of the file, also those that cannot be read here; raises Problem."""
     stored = state.load(STATE)
     rows = stored.get("entries", [])
-    if is_list(rows):
+    if is_array(rows):
         return rows
     with locations.writing(state.place(STATE)):
         state.put_aside(STATE)

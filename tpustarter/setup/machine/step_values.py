@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from tpustarter.core.json_values import is_list, is_object
+from tpustarter.core.json_values import is_array, is_object
 from tpustarter.core.problem import ExitCode, Problem
 
 _NAME = re.compile(r"\{(\w+)\}")
@@ -175,7 +175,7 @@ def filled(part: Any, texts: Mapping[str, str]) -> Any:
     """
     if is_object(part):
         return {name: filled(value, texts) for name, value in part.items()}
-    if is_list(part):
+    if is_array(part):
         words = [str(word) for word in part]
         scripts = [word for option, word in pairwise(words) if option == "-c"]
         for name in _NAME.findall(" ".join(scripts)):
