@@ -33,7 +33,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 class WorkerState(Enum):
-    """What the log of one worker shows."""
+    """The state of a worker, as its log shows it."""
 
     FAILED = "failed"
     """An error of its own."""
@@ -46,8 +46,8 @@ class WorkerState(Enum):
 
 
 @dataclass(frozen=True)
-class WorkerLog:
-    """The log of one worker."""
+class WorkerEnd:
+    """The end of one worker, as its log shows it."""
 
     name: str
     """Such as `worker 3`."""
@@ -66,13 +66,13 @@ class WorkerLog:
 class JobExplanation:
     """The failure of a job."""
 
-    first: WorkerLog | None
+    first: WorkerEnd | None
     """The worker that failed first; None where the logs do not tell."""
     is_shared: bool
     """Whether every worker shows the same error."""
     found: Explanation
     """The explanation of its failure; where no worker is first, of what all have seen."""
-    workers: tuple[WorkerLog, ...]
+    workers: tuple[WorkerEnd, ...]
 
     @property
     def code(self) -> ExitCode:
@@ -152,12 +152,12 @@ def _share_needs(scans: Sequence[LogScan]) -> None:
                 scan.seen.setdefault(failure, SeenFailure()).signs.setdefault("needs", signs)
 
 
-def _worker(name: str, number: int | None, file: str, scan: LogScan) -> WorkerLog:
+def _worker(name: str, number: int | None, file: str, scan: LogScan) -> WorkerEnd:
     found = explain_output.from_log(scan)
     peers = [match for match in found.matches if match.failure.of_peer]
     missed = {number for match in peers for number in _missed(match)}
     last = next((line for line in reversed(scan.last.split("\n")) if line.strip()), "")
-    return WorkerLog(name, number, file, found, _state(found, peers), frozenset(missed), last)
+    return WorkerEnd(name, number, file, found, _state(found, peers), frozenset(missed), last)
 
 
 def _state(found: Explanation, peers: Sequence[FailureMatch]) -> WorkerState:
@@ -187,7 +187,7 @@ def _missed(match: FailureMatch) -> Iterator[int]:
             yield 0
 
 
-def _compare(workers: tuple[WorkerLog, ...]) -> JobExplanation:
+def _compare(workers: tuple[WorkerEnd, ...]) -> JobExplanation:
     failed = [one for one in workers if one.state is WorkerState.FAILED]
     missed = Counter(number for one in workers for number in one.missed)
     if failed and len({_identity(one) for one in failed}) == 1 and len(failed) == len(workers):
@@ -213,20 +213,20 @@ def _compare(workers: tuple[WorkerLog, ...]) -> JobExplanation:
     return JobExplanation(None, is_shared=False, found=most.found, workers=workers)
 
 
-def _identity(one: WorkerLog) -> str:
+def _identity(one: WorkerEnd) -> str:
     """Return an error without the numbers in it, which differ between workers."""
     named = one.found.matches[0].failure.id if one.found.is_explained else one.found.last_error
     return _DIGITS.sub("", named)
 
 
-def _different(failed: Sequence[WorkerLog]) -> WorkerLog | None:
+def _different(failed: Sequence[WorkerEnd]) -> WorkerEnd | None:
     """Return the one worker whose error has other numbers than those of all the others."""
     errors = Counter(one.found.last_error for one in failed)
     rare = [one for one in failed if errors[one.found.last_error] == 1]
     return rare[0] if len(rare) == 1 and len(errors) == 2 and len(failed) > 2 else None
 
 
-def _most_missed(workers: Sequence[WorkerLog], missed: Counter[int]) -> list[WorkerLog]:
+def _most_missed(workers: Sequence[WorkerEnd], missed: Counter[int]) -> list[WorkerEnd]:
     most = max(missed.values(), default=0)
     return [
         one
@@ -235,7 +235,7 @@ def _most_missed(workers: Sequence[WorkerLog], missed: Counter[int]) -> list[Wor
     ]
 
 
-def _late(workers: Sequence[WorkerLog]) -> list[WorkerLog]:
+def _late(workers: Sequence[WorkerEnd]) -> list[WorkerEnd]:
     times = {one.name: seconds for one in workers if (seconds := _gave_up_at(one)) is not None}
     if len(times) != len(workers) or len(workers) < 2:
         return []
@@ -243,7 +243,7 @@ def _late(workers: Sequence[WorkerLog]) -> list[WorkerLog]:
     return [one for one in workers if times[one.name] == last and last - before > LATE_S]
 
 
-def _gave_up_at(one: WorkerLog) -> float | None:
+def _gave_up_at(one: WorkerEnd) -> float | None:
     """Return the seconds of the day at which a worker said that others did not come."""
     for match in one.found.matches:
         for sign in match.signs:
@@ -253,7 +253,7 @@ def _gave_up_at(one: WorkerLog) -> float | None:
     return None
 
 
-def _with_row(first: WorkerLog, row: str) -> Explanation:
+def _with_row(first: WorkerEnd, row: str) -> Explanation:
     failure = next(one for one in known_failures.read() if one.id == row)
     sign = FailureSign(COMPARED, max(first.found.lines, 1), first.last_line)
     sure = "possible" if row == "worker-late" else "likely"
@@ -290,7 +290,7 @@ def _headline(job: JobExplanation) -> str:
     return f"Of {count} workers, {visible(job.first.name)} failed first{place}."
 
 
-def _in_a_line(one: WorkerLog) -> ExplanationPart:
+def _in_a_line(one: WorkerEnd) -> ExplanationPart:
     found = one.found
     if one.state is WorkerState.QUIET:
         last = f"; its last line is {one.last_line.strip()}" if one.last_line else ""
