@@ -195,7 +195,7 @@ def _compare(workers: tuple[WorkerEnd, ...]) -> JobExplanation:
         shown = first or failed[0]
         return JobExplanation(first, is_shared=True, found=shown.found, workers=workers)
     if failed:
-        first = max(failed, key=lambda one: (missed[one.number or 0], one.found.is_explained))
+        first = max(failed, key=lambda one: (_times_missed(one, missed), one.found.is_explained))
         return JobExplanation(first, is_shared=False, found=first.found, workers=workers)
     is_missed = any(one.state is WorkerState.LOST for one in workers)
     for row, candidates in (
@@ -228,11 +228,11 @@ def _different(failed: Sequence[WorkerEnd]) -> WorkerEnd | None:
 
 def _most_missed(workers: Sequence[WorkerEnd], missed: Counter[int]) -> list[WorkerEnd]:
     most = max(missed.values(), default=0)
-    return [
-        one
-        for one in workers
-        if most and missed[one.number if one.number is not None else -1] == most
-    ]
+    return [one for one in workers if most and _times_missed(one, missed) == most]
+
+
+def _times_missed(one: WorkerEnd, missed: Counter[int]) -> int:
+    return 0 if one.number is None else missed[one.number]
 
 
 def _late(workers: Sequence[WorkerEnd]) -> list[WorkerEnd]:
