@@ -16,6 +16,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
 
 PACKAGES = {
+    "accelerate": "accelerate",
     "flax": "flax",
     "grain": "grain",
     "msgpack": "msgpack",
@@ -25,7 +26,7 @@ PACKAGES = {
     "transformers": "transformers",
 }
 """Packages that lessons need beside a framework: the module of each, by the name to install."""
-VERSIONS = {"transformers": "5.23.*"}
+VERSIONS = {"accelerate": "1.15.*", "transformers": "5.23.*"}
 """The versions of those that must not be the newest: transformers leaves torch_xla 2.9's torch."""
 GPU_PLUGINS = "jax_cuda*_plugin"
 """Glob for the distributions that make an NVIDIA GPU JAX's default backend."""
