@@ -31,7 +31,7 @@ from tests.support.real_compiler import python_with_libtpu
 from tpustarter.core import content, locations
 from tpustarter.core.problem import ExitCode
 from tpustarter.machine import tpus
-from tpustarter.rehearsal.compile.compiler import Compiler, Task
+from tpustarter.rehearsal.compile.compiler import Compiler, RehearsalAnswer, Task
 from tpustarter.rehearsal.programs.request import RehearsalRequest
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.running import run_folder
@@ -227,7 +227,8 @@ def test_libtpu_crash_is_one_error_and_next_compiles(libtpu: str, tmp_path: Path
     answers = []
     for name, lowered in (("wrong", gspmd), ("fine", fine)):
         task = Task(name, "v5e-8", fields, {**lowered, "program": name})
-        answers += [told for told in compiler.run(task) if isinstance(told, dict)]
+        told = compiler.run(task)
+        answers += [one.result for one in told if isinstance(one, RehearsalAnswer)]
     compiler.close()
 
     assert ["error", "compiles"] == [one["status"] for one in answers]

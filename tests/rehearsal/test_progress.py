@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tpustarter.rehearsal.compile.compiler import StillCompiling, TaskDone
+from tpustarter.rehearsal.compile.compiler import RehearsalAnswer, StillCompiling, TaskDone
 from tpustarter.rehearsal.text.progress import RehearsalProgress, about, outermost_first
 from tpustarter.text import bars
 
@@ -161,7 +161,8 @@ def test_stored_answer_gives_no_estimate() -> None:
     progress, clock = given(*((name, "v6e-8") for name in "abcdefgh"))
     for name in "abcd":
         progress.follow(StillCompiling("p", "v6e-8", 0.0, name))
-        progress.follow({"program": "p", "check": name, "tpu": "v6e-8", "cached": True})
+        stored = {"program": "p", "check": name, "tpu": "v6e-8", "cached": True}
+        progress.follow(RehearsalAnswer(stored))
         progress.follow(TaskDone(name, "v6e-8"))
     clock.now += 9
     assert progress.left_s is None

@@ -12,6 +12,7 @@ import pytest
 
 from tpustarter.checking.results import comparison as run_comparison
 from tpustarter.checking.results import results
+from tpustarter.rehearsal import result_fields
 from tpustarter.report import document
 from tpustarter.report.compare import comparison, suspicions
 from tpustarter.report.open import admission
@@ -19,6 +20,7 @@ from tpustarter.report.open import admission
 REPORT = ("report", "schema.json", "properties")
 COMPARISON = ("report", "comparison.schema.json", "properties")
 CHECK = ("checking", "schema.json", "$defs")
+REHEARSAL = ("rehearsal", "schema.json", "$defs")
 CHANGES = (*CHECK, "comparison", "properties")
 FIRST = (*REPORT, "first", "properties")
 TYPES: dict[type, tuple[str | int, ...]] = {
@@ -40,6 +42,9 @@ TYPES: dict[type, tuple[str | int, ...]] = {
     run_comparison.ValueChange: (*CHECK, "difference"),
     results.PublishedFinding: (*CHECK, "finding"),
     results.RanOn: (*CHECK, "ran_on", "oneOf", 1),
+    result_fields.ProgramArray: (*REHEARSAL, "buffer"),
+    result_fields.CollectiveOperation: (*REHEARSAL, "collective"),
+    result_fields.MatrixProduct: (*REHEARSAL, "dot"),
 }
 """By type: the package, the file of the schema, and the place in it."""
 

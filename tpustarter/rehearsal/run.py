@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from tpustarter.checking.plan import interpreters
 from tpustarter.checking.results.results import REHEARSAL_SCHEMA
@@ -21,7 +21,13 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import host, tpus
 from tpustarter.rehearsal.compile import answer_cache, compiler, lowering, memory_limit
-from tpustarter.rehearsal.compile.compiler import Compiler, StillCompiling, Task, TaskDone
+from tpustarter.rehearsal.compile.compiler import (
+    Compiler,
+    RehearsalAnswer,
+    StillCompiling,
+    Task,
+    TaskDone,
+)
 from tpustarter.rehearsal.compile.jobs import Jobs
 from tpustarter.rehearsal.programs import own_code, own_python, resolve
 from tpustarter.rehearsal.programs.own_code import (
@@ -47,13 +53,6 @@ class RehearsalStarted:
     versions: dict[str, str]
     tpus: tuple[str, ...]
     tasks: int
-
-
-@dataclass(frozen=True)
-class RehearsalAnswer:
-    """The compiler's answer about one program and one TPU, or why there is none."""
-
-    result: dict[str, Any]
 
 
 Event = (
@@ -232,13 +231,13 @@ class Rehearsal:
 
     def _versions(self, first: Compiler) -> dict[str, str]:
         reported = first.versions()
-        frameworks: dict[str, str] = reported["frameworks"]
+        frameworks = reported.frameworks
         names = ("jax", "jaxlib", "libtpu")
         if missing := [name for name in names if name not in frameworks]:
             raise compiler.missing(
                 f"`{self._display_path(self._compiler)}` has no {' and no '.join(missing)}"
             )
-        return {"python": reported["python_version"], **{name: frameworks[name] for name in names}}
+        return {"python": reported.python_version, **{name: frameworks[name] for name in names}}
 
     def _tasks_of_checks(self) -> Iterator[Task]:
         for topology in self.topologies:
@@ -339,12 +338,10 @@ class Rehearsal:
             self._request.python, self._machine, folder, torch, without_jax=self._compiler
         )
 
-    def _keep(self, event: Any) -> Event:
+    def _keep(self, event: Event | BaseException) -> Event:
         if isinstance(event, BaseException):
             raise event
         self.progress.follow(event)
-        if isinstance(event, dict):
-            event = RehearsalAnswer(cast("dict[str, Any]", event))
         if isinstance(event, RehearsalAnswer):
             answer_cache.keep(event.result)
             self.results.append(event.result)

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.checking.plan import interpreters
+from tpustarter.checking.run import probe_events
 from tpustarter.checking.run.outcomes import process_ending
+from tpustarter.checking.run.probe_events import Versions
 from tpustarter.checking.run.probe_session import Session, python_problem, start
 from tpustarter.checking.run.runner import START_S
 from tpustarter.core.problem import ExitCode, Problem
@@ -78,6 +80,13 @@ class StillCompiling:
 
 
 @dataclass(frozen=True)
+class RehearsalAnswer:
+    """The compiler's answer about one program and one TPU, or why there is none."""
+
+    result: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class TaskDone:
     """A task is done: no more answers will come for it."""
 
@@ -104,7 +113,7 @@ class Compiler:
             if probe:
                 probe.interrupt()
 
-    def versions(self) -> dict[str, Any]:
+    def versions(self) -> Versions:
         """Return Python and package versions of the compiler; starts its process.
 
         Raises:
@@ -113,8 +122,8 @@ class Compiler:
         probe = self._ready()
         probe.send({"do": "versions"})
         event = probe.read(START_S)
-        if event is not None and event["event"] == "versions":
-            return event
+        if event is not None and (versions := probe_events.versions(event)):
+            return versions
         text = self._log.since(0) if self._log else ""
         gone = self._end(gently=False)
         if self.stopped:
@@ -127,10 +136,10 @@ class Compiler:
             option=OPTION,
         )
 
-    def run(self, task: Task) -> Iterator[StillCompiling | dict[str, Any]]:
-        """Compile the programs of a task; yields progress, and a result for each program."""
+    def run(self, task: Task) -> Iterator[StillCompiling | RehearsalAnswer]:
+        """Compile the programs of a task; yields progress, and an answer for each program."""
         for told in self._run(task):
-            yield noted(told, task.notes) if isinstance(told, dict) else told
+            yield RehearsalAnswer(noted(told, task.notes)) if isinstance(told, dict) else told
 
     def close(self) -> None:
         """End the process, waiting for it in bounded time."""

@@ -13,16 +13,24 @@ import threading
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from tpustarter.checking.run.probe_session import Session
 from tpustarter.rehearsal.compile import compiler
-from tpustarter.rehearsal.compile.compiler import Compiler, Task, TaskDone
+from tpustarter.rehearsal.compile.compiler import (
+    Compiler,
+    RehearsalAnswer,
+    StillCompiling,
+    Task,
+    TaskDone,
+)
 
 MOST_JOBS = 4
 NEXT_JOB_S = 4.0
 """Seconds of work after which another process is worth its start-up time."""
 TICK_S = 0.05
+
+JobEvent = StillCompiling | RehearsalAnswer | TaskDone | BaseException
+"""An event of a process, or the exception of a thread, which is raised where it is seen."""
 
 
 @dataclass
@@ -30,7 +38,9 @@ class _Work:
     """State shared by the threads that compile."""
 
     tasks: queue.SimpleQueue[Task | None] = field(default_factory=queue.SimpleQueue["Task | None"])
-    told: queue.SimpleQueue[Any] = field(default_factory=queue.SimpleQueue[Any])
+    told: queue.SimpleQueue[JobEvent | None] = field(
+        default_factory=queue.SimpleQueue["JobEvent | None"]
+    )
     complete: bool = False
     """Whether no task will be added."""
     running: int = 0
@@ -97,11 +107,8 @@ class Jobs:
             self._work.tasks.put(None)
         self._work.complete = True
 
-    def told(self) -> Iterator[Any]:
-        """Yield the events so far; once the tasks are complete, all that will come.
-
-        An event may be an exception of a thread, which the caller has to raise.
-        """
+    def told(self) -> Iterator[JobEvent]:
+        """Yield the events so far; once the tasks are complete, all that will come."""
         work = self._work
         with contextlib.suppress(queue.Empty):
             while work.running:
@@ -123,7 +130,7 @@ def _serve(worker: Compiler, work: _Work, wait_s: float) -> None:
                     work.told.put(event)
                 work.told.put(TaskDone(task.name, task.tpu))
         worker.close()
-    except BaseException as error:  # noqa: BLE001  it is raised again where it is seen
+    except BaseException as error:  # noqa: BLE001
         work.told.put(error)
     finally:
         work.told.put(None)

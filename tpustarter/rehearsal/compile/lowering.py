@@ -11,6 +11,7 @@ from typing import Any
 from tpustarter.checking.run.probe_session import Session, start
 from tpustarter.checking.run.runner import START_S
 from tpustarter.core import locations
+from tpustarter.core.json_values import typed
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import pip, tpus
 from tpustarter.rehearsal.compile import memory_limit
@@ -245,12 +246,7 @@ def _told(
             return ProgramWarning(clean(str(event["program"])), clean(str(event["text"])))
         if event["event"] == "asked":
             return DeviceQuestionsFound(tuple(clean(str(place)) for place in event["places"]))
-        fields: dict[str, Any] = session.redact.value(event["function"])
-        counts = [fields[name] for name in ("calls", "made", "compilations")]
-        texts = [fields[name] for name in ("name", "where", "changed")]
-        sound = all(type(count) is int and count >= 0 for count in counts)
-        sound = sound and all(type(text) is str for text in texts)
-        return JittedPlace(**fields) if sound else None
+        return typed(session.redact.value(event["function"]), JittedPlace)
     except (KeyError, TypeError, ValueError):
         return None
 

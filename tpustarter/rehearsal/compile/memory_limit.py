@@ -6,9 +6,10 @@ other process for it. `probe.memory_watch` enforces the limit.
 
 from __future__ import annotations
 
-from typing import Any, cast
+import msgspec
 
 from tpustarter.checking.run import outcomes
+from tpustarter.core.json_values import typed
 from tpustarter.machine.machine import Machine
 from tpustarter.machine.memory import available_bytes
 from tpustarter.probe.rehearse.memory_watch import LIMIT
@@ -16,6 +17,11 @@ from tpustarter.running.process import Event
 
 SHARE = 0.8
 """Share of the memory available at the start that a rehearsal may use."""
+
+
+class _Memory(msgspec.Struct):
+    resident_bytes: int
+    limit_bytes: int
 
 
 def variables(machine: Machine, limit: int | None) -> dict[str, str]:
@@ -32,15 +38,9 @@ def process_ending(gone: Event) -> str:
 
 def excess(gone: Event) -> str | None:
     """Return the message for a process that exceeded the memory limit; None for another."""
-    memory: Any = gone.get("memory")
-    if not isinstance(memory, dict):
-        return None
-    fields = cast("dict[str, Any]", memory)
-    resident, limit = fields.get("resident_bytes"), fields.get("limit_bytes")
-    if type(resident) is not int or type(limit) is not int:
-        return None
-    return (
-        f"it was ended when it held {resident / 2**30:.2f} GiB of this machine's memory: a "
-        f"rehearsal may take {limit / 2**30:.2f} GiB in all, {SHARE * 100:.0f} % of what was "
-        "available when it began"
+    memory = typed(gone.get("memory"), _Memory)
+    return memory and (
+        f"it was ended when it held {memory.resident_bytes / 2**30:.2f} GiB of this machine's "
+        f"memory: a rehearsal may take {memory.limit_bytes / 2**30:.2f} GiB in all, "
+        f"{SHARE * 100:.0f} % of what was available when it began"
     )

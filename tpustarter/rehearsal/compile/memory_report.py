@@ -9,6 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from tpustarter.rehearsal.result_fields import ProgramArray
+
 MOST_BYTES = 4 * 2**20
 """Bytes at the end of the log that are read."""
 MOST_BUFFERS = 8
@@ -61,9 +63,9 @@ def read(text: str, names: Sequence[str] = ()) -> dict[str, Any]:
     return fields
 
 
-def _buffers(report: str, names: Sequence[str]) -> list[dict[str, Any]]:
+def _buffers(report: str, names: Sequence[str]) -> list[ProgramArray]:
     # Each array is described in lines of `Name: value`.
-    buffers: list[dict[str, Any]] = []
+    buffers: list[ProgramArray] = []
     for entry in re.split(r"^ +={10,}$", report, flags=re.MULTILINE):
         lines = dict(re.findall(r"^ +(?:\d+\. )?([A-Z][\w ]*): (.+)$", entry, re.MULTILINE))
         size = re.fullmatch(_SIZE, lines.get("Size", ""))

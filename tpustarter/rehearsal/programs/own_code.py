@@ -7,7 +7,9 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+import msgspec
 
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
@@ -79,6 +81,9 @@ class OwnFunction:
         return ", ".join(self.checks) or f"{self.file.name}:{self.function}"
 
 
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
 @dataclass(frozen=True)
 class LoweredProgram:
     """A program of the user lowered for a TPU, or why it could not be lowered."""
@@ -106,10 +111,10 @@ class JittedPlace:
     name: str
     where: str
     """File and line."""
-    calls: int
-    made: int
+    calls: _Count
+    made: _Count
     """How often it was passed to `jax.jit`."""
-    compilations: int
+    compilations: _Count
     changed: str
     """The difference that caused the last new compilation."""
 

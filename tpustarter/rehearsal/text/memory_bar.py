@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tpustarter.rehearsal.result_fields import ProgramArray
+
 WIDTH = 30
 """Cells of a bar whose program fits."""
 LETTERS = "ABCD"
@@ -26,11 +28,11 @@ class MemoryPart:
     taken: int
     """Bytes out of the program's need. Temporaries share memory, so it may be less than the array's
     own size, down to 0."""
-    buffer: dict[str, Any] | None
-    """The array, in the form of a result; None for the rest."""
+    buffer: ProgramArray | None
+    """The array; None for the rest."""
 
 
-def parts(result: dict[str, Any], buffers: Sequence[dict[str, Any]]) -> list[MemoryPart]:
+def parts(result: dict[str, Any], buffers: Sequence[ProgramArray]) -> list[MemoryPart]:
     """Return the parts of the memory that a program needs: these arrays, and the rest."""
     memory: dict[str, int] = result.get("memory") or {}
     left = {

@@ -15,9 +15,9 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
-from tpustarter.rehearsal.compile.compiler import StillCompiling, TaskDone
+from tpustarter.rehearsal.compile.compiler import RehearsalAnswer, StillCompiling, TaskDone
 from tpustarter.text import bars, phrases
 
 LEAST_DONE = 3
@@ -75,10 +75,9 @@ class RehearsalProgress:
         elif isinstance(event, TaskDone):
             self.done += 1
             self._end((event.program, event.tpu))
-        elif isinstance(event, dict):
-            result = cast("dict[str, Any]", event)
-            if result["cached"]:
-                self._stored |= {(result[name], result["tpu"]) for name in ("check", "program")}
+        elif isinstance(event, RehearsalAnswer) and event.result["cached"]:
+            result = event.result
+            self._stored |= {(result[name], result["tpu"]) for name in ("check", "program")}
 
     def _start(self, names: tuple[str, str], tpu: str) -> Key | None:
         # The event has the name of the program or of the check; a task has one of them.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpustarter.rehearsal.programs import other_sizes
+from tpustarter.rehearsal.result_fields import CollectiveOperation, MatrixProduct, ProgramArray
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.rehearsal.text import memory_bar, model_estimate, script_text
 from tpustarter.rehearsal.text.verdict import counts_too_much, headline, label
@@ -267,8 +268,9 @@ def notes(result: dict[str, Any], *, verbose: bool = False) -> list[ProgramNote]
     """Return the facts worth knowing about a program that compiles."""
     lines = [_memory(result)]
     lines += [ProgramNote("padding", text) for text in paddings(result["buffers"])]
+    buffers: list[ProgramArray] = result["buffers"]
     largest = max(
-        (buffer for buffer in result["buffers"] if buffer["kind"] == "temporary"),
+        (buffer for buffer in buffers if buffer["kind"] == "temporary"),
         key=lambda buffer: buffer["laid_out_bytes"],
         default=None,
     )
@@ -293,7 +295,7 @@ def notes(result: dict[str, Any], *, verbose: bool = False) -> list[ProgramNote]
     return lines
 
 
-def _collectives(collectives: Sequence[dict[str, Any]], *, verbose: bool) -> list[ProgramNote]:
+def _collectives(collectives: Sequence[CollectiveOperation], *, verbose: bool) -> list[ProgramNote]:
     shown = len(collectives) if verbose else MOST_NOTES
     lines: list[ProgramNote] = []
     for collective in collectives[:shown]:
@@ -313,7 +315,7 @@ def _memory(result: dict[str, Any]) -> ProgramNote:
     return ProgramNote("memory", ", ".join(each))
 
 
-def _products(dots: Sequence[dict[str, Any]], *, verbose: bool) -> list[ProgramNote]:
+def _products(dots: Sequence[MatrixProduct], *, verbose: bool) -> list[ProgramNote]:
     if verbose:
         return [
             ProgramNote(
@@ -334,7 +336,7 @@ def _products(dots: Sequence[dict[str, Any]], *, verbose: bool) -> list[ProgramN
     return [ProgramNote("matmul", "; ".join(parts))] if parts else []
 
 
-def paddings(buffers: Iterable[dict[str, Any]]) -> list[str]:
+def paddings(buffers: Iterable[ProgramArray]) -> list[str]:
     """Return the arrays that take much more memory than was asked for."""
     wasteful = {
         f"{buffer['shape']}: {size(buffer['asked_bytes'])} asked for, "
@@ -347,24 +349,24 @@ def paddings(buffers: Iterable[dict[str, Any]]) -> list[str]:
     return sorted(wasteful)
 
 
-def array(buffer: dict[str, Any], taken: str) -> str:
+def array(buffer: ProgramArray, taken: str) -> str:
     """Return one array as a line: its memory, kind and shape, and the operation that made it."""
     return visible(f"{taken}  {_kind(buffer):<12} {buffer['shape']}  {_origin(buffer)}").rstrip()
 
 
-def biggest(buffers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def biggest(buffers: Sequence[ProgramArray]) -> list[ProgramArray]:
     """Return the arrays that matter where the memory is too small."""
     largest = max((buffer["laid_out_bytes"] for buffer in buffers), default=0)
     return [buffer for buffer in buffers if buffer["laid_out_bytes"] > largest / 100][:4]
 
 
-def _kind(buffer: dict[str, Any]) -> str:
+def _kind(buffer: ProgramArray) -> str:
     # The compiler counts arguments from 0.
     match = None if buffer["op"] else re.match(r"Argument (\d+) ", buffer["name"])
     return f"argument {match[1]}" if match else buffer["kind"]
 
 
-def _origin(buffer: dict[str, Any]) -> str:
+def _origin(buffer: ProgramArray) -> str:
     if buffer["kind"] == "argument":
         return buffer["op"].replace("\\'", "'")  # as the compiler writes it into its text
     if buffer["kind"] == "output":

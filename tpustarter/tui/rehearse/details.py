@@ -7,6 +7,7 @@ from typing import Any
 
 from textual.content import Content
 
+from tpustarter.rehearsal.result_fields import ProgramArray
 from tpustarter.rehearsal.text import memory_bar, model_estimate, rehearsal_text, verdict
 from tpustarter.text.terminal import visible
 from tpustarter.tui.explain.failure import FailedRun
@@ -52,7 +53,7 @@ def describe_cell(
         return
     yield title
     yield HangingText(word(status, text, LABEL), prose(rehearsal_text.summary(result)))
-    buffers: list[dict[str, Any]] = result.get("buffers") or []
+    buffers: list[ProgramArray] = result.get("buffers") or []
     if result["status"] == "compiles":
         for note in rehearsal_text.notes(result):
             if note.label != rehearsal_text.LARGEST:  # its row is in the table of arrays
