@@ -13,7 +13,9 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Literal
+
+import msgspec
 
 from tpustarter.core import locations
 from tpustarter.core.content import Lesson
@@ -65,14 +67,24 @@ _LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(((?!https://)[^)#\s]
 _LESSON = re.compile(r"(?:\.\./)?(?:([\w-]+)/)?\d+-([\w-]+)\.md")
 
 
+class NotebookCell(msgspec.Struct, kw_only=True):
+    """A cell of a notebook."""
+
+    id: str = ""
+    metadata: dict[str, object] = {}
+    cell_type: Literal["code", "markdown"]
+    source: str
+    execution_count: msgspec.UnsetType | None = msgspec.UNSET
+    outputs: list[str] | msgspec.UnsetType = msgspec.UNSET
+
+
 def text(lesson: Lesson) -> str:
     """Return the notebook of a lesson, as the text of its file; raise Problem as `parse` does."""
-    cells: list[dict[str, Any]] = [
-        {"id": f"cell-{number}", "metadata": {}, **cell}
-        for number, cell in enumerate(_make_cells(lesson))
-    ]
-    notebook: dict[str, Any] = {
-        "cells": cells,
+    cells = list(_make_cells(lesson))
+    for number, cell in enumerate(cells):
+        cell.id = f"cell-{number}"
+    notebook = {
+        "cells": msgspec.to_builtins(cells),
         "metadata": {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
             "language_info": {"name": "python"},
@@ -83,7 +95,7 @@ def text(lesson: Lesson) -> str:
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
-def _make_cells(lesson: Lesson) -> Iterator[dict[str, Any]]:
+def _make_cells(lesson: Lesson) -> Iterator[NotebookCell]:
     track = lesson.id.partition("/")[0]
     known = frameworks.FRAMEWORKS.get(lesson.framework or "")
     if known and known.counts:
@@ -93,21 +105,23 @@ def _make_cells(lesson: Lesson) -> Iterator[dict[str, Any]]:
         yield _code_cell(LOGICAL_DEVICES)
     for name, content in code_files.read(lesson).items():
         cell = _code_cell(f"%%writefile {name}\n{content}")
-        cell["source"] += "\n"  # the cell is the whole file, with its last line end
-        yield {**cell, "metadata": {"jupyter": {"source_hidden": name.endswith(".txt")}}}
+        cell.source += "\n"  # the cell is the whole file, with its last line end
+        cell.metadata = {"jupyter": {"source_hidden": name.endswith(".txt")}}
+        yield cell
     for fold, parts in groupby(parse(lesson), lambda part: part.fold):
         cells = [cell for part in parts for cell in _part_cells(part, track, lesson.path.parent)]
         if not fold:
             yield from cells
-        elif all(cell["cell_type"] == "markdown" for cell in cells):
-            inside = "\n\n".join(cell["source"] for cell in cells)
+        elif all(cell.cell_type == "markdown" for cell in cells):
+            inside = "\n\n".join(cell.source for cell in cells)
             yield _markdown_cell(f"<details><summary>{fold}</summary>\n\n{inside}\n\n</details>")
         else:  # a cell that runs cannot be folded
             yield from (_markdown_cell(f"## {fold}"), *cells)
     for exercise in exercises.read(lesson):
         yield _markdown_cell(f"## Exercise: {exercise.title}\n\n{exercise.task}")
         cell = _code_cell(_without_docstring(exercise.gap) + exercise.judged)
-        yield {**cell, "metadata": {"tags": ["raises-exception"]}}  # "Run all" continues after it
+        cell.metadata = {"tags": ["raises-exception"]}  # "Run all" continues after it
+        yield cell
         hints = "".join(
             f"<details><summary>Hint {number}</summary>\n\n{hint}\n\n</details>\n\n"
             for number, hint in enumerate(exercise.hints, 1)
@@ -118,11 +132,11 @@ def _make_cells(lesson: Lesson) -> Iterator[dict[str, Any]]:
         )
 
 
-def _part_cells(part: LessonPart, track: str, folder: Path) -> Iterator[dict[str, Any]]:
+def _part_cells(part: LessonPart, track: str, folder: Path) -> Iterator[NotebookCell]:
     if part.block:
         cell = _code_cell(part.block.code)
         if part.block.is_try:  # "Run all" continues after it
-            cell["metadata"] = {"tags": ["raises-exception"]}
+            cell.metadata = {"tags": ["raises-exception"]}
         yield cell
         if part.block.expected:
             yield _markdown_cell(_expected_text(part.block))
@@ -187,14 +201,11 @@ def _without_docstring(code: str) -> str:
     return code.split('"""', 2)[2].lstrip("\n")
 
 
-def _markdown_cell(source: str) -> dict[str, Any]:
-    return {"cell_type": "markdown", "source": source}
+def _markdown_cell(source: str) -> NotebookCell:
+    return NotebookCell(cell_type="markdown", source=source)
 
 
-def _code_cell(source: str) -> dict[str, Any]:
-    return {
-        "cell_type": "code",
-        "source": source.rstrip("\n"),
-        "execution_count": None,
-        "outputs": [],
-    }
+def _code_cell(source: str) -> NotebookCell:
+    return NotebookCell(
+        cell_type="code", source=source.rstrip("\n"), execution_count=None, outputs=[]
+    )
