@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from tpustarter.report.clean.cleaner import Cleaner, UncleanText
 
-Shape = Callable[[Any, Cleaner], Any]
+Shape = Callable[[Any, Cleaner], object]
 """Takes a value and a cleaner, and returns what the report may contain; raises UncleanText for a
 value that it may not."""
 NOT_TOLD = "(not told)"
@@ -31,7 +31,7 @@ class LeftOut(NamedTuple):
     """Whether this version does not know the field."""
 
 
-def figure(value: Any, _: Cleaner) -> Any:
+def figure(value: object, _: Cleaner) -> float:
     """Return a number or a boolean, a float rounded to three places; raise UncleanText."""
     if isinstance(value, bool) or (isinstance(value, int | float) and abs(value) < 1e18):
         return round(value, 3) if isinstance(value, float) else value
@@ -42,7 +42,7 @@ def like(pattern: str) -> Shape:
     """Return the shape of a text of at most 200 characters that matches a pattern as a whole."""
     compiled = re.compile(pattern)
 
-    def told(value: Any, cleaner: Cleaner) -> Any:
+    def told(value: object, cleaner: Cleaner) -> str:
         if isinstance(value, str) and len(value) <= 200 and compiled.fullmatch(value):
             return cleaner.proved(value)
         raise UncleanText("it does not have the form that is allowed")
@@ -63,7 +63,7 @@ _LOCAL = re.compile(r"cpu|cu\d{2,4}|cxx11|(?:git)?[0-9a-f]{6,40}(?:\.d\d{8})?")
 name a company."""
 
 
-def version(value: Any, cleaner: Cleaner) -> Any:
+def version(value: object, cleaner: Cleaner) -> str:
     """Return a version; the local part of a private build is replaced by `(local)`."""
     public, plus, local = _string(value).partition("+")
     if public != "unknown" and not re.fullmatch(VERSION, public):
@@ -72,7 +72,7 @@ def version(value: Any, cleaner: Cleaner) -> Any:
     return cleaner.proved(f"{public}+{shown}" if plus else public)
 
 
-def path(value: Any, cleaner: Cleaner) -> Any:
+def path(value: object, cleaner: Cleaner) -> str:
     """Return a path, with pseudonyms unless it is public."""
     return cleaner.path(_string(value))
 
@@ -80,7 +80,7 @@ def path(value: Any, cleaner: Cleaner) -> Any:
 def named(kind: str) -> Shape:
     """Return the shape of a name of a kind, which becomes a pseudonym."""
 
-    def told(value: Any, cleaner: Cleaner) -> Any:
+    def told(value: object, cleaner: Cleaner) -> str:
         name = _string(value)
         common = ("root", "nobody", "unknown user", "localhost")
         return name if name in common else cleaner.name(kind, name)
@@ -93,15 +93,15 @@ def text(lines: int = 60) -> Shape:
     return lambda value, cleaner: cleaner.text(_string(value), lines)
 
 
-def ours(value: Any, cleaner: Cleaner) -> Any:
+def ours(value: object, cleaner: Cleaner) -> str:
     """Return a text that comes from a data file of this program."""
     return cleaner.proved(_string(value))
 
 
-def rows(fields: Mapping[str, Shape]) -> Shape:
+def rows(fields: Mapping[str, Shape]) -> Callable[[Any, Cleaner], list[dict[str, Any]]]:
     """Return the shape of a list of rows; each row gets all fields, None where one is missing."""
 
-    def told(value: Any, cleaner: Cleaner) -> Any:
+    def told(value: Any, cleaner: Cleaner) -> list[dict[str, Any]]:
         shown = (_told_or_not(row, fields, cleaner) for row in list(value)[:MOST])
         return [row | {name: None for name in fields if name not in row} for row in shown]
 
@@ -116,7 +116,7 @@ def listed(shape: Shape) -> Shape:
 def pairs(keys: Mapping[str, Shape]) -> Shape:
     """Return the shape of a mapping of which only some keys are allowed."""
 
-    def told(value: Any, cleaner: Cleaner) -> Any:
+    def told(value: Any, cleaner: Cleaner) -> dict[str, object]:
         kept = {key: value[key] for key in keys if value.get(key) is not None}
         return _told_or_not(kept, keys, cleaner)
 
@@ -124,14 +124,14 @@ def pairs(keys: Mapping[str, Shape]) -> Shape:
 
 
 def _told_or_not(
-    facts: Mapping[str, Any], fields: Mapping[str, Shape], cleaner: Cleaner
+    facts: Mapping[str, object], fields: Mapping[str, Shape], cleaner: Cleaner
 ) -> dict[str, Any]:
     told, left_out = admitted(facts, fields, cleaner)
     return told | {one.what: NOT_TOLD for one in left_out if one.what in fields}
 
 
 def admitted(
-    facts: Mapping[str, Any], allowed: Mapping[str, Shape], cleaner: Cleaner, prefix: str = ""
+    facts: Mapping[str, object], allowed: Mapping[str, Shape], cleaner: Cleaner, prefix: str = ""
 ) -> tuple[dict[str, Any], list[LeftOut]]:
     """Return the allowed facts, cleaned, and those that were left out, with the reason.
 
@@ -158,7 +158,7 @@ def admitted(
     return told, left_out
 
 
-def _string(value: Any) -> str:
+def _string(value: object) -> str:
     if not isinstance(value, str):
         raise UncleanText("it is not a text")
     return value

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -67,7 +66,7 @@ class Collector:
 
     name: str
     title: str
-    collect: Callable[[Context], dict[str, Any]]
+    collect: Callable[[Context], Mapping[str, object]]
     """Returns facts; raises CollectorUnanswered."""
     allowed: Mapping[str, Shape]
     """The shape of each field that the report may contain."""
@@ -79,7 +78,7 @@ def run(
 ) -> tuple[ReportSection, list[LeftOut]]:
     """Run a collector, and return its section and the fields that were left out."""
     started = time.monotonic()
-    box: list[dict[str, Any] | BaseException] = []
+    box: list[Mapping[str, object] | BaseException] = []
     worker = threading.Thread(target=_collect, args=(collector, context, box), daemon=True)
     worker.start()
     worker.join(collector.limit_s)
@@ -100,7 +99,7 @@ def run(
 
 
 def _collect(
-    collector: Collector, context: Context, box: list[dict[str, Any] | BaseException]
+    collector: Collector, context: Context, box: list[Mapping[str, object] | BaseException]
 ) -> None:
     try:
         box.append(collector.collect(context))

@@ -42,7 +42,7 @@ _LOG_NAME = re.compile(
 """A log of Google's logging library: program, host, user, level, time and process."""
 
 
-def tpu(context: Context) -> dict[str, Any]:
+def tpu(context: Context) -> dict[str, object]:
     """Return the chips, their device nodes, and the processes that use them."""
     machine = context.machine
     chips, lock = host.chips(machine), host.lock(machine)
@@ -104,7 +104,7 @@ def _script(command: str) -> str | None:
     return command.partition(" ")[2].removeprefix("-m ").strip() or None
 
 
-def metadata(context: Context) -> dict[str, Any]:
+def metadata(context: Context) -> dict[str, object]:
     """Return the facts of this TPU from the metadata server."""
     found = host.metadata(context.machine, 2.0)
     if found.state == "not-google":
@@ -127,7 +127,7 @@ def metadata(context: Context) -> dict[str, Any]:
     }
 
 
-def resources(context: Context) -> dict[str, Any]:
+def resources(context: Context) -> dict[str, object]:
     """Return processors, memory, disk and the container."""
     machine = context.machine
     container = host.container(machine)
@@ -159,7 +159,7 @@ def resources(context: Context) -> dict[str, Any]:
     }
 
 
-def logs(context: Context) -> dict[str, Any]:
+def logs(context: Context) -> dict[str, object]:
     """Return the list of libtpu's logs, and the last lines of the newest."""
     machine = context.machine
     folder = machine.env.get("TPU_LOG_DIR") or LOG_FOLDER

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO
 
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
@@ -31,27 +31,29 @@ SOURCES = (FROM_LOG, FROM_LAST, FROM_CHECKS, FROM_FILES, *frameworks.FRAMEWORKS,
 again."""
 
 
-def match(context: Context) -> dict[str, Any]:
+def match(context: Context) -> dict[str, object]:
     """Search all texts for known failures, and confirm them with the findings on this machine."""
     scanner = log_scanner.Scanner(known_failures.read(), Redactor(context.machine.env).secrets)
     machine = machine_evidence.HostFindings(
         check_runs.findings(context), check_runs.has_tpu(context)
     )
-    facts: dict[str, Any] = {"matches": [], "searched": []}
+    matches: list[dict[str, object]] = []
+    searched: list[str] = []
+    more: dict[str, object] = {}
     for source, stream in _texts(context):
         with stream:
             scan = scanner.scan(stream)
-        facts["searched"].append(source)
+        searched.append(source)
         if source == FROM_LOG:
-            facts |= {
+            more = {
                 "lines": scan.lines,
                 "last_error": explanation_text.last_error(scan.last) or None,
             }
         found = machine_evidence.confirmed(ranking.rank(scan, known_failures.read()), machine)
-        facts["matches"] += [fields(one, source) for one in found[:MOST]]
-    if not facts["searched"]:
+        matches += [fields(one, source) for one in found[:MOST]]
+    if not searched:
         raise CollectorUnanswered("there is no text to search; `--log FILE` gives one")
-    return facts
+    return {"matches": matches, "searched": searched, **more}
 
 
 def _texts(context: Context) -> Iterator[tuple[str, IO[bytes]]]:
@@ -79,7 +81,7 @@ def opened(context: Context) -> IO[bytes]:
     raise Problem(f"`{context.log}` cannot be read: {why}", code=ExitCode.USAGE)
 
 
-def fields(one: ranking.FailureMatch, source: str) -> dict[str, Any]:
+def fields(one: ranking.FailureMatch, source: str) -> dict[str, object]:
     """Return the row of a known failure in a report."""
     failure, sign = one.failure, one.signs[0]
     return {

@@ -151,7 +151,7 @@ _BUILT = re.compile(
 )
 
 
-def program(_: Context) -> dict[str, Any]:
+def program(_: Context) -> dict[str, object]:
     """Return the versions of this program and of its system."""
     release = dict(platform.freedesktop_os_release()) if sys.platform == "linux" else {}
     return {
@@ -164,7 +164,7 @@ def program(_: Context) -> dict[str, Any]:
     }
 
 
-def python(context: Context) -> dict[str, Any]:
+def python(context: Context) -> dict[str, object]:
     """Return the Python under test, and the versions of the packages in it."""
     chosen = context.interpreter
     if chosen is None:
@@ -262,7 +262,7 @@ def _built(library: Path) -> str | None:
     return found[0].decode().strip() if found else None
 
 
-def variables(context: Context) -> dict[str, Any]:
+def variables(context: Context) -> dict[str, object]:
     """Return the environment variables that decide what runs where, and how."""
     env = context.machine.env
     values = {name: env[name] for name in VARIABLES if env.get(name)}
@@ -289,7 +289,7 @@ def flags(text: str) -> list[str]:
     return found[:40]
 
 
-def limits(_: Context) -> dict[str, Any]:
+def limits(_: Context) -> dict[str, object]:
     """Return the limits of a process on this machine."""
     import resource
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tpustarter.checking.results.results import FindingFields
 from tpustarter.explain import known_failures as failures
@@ -39,11 +38,11 @@ class _ScannedText:
         return self.numbers[line - 1] if self.numbers else line
 
 
-def search(facts: Facts) -> dict[str, Any] | None:
+def search(facts: Facts) -> dict[str, object] | None:
     """Return the facts of the section `known` as of today; None without a text to search."""
     scanner = log_scanner.Scanner(failures.read())
     findings = tuple(_findings(facts.checks))
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     searched: list[str] = []
     for text in _texts(facts):
         data = "\n".join(text.lines).encode("utf-8", "replace")
@@ -132,7 +131,7 @@ def _sure(one: ranking.FailureMatch, row: KnownRow) -> ranking.Confidence:
     return _SURENESS[place if row.here else max(place, _SURENESS.index(one.confidence))]
 
 
-def _fields(one: ranking.FailureMatch, text: _ScannedText) -> dict[str, Any]:
+def _fields(one: ranking.FailureMatch, text: _ScannedText) -> dict[str, object]:
     """Return the row of a failure, with the line and the quote that it had then."""
     fields = reported_failures.fields(one, text.source)
     row = text.then.get(one.failure.id)
