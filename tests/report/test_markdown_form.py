@@ -14,6 +14,7 @@ from tests.support.stubs import make_python
 from tpustarter.checking.plan.interpreters import Interpreter, installed
 from tpustarter.core.problem import Problem
 from tpustarter.report import assessment, make_report
+from tpustarter.report.clean.allowed_fields import NOT_TOLD
 from tpustarter.report.collect.collectors import Context
 from tpustarter.report.document import Facts, ReportSection, facts_of
 from tpustarter.report.forms import markdown_form, questions, summary, trackers
@@ -335,6 +336,16 @@ def test_first_answers_for_maintainers_are_not_folded(document: dict[str, Any]) 
     assert "torch: " not in told
     assert "AMD EPYC 7B13, " in told
     assert "up 2.0 h, in a container (docker, not the host's network)" in told
+
+
+def test_hidden_list_is_shown_whole(document: dict[str, Any]) -> None:
+    """A list that could not be cleaned is one text."""
+    one = known_facts(document, jax={"metrics": {"ici_link_health": NOT_TOLD}})
+    one["first"]["known"][0]["sources"] = NOT_TOLD
+    shown = " ".join(markdown_form.markdown(one).split())
+
+    assert "link health: (not told)" in shown
+    assert "Read (not told) before you file." in shown
 
 
 def test_summary_has_stale_versions_known_failure_and_tracker(

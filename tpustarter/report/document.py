@@ -43,6 +43,11 @@ class KnownMatch(msgspec.Struct, kw_only=True):
     fix: Texts = []
     sources: Texts = []
 
+    @property
+    def source_page(self) -> str:
+        """Return the page to read first."""
+        return self.sources if isinstance(self.sources, str) else self.sources[0]
+
 
 class Hang(msgspec.Struct):
     """A step in which a framework hung."""

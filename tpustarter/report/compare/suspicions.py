@@ -102,7 +102,7 @@ def _known(row: ReportDifference, reports: Reports) -> str:
     where = only(row, lambda value: value is not None)
     name = row.fact.removeprefix("matches.")
     told = reports[where.lower()].first.known if where else []
-    source = next((one.sources[0] for one in told if one.id == name), "")
+    source = next((one.source_page for one in told if one.id == name), "")
     return f"Only {where} shows it: {source}" if source else ""
 
 

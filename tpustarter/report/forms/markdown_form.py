@@ -125,7 +125,7 @@ def _known(view: View) -> Iterator[str]:
     for one in view.first.known:
         yield (
             f"**Known failure** ({one.confidence}): {one.title} (`{one.id}`, seen in "
-            f"{one.source}). Read {one.sources[0]} before you file."
+            f"{one.source}). Read {one.source_page} before you file."
         )
     if not view.first.known:
         searched = view.facts.known.searched

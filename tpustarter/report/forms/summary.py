@@ -123,7 +123,7 @@ def _asked(view: View) -> Iterator[tuple[str, str]]:
     metrics = view.facts.framework("jax").metrics
     for metric, title in (("ici_link_health", "link health"), ("tpu_throttle_score", "throttling")):
         if values := metrics.get(metric):
-            yield title, ", ".join(values)
+            yield title, values if isinstance(values, str) else ", ".join(values)
 
 
 def _variables(view: View) -> str:
