@@ -393,6 +393,7 @@ BAD = [
     (without("results"), "`results` is missing"),
     (without("host"), "`host` is missing"),
     (changed(results=[7]), "`results[0]` is not a result"),
+    (changed(**{"\ud800": 1}), "a name in it is no text"),
     (
         changed(results=[{"id": "a", "status": None, "findings": []}]),
         "`results[0]` is not a result",

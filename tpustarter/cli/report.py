@@ -20,6 +20,7 @@ from tpustarter.text.terminal import visible
 
 if TYPE_CHECKING:
     from tpustarter.report.collect.collectors import Context
+    from tpustarter.report.make_report import BugReport
 
 SCHEMA = "tpustarter.bug-report/1"
 
@@ -185,7 +186,7 @@ def _say(text: str) -> None:
     click.echo(f"{text} ...", err=True)
 
 
-def _show_and_write(made: Any, folder: Path, *, yes: bool) -> None:
+def _show_and_write(made: BugReport, folder: Path, *, yes: bool) -> None:
     from tpustarter.report.forms import bundle, markdown_form
 
     document = made.document

@@ -30,7 +30,7 @@ NEXT_JOB_S = 4.0
 TICK_S = 0.05
 
 JobEvent = StillCompiling | RehearsalAnswer | TaskDone | BaseException
-"""An event of a process, or the exception of a thread, which is raised where it is seen."""
+"""An event of a process, or the exception of a thread, which the reader of events raises."""
 
 
 @dataclass
@@ -130,7 +130,7 @@ def _serve(worker: Compiler, work: _Work, wait_s: float) -> None:
                     work.told.put(event)
                 work.told.put(TaskDone(task.name, task.tpu))
         worker.close()
-    except BaseException as error:  # noqa: BLE001
+    except BaseException as error:  # noqa: BLE001  it is raised again where it is seen
         work.told.put(error)
     finally:
         work.told.put(None)
