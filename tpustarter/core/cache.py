@@ -15,9 +15,10 @@ import sys
 from collections.abc import Callable, Generator
 from importlib.util import source_hash
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from tpustarter.core import locations
+from tpustarter.core.json_values import is_object
 from tpustarter.core.problem import Problem
 from tpustarter.version import __version__
 
@@ -86,8 +87,8 @@ def built(name: str, source: bytes, reader: str, build: Callable[[], bytes]) -> 
 def _entries(name: str) -> dict[str, Any]:
     with contextlib.suppress(ValueError, RecursionError):
         entries = json.loads(_load(name) or b"{}")
-        if isinstance(entries, dict):
-            return cast("dict[str, Any]", entries)
+        if is_object(entries):
+            return entries
     return {}
 
 
@@ -127,7 +128,7 @@ def _hash(data: bytes) -> str:
     return source_hash(data).hex()
 
 
-def _survives(value: Any) -> bool:
+def _survives(value: object) -> bool:
     try:
         return json.loads(json.dumps(value, allow_nan=False)) == value
     except (TypeError, ValueError, RecursionError):

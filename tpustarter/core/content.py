@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from tpustarter.core import cache, locations, short_ids
+from tpustarter.core.json_values import is_list, is_object
 from tpustarter.core.problem import ExitCode, Problem
 
 TYPE_CHECKING = False
@@ -152,7 +153,7 @@ def _constants(tree: ast.Module) -> dict[str, Any]:
     return fields
 
 
-def _refuse_needs(needs: dict[Any, Any]) -> None:
+def _refuse_needs(needs: dict[str, Any]) -> None:
     # An unknown need is refused because the check would run without it.
     for name, value in needs.items():
         if name not in _NEEDS:
@@ -290,8 +291,8 @@ class Lesson:
     @property
     def packages(self) -> list[str]:
         """Packages it needs beside its framework, by the names to install."""
-        names: Any = self._needs.get("packages")
-        return [str(name) for name in cast("list[Any]", names)] if isinstance(names, list) else []
+        names = self._needs.get("packages")
+        return [str(name) for name in names] if is_list(names) else []
 
     @property
     def devices(self) -> int:
@@ -301,7 +302,7 @@ class Lesson:
 
     @property
     def _needs(self) -> dict[str, Any]:
-        return cast("dict[str, Any]", self.header.get("needs") or {})
+        return self.header.get("needs") or {}
 
 
 def read_lessons(folder: Path | None = None) -> list[Lesson]:
@@ -341,21 +342,20 @@ def read_lesson(path: Path, known: cache.Cache | None = None) -> Lesson:
         _refuse_types(header)
     except (OSError, ValueError) as error:
         raise Problem(f"cannot read the lesson `{path}`: {error}") from error
-    if match is None or not isinstance(header, dict):
+    if match is None or not is_object(header):
         raise Problem(f"the lesson `{path}` has no YAML header between two `---` lines")
     name = re.sub(r"^\d+-", "", path.stem)
-    fields = cast("dict[str, Any]", header)
     body = text[match.end() :].lstrip("\n")
     first_line = text.count("\n", 0, len(text) - len(body)) + 1
-    return Lesson(f"{path.parent.name}/{name}", path, fields, body, first_line)
+    return Lesson(f"{path.parent.name}/{name}", path, header, body, first_line)
 
 
 def _read_header(text: str, known: cache.Cache | None) -> Any:
     return known.value(text.encode(), lambda: read_yaml(text)) if known else read_yaml(text)
 
 
-def _refuse_types(header: Any) -> None:
-    fields = cast("dict[Any, Any]", header) if isinstance(header, dict) else {}
+def _refuse_types(header: object) -> None:
+    fields = header if is_object(header) else {}
     for key, kind in HEADER.items():
         value = fields.get(key, kind())
         if not isinstance(value, kind) or isinstance(value, bool):
@@ -369,17 +369,17 @@ def read_yaml(text: str) -> Any:
     """Return the value of a YAML text; raises ValueError for one that is broken."""
     import yaml
 
-    loader = cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    load: Callable[..., Any] = yaml.load
+    library: Any = yaml  # its functions have no types
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     depth = 0
     try:
-        for event in cast("Any", yaml).parse(text, Loader=loader):
+        for event in library.parse(text, Loader=loader):
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_DEPTH or isinstance(event, yaml.AliasEvent):
                 # A few names that stand for each other can mean more than any memory holds.
                 raise ValueError(_TOO_DEEP)
-        return load(text, Loader=loader)
+        return library.load(text, Loader=loader)
     except yaml.YAMLError as error:
         if "maximum nesting depth" in str(error):  # PyYAML 6.0.4 refuses 1,000 levels by itself
             raise ValueError(_TOO_DEEP) from error

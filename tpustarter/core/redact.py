@@ -19,10 +19,11 @@ from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
 from tpustarter.core import cache
+from tpustarter.core.json_values import is_object
 
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH", re.IGNORECASE)
 _MAYBE_PATH = re.compile(r"KEY|TOKEN|SECRET|PASS", re.IGNORECASE)
@@ -268,10 +269,11 @@ class Redactor:
         """Return a copy of a JSON value with every text in it redacted."""
         if isinstance(value, str):
             return self.text(value)
-        if isinstance(value, dict):
-            return {key: self.value(item) for key, item in cast("dict[Any, Any]", value).items()}
+        if is_object(value):
+            return {key: self.value(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return [self.value(item) for item in cast("list[Any]", value)]
+            items: list[Any] = [*value]
+            return [self.value(item) for item in items]
         return value
 
 

@@ -12,9 +12,10 @@ import json
 import math
 import time
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from tpustarter.core import locations
+from tpustarter.core.json_values import is_object
 from tpustarter.core.problem import Problem, of_limit
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -89,9 +90,9 @@ def read(name: str) -> dict[str, Any] | None:
             raise  # the file may be intact
         why = error.strerror or str(error)
         raise UnreadableError(file, why, is_damaged=False) from error
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise UnreadableError(file, "it is not a JSON object", is_damaged=True)
-    return cast("dict[str, Any]", value)
+    return value
 
 
 def parse(text: str) -> Any:

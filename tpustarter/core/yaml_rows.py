@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from tpustarter.core import content, locations
+from tpustarter.core.json_values import is_list, is_object
 from tpustarter.core.problem import Problem
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -32,7 +33,7 @@ def load(file: Path) -> Any:
 
 
 def convert(
-    value: Any, kind: type[_Row], special: Callable[[type, Any], Any] | None = None
+    value: object, kind: type[_Row], special: Callable[[type, Any], object] | None = None
 ) -> _Row:
     """Return the structure that a value of a YAML file holds; raises ValueError with the field.
 
@@ -51,11 +52,11 @@ def convert(
 
 
 def convert_row(
-    row: Any,
+    row: object,
     kind: type[_Row],
     name: str,
     file: Path,
-    special: Callable[[type, Any], Any] | None = None,
+    special: Callable[[type, Any], object] | None = None,
 ) -> _Row:
     """Return the structure of a row; raises Problem with the row's name and what is wrong.
 
@@ -66,32 +67,32 @@ def convert_row(
         file: The file of the row.
         special: As `convert` takes it.
     """
-    if not isinstance(row, dict):
+    if not is_object(row):
         raise Problem(f"the row `{name}` of `{file.name}` is {row!r}, expected keys and values")
     try:
-        return convert(cast("object", row), kind, special)
+        return convert(row, kind, special)
     except ValueError as error:
         raise Problem(f"the row `{name}` of `{file.name}` cannot be used: {error}") from error
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in cast("dict[Any, Any]", value).items()}
-    if isinstance(value, list):
-        return [_plain(one) for one in cast("list[Any]", value)]
+def _plain(value: object) -> object:
+    if is_object(value):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if is_list(value):
+        return [_plain(one) for one in value]
     if isinstance(value, date):
         return value.isoformat()
     return value.strip() if isinstance(value, str) else value
 
 
-def _reason(said: str, value: Any, kind: type) -> str:
+def _reason(said: str, value: object, kind: type) -> str:
     match = _PLACE.match(said)
     reason, place, field = match.group("reason", "place", "field") if match else (said, "", "")
     reason = reason[:1].lower() + reason[1:]
-    if not isinstance(value, dict) or field not in value:
+    if not is_object(value) or field not in value:
         return f"{reason} in `{place}`" if place else reason
     choices = get_type_hints(kind).get(field)
     if get_origin(choices) is Literal:
         reason = f"expected one of {', '.join(map(str, get_args(choices)))}"
     inner = "" if place == field else f" in `{place}`"
-    return f"its `{field}` is {cast('dict[str, Any]', value)[field]!r}, {reason}{inner}"
+    return f"its `{field}` is {value[field]!r}, {reason}{inner}"
