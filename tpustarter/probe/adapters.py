@@ -12,16 +12,25 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from tpustarter.machine import frameworks
 from tpustarter.probe.target import target
 
 
+class RanOn(TypedDict):
+    """The devices that a check could use."""
+
+    platform: str
+    kind: str
+    count: int
+    virtual: bool
+
+
 class Adapter(NamedTuple):
     """The functions that read the state of one framework."""
 
-    configuration: Callable[[], Mapping[str, Any]]
+    configuration: Callable[[], Mapping[str, object]]
     """Settings that a check must leave unchanged; imports the framework."""
     devices: Callable[[], tuple[str, str, int] | None]
     """Platform, kind and count of the devices of this process; None where there are none."""
@@ -41,7 +50,7 @@ def _jax_is_initialised() -> bool:
     return bool(getattr(bridge, "_backends", None))
 
 
-def _torch_configuration() -> dict[str, Any]:
+def _torch_configuration() -> dict[str, object]:
     torch: Any = importlib.import_module("torch")
     with warnings.catch_warnings():  # torch warns of the one function that reports this in 2.9
         warnings.simplefilter("ignore")
@@ -62,7 +71,7 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:8]
 
 
-def _torch_xla_configuration() -> dict[str, Any]:
+def _torch_xla_configuration() -> dict[str, object]:
     torch_xla: Any = importlib.import_module("torch_xla")
     runtime: Any = importlib.import_module("torch_xla.runtime")
     backends: Any = importlib.import_module("torch_xla.backends")
@@ -95,7 +104,7 @@ def _torch_xla_is_initialised() -> bool:
     return bool(extension and extension._xla_runtime_is_initialized())  # noqa: SLF001
 
 
-def _torch_tpu_configuration() -> dict[str, Any]:
+def _torch_tpu_configuration() -> dict[str, object]:
     configuration = _torch_configuration()  # `import torch` loads the backend
     importlib.import_module("torch_tpu")
     return configuration
@@ -114,7 +123,7 @@ def _torch_tpu_is_initialised() -> bool:
     return bool(backend and backend.is_initialized())
 
 
-def _tensorflow_configuration() -> dict[str, Any]:
+def _tensorflow_configuration() -> dict[str, object]:
     tensorflow: Any = importlib.import_module("tensorflow")
     _make_logical_devices(tensorflow)
     experimental = tensorflow.config.experimental
@@ -167,9 +176,9 @@ def _tensorflow_is_initialised() -> bool:
     return bool(getattr(getattr(module, "_context", None), "_initialized", False))
 
 
-def _keras_configuration() -> dict[str, Any]:
+def _keras_configuration() -> dict[str, object]:
     keras: Any = importlib.import_module("keras")
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         "keras backend": keras.config.backend(),
         "keras float type": keras.config.floatx(),
         "keras dtype policy": keras.config.dtype_policy().name,
@@ -200,9 +209,9 @@ ADAPTERS = {
 """Adapters by the import name of the framework."""
 
 
-def configuration(framework: str) -> dict[str, Any]:
+def configuration(framework: str) -> dict[str, object]:
     """Return the settings that a check must leave unchanged; imports the framework."""
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     if framework in ADAPTERS:
         values.update(ADAPTERS[framework].configuration())
     elif framework != "host":
@@ -237,7 +246,7 @@ def import_failure(framework: str, error: ImportError) -> str | None:
     )
 
 
-def ran_on(framework: str) -> dict[str, Any] | None:
+def ran_on(framework: str) -> RanOn | None:
     """Return platform, kind and count of the devices a check could use; None for the host."""
     found = ADAPTERS[framework].devices() if framework in ADAPTERS else None
     if found is None:
@@ -247,7 +256,7 @@ def ran_on(framework: str) -> dict[str, Any] | None:
     return {"platform": platform, "kind": kind, "count": count, "virtual": virtual}
 
 
-def started() -> dict[str, Any] | None:
+def started() -> RanOn | None:
     """Return `ran_on` of the first framework whose devices this process has started; else None."""
     for name, adapter in ADAPTERS.items():
         if name in sys.modules and adapter.is_initialised():

@@ -35,8 +35,8 @@ JAX_NOTE = "For simplicity, JAX has removed its internal frames"
 _LOOKS = ("target", "versions")
 """Commands that run no code of the user, and no framework."""
 
-Emit = Callable[[Mapping[str, Any]], None]
-Run = Callable[[dict[str, Any]], dict[str, Any]]
+Emit = Callable[[Mapping[str, object]], None]
+Run = Callable[[dict[str, Any]], dict[str, object]]
 
 
 def main(arguments: list[str]) -> int:
@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
     for descriptor in (control, events):
         os.set_inheritable(descriptor, False)  # noqa: FBT003  nothing a check starts may hold them open
 
-    def emit(event: Mapping[str, Any]) -> None:
+    def emit(event: Mapping[str, object]) -> None:
         with contextlib.suppress(BrokenPipeError):
             os.write(events, json.dumps(event).encode() + b"\n")
 
@@ -102,7 +102,7 @@ def _serve(command: dict[str, Any], emit: Emit, run: Run) -> None:
         faulthandler.dump_traceback_later(max(limit_s - STACK_BEFORE_S, limit_s / 2), file=2)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     started = time.monotonic()
-    end: dict[str, Any]
+    end: dict[str, object]
     try:
         end = run(command)
     except BaseException as error:  # noqa: BLE001  whatever it raises is its outcome
@@ -117,7 +117,7 @@ def _serve(command: dict[str, Any], emit: Emit, run: Run) -> None:
     emit({"event": "end", "id": command["id"], "seconds": time.monotonic() - started, **end})
 
 
-def _where(command: dict[str, Any], error: BaseException) -> dict[str, Any]:
+def _where(command: dict[str, Any], error: BaseException) -> dict[str, object]:
     if command["do"] != "block":
         return {}
     from tpustarter.probe.lesson import blocks
@@ -145,7 +145,7 @@ def _print_traceback(error: BaseException) -> None:
         traceback.print_exception(type(error), error, frames)
 
 
-def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, Any]:
+def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, object]:
     framework = command["framework"]
     unmet = needs.unmet_by_plan(command["needs"])
     if unmet:  # before a framework is imported, which may take longer than the check
@@ -196,7 +196,7 @@ def _answered(run: Generator[Any, bool | None], control: int) -> Iterator[Any]:
                 answer = bool(select.select([control], [], [], 0)[0])
 
 
-def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+def _changes(before: Mapping[str, object], after: Mapping[str, object]) -> str:
     names = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
     return ", ".join(
         name if name[0] == "$" else f"{name} {before.get(name)!r} to {after.get(name)!r}"

@@ -102,7 +102,7 @@ class Finding:
         if not _CODE.fullmatch(self.code):
             raise ValueError(f"code is {self.code!r}, expected a name such as `JAX-DEVICES-COUNT`")
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return the fields, and those of the hint, as JSON-ready values, with long text cut."""
         hint = Hint.of(self.hint)
         named = {"command": hint.command, "setup": hint.setup, "ends": hint.ends}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tpustarter.probe import adapters
+from tpustarter.probe.adapters import RanOn
 from tpustarter.probe.target import target
 
 
@@ -32,8 +33,7 @@ def unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
             return reason
     if not device_needs:
         return None
-    ran_on = adapters.ran_on(framework) or {}
-    return _unmet_devices(ran_on, device_needs)
+    return _unmet_devices(adapters.ran_on(framework), device_needs)
 
 
 def _other_platform(needed: str, found: str) -> str:
@@ -41,8 +41,8 @@ def _other_platform(needed: str, found: str) -> str:
     return f"this run has {here}, and a {needed.upper()} is needed"
 
 
-def _unmet_devices(ran_on: Mapping[str, Any], needs: Mapping[str, Any]) -> str | None:
-    count, platform = ran_on.get("count", 0), ran_on.get("platform", "none")
+def _unmet_devices(ran_on: RanOn | None, needs: Mapping[str, Any]) -> str | None:
+    count, platform = (ran_on["count"], ran_on["platform"]) if ran_on else (0, "none")
     if count < needs.get("devices", 0):
         devices = f"only {count} device{'' if count == 1 else 's'}" if count else "no device"
         return f"this run has {devices}, and {needs['devices']} are needed"

@@ -12,7 +12,7 @@ import json
 import math
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from tpustarter.probe.finding import clip
 from tpustarter.probe.lesson.plots import MOST_BARS, evenly
@@ -24,7 +24,7 @@ MOST_NUMBERS = 240
 MOST_BYTES = 4000
 """Most bytes of an event: a pipe takes so many at once, so that no other event comes between."""
 
-Emit = Callable[[Mapping[str, Any]], None]
+Emit = Callable[[Mapping[str, object]], None]
 
 
 class GrowingPlots:
@@ -64,7 +64,7 @@ class GrowingPlots:
                 event = {"event": "drawn", "id": self._command["id"], "drawings": [drawing]}
                 self._emit(event)
 
-    def look(self) -> dict[str, Any] | None:
+    def look(self) -> dict[str, object] | None:
         """Return the plot so far; None where there is nothing to show yet.
 
         A variable that still has its value from an earlier block is not one of this block.
@@ -73,14 +73,14 @@ class GrowingPlots:
         if any(_state(value) == self._before[name] for name, value in values.items()):
             return None
         table: Any = values[self._plotted[0]]
-        if len(values) == 1 and type(table) is dict:
-            return _bars(self._plotted[0], cast("dict[Any, Any]", table))
+        if (len(values), type(table)) == (1, dict):
+            return _bars(self._plotted[0], table)
         x = self._names.get(self._x)
         has_x = _length(x) is not None and _state(x) != self._before[self._x]
         return _lines(self._x, x if has_x else None, values)
 
 
-def _state(value: Any) -> tuple[int, int | None]:
+def _state(value: object) -> tuple[int, int | None]:
     # Both change when a variable is assigned, and the length when it grows.
     return id(value), _length(value)
 
@@ -90,14 +90,14 @@ def _length(value: Any) -> int | None:
     return len(value) if is_array or type(value) in (list, tuple, dict, range) else None
 
 
-def _bars(name: str, table: dict[Any, Any]) -> dict[str, Any] | None:
+def _bars(name: str, table: dict[Any, Any]) -> dict[str, object] | None:
     bars = {clip(str(label)): _number(value) for label, value in table.copy().items()}
     if not 0 < len(bars) <= MOST_BARS or None in bars.values():
         return None
     return {"kind": "bars", "name": name, "bars": bars}
 
 
-def _lines(x_name: str, x: Any, values: Mapping[str, Any]) -> dict[str, Any] | None:
+def _lines(x_name: str, x: Any, values: Mapping[str, Any]) -> dict[str, object] | None:
     # Curves end with the shortest of them. NaN in an array marks values that are still to come.
     columns = [*values.values(), *([] if x is None else [x])]
     lengths = [_length(column) for column in columns]

@@ -17,7 +17,7 @@ MOST_BARS = 40
 MOST_DEVICES = 256
 
 
-def drawings(command: Mapping[str, Any], names: Mapping[str, Any]) -> list[dict[str, Any]]:
+def drawings(command: Mapping[str, Any], names: Mapping[str, Any]) -> list[dict[str, object]]:
     """Return the drawings of a block: its plot, then its arrays.
 
     Args:
@@ -38,7 +38,7 @@ def _named(name: str, names: Mapping[str, Any]) -> Any:
     return names[name]
 
 
-def _plot(plotted: list[str], x: str, names: Mapping[str, Any]) -> dict[str, Any]:
+def _plot(plotted: list[str], x: str, names: Mapping[str, Any]) -> dict[str, object]:
     values = {name: _named(name, names) for name in plotted}
     if len(values) == 1 and isinstance(values[plotted[0]], Mapping):
         return _bars(plotted[0], values[plotted[0]])
@@ -57,7 +57,7 @@ def _plot(plotted: list[str], x: str, names: Mapping[str, Any]) -> dict[str, Any
     }
 
 
-def _bars(name: str, table: Mapping[Any, Any]) -> dict[str, Any]:
+def _bars(name: str, table: Mapping[Any, Any]) -> dict[str, object]:
     if not 0 < len(table) <= MOST_BARS:
         raise ValueError(f"`{name}` has {len(table)} bars, expected 1 to {MOST_BARS}")
     bars = {clip(str(label)): _number(name, value) for label, value in table.items()}
@@ -90,7 +90,7 @@ def evenly(count: int, most: int) -> list[int]:
     return [round(place * (count - 1) / (most - 1)) for place in range(most)]
 
 
-def _layout(name: str, array: Any) -> dict[str, Any]:
+def _layout(name: str, array: Any) -> dict[str, object]:
     sharding = getattr(array, "sharding", None)
     if sharding is None or not hasattr(sharding, "devices_indices_map"):
         raise ValueError(f"`{name}` is a {type(array).__name__}, expected a jax.Array")

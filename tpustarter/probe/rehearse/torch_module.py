@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
-from typing import Any, cast
+from typing import Any, TypeGuard
 
 from tpustarter.machine import frameworks
 from tpustarter.probe.rehearse.refusals import RequestError
@@ -88,17 +88,17 @@ def call(function: Callable[..., Any], name: str) -> MadeModule:
         )
     value = function()
     expected = f"expected `{name}` to return a module and its inputs"
-    if not isinstance(value, tuple | list) or not 2 <= len(cast("Tensors", value)) <= 3:
+    if not _is_sequence(value) or not 2 <= len(value) <= 3:
         raise TypeError(f"{expected}, found {_kind(value)}")
-    module, inputs, *rest = cast("Tensors", value)
+    module, inputs, *rest = value
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"{expected}, found {_kind(module)} where the module is expected")
     arguments: tuple[Any, ...] = ()
     named: dict[str, Any] = {}
-    if isinstance(inputs, Mapping):
-        named = dict(cast("Mapping[str, Any]", inputs))
-    elif isinstance(inputs, tuple | list):
-        arguments = tuple(cast("Tensors", inputs))
+    if _is_mapping(inputs):
+        named = dict(inputs)
+    elif _is_sequence(inputs):
+        arguments = tuple(inputs)
     elif isinstance(inputs, torch.Tensor):
         arguments = (inputs,)
     else:
@@ -114,9 +114,7 @@ def call(function: Callable[..., Any], name: str) -> MadeModule:
 def loss_of(output: Any) -> Any:
     """Return the loss, one number, of an output: its `loss`, itself, or the mean of its tensors."""
     torch: Any = importlib.import_module("torch")
-    loss: Any = getattr(output, "loss", None)
-    if isinstance(output, Mapping):
-        loss = cast("Mapping[str, Any]", output).get("loss")
+    loss = output.get("loss") if _is_mapping(output) else getattr(output, "loss", None)
     if loss is None:
         tensors = [tensor for tensor in tensors_of(output) if tensor.is_floating_point()]
         if not tensors:
@@ -132,10 +130,10 @@ def tensors_of(output: Any) -> Tensors:
     torch: Any = importlib.import_module("torch")
     if isinstance(output, torch.Tensor):
         return [output]
-    if isinstance(output, Mapping):
-        output = [*cast("Mapping[Any, Any]", output).values()]
-    if isinstance(output, tuple | list):
-        return [tensor for item in cast("Tensors", output) for tensor in tensors_of(item)]
+    if _is_mapping(output):
+        output = [*output.values()]
+    if _is_sequence(output):
+        return [tensor for item in output for tensor in tensors_of(item)]
     pytree: Any = importlib.import_module("torch.utils._pytree")
     leaves: Tensors = pytree.tree_leaves(output)
     return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
@@ -171,10 +169,17 @@ def _required(function: Callable[..., Any]) -> list[str]:
     ]
 
 
+def _is_mapping(value: object) -> TypeGuard[Mapping[Any, Any]]:
+    return isinstance(value, Mapping)
+
+
+def _is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, tuple | list)
+
+
 def _kind(value: Any) -> str:
-    if isinstance(value, tuple | list):
-        items = cast("Tensors", value)
-        return f"a {type(items).__name__} of {', '.join(type(item).__name__ for item in items[:4])}"
+    if _is_sequence(value):
+        return f"a {type(value).__name__} of {', '.join(type(item).__name__ for item in value[:4])}"
     return "None" if value is None else f"a {type(value).__name__}"
 
 
