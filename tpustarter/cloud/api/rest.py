@@ -145,16 +145,16 @@ class RestClient:
         self._listed: dict[str, list[Any]] = {}
         self._locks: dict[str, threading.Lock] = defaultdict(threading.Lock)
 
-    def get(self, service: str, path: str, kind: type[Answer], **query: Any) -> Answer:
+    def get(self, service: str, path: str, kind: type[Answer], **query: object) -> Answer:
         """Return the answer to a GET of `https://SERVICE/PATH`."""
         return _typed(self._ask("GET", service, path, query, None), kind, service)
 
-    def post(self, service: str, path: str, kind: type[Answer], body: dict[str, Any]) -> Answer:
+    def post(self, service: str, path: str, kind: type[Answer], body: dict[str, object]) -> Answer:
         """Return the answer to a POST; the methods called here change nothing."""
         return _typed(self._ask("POST", service, path, {}, body), kind, service)
 
     def pages(
-        self, service: str, path: str, field: str, kind: type[Answer], **query: Any
+        self, service: str, path: str, field: str, kind: type[Answer], **query: object
     ) -> list[Answer]:
         """Return the rows of all pages of a listing, which is read once for all callers."""
         with self._locks[path]:
@@ -163,7 +163,7 @@ class RestClient:
             return self._listed[path]
 
     def _all_pages(
-        self, service: str, path: str, field: str, kind: type[Answer], query: dict[str, Any]
+        self, service: str, path: str, field: str, kind: type[Answer], query: dict[str, object]
     ) -> list[Answer]:
         found: list[Answer] = []
         token = ""
@@ -177,8 +177,8 @@ class RestClient:
         raise UnansweredError("garbled", f"more than {MOST_PAGES} pages", service=service)
 
     def _ask(
-        self, method: str, service: str, path: str, query: dict[str, Any], body: Any
-    ) -> dict[str, Any]:
+        self, method: str, service: str, path: str, query: dict[str, object], body: object
+    ) -> dict[str, object]:
         """Call once, and once more where the service failed."""
         try:
             return self._ask_once(method, service, path, query, body)
@@ -188,8 +188,8 @@ class RestClient:
         return self._ask_once(method, service, path, query, body)
 
     def _ask_once(
-        self, method: str, service: str, path: str, query: dict[str, Any], body: Any
-    ) -> dict[str, Any]:
+        self, method: str, service: str, path: str, query: dict[str, object], body: object
+    ) -> dict[str, object]:
         import requests
         from google.auth import exceptions as auth
 
@@ -226,16 +226,16 @@ class RestClient:
         return session
 
 
-def _as_it_is(request: Any) -> Any:
+def _as_it_is(request: object) -> object:
     """Return a request unchanged: else an entry in ~/.netrc would replace the token."""
     return request
 
 
-def _content(status: int, body: bytes, service: str) -> dict[str, Any]:
+def _content(status: int, body: bytes, service: str) -> dict[str, object]:
     if status == 200 or 300 <= status < 400:
         try:
             if status == 200:
-                return msgspec.json.decode(body, type=dict[str, Any])
+                return msgspec.json.decode(body, type=dict[str, object])
         except (msgspec.MsgspecError, RecursionError):
             pass
         kind = "a web page" if body.lstrip()[:1] == b"<" else "no complete JSON"
@@ -254,7 +254,7 @@ def _content(status: int, body: bytes, service: str) -> dict[str, Any]:
     raise UnansweredError(reason, text, service=service, status=status)
 
 
-def _typed(value: Any, kind: type[Answer], service: str, field: str = "") -> Answer:
+def _typed(value: object, kind: type[Answer], service: str, field: str = "") -> Answer:
     try:
         return msgspec.convert(value, kind, strict=False)  # Google sends large numbers as texts
     except msgspec.ValidationError as error:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import msgspec
 
@@ -63,7 +63,7 @@ def read(file: Path = FILE) -> dict[str, dict[str, State]]:
     return {name: _table(name, table, file) for name, table in tables.items()}
 
 
-def _table(name: str, table: Any, file: Path) -> dict[str, State]:
+def _table(name: str, table: object, file: Path) -> dict[str, State]:
     if not is_object(table):
         raise Problem(f"`{name}` in `{file.name}` holds no states")
     return {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, timezone
-from typing import Any, Literal
+from typing import Literal
 
 from tpustarter.cloud.api import states
 from tpustarter.cloud.api.resources import QueuedResource
@@ -59,7 +59,7 @@ class Estimate:
             return None
         return self.chips * self.price.usd_per_chip_hour
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, object]:
         """Return the estimate as its JSON object."""
         price = self.price
         return {
@@ -182,7 +182,7 @@ def _why_unknown(row: Resource, hours: float | None, number: int | None) -> str 
     return None
 
 
-def document(estimates: Sequence[Estimate], unreachable: Sequence[str]) -> dict[str, Any]:
+def document(estimates: Sequence[Estimate], unreachable: Sequence[str]) -> dict[str, object]:
     """Return the JSON document, with the sum of the known costs and the names of the others."""
     known = [one.usd for one in estimates if one.usd is not None]
     return {

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from tpustarter.cloud.api import states
 from tpustarter.cloud.api.client import EVERY_ZONE, Client
@@ -78,7 +77,7 @@ class Tpu:
         """Return the seconds since the request; None where Google gives no time."""
         return (now - self.created).total_seconds() if self.created else None
 
-    def fields(self, now: datetime) -> dict[str, Any]:
+    def fields(self, now: datetime) -> dict[str, object]:
         """Return the row as its JSON object."""
         return {
             "name": self.name,

@@ -62,7 +62,7 @@ class DoctorReport:
         verdicts = [finding.verdict for finding in self.findings]
         return {verdict: verdicts.count(verdict) for verdict in WORST_FIRST}
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, object]:
         """Return the report as its JSON document, `doctor.schema.json`."""
         subject = self.subject
         return {

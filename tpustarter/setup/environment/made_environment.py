@@ -77,7 +77,7 @@ def _fields(folder: Path) -> dict[str, Any]:
     return json.loads((folder / MARKER).read_text(encoding="utf-8"))
 
 
-def mark(folder: Path, **fields: Any) -> None:
+def mark(folder: Path, **fields: object) -> None:
     """Write the marker with these fields changed, all of it or nothing.
 
     Raises:

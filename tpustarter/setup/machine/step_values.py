@@ -16,7 +16,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import msgspec
 
@@ -94,7 +93,7 @@ class _ValueFields(msgspec.Struct):
             raise ValueError("a value has neither `matches` nor `is`")
 
 
-def declared(header: Mapping[str, Any], steps: Any) -> list[StepValue]:
+def declared(header: Mapping[str, object], steps: object) -> list[StepValue]:
     """Return the values in a lesson's header that these steps, or their defaults, use."""
     every = msgspec.convert(header.get("values") or {}, dict[str, _ValueFields])
     used = set(_NAME.findall(repr(steps)))
@@ -167,7 +166,7 @@ def untold(missing: Sequence[StepValue], profile: str) -> Problem:
     )
 
 
-def filled(part: Any, texts: Mapping[str, str]) -> Any:
+def filled(part: object, texts: Mapping[str, str]) -> object:
     """Return a part of a header with these texts in the place of their names in braces.
 
     Raises:
