@@ -8,7 +8,6 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from typing import Any
 
 from tpustarter.core.problem import ExitCode
 from tpustarter.tui.app.app import TpustarterApp
@@ -117,7 +116,7 @@ class TerminalApp(TpustarterApp):
         self.broke = self.broke or error
         self.call_in_loop(self.exit, None, ExitCode.BUG)
 
-    def _end_task(self, _: object, context: dict[str, Any]) -> None:
+    def _end_task(self, _: object, context: dict[str, object]) -> None:
         if isinstance(error := context.get("exception"), Exception):
             self.end_as_bug(error)
 

@@ -38,6 +38,7 @@ RELEASE = "release"
 """Ends the lesson's process."""
 
 Event = TypeVar("Event")
+Facts = TypeVar("Facts")
 
 
 class Inbox(Generic[Event]):
@@ -72,10 +73,10 @@ class EventsArrived(Message, bubble=False):
 
 
 @dataclass
-class LookedUp(Message, bubble=False):
+class LookedUp(Message, Generic[Facts], bubble=False):
     """Facts read in the background; their type depends on the screen."""
 
-    what: Any
+    what: Facts
 
 
 @dataclass

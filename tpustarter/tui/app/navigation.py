@@ -5,7 +5,7 @@ Each screen is imported when the user opens it, so that the first one is painted
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from tpustarter.tui.app.session import AppSession
 from tpustarter.tui.kit.page import Help, Page
@@ -72,7 +72,7 @@ class Navigation:
         if any(isinstance(screen, Reader) for screen in self._app.screen_stack):
             while not isinstance(self._app.screen, Reader):
                 self._app.pop_screen()
-        cast("Any", self._app).switch_screen(Reader(lesson))
+        self._app.replace_screen(Reader(lesson))
 
     def to_exercises(self) -> None:
         """Open the list of exercises."""
@@ -84,7 +84,7 @@ class Navigation:
         """Open an exercise in place of the screen in front."""
         from tpustarter.tui.exercise.screen import ExercisePage
 
-        cast("Any", self._app).switch_screen(ExercisePage(exercise))
+        self._app.replace_screen(ExercisePage(exercise))
 
     def to_setups(self) -> None:
         """Open the list of set-ups: environments, and this machine."""
@@ -112,7 +112,7 @@ class Navigation:
         """Open the choice of programs and TPUs; the app keeps that screen and the choices on it."""
         from tpustarter.tui.rehearse.choice_screen import NAME, Rehearse
 
-        app = cast("Any", self._app)
+        app: Any = self._app  # its methods for installed screens have no types
         if not app.is_screen_installed(NAME):
             app.install_screen(Rehearse(), NAME)
         screen = app.get_screen(NAME)

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from textual.app import SystemCommand
 from textual.binding import Binding
@@ -18,7 +18,7 @@ from textual.system_commands import SystemCommandsProvider
 
 from tpustarter.core.problem import Problem
 from tpustarter.setup.environment.profiles import MACHINE, PROFILES
-from tpustarter.tui.app.session import AppSession
+from tpustarter.tui.app.session import AppSession, session_of
 from tpustarter.tui.app.theme import COLOURS, NO_COLOURS
 from tpustarter.tui.home.screen import Home
 from tpustarter.tui.kit.key_line import valid_keys
@@ -50,15 +50,13 @@ class PaletteCommands(SystemCommandsProvider):
 
     async def startup(self) -> None:
         """Begin to read the titles of lessons and exercises, so that no key waits for them."""
-        self._titles = asyncio.create_task(asyncio.to_thread(_titled, cast("AppSession", self.app)))
+        self._titles = asyncio.create_task(asyncio.to_thread(_titled, session_of(self.screen)))
 
     async def shutdown(self) -> None:
         self._titles.cancel()
 
     async def discover(self) -> Hits:
-        for name, help_text, run, _ in available_commands(
-            cast("AppSession", self.app), self.screen
-        ):
+        for name, help_text, run, _ in available_commands(session_of(self.screen), self.screen):
             yield DiscoveryHit(name, run, help=help_text)
 
     async def search(self, query: str) -> Hits:
@@ -68,7 +66,7 @@ class PaletteCommands(SystemCommandsProvider):
         `Check this machine`. After the actions come lessons and exercises by their titles, and last
         a search of the lessons for the text.
         """
-        tutor, matcher = cast("AppSession", self.app), self.matcher(query)
+        tutor, matcher = session_of(self.screen), self.matcher(query)
         for name, help_text, run, _ in available_commands(tutor, self.screen):
             if rank := _rank(query, name, help_text):
                 score = rank - len(name) / 1000
@@ -128,7 +126,8 @@ def _rank(query: str, title: str, help_text: str) -> int:
 
 def available_commands(app: AppSession, screen: Screen[Any]) -> Iterator[SystemCommand]:
     """Yield the actions of this screen, then those that work anywhere."""
-    home, keys = app.screen_stack[0], cast("list[Binding]", Home.BINDINGS)
+    home = app.screen_stack[0]
+    keys = [binding for binding in Home.BINDINGS if isinstance(binding, Binding)]
     does = {binding.action: binding.description for binding in keys}
     listed: set[str] = set()
     for active in valid_keys(screen, rare=True):
@@ -153,7 +152,7 @@ def available_commands(app: AppSession, screen: Screen[Any]) -> Iterator[SystemC
         yield from _colours(app, screen)
 
 
-def _anywhere(app: AppSession) -> Iterator[tuple[str, str, Callable[[], Any]]]:
+def _anywhere(app: AppSession) -> Iterator[tuple[str, str, Callable[[], object]]]:
     """Yield title, plain command and function of the actions that have no key."""
     from tpustarter.checking.selfcheck import CheckRequest
 

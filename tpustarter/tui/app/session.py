@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 from textual import work
 from textual.binding import Binding
 from textual.filter import NoColor
+from textual.message_pump import MessagePump
 from textual.notifications import Notify
 from textual.reactive import reactive
 from textual.timer import Timer
@@ -25,6 +26,7 @@ from tpustarter.running.holder import DeviceHolder
 from tpustarter.tui.app import messages, settings, theme
 from tpustarter.tui.app.device_use import DeviceUse
 from tpustarter.tui.app.heading_place import HeadingPlace
+from tpustarter.tui.kit.row_list import get_app
 from tpustarter.tui.terminal.app_internals import AppInternals
 
 if TYPE_CHECKING:
@@ -99,6 +101,21 @@ class Routes(Protocol):
 
     def to_help(self) -> None:
         """Open the help of the screen in front."""
+
+
+def session_of(node: MessagePump) -> AppSession:
+    """Return the app of a widget or screen."""
+    app = get_app(node)
+    if not isinstance(app, AppSession):
+        raise TypeError(f"{node!r} belongs to another app")
+    return app
+
+
+def worker_error(event: Worker.StateChanged) -> BaseException | None:
+    """Return the error of a worker, once that is its state."""
+    if event.state != WorkerState.ERROR:
+        return None
+    return event.worker.error  # pyright: ignore[reportUnknownMemberType]
 
 
 class AppSession(AppInternals, inherit_bindings=False):
@@ -225,8 +242,8 @@ class AppSession(AppInternals, inherit_bindings=False):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Raise the error of a worker that belongs to no screen."""
-        if event.state == WorkerState.ERROR:
-            raise cast("Any", event).worker.error
+        if error := worker_error(event):
+            raise error
 
     @work(thread=True, exit_on_error=False, group=messages.RELEASE)
     def release_lesson(self) -> None:

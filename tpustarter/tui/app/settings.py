@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from tpustarter.core import state
 
@@ -45,5 +44,4 @@ def read() -> Settings:
 
 def save(settings: Settings) -> None:
     """Save the settings; raise Problem on a full disk."""
-    stored: dict[str, Any] = state.load(NAME)
-    state.save(NAME, {**stored, **asdict(settings)})
+    state.save(NAME, {**state.load(NAME), **asdict(settings)})

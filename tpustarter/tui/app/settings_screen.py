@@ -126,7 +126,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
     def _look(self) -> None:
         self.post_message(LookedUp(machine_facts.look(self.tutor.machine, self.tutor.choices)))
 
-    def on_looked_up(self, message: LookedUp) -> None:
+    def on_looked_up(self, message: LookedUp[MachineFacts]) -> None:
         self._facts = message.what
         self._show()
 

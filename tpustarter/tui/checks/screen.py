@@ -213,7 +213,7 @@ class Checks(Split):
         about = check_about.read(check, self.tutor.lessons)
         self.post_message(LookedUp((check.id, about)))
 
-    def on_looked_up(self, message: LookedUp) -> None:
+    def on_looked_up(self, message: LookedUp[tuple[str, About]]) -> None:
         name, about = message.what
         self._about[name] = about
         self._show_details()

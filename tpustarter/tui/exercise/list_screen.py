@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from textual import on, work
@@ -108,8 +108,8 @@ those that are solved, then all of them.
         following = course.next_exercise(standing) if standing else None
         self.post_message(LookedUp(_Found(listed, following, "\n".join(trouble))))
 
-    def on_looked_up(self, message: LookedUp) -> None:
-        found = cast("_Found", message.what)
+    def on_looked_up(self, message: LookedUp[_Found]) -> None:
+        found = message.what
         rows, before = self.query_one(DetailRows), self._listed
         self._listed = {one.exercise.id: one for one in found.listed}
         rows.leading = self._listed.keys()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from textual import work
 from textual.binding import BindingType
@@ -93,10 +93,10 @@ class ExercisePage(Page):
     @property
     def _below(self) -> Page:
         """The screen from which the exercise was opened, to which Esc leads."""
-        stack = self.tutor.screen_stack
-        return cast("Page", stack[stack.index(self) - 1])
+        pages = [screen for screen in self.tutor.screen_stack if isinstance(screen, Page)]
+        return pages[pages.index(self) - 1]
 
-    def on_looked_up(self, message: LookedUp) -> None:
+    def on_looked_up(self, message: LookedUp[AnswerNextStep | Problem | Exercise]) -> None:
         """Show the task or its Problem; after a right answer, the next step."""
         if isinstance(message.what, AnswerNextStep):
             found = message.what
@@ -108,7 +108,7 @@ class ExercisePage(Page):
         if isinstance(message.what, Problem):
             self._view.show_answer("", [Content(plain(str(message.what)))])
             return
-        exercise = self._exercise = cast("Exercise", message.what)
+        exercise = self._exercise = message.what
         self.rename(visible(exercise.title))
         self._path = exercises.learner_file(exercise)
         self._saved = exercises.saved(self._path)

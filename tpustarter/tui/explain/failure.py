@@ -7,7 +7,7 @@ import re
 import signal
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tpustarter.checking.output import results_text
 from tpustarter.checking.results.results import Result, hint_of
@@ -224,5 +224,5 @@ def program(name: str, said: str, ended: str = "") -> FailedRun:
     return FailedRun(PROGRAM, name, said, ended=told, words=_words("jax", "tpu"))
 
 
-def _words(*names: Any) -> str:
+def _words(*names: object) -> str:
     return " ".join(f"[{name}]" for name in names if name)

@@ -133,8 +133,8 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             result = "it shows the same" if shows else "it shows no sign of this"
             yield replace(found, matches=matches), f"This machine was looked at, and {result}."
 
-    def on_looked_up(self, message: LookedUp) -> None:
-        self._written = str(message.what).strip("\n")
+    def on_looked_up(self, message: LookedUp[str]) -> None:
+        self._written = message.what.strip("\n")
         self._show_written()
 
     def _show_written(self) -> None:

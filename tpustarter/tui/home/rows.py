@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from textual.content import Content
 
 from tpustarter.checking.results import headline
+from tpustarter.core.json_values import is_object
 from tpustarter.learning.progress import solved_exercises
 from tpustarter.text import bars, phrases
 from tpustarter.text.terminal import visible
@@ -334,9 +335,9 @@ def check_lines(check: dict[str, Any] | None, indent: str = "") -> Iterator[Laid
         yield HangingText(indent, "None yet. Press c to run one.")
         return
     yield from _came_to(check, indent)
-    if isinstance(before := check.get("before"), dict):
+    if is_object(before := check.get("before")):
         yield HangingText(indent, "")
-        yield from _came_to(cast("dict[str, Any]", before), indent)
+        yield from _came_to(before, indent)
 
 
 def _came_to(check: dict[str, Any], indent: str) -> Iterator[LaidOutLines]:
@@ -348,14 +349,10 @@ def _came_to(check: dict[str, Any], indent: str) -> Iterator[LaidOutLines]:
 def _headline(check: dict[str, Any]) -> str:
     """Return the headline of a check, with the names of the checks to look at if they are few."""
     summary, wrong = check.get("summary"), check.get("wrong")
-    summary = (
-        headline.read_summary(cast("dict[str, Any]", summary))
-        if isinstance(summary, dict)
-        else None
-    )
+    summary = headline.read_summary(summary) if is_object(summary) else None
     if summary is None:
         return str(check.get("headline", ""))
-    ids = cast("dict[str, list[str]]", wrong) if isinstance(wrong, dict) else {}
+    ids = wrong if is_object(wrong) else {}
     named = {status: some for status, some in ids.items() if len(some) <= MOST_NAMED}
     return headline.sentence(summary, named)
 

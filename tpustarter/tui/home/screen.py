@@ -162,7 +162,7 @@ the mark as the arrow keys do.
     def _read_course(self) -> None:
         self.post_message(LookedUp(course_facts.read(self.tutor.lessons)))
 
-    def on_looked_up(self, message: LookedUp) -> None:
+    def on_looked_up(self, message: LookedUp[Course | MachineFacts]) -> None:
         previous = (self._facts, self._course)
         if isinstance(message.what, Course):
             self._course = message.what

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
 
 from textual.content import Content
 from textual.widget import Widget
 
 from tpustarter.text.invocation import NAME
+from tpustarter.tui.app.session import session_of
 from tpustarter.tui.app.theme import TERMINAL
-from tpustarter.tui.kit.row_list import get_app
 from tpustarter.tui.kit.text_layout import FRAMED, LaidOutLines, wrapped
-
-if TYPE_CHECKING:
-    from tpustarter.tui.app.session import AppSession
 
 MARK = "⠶⠶"
 """Eight chips, four by two; the first line of every screen begins with them."""
@@ -43,17 +39,17 @@ class Heading(Widget):
         self._what_runs = ""
 
     def on_mount(self) -> None:
-        self.watch(get_app(self), "place", self._show_place, init=False)
+        self.watch(session_of(self), "place", self._show_place, init=False)
 
     def _show_place(self) -> None:
         self.refresh()
 
     def render(self) -> HeadLine:
-        app = get_app(self)
+        app = session_of(self)
         accent = "bold reverse" if app.theme == TERMINAL.name else "bold $background on $key"
         is_named = self._named or app.size.width >= FRAMED
         mark = Content.styled(f" {MARK} {NAME} " if is_named else f" {MARK} ", accent)
-        place = cast("AppSession", app).place
+        place = app.place
         ways, style = place.texts(), ""
         if self._what_runs:
             ways = [*(f"{self._what_runs}; {way}" for way in ways), self._what_runs]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from textual.app import App
 from textual.binding import ActiveBinding
@@ -15,11 +15,9 @@ from textual.signal import Signal
 from textual.style import Style
 from textual.widgets import Static
 
+from tpustarter.tui.app.session import session_of
 from tpustarter.tui.kit.row_list import get_app
 from tpustarter.tui.kit.text_layout import KeyLine
-
-if TYPE_CHECKING:
-    from tpustarter.tui.app.session import AppSession
 
 FEW = 5
 """Keys that are shown on less than a wide screen; `?` lists all."""
@@ -67,7 +65,7 @@ class KeyBar(Static):
             few = FEW + 2 * (not _has_way_back(valid))  # a search and the palette lead to the rest
             ends = [n for n, active in enumerate(valid) if _action(active) == "release"]
             if ends:  # without an accelerator, the key that ends the process gives way first
-                if not cast("AppSession", get_app(self)).live.owns_accelerator:
+                if not session_of(self).live.owns_accelerator:
                     others = [number for number in ranked if number not in ends]
                     ranked = [*others[:few], *ends, *others[few:]]
                 few += 1

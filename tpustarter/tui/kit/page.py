@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from time import monotonic
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from textual import on, work
 from textual.binding import Binding, BindingType
@@ -15,14 +15,14 @@ from textual.events import Click, Key, Paste
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Static
-from textual.worker import Worker, WorkerState
+from textual.worker import Worker
 
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem, foreseen
 from tpustarter.core.redact import Redactor
 from tpustarter.tui.app import settings
 from tpustarter.tui.app.messages import PageReady
-from tpustarter.tui.app.session import AppSession
+from tpustarter.tui.app.session import AppSession, session_of, worker_error
 from tpustarter.tui.kit.heading import Heading
 from tpustarter.tui.kit.key_line import KeyBar, valid_keys
 from tpustarter.tui.kit.live_run import LiveRun
@@ -101,7 +101,7 @@ class Page(WholeScreen):
     @property
     def tutor(self) -> AppSession:
         """The app, with its content and settings."""
-        return cast("AppSession", get_app(self))
+        return session_of(self)
 
     def body(self) -> Iterable[Widget]:
         """Return the widgets between heading and key line."""
@@ -207,9 +207,8 @@ class Page(WholeScreen):
         """Show a worker's error, after which keys wait for it no more."""
         if not self.can_stop:
             self.tutor.withdraw(self.STILL_RUNS)
-        if event.state == WorkerState.ERROR:
-            worker = cast("Any", event).worker
-            self.show_error(worker.error)
+        if error := worker_error(event):
+            self.show_error(error)
             self.take_keys()
 
     def on_screen_resume(self) -> None:
@@ -274,7 +273,7 @@ class Sheet(ModalScreen[None]):
         if action == "page_down":
             return self.query_one("#sheet").max_scroll_y > 0
         if action == "release":
-            return cast("AppSession", get_app(self)).live.owns_accelerator
+            return session_of(self).live.owns_accelerator
         return super().check_action(action, parameters)
 
     def on_click(self, event: Click) -> None:
@@ -379,4 +378,4 @@ class QuitTyping(Quit, inherit_bindings=False):
         """Go back to the field, and act there on the key, whether it is a letter or not."""
         event.stop()
         self.action_answer(yes=False)
-        cast("AppSession", get_app(self)).act_again(event)
+        session_of(self).act_again(event)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.events import Paste
 from textual.widgets import Input
 
-from tpustarter.tui.app.session import AppSession
+from tpustarter.tui.app.session import session_of
 from tpustarter.tui.explain.failure import of_text
-from tpustarter.tui.kit.row_list import get_app
 
 
 class SearchLine(Input):
@@ -40,4 +39,4 @@ class SearchLine(Input):
         if "\n" in event.text.strip():
             event.stop()
             event.prevent_default()
-            cast("AppSession", get_app(self)).go.to_explanation(of_text(event.text))
+            session_of(self).go.to_explanation(of_text(event.text))

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
 
 from tpustarter.core.content import Lesson
+from tpustarter.core.json_values import is_list
 from tpustarter.learning.content import glossary
 from tpustarter.learning.content.markdown import tokens
 
@@ -55,8 +55,8 @@ def references(
 
 def texts(lesson: Lesson, key: str) -> list[str]:
     """Return a list in the lesson's header; empty where the header has no such list."""
-    value: Any = lesson.header.get(key)
-    return [str(item) for item in cast("list[Any]", value)] if isinstance(value, list) else []
+    value = lesson.header.get(key)
+    return [str(item) for item in value] if is_list(value) else []
 
 
 def _links(text: str) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.binding import Binding, BindingType
@@ -17,17 +17,17 @@ from tpustarter.checking.selfcheck import CheckRequest
 from tpustarter.core import content
 from tpustarter.text.terminal import visible
 from tpustarter.tui.app.messages import LOOK, LookedUp
+from tpustarter.tui.app.session import session_of
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.kit.markdown_text import LessonText
 from tpustarter.tui.kit.page import Notice, Page, Sheet
-from tpustarter.tui.kit.row_list import Row, RowList, SidePanel, get_app
+from tpustarter.tui.kit.row_list import Row, RowList, SidePanel
 from tpustarter.tui.kit.safe_text import plain_source
 from tpustarter.tui.kit.text_layout import HangingText, Stack, heading, prose
 from tpustarter.tui.lesson.references import LessonReference
 from tpustarter.tui.library import lesson_details, search_details
 
 if TYPE_CHECKING:
-    from tpustarter.tui.app.session import AppSession
     from tpustarter.tui.home.course_facts import Course
 
 
@@ -49,7 +49,7 @@ class GlossaryEntry(Sheet):
     def open_lesson(self, event: RowList.OptionSelected) -> None:
         """Open the selected lesson, and close the entry."""
         self.dismiss()
-        cast("AppSession", get_app(self)).go.to_lesson(str(event.option_id))
+        session_of(self).go.to_lesson(str(event.option_id))
 
 
 BESIDE = 120
@@ -102,7 +102,7 @@ This is what the lesson refers to, and Enter follows the marked line.
             )
         )
 
-    def on_looked_up(self, message: LookedUp) -> None:
+    def on_looked_up(self, message: LookedUp[tuple[Course, dict[str, content.Check]]]) -> None:
         self._course, self._checks = message.what
         self._describe()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import cast
 
 from textual import work
 from textual.containers import Horizontal
@@ -64,13 +63,13 @@ class LessonScreen(Page):
         except Problem as problem:
             self.post_message(LookedUp(problem))
 
-    async def on_looked_up(self, message: LookedUp) -> None:
+    async def on_looked_up(self, message: LookedUp[OpenedLesson | Problem]) -> None:
         if isinstance(message.what, Problem):
             await self._curtain.remove()
             await self._page.mount(Static(Content(plain(str(message.what)))))
             self.take_keys()
             return
-        opened_lesson = self._opened = cast("OpenedLesson", message.what)
+        opened_lesson = self._opened = message.what
         minutes = visible(str(opened_lesson.lesson.header.get("minutes", "?")))
         self.rename(f"{visible(opened_lesson.lesson.title)}  {minutes} min")
         await self._page.show(opened_lesson, "tpu" if self.tutor.on_tpu else "cpu")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
 from tpustarter.text.terminal import visible
-from tpustarter.tui.app.session import AppSession
+from tpustarter.tui.app.session import session_of
 from tpustarter.tui.kit.markdown_text import LessonText
 from tpustarter.tui.kit.page import Sheet
-from tpustarter.tui.kit.row_list import get_app
 from tpustarter.tui.kit.safe_text import plain_source
 
 if TYPE_CHECKING:
@@ -41,4 +40,4 @@ class OlderClaim(Sheet):
 
     def action_lesson(self) -> None:
         """Open the lesson in place of the one below this window."""
-        cast("AppSession", get_app(self)).go.to_lesson_instead(self._lesson)
+        session_of(self).go.to_lesson_instead(self._lesson)

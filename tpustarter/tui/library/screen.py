@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.binding import Binding, BindingType
@@ -132,7 +132,10 @@ opens the marked one.
         path = self.tutor.path_of(self._course.paths) if self._course else None
         self.post_message(LookedUp(library.search(text, path.lessons if path else ())))
 
-    def on_looked_up(self, message: LookedUp) -> None:
+    def on_looked_up(
+        self,
+        message: LookedUp[Problem | Course | dict[str, str] | SearchLibrary | SearchResult],
+    ) -> None:
         what = message.what
         if isinstance(what, Problem):
             self._is_readable, self._wanted = False, None
@@ -148,7 +151,7 @@ opens the marked one.
             if not self._wanted:
                 self.take_keys()
         elif isinstance(what, dict):
-            self._titles = cast("dict[str, str]", what)
+            self._titles = what
         elif isinstance(what, SearchLibrary):
             self._library, self._is_readable = what, True
             self.search_for(self.query_one(Input).value)

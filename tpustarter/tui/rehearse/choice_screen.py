@@ -148,7 +148,9 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         )
         self.post_message(LookedUp(available))
 
-    def on_looked_up(self, message: LookedUp) -> None:
+    def on_looked_up(
+        self, message: LookedUp[RehearsalMeans | TypedProgram | OfferedPrograms]
+    ) -> None:
         if isinstance(message.what, RehearsalMeans):
             self._offer_all(message.what)
         elif not self.query_one(OwnLine).display:  # Esc came first
@@ -157,7 +159,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
             self._choice.take(message.what)
             self.action_back()
             self._show(message.what.name)
-        elif isinstance(message.what, OfferedPrograms):
+        else:
             self._offer(message.what)
 
     def _offer_all(self, available: RehearsalMeans) -> None:

@@ -126,9 +126,9 @@ class RehearsalScreen(Split):
                 yield list(rehearsal.skipped)
         yield list(rehearsal.skipped)
 
-    def on_looked_up(self, message: LookedUp) -> None:
+    def on_looked_up(self, message: LookedUp[str]) -> None:
         """Ask the user before the compiler is used beside a TPU."""
-        self.tutor.push_screen(ConfirmWindow("TPU chips", str(message.what)), self._answered)
+        self.tutor.push_screen(ConfirmWindow("TPU chips", message.what), self._answered)
 
     def _answered(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
         if answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from textual import on, work
 from textual.binding import Binding, BindingType
@@ -107,7 +107,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
         """The steps that `y` runs."""
         return [step for step in self._steps if step.state != "done"]
 
-    def on_looked_up(self, message: LookedUp) -> None:
+    def on_looked_up(self, message: LookedUp[Any]) -> None:
         self._take(message.what)
         self.take_keys()
         self.refresh_bindings()
@@ -120,7 +120,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
         elif isinstance(what, Problem):
             self.say(plain(str(what)))
         else:
-            removed = "\n".join(f"* {item}" for item in cast("list[str]", what))
+            removed = "\n".join(f"* {item}" for item in what)
             text = f"This removes:\n\n{removed}\n\n{KEPT}\n\nRemove it?"
             question = ConfirmWindow("Undo", text)
             self.tutor.push_screen(question, self._answered)

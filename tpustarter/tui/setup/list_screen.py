@@ -169,7 +169,7 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         is_wanted = plan.lesson.id in lessons and profile.name not in SERVED
         return SetUp(profile, plan, is_on_path=is_wanted)
 
-    def on_looked_up(self, message: LookedUp) -> None:
+    def on_looked_up(self, message: LookedUp[list[SetUp]]) -> None:
         self._setups = {one.profile.name: one for one in message.what}
         self._show()
 

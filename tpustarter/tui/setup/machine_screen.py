@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from textual import work
 from textual.binding import Binding, BindingType
@@ -120,7 +120,7 @@ you do in another place, such as your own computer.
         elif isinstance(what, Problem):
             self._say_why_not(what)
         else:
-            self._ask_to_put_back(cast("list[SetupStep]", what))
+            self._ask_to_put_back(what)
 
     def _say_why_not(self, problem: Problem) -> None:
         """Show a problem; if it comes from typed values, the earlier plan stays."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from textual.driver import Driver
 from textual.filter import LineFilter
+from textual.screen import Screen
 
 from tpustarter.tui.terminal.key_queue import SequentialKeys
 
@@ -22,6 +23,10 @@ class AppInternals(SequentialKeys, inherit_bindings=False):
     def use_filters(self, kind: type[LineFilter], filters: list[LineFilter]) -> None:
         """Paint through these filters in place of those of the same kind."""
         self._filters = [item for item in self._filters if not isinstance(item, kind)] + filters
+
+    def replace_screen(self, screen: Screen[Any]) -> None:
+        """Show a screen in place of the one in front."""
+        self.switch_screen(screen)  # pyright: ignore[reportUnknownMemberType]
 
     def remove_toasts(self, message: str) -> None:
         """Remove the toasts with this message; the screen is not painted for that."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from textual import events
 from textual.drivers.web_driver import WebDriver
@@ -17,8 +17,7 @@ class BrowserDriver(WebDriver):
 
     def start_application_mode(self) -> None:
         super().start_application_mode()
-        app = cast("Any", self._app)
-        app.call_later(app.post_message, events.AppFocus())
+        self._app.call_later(self._app.post_message, events.AppFocus())
 
     def on_meta(self, packet_type: str, payload: dict[str, object]) -> None:
         """Handle a packet of the server, but not the loss of focus to another window."""
@@ -29,5 +28,5 @@ class BrowserDriver(WebDriver):
         """Read keys until the app ends or the connection to the server is lost."""
         super().run_input_thread()
         if not self.exit_event.is_set():
-            app = cast("Any", self._app)
+            app: Any = self._app
             self._loop.call_soon_threadsafe(app.hang_up)

@@ -11,7 +11,7 @@ import os
 import select
 import sys
 import termios
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from textual import constants
 from textual.drivers.linux_driver import LinuxDriver
@@ -68,8 +68,9 @@ class TerminalDriver(LinuxDriver):
     """A driver that restores the terminal even where starting or ending fails."""
 
     def __init__(self, app: Any, **options: Any) -> None:
-        cast("Any", super()).__init__(app, **options)
-        self._file = cast("Any", ScreenStream())
+        super().__init__(app, **options)  # pyright: ignore[reportUnknownMemberType]
+        self._tutor: OnTerminal = app
+        self._file = ScreenStream()
         self._size = self._get_terminal_size()
         self._keyboard = Keyboard()
 
@@ -78,7 +79,7 @@ class TerminalDriver(LinuxDriver):
         _take_lines(self.fileno)
         try:
             super().start_application_mode()
-            if cast("OnTerminal", self._app).asks_for_ground:
+            if self._tutor.asks_for_ground:
                 self.write(_ASK_GROUND)
         except BaseException:
             self.close()
@@ -134,7 +135,7 @@ class TerminalDriver(LinuxDriver):
                 except OSError:
                     data = b""
                 if not data:
-                    self._loop.call_soon_threadsafe(cast("OnTerminal", self._app).hang_up)
+                    self._loop.call_soon_threadsafe(self._tutor.hang_up)
                     return
                 messages = keyboard.feed(data)
             else:
@@ -146,7 +147,7 @@ class TerminalDriver(LinuxDriver):
         try:
             self.run_input_thread()
         except BaseException as error:  # noqa: BLE001  a thread has no caller that could catch it
-            self._loop.call_soon_threadsafe(cast("OnTerminal", self._app).end_as_bug, error)
+            self._loop.call_soon_threadsafe(self._tutor.end_as_bug, error)
 
     def use_mouse(self, *, on: bool) -> None:
         """Ask the terminal for mouse events, or leave the mouse to the terminal."""

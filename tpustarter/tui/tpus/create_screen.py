@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual import on, work
 from textual.binding import Binding, BindingType
@@ -126,7 +126,9 @@ scripts and several slices.
         except Problem as trouble:
             self.post_message(LookedUp(CloudPlace(project, zone, None, trouble)))
 
-    def on_looked_up(self, message: LookedUp) -> None:
+    def on_looked_up(
+        self, message: LookedUp[CloudPlace | OfferList | GrantVerdicts | Problem | None]
+    ) -> None:
         what = message.what
         if isinstance(what, CloudPlace):
             self._place, self._is_read = what, True
@@ -321,8 +323,7 @@ scripts and several slices.
         """Send the request, on a screen that replaces the form."""
         if yes:
             self.tutor.tpu_draft = None
-            app: Any = self.tutor
-            app.switch_screen(FollowScreen(tpu_work.creating(judged.requests, project)))
+            self.tutor.replace_screen(FollowScreen(tpu_work.creating(judged.requests, project)))
 
     def stop_work(self) -> bool:
         if not self.can_stop or self._judging is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -14,6 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter.cloud.api import errors as api_errors
+from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.create.events import Event, NodeSeen, RequestWithdrawn, StateSeen, TpuReady
@@ -37,7 +38,7 @@ MOST_LINES = 500
 class WorkEnded:
     """The work is over; there is none where the user has stopped waiting for it."""
 
-    result: Any = None
+    result: object = None
     problem: Problem | None = None
 
 
@@ -171,7 +172,7 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
         return super().check_action(action, parameters)
 
 
-def _time_of(event: Event, clock: Any) -> str:
+def _time_of(event: Event, clock: Clock | None) -> str:
     at = event.at if isinstance(event, StateSeen | NodeSeen) else clock.now() if clock else None
     return f"{(at or datetime.now(timezone.utc)).astimezone():%H:%M:%S}  "
 

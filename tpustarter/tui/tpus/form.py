@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from tpustarter.cloud.api import gcloud_commands
 from tpustarter.cloud.api.project_and_zone import PLACEHOLDER, Project
+from tpustarter.cloud.api.resources import Tier
 from tpustarter.cloud.create import compute_engine, request
 from tpustarter.cloud.create.request import TpuRequest
 from tpustarter.cloud.trc import grant as trc_grant
@@ -15,7 +15,7 @@ from tpustarter.cloud.trc.grant import Grant
 from tpustarter.core.problem import Problem
 from tpustarter.machine.tpus import TpuType
 
-TIERS = ("on-demand", "spot", "reserved")
+TIERS: tuple[Tier, ...] = ("on-demand", "spot", "reserved")
 TYPED = {
     "name": ("name", "lowercase letters, digits and `-`"),
     "type": ("type", "such as v5e-1 or v6e-8"),
@@ -45,7 +45,7 @@ class TpuDraft:
     name: str = ""
     type: str = ""
     zones: str = ""
-    tier: str = TIERS[0]
+    tier: Tier = TIERS[0]
     version: str = ""
     addresses: str = ADDRESSES[0]
 
@@ -95,7 +95,6 @@ class TpuDraft:
         return self._requests(self.tpu, self.zone_names)
 
     def _requests(self, tpu: TpuType, zones: list[str]) -> list[TpuRequest]:
-        tier: Any = self.tier
         version = self.version.strip()
         if not version and not self.is_elsewhere:
             version = request.default_version(tpu)
@@ -105,7 +104,7 @@ class TpuDraft:
                 type=tpu,
                 zone=zone,
                 version=version,
-                tier=tier,
+                tier=self.tier,
                 internal_addresses=self.addresses == ADDRESSES[1],
             )
             for zone in zones
@@ -136,8 +135,7 @@ class TpuDraft:
 
     def zones_of(self, grant: Grant) -> list[str]:
         """Return the zones of a grant in its order: if any, those with enough of this TPU."""
-        tier: Any = self.tier
-        fitting = trc_grant.zones(grant, self.tpu, tier) if self.tpu else ()
+        fitting = trc_grant.zones(grant, self.tpu, self.tier) if self.tpu else ()
         named = [row.zone for row in grant.allowances if row.tier == self.tier]
         return list(dict.fromkeys(fitting or named or [row.zone for row in grant.allowances]))
 

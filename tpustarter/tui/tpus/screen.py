@@ -156,7 +156,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
             unreadable=before.unreadable,
         )
 
-    def on_looked_up(self, message: LookedUp) -> None:
+    def on_looked_up(self, message: LookedUp[CloudAnswer | TpuPlan | str | Problem]) -> None:
         what = message.what
         if isinstance(what, CloudAnswer):
             self._take(what)

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any
 
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
 from tpustarter.cloud.api.client import Client
@@ -44,7 +43,7 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import visible
 from tpustarter.tui.app.session import AppSession
 
-Happening = Generator[Event, None, Any]
+Happening = Generator[Event, None, object]
 
 
 class StoppedError(Exception):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import cast
 
 from textual.containers import Vertical
 from textual.content import Content
@@ -17,10 +16,9 @@ from tpustarter.learning.drawings.plot import Drawing
 from tpustarter.learning.progress.drafts import BlockDraft
 from tpustarter.learning.progress.last_outputs import KeptOutput
 from tpustarter.learning.run.block_results import BlockResult
-from tpustarter.tui.app.session import AppSession
+from tpustarter.tui.app.session import session_of
 from tpustarter.tui.kit import painted_drawings
 from tpustarter.tui.kit.editor import FILL_GAP
-from tpustarter.tui.kit.row_list import get_app
 from tpustarter.tui.kit.text_layout import Stack, word
 from tpustarter.tui.lesson.block import block_text as block_words
 from tpustarter.tui.lesson.block.block_code import BlockCode
@@ -219,7 +217,7 @@ class BlockView(Vertical, can_focus=True):
 
     def _show_drawings(self, drawings: Iterable[Drawing]) -> None:
         width = min(MOST_COLUMNS, max(FEWEST_COLUMNS, self.size.width - 4))
-        has_colours = cast("AppSession", get_app(self)).has_colours
+        has_colours = session_of(self).has_colours
         content = painted_drawings.drawings(drawings, width, has_colours=has_colours)
         widget = self.query_one(".drawing", Static)
         widget.update(content)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import cast
 
 from textual.content import Content
 from textual.timer import Timer
@@ -47,10 +46,10 @@ class Bookmark:
         self._widgets = _widgets(self._page)
         self._place = self._kept = place
         widget = next((one for one in self._widgets if _name(one) == place), None)
-        if place is None or widget is None or widget.parent is None:
+        if place is None or widget is None or not isinstance(widget.parent, Widget):
             return
         mark = self._mark = Static(Content.styled(WORDS, "$muted"), id="bookmark")
-        await cast("Widget", widget.parent).mount(mark, before=widget)
+        await widget.parent.mount(mark, before=widget)
         self._page.call_after_refresh(
             self._page.scroll_to_widget, mark, top=True, animate=False, force=True, immediate=True
         )
@@ -137,5 +136,6 @@ def _name(widget: Widget) -> str:
         return f"block {widget.block.id}"
     if isinstance(widget, QuestionView):
         return f"question {widget.quiz.id}"
-    text = (cast("MarkdownBlock", widget).source or "").strip("# \n")
+    source = widget.source if isinstance(widget, MarkdownBlock) else None
+    text = (source or "").strip("# \n")
     return f"heading {text}"[: bookmarks.MOST_LETTERS]

@@ -50,7 +50,7 @@ class LessonEndView(Static):
         except Problem as problem:
             self.post_message(LookedUp(problem))
 
-    def on_looked_up(self, message: LookedUp) -> None:
+    def on_looked_up(self, message: LookedUp[tuple[LessonEnd, str] | Problem]) -> None:
         if isinstance(message.what, Problem):
             self.update(prose(str(message.what)))
         else:

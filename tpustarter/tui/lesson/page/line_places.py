@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import cast
 
 from textual.widget import Widget
 from textual.widgets.markdown import MarkdownBlock
@@ -23,8 +22,11 @@ def holding(page: Widget, line: str) -> Widget | None:
     kinds = "MarkdownBlock, BlockView, QuestionView, FigureView"
     headings = [*page.query("MarkdownHeader")] if line.startswith("#") else []
     for widget in [*headings, *page.query(kinds)] if letters else ():
-        is_view = isinstance(widget, BlockView | QuestionView | FigureView)
-        text = widget.text if is_view else cast("MarkdownBlock", widget).source
+        text = None
+        if isinstance(widget, BlockView | QuestionView | FigureView):
+            text = widget.text
+        elif isinstance(widget, MarkdownBlock):
+            text = widget.source
         if any(part in _letters(text or "") for part in letters):
             return widget
     return None
