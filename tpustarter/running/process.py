@@ -18,7 +18,7 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from tpustarter.core import locations
 from tpustarter.core.redact import without_half_line
@@ -283,7 +283,8 @@ class Probe:
     def end(self) -> Event:
         """End the process whatever it does, in bounded time; return the `gone` event."""
         with contextlib.suppress(OSError):
-            cast("Any", self._process.stdin).close()
+            if self._process.stdin:
+                self._process.stdin.close()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             # The supervisor may have been stopped, and could not act.
             os.kill(self._process.pid, signal.SIGCONT)

@@ -16,7 +16,7 @@ import secrets
 import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import aiohttp_jinja2
 from aiohttp import web
@@ -53,7 +53,7 @@ class TutorServer(Server):
         self, words: Sequence[str], variables: dict[str, str], *, port: int, token: str = ""
     ) -> None:
         """Take the app's command and the port; without a token it makes one of 192 bits."""
-        shipped = cast("Any", super())  # its types are in part unknown
+        shipped: Any = super()  # its types are in part unknown
         shipped.__init__(" ".join(words), HOST, port, title="tpustarter", templates_path=_PAGE)
         self._words = words
         self._variables = variables
