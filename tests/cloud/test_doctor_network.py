@@ -108,3 +108,13 @@ def test_a_region_without_a_subnet_is_a_warning() -> None:
 
     assert "warn" == seen.verdict
     assert "no subnet in us-east1" in seen.found
+
+
+def test_unreadable_rule_does_not_count_as_closed() -> None:
+    """A rule in another form than the documented one leaves the question open."""
+    broken = rule("a", "all") | {"sourceRanges": "0.0.0.0/0"}
+
+    with pytest.raises(UnansweredError) as caught:
+        examine(network.examine_firewall, "firewalls", {"items": [broken]})
+
+    assert "garbled" == caught.value.reason
