@@ -60,7 +60,7 @@ def left_by_signals(following: Callable[[], str]) -> Generator[None]:
 
 
 @contextlib.contextmanager
-def _handled_by(handler: Callable[[int, Any], None]) -> Generator[None]:
+def _handled_by(handler: Callable[[int, object], None]) -> Generator[None]:
     """Install a handler for the signals that end a command, except where they are ignored."""
     numbers = [
         number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, cast
+from typing import Any
 
 import click
 
@@ -21,9 +21,10 @@ class StrictCommand(click.Command):
         return rest
 
 
-def _has_blank(value: Any) -> bool:
+def _has_blank(value: object) -> bool:
     if isinstance(value, list | tuple):
-        return any(map(_has_blank, cast("tuple[Any, ...]", value)))
+        items: list[object] = [*value]
+        return any(map(_has_blank, items))
     return isinstance(value, str) and not value.strip()
 
 

@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +16,10 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import pip
 from tpustarter.text.invocation import as_typed, command
 from tpustarter.text.terminal import coded, visible
+
+if TYPE_CHECKING:
+    from tpustarter.serving.server import TutorServer
+    from tpustarter.serving.tunnel import Tunnel
 
 PORTS = {"tutor": 8765, "jupyter": 8888, "colab": 8888, "profiler": 6006}
 """Services with their default ports, which are the same at each start, so that a tunnel fits again.
@@ -81,7 +85,7 @@ def _serve_tutor(port: int) -> None:
     sys.exit(code)
 
 
-def _tutor(port: int) -> Any:
+def _tutor(port: int) -> TutorServer:
     try:
         from tpustarter.serving.server import TutorServer
     except ModuleNotFoundError as error:
@@ -149,7 +153,7 @@ def _say_where(what: str, url: str, port: int, devices: str = "") -> None:
     sys.stdout.flush()
 
 
-def _where(what: str, url: str, ways: list[Any], devices: str = "") -> str:
+def _where(what: str, url: str, ways: list[Tunnel], devices: str = "") -> str:
     lines = [f"{NAMES[what]} is at {url}", ""]
     if ways:
         lines.append(

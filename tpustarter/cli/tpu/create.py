@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,38 @@ MAX_METADATA_BYTES = 256 * 1024
 
 Source: https://docs.cloud.google.com/compute/docs/metadata/setting-custom-metadata (read 2026-11).
 """
+
+
+@dataclass(frozen=True)
+class CreateOptions:
+    """The command line of `tpustarter tpu create`."""
+
+    name: str
+    type_name: str
+    zones: tuple[str, ...]
+    spot: bool
+    reserved: bool
+    reservation: str
+    version: str | None
+    slices: int
+    labels: tuple[str, ...]
+    metadata: tuple[str, ...]
+    startup_script: Path | None
+    libtpu_flags: str
+    disks: tuple[str, ...]
+    network: str
+    subnetwork: str
+    internal_ips: bool
+    service_account: str
+    tags: tuple[str, ...]
+    valid_until: str
+    patience: str
+    flex_start: str
+    outside_grant: bool
+    project: str | None
+    dry_run: bool
+    yes: bool
+    no_wait: bool
 
 
 @click.command(
@@ -177,28 +210,29 @@ Source: https://docs.cloud.google.com/compute/docs/metadata/setting-custom-metad
 @click.option(
     "--no-wait", is_flag=True, help="Stop following once Google has accepted the request."
 )
-def create_command(**options: Any) -> None:
+def create_command(**typed: Any) -> None:
     """Ask for a TPU with a queued resource, and follow it until it is there.
 
     NAME becomes the name of the request and of its TPU VM. If you give several zones, they are
     tried one after the other. At most one request exists at any time, so you never pay for two
     TPUs.
     """
-    grant = None if options["outside_grant"] else trc_grant.load()
+    options = CreateOptions(**typed)
+    grant = None if options.outside_grant else trc_grant.load()
     requests = [_request(options, zone) for zone in _zones(options, grant)]
-    project = place(options["project"], dry_run=options["dry_run"])
-    run_s = request.parse_duration(options["flex_start"]) if options["flex_start"] else 0
+    project = place(options.project, dry_run=options.dry_run)
+    run_s = request.parse_duration(options.flex_start) if options.flex_start else 0
     if run_s or compute_engine.is_needed(requests[0].type):
         _judge(requests, grant, None)
         _show_compute_engine(requests[0], project, run_s)
         return
     _say_what_is_special(requests[0])
-    if options["dry_run"]:
+    if options.dry_run:
         _judge(requests, grant, None)
     show_commands(
-        [gcloud_commands.create(one, project) for one in requests], dry_run=options["dry_run"]
+        [gcloud_commands.create(one, project) for one in requests], dry_run=options.dry_run
     )
-    if options["dry_run"]:
+    if options.dry_run:
         return
     ledger.require_whole()
     client = connect(project)
@@ -207,17 +241,17 @@ def create_command(**options: Any) -> None:
     question = f"This is billed from the moment it is there. To ask for it, type `{name}`"
     if grant:
         question = f"The grant covers its chips. To ask for it, type `{name}`"
-    confirm(question, name, "--yes", yes=options["yes"] and not options["outside_grant"])
+    confirm(question, name, "--yes", yes=options.yes and not options.outside_grant)
     _ask(client, project, requests, options)
 
 
 def _ask(
-    client: Client, project: Project, requests: Sequence[TpuRequest], options: dict[str, Any]
+    client: Client, project: Project, requests: Sequence[TpuRequest], options: CreateOptions
 ) -> None:
     name = requests[0].name
-    patience_s = float(request.parse_duration(options["patience"]) or PATIENCE_S)
+    patience_s = float(request.parse_duration(options.patience) or PATIENCE_S)
     creation = Creation(client, project, WallClock())
-    happening = creation.run(requests, patience_s=patience_s, wait=not options["no_wait"])
+    happening = creation.run(requests, patience_s=patience_s, wait=not options.no_wait)
     with stoppable(
         f"the request stays; `tpustarter tpu watch {name}` follows it, "
         f"`tpustarter tpu delete {name}` takes it back"
@@ -268,12 +302,12 @@ def _show_compute_engine(one: TpuRequest, project: Project, run_s: int) -> None:
     click.echo("Nothing was sent.")
 
 
-def _zones(options: dict[str, Any], grant: Grant | None) -> list[str]:
+def _zones(options: CreateOptions, grant: Grant | None) -> list[str]:
     """Return the zones to try, each once: as typed, or else the grant's, or else gcloud's."""
-    typed: Sequence[str] = options["zones"]
+    typed = options.zones
     if not typed and grant:
-        tpu = request.parse_type(options["type_name"])
-        typed = trc_grant.zones(grant, tpu, _tier(options), options["slices"])
+        tpu = request.parse_type(options.type_name)
+        typed = trc_grant.zones(grant, tpu, _tier(options), options.slices)
         # Where no zone of the grant fits, its first one is refused with the reason.
         typed = typed or [row.zone for row in grant.allowances][:1]
     if not typed:
@@ -281,35 +315,33 @@ def _zones(options: dict[str, Any], grant: Grant | None) -> list[str]:
     return list(dict.fromkeys(request.check_zone(zone) for zone in typed))
 
 
-def _tier(options: dict[str, Any]) -> Tier:
-    if options["spot"]:
+def _tier(options: CreateOptions) -> Tier:
+    if options.spot:
         return "spot"
-    return "reserved" if options["reserved"] or options["reservation"] else "on-demand"
+    return "reserved" if options.reserved or options.reservation else "on-demand"
 
 
-def _request(options: dict[str, Any], zone: str) -> TpuRequest:
-    if options["spot"] and options["reserved"]:
+def _request(options: CreateOptions, zone: str) -> TpuRequest:
+    if options.spot and options.reserved:
         raise Problem("give either `--spot` or `--reserved`, not both", code=ExitCode.USAGE)
-    tpu = request.parse_type(options["type_name"])
+    tpu = request.parse_type(options.type_name)
     return TpuRequest(
-        name=request.check_name(options["name"]),
+        name=request.check_name(options.name),
         type=tpu,
         zone=zone,
-        version=options["version"] or _default_version(tpu),
+        version=options.version or _default_version(tpu),
         tier=_tier(options),
-        slices=options["slices"],
-        labels=request.check_labels(_pairs("--label", options["labels"])),
+        slices=options.slices,
+        labels=request.check_labels(_pairs("--label", options.labels)),
         metadata=_metadata(options),
-        data_disks=tuple(map(_disk, options["disks"])),
-        network=options["network"],
-        subnetwork=options["subnetwork"],
-        internal_addresses=options["internal_ips"],
-        service_account=options["service_account"],
-        tags=tuple(options["tags"]),
-        reservation=options["reservation"],
-        valid_until_s=request.parse_duration(options["valid_until"])
-        if options["valid_until"]
-        else 0,
+        data_disks=tuple(map(_disk, options.disks)),
+        network=options.network,
+        subnetwork=options.subnetwork,
+        internal_addresses=options.internal_ips,
+        service_account=options.service_account,
+        tags=tuple(options.tags),
+        reservation=options.reservation,
+        valid_until_s=request.parse_duration(options.valid_until) if options.valid_until else 0,
     )
 
 
@@ -330,13 +362,13 @@ def _pairs(option: str, typed: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def _metadata(options: dict[str, Any]) -> dict[str, str]:
-    values = _pairs("--metadata", options["metadata"])
+def _metadata(options: CreateOptions) -> dict[str, str]:
+    values = _pairs("--metadata", options.metadata)
     script = values.pop("startup-script", "")
-    if options["startup_script"]:
-        script = _read(options["startup_script"])
-    if options["libtpu_flags"]:
-        script = request.with_libtpu_flags(script, options["libtpu_flags"])
+    if options.startup_script:
+        script = _read(options.startup_script)
+    if options.libtpu_flags:
+        script = request.with_libtpu_flags(script, options.libtpu_flags)
     return values | ({"startup-script": script} if script else {})
 
 

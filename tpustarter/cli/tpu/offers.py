@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import click
 
@@ -115,7 +114,7 @@ def _say_age(offer: CloudOffer, age_s: float) -> None:
             click.echo(line, err=True)
 
 
-def _fields(kind: str, zone: str | None, offer: CloudOffer) -> dict[str, Any]:
+def _fields(kind: str, zone: str | None, offer: CloudOffer) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "kind": kind,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,9 @@ from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerEnded, Wor
 from tpustarter.core.problem import ExitCode
 from tpustarter.explain import known_failures
 from tpustarter.text.terminal import visible, wrap
+
+CommandFor = Callable[[Worker], tuple[str, ...]]
+"""A function that returns the command for a worker."""
 
 
 @click.command(
@@ -102,7 +105,11 @@ def run_command(*, name: str, words: tuple[str, ...], **options: Any) -> None:
 
 
 def _show_what_would_run(
-    name: str, zone: str | None, project: Project, choice: Choice, command: Any
+    name: str,
+    zone: str | None,
+    project: Project,
+    choice: Choice,
+    command: CommandFor,
 ) -> None:
     """Print the command without asking Google, so the addresses are placeholders."""
     number = choice[0] if choice else 0
@@ -130,7 +137,7 @@ def _show_what_would_run(
     click.echo("Nothing was run.")
 
 
-def _announce(chosen: Sequence[Worker], nodes: Sequence[TpuNode], command: Any) -> None:
+def _announce(chosen: Sequence[Worker], nodes: Sequence[TpuNode], command: CommandFor) -> None:
     for line in command_lines(command(chosen[0])):
         click.echo(visible(line), err=True)
     if others := remote_text.of_others(chosen, nodes):

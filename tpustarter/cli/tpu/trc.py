@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timezone
-from typing import Any
 
 import click
 
@@ -269,10 +268,10 @@ def _when(grant: Grant, now: datetime) -> str:
 
 def fields(
     grant: Grant, in_use: Sequence[Resource] | None, now: datetime, notes: Sequence[str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the JSON document."""
     today = now.astimezone(timezone.utc).date()
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for row in grant.allowances:
         used = None if in_use is None else trc_grant.chips_in_use(in_use, [row])
         left = None if used is None else max(0, row.chips - used)
