@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.core import cache, locations, short_ids
-from tpustarter.core.json_values import is_list, is_object
+from tpustarter.core.json_values import is_array, is_object
 from tpustarter.core.problem import ExitCode, Problem
 
 TYPE_CHECKING = False
@@ -292,7 +292,7 @@ class Lesson:
     def packages(self) -> list[str]:
         """Packages it needs beside its framework, by the names to install."""
         names = self._needs.get("packages")
-        return [str(name) for name in names] if is_list(names) else []
+        return [str(name) for name in names] if is_array(names) else []
 
     @property
     def devices(self) -> int:

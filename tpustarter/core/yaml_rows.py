@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 import msgspec
 
 from tpustarter.core import content, locations
-from tpustarter.core.json_values import is_list, is_object
+from tpustarter.core.json_values import is_array, is_object
 from tpustarter.core.problem import Problem
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -78,7 +78,7 @@ def convert_row(
 def _plain(value: object) -> object:
     if is_object(value):
         return {str(key): _plain(one) for key, one in value.items()}
-    if is_list(value):
+    if is_array(value):
         return [_plain(one) for one in value]
     if isinstance(value, date):
         return value.isoformat()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tpustarter.core.content import Lesson
-from tpustarter.core.json_values import is_list
+from tpustarter.core.json_values import is_array
 from tpustarter.learning.content import glossary
 from tpustarter.learning.content.markdown import tokens
 
@@ -56,7 +56,7 @@ def references(
 def texts(lesson: Lesson, key: str) -> list[str]:
     """Return a list in the lesson's header; empty where the header has no such list."""
     value = lesson.header.get(key)
-    return [str(item) for item in value] if is_list(value) else []
+    return [str(item) for item in value] if is_array(value) else []
 
 
 def _links(text: str) -> Iterator[tuple[str, str]]:
