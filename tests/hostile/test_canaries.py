@@ -166,7 +166,7 @@ SOURCES: dict[str, Source] = {
     "an e-mail address": Source(("zq7.ada@",), {}, ("as zq7.ada@example.com",)),
     "the name of the home folder": Source(("zq7-ada-home",)),
     **{
-        name: Source(shape.pieces[-1:], {}, (shape.text,))
+        f"a shape: {name}": Source(shape.pieces[-1:], {}, (shape.text,))
         for name, shape in SHAPES.items()
         if name not in AT_LINE_START
     },
