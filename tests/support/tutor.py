@@ -149,6 +149,8 @@ class TutorPilot(Pilot[None]):
     async def pause(self, delay: float | None = None) -> None:
         """Let every widget handle what waits for it, and paint."""
         assert delay is None, "wait for a fact: `until` or `settle`"
+        if self.app._exception:  # the app has ended, and no key will change its screens
+            raise self.app._exception
         await self._wait_for_screen(timeout=HANGS_S)
         self.app.screen._on_timer_update()
 

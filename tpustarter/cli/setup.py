@@ -71,9 +71,7 @@ only with --root.
     "--folder",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="The folder of the environment.  "
-    "[default: ~/tpu, ~/tpu-rehearse, ~/tpu-torch-xla, ~/tpu-torchtpu, ~/tpu-tensorflow, "
-    "~/tpu-keras, ~/tpu-jupyter, ~/tpu-colab, ~/tpu-profiler]",
+    help="The folder of the environment.  [default: one of its own for each, such as ~/tpu]",
 )
 @click.option(
     "--set",
