@@ -143,7 +143,7 @@ def home(
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("TPUSTARTER_HOME", str(folder / "state"))
-    locations.told()  # what another test put aside
+    locations.take_notices()  # what another test put aside
     yield folder
     if not {"warm", "session"} & {*request.fixturenames}:  # whose process outlives a test
         for run in list(run_folder._marks):

@@ -95,7 +95,7 @@ async def take(pilot: Pilot[None], name: str) -> None:
 
 async def open_lesson(pilot: Pilot[None], lesson: str, at: str = "") -> Any:
     """Open a lesson, and return its screen once all of it is laid out."""
-    pilot.app.go.to_lesson(lesson, at=at)  # type: ignore[attr-defined]
+    pilot.app.go.open_lesson(lesson, at=at)  # type: ignore[attr-defined]
     screen: Any = pilot.app.screen
     await until(pilot, lambda: screen.is_ready)
     await settle(pilot)
@@ -235,7 +235,7 @@ async def tries() -> None:
             await press(pilot, "space")
         await press(pilot, "1", "2")
         await take(pilot, "question")
-        pilot.app.go.to_exercise("jax/ring-all-reduce")  # type: ignore[arg-type]
+        pilot.app.go.open_exercise("jax/ring-all-reduce")  # type: ignore[arg-type]
         await settle(pilot)
         await press(pilot, "h", "r")
         await take(pilot, "exercise")

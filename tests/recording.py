@@ -68,7 +68,7 @@ async def record() -> list[Shot]:
             recorder = Recorder(pilot)
             await recorder.take(2.5)
             await recorder.take(2.5, "3", "enter")
-            app.go.to_lesson(LESSON)
+            app.go.open_lesson(LESSON)
             await settle(pilot)
             await recorder.take(2.5)
             await recorder.take(1.0, "tab")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.terminal import terminal
-from tpustarter.text.terminal import coded
+from tpustarter.text.terminal import format_code
 
 BOLD, USUAL = "\x1b[1m", "\x1b[22m"
 UNKNOWN = ("learn", "no/lesson")
@@ -48,17 +48,17 @@ def colours(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_code_is_bold_without_backticks(text: str, shown: str) -> None:
     """Also over several lines; what a program wrote stays as it is, and so does a lone sign."""
-    assert shown == coded(text, Tty())
+    assert shown == format_code(text, Tty())
 
 
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_without_bold_the_backticks_stay(env: dict[str, str], monkeypatch: Any) -> None:
     """They are all that says where a command begins and ends; the same in a pipe."""
-    assert "run `cd` now" == coded("run `cd` now", io.StringIO())
+    assert "run `cd` now" == format_code("run `cd` now", io.StringIO())
     for name, value in env.items():
         monkeypatch.setenv(name, value)
 
-    assert "run `cd` now" == coded("run `cd` now", Tty())
+    assert "run `cd` now" == format_code("run `cd` now", Tty())
 
 
 @pytest.mark.parametrize("no_color", [None, "1"])

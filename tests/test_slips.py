@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tpustarter.core.short_ids import nearest
+from tpustarter.core.short_ids import find_nearest
 
 COMMANDS = (
     "check",
@@ -42,7 +42,7 @@ PARTS = ("use-jit", "fit-once", "every-device", "out-of-bounds", "first-arrays")
 )
 def test_slip_is_single_wrong_letter_or_swap(typed: str, meant: str) -> None:
     """One of them, or two in a long word; another letter makes another word of a short one."""
-    assert ([meant] if meant else []) == nearest(typed, COMMANDS)
+    assert ([meant] if meant else []) == find_nearest(typed, COMMANDS)
 
 
 @pytest.mark.parametrize(
@@ -60,10 +60,10 @@ def test_slip_is_single_wrong_letter_or_swap(typed: str, meant: str) -> None:
 )
 def test_missing_part_matches_and_superfluous_part_too(typed: str, meant: str) -> None:
     """What is left has to be alike, and to be a word."""
-    assert ([meant] if meant else []) == nearest(typed, PARTS)
+    assert ([meant] if meant else []) == find_nearest(typed, PARTS)
 
 
 def test_nearest_words_are_suggested() -> None:
     """All of them where they are as near."""
-    assert ["every-device", "any-device"] == nearest("device", ["every-device", "any-device"])
-    assert ["devices"] == nearest("devicse", ["service", "devices", "diverse"])
+    assert ["every-device", "any-device"] == find_nearest("device", ["every-device", "any-device"])
+    assert ["devices"] == find_nearest("devicse", ["service", "devices", "diverse"])

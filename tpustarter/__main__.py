@@ -16,9 +16,16 @@ try:
     import atexit
     import signal
 
-    from tpustarter.core.problem import ExitCode, Problem, early_end, foreseen, message, of_limit
+    from tpustarter.core.problem import (
+        ExitCode,
+        Problem,
+        early_end,
+        find_limit_problem,
+        find_problem,
+        message,
+    )
 except Exception as error:
-    shadowed_modules.end_if_behind(error)
+    shadowed_modules.end_if_shadowed(error)
     raise
 
 TYPE_CHECKING = False
@@ -33,7 +40,7 @@ def main() -> None:
         _end_at_signals()
         code = _code_with_streams()
     except Exception as error:  # the handling of errors itself failed
-        shadowed_modules.end_if_behind(error)
+        shadowed_modules.end_if_shadowed(error)
         raise
     sys.stderr.flush()
     if sys.flags.inspect:  # PYTHONINSPECT: Python would open a prompt, and end with 1
@@ -90,7 +97,7 @@ def _code_of(run: Callable[[], Any]) -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except Problem as problem:
-        return _problem(of_limit(problem) or problem)
+        return _problem(find_limit_problem(problem) or problem)
     except UnwrittenError as error:
         return _unwritten(error.why)
     except Exception as error:  # noqa: BLE001  all others are bugs of this program
@@ -99,26 +106,26 @@ def _code_of(run: Callable[[], Any]) -> int:
         if isinstance(error, click.Abort):
             return ExitCode.INTERRUPTED
         if isinstance(error, click.ClickException):  # a command line that click refuses
-            from tpustarter.cli.command_end import refused
+            from tpustarter.cli.command_end import convert_refusal
 
-            return _problem(refused(error))
-        cause = foreseen(error)
+            return _problem(convert_refusal(error))
+        cause = find_problem(error)
         return _problem(cause) if cause else _bug(error)
 
 
 def _problem(problem: Problem) -> int:
     from tpustarter.core.redact import Redactor
-    from tpustarter.text.terminal import visible
+    from tpustarter.text.terminal import escape_text
 
     try:
         redact = Redactor(os.environ)
         # A hint on the user's own terminal can be pasted; a log or a pipe gets no names.
         own = redact.command if sys.stderr.isatty() else redact.text
         hint = own(problem.hint) if problem.hint else None
-        text = message(redact.text(problem.what), hint, problem.read)
+        text = message(redact.text(problem.full_text), hint, problem.read)
     except Exception as error:  # noqa: BLE001  a text that cannot be redacted is not shown
         return _bug(error)
-    _tell("\n".join(visible(line) for line in text.split("\n")))
+    _tell("\n".join(escape_text(line) for line in text.split("\n")))
     return problem.code
 
 
@@ -130,15 +137,15 @@ def _tell_what_was_put_aside() -> None:
     """Print a note on each file of the user that was moved; a front end may not have shown it."""
     if "tpustarter.core.locations" not in sys.modules:
         return
-    from tpustarter.core.locations import told
+    from tpustarter.core.locations import take_notices
 
-    if sentences := told():
+    if sentences := take_notices():
         from tpustarter.core.redact import Redactor
-        from tpustarter.text.terminal import visible
+        from tpustarter.text.terminal import escape_text
 
         redact = Redactor(os.environ)
         for sentence in sentences:
-            _tell(visible(f"note: {redact.text(sentence)}"))
+            _tell(escape_text(f"note: {redact.text(sentence)}"))
 
 
 def _unwritten(error: OSError) -> int:
@@ -195,7 +202,7 @@ def _wants_screen() -> bool:
 
 def _bug(error: Exception) -> int:
     """Write a crash report and print where it is, unless a file of the user shadows a module."""
-    shadowed_modules.end_if_behind(error)
+    shadowed_modules.end_if_shadowed(error)
     from tpustarter.core import crash_report
 
     what, where = crash_report.write(error)

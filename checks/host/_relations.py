@@ -31,11 +31,13 @@ def _platforms(machine: host.Machine) -> Iterator[Finding]:
     value = machine.env.get(name, "")
     if "tpu" in value.split(",") and not tpu and not host.unknown_google_devices(machine):
         says = "selects the TPU, but this machine shows none"
-        yield _bad("warn", name, says, host.plain(value, 40), "cpu, or unset")
+        yield _bad("warn", name, says, host.clean_text(value, 40), "cpu, or unset")
     for word in filter(None, value.split(",")):
         near = get_close_matches(word.strip().lower(), PLATFORMS, n=1)
         if word not in PLATFORMS and near:
-            actual = f"`{host.plain(word, 40)}`" if word == word.strip() else "a space in the list"
+            actual = (
+                f"`{host.clean_text(word, 40)}`" if word == word.strip() else "a space in the list"
+            )
             usual = "tpu,cpu" if tpu else "cpu"
             right = usual if near[0] in ("tpu", "cpu") else f"{near[0]},cpu"
             hint = Hint.run(f"unset {name}", f", or write `{name}={right}`")
@@ -70,7 +72,7 @@ def _megascale(machine: host.Machine) -> Iterator[Finding]:
         actual = f"without {' and '.join(missing)}"
         hint = Hint.run(f"unset {' '.join(name for name in MEGASCALE if name not in missing)}")
         yield _bad("warn", "MEGASCALE_*", "are not all set", actual, "all, or none", hint=hint)
-    slices, index = (host.number(machine.env.get(name)) for name in MEGASCALE[1:])
+    slices, index = (host.parse_number(machine.env.get(name)) for name in MEGASCALE[1:])
     if slices is not None and index is not None and index >= slices:
         hint = Hint.run(f"unset {' '.join(MEGASCALE)}", ", or set them for this run")
         says = "is not the index of a slice of this run"

@@ -73,7 +73,9 @@ def refused(env: Mapping[str, str]) -> Iterator[Refused]:
     for name in sorted({*SWITCHES, *NUMBERS, *WORDS} & set(env)):
         expected = _expected(name, env[name])
         if expected:
-            yield Refused(name, f"`{host.plain(env[name], 40)}`" if env[name] else "", expected)
+            yield Refused(
+                name, f"`{host.clean_text(env[name], 40)}`" if env[name] else "", expected
+            )
 
 
 def _expected(name: str, value: str) -> str | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def overwritten(path: Sequence[str] | None = None) -> Iterator[Finding]:
     """Compare the files of torchax with its record, where torch_xla is installed too."""
-    both = distributions.named(("torchax", "torch-xla"), path)
+    both = distributions.find_distributions(("torchax", "torch-xla"), path)
     if not all(both.values()):
         return
     import importlib.metadata  # takes long, and knows the record

@@ -122,4 +122,4 @@ def fix(row: Row, name: str) -> str:
 def displayable(name: str, value: str) -> str:
     """Return a value that may be shown, or `set`."""
     harmless = any(fnmatch.fnmatch(name, pattern) for pattern in HARMLESS)
-    return host.plain(value, 40) if harmless and value.isprintable() else "set"
+    return host.clean_text(value, 40) if harmless and value.isprintable() else "set"

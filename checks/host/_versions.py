@@ -39,7 +39,7 @@ class Package(NamedTuple):
 def installed(path: Sequence[str] | None = None) -> dict[str, Package]:
     """Return those of NAMES that are installed, by name; `path` instead of `sys.path`."""
     packages: dict[str, Package] = {}
-    for name, found in distributions.named(NAMES, path).items():
+    for name, found in distributions.find_distributions(NAMES, path).items():
         for said in found:
             # A half-deleted distribution has no metadata, and then no name.
             spelt = re.sub(r"[-_.]+", "-", said.name or "").lower()

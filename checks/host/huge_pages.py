@@ -22,7 +22,7 @@ def run(machine: host.Machine | None = None):
     """Read the kernel's setting."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
     generation = host.generation(machine)
-    text = host.plain(machine.text(SETTING) or "", 40)
+    text = host.clean_text(machine.text(SETTING) or "", 40)
     needed = generation is not None and generation.name not in NOT_NEEDED
     always = text.startswith("[always]")
     yield Finding(

@@ -35,7 +35,7 @@ def run(machine: host.Machine | None = None):
     exists = machine.status(folder)
     path = folder if exists else folder.rstrip("/").rpartition("/")[0] or "/"
     status = machine.status(path)
-    writable = status is not None and machine.may(path, os.W_OK)
+    writable = status is not None and machine.has_access(path, os.W_OK)
     owner = "no parent folder"
     if status:
         owner = f"a folder of user {machine.user_name(status.st_uid)}"

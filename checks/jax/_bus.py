@@ -51,13 +51,13 @@ def gb_per_s(name, array, count, seconds):
 
 def hint(name, device):
     """Return what to know of the figure of a collective on such devices, or null."""
-    generation = tpus.by_device_kind(device.device_kind)
+    generation = tpus.find_by_device_kind(device.device_kind)
     return HINTS.get((name, generation.name)) if generation else None
 
 
 def links(device):
     """Return what is documented of the links of a device's chip."""
-    generation, code = tpus.by_device_kind(device.device_kind), "JAX-BUS-LINKS"
+    generation, code = tpus.find_by_device_kind(device.device_kind), "JAX-BUS-LINKS"
     if generation is None or generation.ici_gb_per_s is None:
         words = VIRTUAL if device.platform == "cpu" else None
         text = "no reference for this device"
@@ -65,4 +65,6 @@ def links(device):
     devices = generation.devices_per_chip or 1
     words = MEANS + SHARED.format(devices) if devices > 1 else MEANS
     name = f"links of a {generation.title} chip, both directions, documented"
-    return Finding(code, name, "info", generation.ici_gb_per_s.judged, unit="GB/s", hint=words)
+    return Finding(
+        code, name, "info", generation.ici_gb_per_s.lowest_value, unit="GB/s", hint=words
+    )

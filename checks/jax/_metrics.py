@@ -76,7 +76,7 @@ def library():
     if not names:
         return None, "no libtpu in this Python"
     version = metadata.version(names[0])
-    text = f"{names[0]} {host.plain(version, 40)}"
+    text = f"{names[0]} {host.clean_text(version, 40)}"
     if tuple(map(int, re.findall(r"\d+", version)[:3])) <= OLD:
         return None, f"{text}, too old to report metrics"
     try:
@@ -120,7 +120,7 @@ def scored(scale, lines):
             text, entity = f"{score}: {meaning}", f"{scale.kind}:{who}"
             yield Finding(code, name, verdict, text, "0", entity=entity, hint=hint)
     if unknown:
-        text = f"unknown: {len(unknown)} in another form: {host.plain(unknown[0], 60)}"
+        text = f"unknown: {len(unknown)} in another form: {host.clean_text(unknown[0], 60)}"
         yield Finding(code, name, "info", text)
 
 
@@ -138,7 +138,7 @@ def memory(total, used):
     numbers = [int(text) if text.strip().isdecimal() else 0 for text in total]
     uses = [int(text) if text.strip().isdecimal() else -1 for text in used]
     if not all(numbers) or min(uses) < 0 or len(uses) != len(numbers):
-        first = host.plain(f"{total[0]} and {used[0]}", 60)
+        first = host.clean_text(f"{total[0]} and {used[0]}", 60)
         yield Finding(code, name, "info", f"unknown: in another form: {first}")
         return
     yield Finding(code, name, "info", round(min(numbers) / 2**30, 2), unit="GiB")

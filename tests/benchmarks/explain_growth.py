@@ -57,7 +57,7 @@ def seconds(log: bytes) -> float:
     """Return the seconds of a log, from its bytes to the text that is printed."""
     began = time.process_time()
     scan = log_scanner.Scanner(known_failures.read()).scan(io.BytesIO(log))
-    explanation_text.text(explain_output.from_log(scan))
+    explanation_text.text(explain_output.explain_log(scan))
     return time.process_time() - began
 
 

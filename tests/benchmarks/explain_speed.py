@@ -58,7 +58,7 @@ def _message(step: int, chosen: random.Random) -> str:
 
 def posix(pattern: str) -> str | None:
     """Return a pattern as `grep -E` reads it; null for one that it cannot read."""
-    plain = re.sub(r"\(\?P<\w+>|\(\?:", "(", known_failures.generalised(pattern))
+    plain = re.sub(r"\(\?P<\w+>|\(\?:", "(", known_failures.generalise_pattern(pattern))
     plain = plain.replace(r"\d", "[0-9]")
     return None if re.search(r"\(\?|[*+?}]\?|\\[nrtxDAZ]|\[[^\]]*\\", plain) else plain
 

@@ -64,9 +64,9 @@ def main() -> None:
     without = PassageScan(shelf)
     ways: dict[str, Callable[[str], list[str]]] = {
         "scanner": lambda text: scan(shelf.lessons, text),
-        "index": lambda text: [hit.id for hit in library.search(text).of("lesson")],
+        "index": lambda text: [hit.id for hit in library.search(text).select_kind("lesson")],
         "no FTS5": lambda text: [
-            hit.id for hit in search.search(without, text, synonyms).of("lesson")
+            hit.id for hit in search.search(without, text, synonyms).select_kind("lesson")
         ],
     }
     times: dict[str, list[float]] = {name: [] for name in ways}

@@ -410,8 +410,8 @@ def test_file_without_report_is_one_problem(held: str, said: str, tmp_path: Path
     with pytest.raises(Problem) as caught:
         saved_reports.read(str(path))
 
-    assert said in caught.value.what
-    assert caught.value.what.isprintable()
+    assert said in caught.value.full_text
+    assert caught.value.full_text.isprintable()
     assert ExitCode.CONFIGURATION == caught.value.code
 
 
@@ -433,7 +433,7 @@ def test_unreadable_file_is_one_problem(tmp_path: Path) -> None:
         with pytest.raises(Problem, match=said) as caught:
             saved_reports.read(name)
 
-        assert caught.value.what.isprintable()
+        assert caught.value.full_text.isprintable()
         assert caught.value.hint
 
 

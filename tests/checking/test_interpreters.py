@@ -45,13 +45,13 @@ def test_environment_for_one_framework_serves_only_that(tmp_path: Path) -> None:
     tensorflow, jax = tmp_path / "tpu-tensorflow", tmp_path / "tpu"
     make_python(tensorflow, tensorflow="2.20.0")
     make_python(jax, jax="0.12.0.1")
-    environments.remember(tensorflow, "tensorflow")
+    environments.remember_environment(tensorflow, "tensorflow")
     wanted, _ = interpreters.choose(None, {"PATH": ""}, tmp_path, wanted="tensorflow")
 
     assert tensorflow == wanted.path.parents[1]
     if has_framework():
         assert choose(tmp_path).why == OWN
-    environments.remember(jax)
+    environments.remember_environment(jax)
     assert jax == choose(tmp_path).path.parents[1]
 
 
@@ -62,14 +62,14 @@ def test_chosen_python_is_preferred_as_compiler(tmp_path: Path) -> None:
     make_python(other, jax="0.12.0.1", libtpu="0.0.50.1")
 
     def compilers() -> list[Path]:
-        found = interpreters.with_libtpu({"PATH": ""}, tmp_path / "here")
+        found = interpreters.find_with_libtpu({"PATH": ""}, tmp_path / "here")
         return [one.path.parents[1] for one in found][:2]
 
     assert other == compilers()[0]
     state.save("settings", {"python": str(chosen / "bin" / "python")})
     assert [chosen, other] == compilers()
     make_python(tmp_path / "made", jax="0.12.0.1", libtpu="0.0.50.1")
-    environments.remember(tmp_path / "made", environments.COMPILES)
+    environments.remember_environment(tmp_path / "made", environments.COMPILES)
     assert [tmp_path / "made", chosen] == compilers()
     state.save("settings", {"python": sys.executable})
     assert chosen not in compilers()
@@ -144,11 +144,13 @@ def test_paths_are_shown_as_they_would_be_typed() -> None:
     """Below this folder, below home, or whole."""
     env = {"HOME": "/home/alice"}
 
-    assert ".venv/bin/python" == interpreters.shown(Path("/w/.venv/bin/python"), env, Path("/w"))
-    assert "~/tpu/bin/python" == interpreters.shown(
+    assert ".venv/bin/python" == interpreters.format_path(
+        Path("/w/.venv/bin/python"), env, Path("/w")
+    )
+    assert "~/tpu/bin/python" == interpreters.format_path(
         Path("/home/alice/tpu/bin/python"), env, Path("/w")
     )
-    assert "/usr/bin/python3" == interpreters.shown(Path("/usr/bin/python3"), env, Path("/w"))
+    assert "/usr/bin/python3" == interpreters.format_path(Path("/usr/bin/python3"), env, Path("/w"))
 
 
 def test_saved_choice_that_is_no_path_is_ignored(tmp_path: Path) -> None:
@@ -166,8 +168,8 @@ def test_missing_packages_have_their_install_names(tmp_path: Path) -> None:
     (packages / "orbax_checkpoint-0.12.8.dist-info").mkdir()
     (packages / "flax_extras-1.0.dist-info").mkdir()
 
-    assert ["flax"] == interpreters.missing(["flax", "orbax-checkpoint"], tmp_path)
-    assert [] == interpreters.missing([], tmp_path)
+    assert ["flax"] == interpreters.list_missing(["flax", "orbax-checkpoint"], tmp_path)
+    assert [] == interpreters.list_missing([], tmp_path)
 
 
 @pytest.mark.parametrize("build", ["tensorflow", "tensorflow_cpu", "tensorflow_tpu"])

@@ -394,7 +394,7 @@ def test_each_machine_has_its_text_and_exit_code(
 )
 def test_unsupported_jax_is_not_started(installed: dict[str, str], says: str | None) -> None:
     """One sentence, and no TPU is advised: JAX 0.4 shows one device whatever is asked of it."""
-    blocked = plan.unusable("jax", "env", installed, [], asked=True)
+    blocked = plan.explain_unusable("jax", "env", installed, [], asked=True)
 
     assert (says is None) == (blocked is None)
     if blocked and says:
@@ -436,7 +436,7 @@ def plan_of(row: Row) -> str:
 def test_the_plan_names_every_variable_it_sets(tmp_path: Path) -> None:
     """What the probe changes in the environment is in the plan, and nothing else is."""
     machine = lay_out(tmp_path, "v6e", chips=8)
-    made = plan.make(machine)
+    made = plan.make_plan(machine)
     env = plan.run_env(made, machine.env, tmp_path, "jax")
     different = {name for name in env if machine.env.get(name) != env[name]}
 
@@ -449,7 +449,7 @@ def test_device_count_is_removed_from_xla_flags(tmp_path: Path) -> None:
     flags = "--xla_dump_to=/x --xla_force_host_platform_device_count=3"
     machine = lay_out(tmp_path, env={"XLA_FLAGS": flags})
 
-    assert plan.make(machine).env["XLA_FLAGS"] == "--xla_dump_to=/x"
+    assert plan.make_plan(machine).env["XLA_FLAGS"] == "--xla_dump_to=/x"
 
 
 def test_every_real_check_waits_for_same_host_checks() -> None:
@@ -466,6 +466,6 @@ def test_the_exit_codes_of_the_rows_are_known() -> None:
 
 def test_missing_transformers_is_named_with_its_version() -> None:
     """The newest wants a newer torch than torch_xla 2.9 has."""
-    blocked = plan.without_packages(["optax", "transformers"], "/nowhere/bin/python")
+    blocked = plan.explain_missing_packages(["optax", "transformers"], "/nowhere/bin/python")
 
     assert "optax 'transformers==5.23.*'" in str(blocked.hint)

@@ -39,7 +39,7 @@ def test_no_escape_sequence_and_no_markup_survives() -> None:
     broken = result("error", detail=NASTY, log=NASTY)
     run = run_of(bad, broken, blocked=replace(BUSY, what=NASTY))
     run.target["shown"] = NASTY
-    shown = results_text.opening(run) + results_text.render(run, verbose=True)
+    shown = results_text.format_opening(run) + results_text.render(run, verbose=True)
     xml = ET.tostring(junit.suite(run), encoding="unicode")
 
     for control in ("\x1b", "\x07", "\x00", "\u202e"):
@@ -249,7 +249,7 @@ def test_the_users_settings_stand_above_the_results(level: str, lines: int) -> N
     run = run_of(HOST, level=level)
     run.target["settings"] = ["JAX_DISABLE_JIT", "XLA_FLAGS"]
 
-    opening = results_text.opening(run).splitlines()
+    opening = results_text.format_opening(run).splitlines()
 
     shown = [line for line in opening if line.startswith("with   JAX_DISABLE_JIT, XLA_FLAGS set;")]
     assert lines == len(shown)
@@ -273,7 +273,7 @@ def test_no_line_contradicts_its_verdict(status: Status, verbose: bool) -> None:
             one = result(status, check.id, title=check.title, findings=findings)
             shown = one_line(results_text.render(run_of(one), verbose=verbose))
             xml = ET.tostring(junit.suite(run_of(one)), encoding="unicode")
-            claim = one_line(results_text.as_typed(check.title))
+            claim = one_line(results_text.format_commands(check.title))
             for said in ("does not hold: ", "holds with a warning: "):
                 shown, xml = shown.replace(said + claim, ""), xml.replace(said + check.title, "")
             assert claim not in shown, check.id
@@ -308,7 +308,9 @@ def test_no_line_is_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch, col
     run = run_of(HOST, result("fail", findings=(finding,)), result("skip"), *passes)
 
     for folds in (False, True):
-        shown = results_text.opening(run) + "\n" + results_text.render(run, fold_passes=folds)
+        shown = (
+            results_text.format_opening(run) + "\n" + results_text.render(run, fold_passes=folds)
+        )
         lines = [line for line in shown.splitlines() if "tpustarter" not in line]
         assert max(map(len, lines)) <= min(columns, 120)
         assert "sum of the first hundred numbers" in one_line(shown)

@@ -26,7 +26,7 @@ from tpustarter.checking.run.runner import (
     CheckWaiting,
     FindingSeen,
     Runner,
-    in_order,
+    sort_checks,
 )
 from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
 from tpustarter.core.problem import ExitCode, Problem
@@ -163,7 +163,7 @@ def test_order_follows_after_and_survives_a_circle() -> None:
     """Checks come after those they name; a circle does not hang."""
     first, second = sample("fails"), sample("after_fails")
 
-    assert [first, second] == in_order([second, first])
+    assert [first, second] == sort_checks([second, first])
 
 
 def test_flood_is_capped_and_omission_is_noted(tmp_path: Path) -> None:
@@ -385,25 +385,25 @@ def test_invalid_interpreter_is_one_problem(tmp_path: Path) -> None:
 def test_only_one_run_may_own_accelerator() -> None:
     """The second to ask for the lease is told who holds it, and it is free again afterwards."""
     with (
-        lease.hold("lesson jax/precision"),
+        lease.hold_lease("lesson jax/precision"),
         pytest.raises(Problem, match="lesson jax/precision") as second,
     ):
-        lease.hold("tpustarter check").__enter__()
+        lease.hold_lease("tpustarter check").__enter__()
 
     assert second.value.code == ExitCode.BUSY
-    with lease.hold("tpustarter check"):
+    with lease.hold_lease("tpustarter check"):
         pass
 
 
 def test_the_lease_lasts_as_long_as_the_supervisor(tmp_path: Path) -> None:
     """A lease whose holder died is still held while its probe is being ended."""
-    with lease.hold("a run") as descriptor:
+    with lease.hold_lease("a run") as descriptor:
         runner = Runner(make_session(tmp_path, lease=descriptor))
         runner.versions()
     with pytest.raises(Problem, match="a run"):
-        lease.hold("another").__enter__()
+        lease.hold_lease("another").__enter__()
     runner.close()
-    with lease.hold("another"):
+    with lease.hold_lease("another"):
         pass
 
 

@@ -156,18 +156,18 @@ def test_only_capable_terminal_gets_progress_line() -> None:
 
 def test_check_ends_with_next_step() -> None:
     """Who begins is told where the tutor is, who has named a check which lesson is about it."""
-    assert "`tpustarter`" in (first := check_end.what_now(run_of(HOST, result("pass"))))
+    assert "`tpustarter`" in (first := check_end.format_next_step(run_of(HOST, result("pass"))))
     assert "first lesson" in first
-    beside_a_warning = check_end.what_now(run_of(HOST, result("warn")))
+    beside_a_warning = check_end.format_next_step(run_of(HOST, result("warn")))
     assert beside_a_warning.endswith("Or open the tutor first, and run a lesson: `tpustarter`")
     lesson_progress.lesson_done("jax/precision")
-    assert "Go on" in check_end.what_now(run_of(HOST))
+    assert "Go on" in check_end.format_next_step(run_of(HOST))
     named = run_of(result("pass"), ids=["jax.sample"])
-    assert "tpustarter learn jax/precision" in check_end.what_now(named)
+    assert "tpustarter learn jax/precision" in check_end.format_next_step(named)
     other = replace(HOST, lesson="setup/data-and-storage")
     both = run_of(result("pass"), other, ids=["jax.sample", "host.sample"])
-    assert "`tpustarter check`" in check_end.what_now(both)
-    assert not check_end.what_now(run_of(HOST, result("warn")))
+    assert "`tpustarter check`" in check_end.format_next_step(both)
+    assert not check_end.format_next_step(run_of(HOST, result("warn")))
 
 
 def hinted(name: str, status: Status, hint: str | None) -> Result:
@@ -214,7 +214,7 @@ def test_run_ends_with_fix_for_each_failure() -> None:
 def test_stopped_run_names_command_to_continue(missing: int, command: str) -> None:
     """Of few checks that are left they are named; of many the run begins again."""
     run = run_of(result("pass"), *(result("notrun", f"jax.left{n}") for n in range(missing)))
-    left = check_end.left(run)
+    left = check_end.list_left_checks(run)
     with check.make_context("check", ["jax.*", "--python", "~/my env"]) as context:
         again = rebuild_command.words(context, **({"ids": left} if left else {}))
     line = check_end.explain_exit(run, ExitCode.INTERRUPTED, again)
@@ -227,9 +227,9 @@ def test_stopped_run_names_command_to_continue(missing: int, command: str) -> No
 
 def test_failure_names_command_that_explains() -> None:
     """It stands on stderr, in a pipe as well."""
-    why = check_end.why(run_of(result("fail")), [])
+    why = check_end.format_log_hint(run_of(result("fail")), [])
     assert "  tpustarter learn jax/precision" == why.splitlines()[-1]
-    assert not check_end.why(run_of(result("pass")), [])
+    assert not check_end.format_log_hint(run_of(result("pass")), [])
 
 
 def test_measured_rate_is_bar_beside_documented_peak() -> None:

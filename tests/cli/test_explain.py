@@ -17,7 +17,7 @@ from tests.support.sessions import SAMPLES
 from tests.support.stubs import make_python
 from tests.support.terminal import terminal
 from tpustarter.cli import explain as explain_command
-from tpustarter.cli.command_end import explaining
+from tpustarter.cli.command_end import format_explain_command
 from tpustarter.core.problem import ExitCode
 from tpustarter.text.terminal import WIDTH
 
@@ -91,10 +91,12 @@ def test_path_is_shortened_and_quoted_for_shell(monkeypatch: pytest.MonkeyPatch)
     """With the home's short name where that is whole, and quotes where they are needed."""
     monkeypatch.setenv("HOME", "/home/me")
 
-    assert "tpustarter explain ~/a.log" == explaining([Path("/home/me/a.log")])
-    assert "tpustarter explain '/home/me/a b.log'" == explaining([Path("/home/me/a b.log")])
+    assert "tpustarter explain ~/a.log" == format_explain_command([Path("/home/me/a.log")])
+    assert "tpustarter explain '/home/me/a b.log'" == format_explain_command(
+        [Path("/home/me/a b.log")]
+    )
     logs = [Path("/x/logs/1/a.log"), Path("/x/logs/1/b.log")]
-    assert "cat /x/logs/1/* | tpustarter explain" == explaining(logs)
+    assert "cat /x/logs/1/* | tpustarter explain" == format_explain_command(logs)
 
 
 def test_process_named_by_log_alone_is_not_ended() -> None:

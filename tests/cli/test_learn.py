@@ -22,7 +22,7 @@ from tests.support.made_lessons import TASK_AND_QUESTION, fence, make_lesson
 from tests.support.places import REPOSITORY
 from tests.support.processes import HANG_S
 from tpustarter.core import content
-from tpustarter.learning.content.blocks import blocks_of
+from tpustarter.learning.content.blocks import list_blocks
 from tpustarter.learning.progress import lesson_progress
 from tpustarter.text.terminal import WIDTH
 
@@ -89,7 +89,7 @@ def test_every_lesson_prints_as_plain_text() -> None:
     assert "](" not in done.stdout
     for lesson in lessons:
         assert f"Lesson: {lesson.title}" in done.stdout
-        for block in blocks_of(lesson):
+        for block in list_blocks(lesson):
             kind = "Your turn, block" if block.is_try else "Code, block"
             name = f"{block.number} ({block.id})" if block.number else block.id
             assert f"{kind} {name}:" in done.stdout

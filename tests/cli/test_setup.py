@@ -270,7 +270,7 @@ def test_kill_during_proof_repeats_proof_alone(machine: host.Machine) -> None:
                 process.kill()
 
     assert ["done", "done", "done", "todo", "todo"] == states(machine)
-    assert environments.proved() is None
+    assert environments.find_proved() is None
     assert 0 == setup(machine, "--yes").returncode
     assert ["venv", "pip"] == calls(tools_of(machine))
 
@@ -288,7 +288,7 @@ def test_real_environment_is_made_proved_and_undone(
     ended = list(made.run())
 
     assert ["done"] * 5 == [step.state for step in made.steps], ended[-1]
-    assert tmp_path / "tpu" == environments.proved()
+    assert tmp_path / "tpu" == environments.find_proved()
     list(made.undo())
     assert not (tmp_path / "tpu").exists()
 

@@ -155,7 +155,7 @@ def test_without_terminal_or_yes_nothing_is_sent(cloud: FakeCloud, words: tuple[
     add_node(cloud, "bert" if words[0] == "delete" else "other", "READY")
     result = run(*words)
 
-    assert "no terminal" in problem_of(result).what
+    assert "no terminal" in problem_of(result).full_text
     assert ExitCode.USAGE == problem_of(result).code
     assert not [name for name, _ in cloud.calls if name.startswith(("Create", "Delete"))]
     assert [] == ledger.entries()
@@ -193,7 +193,7 @@ def test_unsupported_stop_or_start_is_refused_early(
     add_node(cloud, "vm", state, hosts)
     result = run(verb, "vm", "--yes")
 
-    assert what in problem_of(result).what
+    assert what in problem_of(result).full_text
     assert {"ListNodes"} == {name for name, _ in cloud.calls}
 
 
@@ -218,10 +218,12 @@ def test_grant_limits_zone_and_type(cloud: FakeCloud) -> None:
     full = run("create", "more", "--type", "v6e-8", "--spot", "--yes", "--no-wait")
     outside = run(*BERT, "--outside-grant", "--yes")
 
-    assert "the grant does not name the zone us-central1-b" in problem_of(refused).what
+    assert "the grant does not name the zone us-central1-b" in problem_of(refused).full_text
     assert 0 == covered.exit_code, covered.exception
-    assert "0 of 8 are left" in problem_of(full).what
-    assert "no terminal" in problem_of(outside).what  # its name must be typed, whatever was passed
+    assert "0 of 8 are left" in problem_of(full).full_text
+    assert (
+        "no terminal" in problem_of(outside).full_text
+    )  # its name must be typed, whatever was passed
     made = [message.parent.rpartition("/")[2] for message in cloud.called("CreateQueuedResource")]
     assert ["us-east5-a"] == made
 
@@ -251,7 +253,7 @@ def test_invalid_request_is_single_error(words: tuple[str, ...], what: str, hint
     """What was found and what was expected, with the next step; exit code 2."""
     problem = problem_of(run(*words))
 
-    assert what in problem.what
+    assert what in problem.full_text
     assert hint in (problem.hint or "")
     assert ExitCode.USAGE == problem.code
 
@@ -277,7 +279,7 @@ def test_unreadable_grant_refuses_create_until_resolved(kind: str, answer: str) 
     if answer == "noted":
         trc_grant.save(Grant((Allowance("v6e", 8, "spot", ZONE),)))
     else:
-        assert trc_grant.forget()
+        assert trc_grant.delete_grant()
 
     assert 0 == run(*dry).exit_code
     assert 1 == len([*place.parent.glob("trc.broken-*")])

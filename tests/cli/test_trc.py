@@ -114,7 +114,7 @@ def test_grant_can_be_forgotten() -> None:
     assert "forgotten" in trc("--forget").stdout
     assert "no grant" in trc("--forget").stdout
     assert document("--forget")["grant"] is None
-    assert "no terminal" in refusal().what
+    assert "no terminal" in refusal().full_text
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_invalid_grant_is_refused_and_previous_kept(arguments: tuple[str, ...], 
     trc("-", typed=MAIL)
     before = trc_grant.load()
 
-    assert word in refusal(*arguments, typed="nothing").what
+    assert word in refusal(*arguments, typed="nothing").full_text
     assert word in document(*arguments, typed="nothing")["error"]["what"]
     assert before == trc_grant.load()
 
@@ -154,7 +154,7 @@ def test_pasted_email_may_hold_empty_line(end: str) -> None:
     writer = threading.Thread(target=os.write, args=(ours, (MAIL + end).encode()))
     writer.start()
     try:
-        text = command.pasted(theirs)
+        text = command.read_pasted(theirs)
     finally:
         writer.join()
         os.close(theirs)

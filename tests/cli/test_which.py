@@ -69,7 +69,7 @@ def test_every_recommendation_prints_as_text_and_json() -> None:
     guide = which_library.read()
     lessons, paths = content.read_lessons(), read_paths()
     ids = {lesson.id for lesson in lessons}
-    for answers in which_library.every_answer(guide):
+    for answers in which_library.list_answers(guide):
         advice = which_library.advise(guide, answers)
         lines = "\n".join(command._describe(advice, lessons, paths)).splitlines()
         jsonschema.Draft202012Validator(SCHEMA).validate(which_library.document(advice))
@@ -83,7 +83,7 @@ def test_named_path_holds_recommended_lesson() -> None:
     guide = which_library.read()
     lessons, paths = content.read_lessons(), read_paths()
     own = next(path for path in paths if path.id == "laptop")
-    for answers in which_library.every_answer(guide):
+    for answers in which_library.list_answers(guide):
         advice = which_library.advise(guide, answers)
         for followed in (None, own):
             told = " ".join("\n".join(command._describe(advice, lessons, paths, followed)).split())

@@ -261,7 +261,7 @@ def test_an_endpoint_elsewhere_is_refused(address: str, monkeypatch: pytest.Monk
     with pytest.raises(Problem) as caught:
         Client(PROJECT.name)
 
-    assert cloud_client.ENDPOINT in caught.value.what
+    assert cloud_client.ENDPOINT in caught.value.full_text
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:80", "localhost:8080", "[::1]:80", "127.1.2.3:1"])
@@ -285,7 +285,7 @@ def test_a_silent_metadata_server_has_no_credentials(monkeypatch: pytest.MonkeyP
         with pytest.raises(CloudProblem) as caught:
             Client(PROJECT.name)
 
-        assert "default credentials" in caught.value.what + caught.value.text
+        assert "default credentials" in caught.value.full_text + caught.value.text
 
 
 @pytest.mark.parametrize(
@@ -455,7 +455,7 @@ def test_hostile_texts_do_not_reach_the_terminal(cloud: FakeCloud) -> None:
         cloud.faults["ListLocations"] = [Fault(code, HOSTILE)]
         with pytest.raises(CloudProblem) as caught:
             client.zones()
-        shown += [caught.value.what, caught.value.text, str(caught.value)]
+        shown += [caught.value.full_text, caught.value.text, str(caught.value)]
 
     assert [] == [text for text in shown if not is_harmless(text)]
     assert "[red]bert[/]" in node.type

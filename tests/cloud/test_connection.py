@@ -190,7 +190,7 @@ def test_addresses_are_used_only_if_all_known() -> None:
     """Otherwise nobody knows whose they are."""
     one_of_two = replace(NODE, external_addresses=("192.0.2.1",))
 
-    found = workers.of_nodes([one_of_two])
+    found = workers.choose_workers([one_of_two])
 
     assert ["", ""] == [worker.address for worker in found]
     assert all(worker.needs_iap for worker in found)

@@ -319,7 +319,7 @@ def test_endless_operation_is_given_up(cloud: ZonesCloud) -> None:
     _, result = walk(cloud, [asked(FIRST)])
 
     assert isinstance(result, Problem)
-    assert "has not shown it for 30 min" in result.what
+    assert "has not shown it for 30 min" in result.full_text
     assert {(FIRST, "bert")} == in_ledger()
 
 
@@ -379,7 +379,7 @@ def test_creating_again_as_another_type_is_refused(cloud: ZonesCloud) -> None:
     _, result = walk(cloud, [asked(FIRST, tier="on-demand")])
 
     assert isinstance(result, Problem)
-    assert "exists already: you asked for it as v6e-8, spot" in result.what
+    assert "exists already: you asked for it as v6e-8, spot" in result.full_text
     assert {(FIRST, "bert")} == cloud.ours() == in_ledger()
 
 
@@ -392,7 +392,7 @@ def test_same_name_from_another_day_is_left_alone(cloud: ZonesCloud) -> None:
     _, result = walk(cloud, [asked(FIRST)])
 
     assert isinstance(result, Problem)
-    assert "may be somebody else's" in result.what
+    assert "may be somebody else's" in result.full_text
     assert full in cloud.existing()
     assert [] == cloud.called("DeleteQueuedResource")
 
@@ -405,7 +405,7 @@ def test_unwritable_ledger_blocks_request(
     _, result = walk(cloud, [asked(FIRST)])
 
     assert isinstance(result, Problem)
-    assert "cannot write" in result.what
+    assert "cannot write" in result.full_text
     assert [] == requested(cloud)
 
 

@@ -66,7 +66,7 @@ def test_healthy_project_is_one_sentence(examine: Callable[..., DoctorReport]) -
     report = examine(FakeGoogle())
 
     assert ExitCode.OK == report.exit_code
-    assert {"ok": 12, "info": 1} == {k: n for k, n in report.counts().items() if n}
+    assert {"ok": 12, "info": 1} == {k: n for k, n in report.count_verdicts().items() if n}
     assert "Nothing stands in the way of a TPU" in diagnosis.headline(report)
     assert "free right now was not asked" in diagnosis.headline(report)
 
@@ -270,7 +270,7 @@ def test_command_names_project_by_shell_expansion(
     project: project_and_zone.Project, shown: str
 ) -> None:
     """Such a command can be pasted, and does not give the project away."""
-    assert shown == subject(project=project).shown
+    assert shown == subject(project=project).project_text
     assert PROJECT not in " ".join(diagnosis.commands(subject(project=project)).values())
 
 

@@ -136,7 +136,7 @@ def test_network_errors_become_sentences(raised: str, words: str) -> None:
     """Clocks, certificates and names have sentences of their own."""
     import requests
 
-    error = rest.of_exception(requests.ConnectionError(raised), "a.googleapis.com")
+    error = rest.convert_exception(requests.ConnectionError(raised), "a.googleapis.com")
 
     assert "network" == error.reason
     assert words in str(error)

@@ -89,7 +89,7 @@ def test_variants_of_text_match_same_row(name: str) -> None:
         as_text = api_errors.match(text, None)
 
         assert (name, name) == (with_code.failure and with_code.failure.id, as_text and as_text.id)
-        assert not re.search(r"\b(TYPE|ZONE|SERVICE|STATE|NAME|PROJECT)\b", with_code.what)
+        assert not re.search(r"\b(TYPE|ZONE|SERVICE|STATE|NAME|PROJECT)\b", with_code.full_text)
 
 
 def test_unmatched_text_keeps_words_and_kind_of_code() -> None:
@@ -334,8 +334,8 @@ def test_broken_error_file_is_one_error(
     with pytest.raises(Problem) as caught:
         api_errors.read(file)
 
-    assert "`broken.yml`" in caught.value.what or "row `one`" in caught.value.what
-    assert expected in caught.value.what
+    assert "`broken.yml`" in caught.value.full_text or "row `one`" in caught.value.full_text
+    assert expected in caught.value.full_text
     assert ExitCode.CONFIGURATION == caught.value.code
 
 

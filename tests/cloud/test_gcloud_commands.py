@@ -119,7 +119,7 @@ CREATE: dict[str, TpuRequest] = {
     "a start-up script": asked(metadata={"startup-script": SCRIPT, "key": "a,b"}),
     "every separator": asked(metadata={"key": ":;|~#%@,", "other": "a"}),
     "flags for libtpu": asked(
-        metadata={"startup-script": request.with_libtpu_flags("", "--xla_a=1 --xla_b=true,false")}
+        metadata={"startup-script": request.add_libtpu_flags("", "--xla_a=1 --xla_b=true,false")}
     ),
     "a data disk": asked(data_disks=(DataDisk(DISK),)),
     "two data disks": asked(data_disks=(DataDisk(DISK, read_only=True), DataDisk(DISK + "-2"))),
@@ -204,7 +204,7 @@ def _others() -> dict[str, Pair]:
         ),
         **{
             f"list {kind} in {zone}": Pair(
-                gcloud_commands.listing(kind, zone, PROJECT),
+                gcloud_commands.build_list_command(kind, zone, PROJECT),
                 lambda client, kind=kind, zone=zone: (
                     client.queued_resources(zone) if kind == queued else client.nodes(zone)
                 ),
@@ -214,17 +214,17 @@ def _others() -> dict[str, Pair]:
             for zone in (ZONE, "-")
         },
         "list the zones": Pair(
-            gcloud_commands.offer("locations", "", PROJECT),
+            gcloud_commands.build_offer_command("locations", "", PROJECT),
             lambda client: client.zones(),
             "ListLocations",
         ),
         "list the types": Pair(
-            gcloud_commands.offer("accelerator-types", ZONE, PROJECT),
+            gcloud_commands.build_offer_command("accelerator-types", ZONE, PROJECT),
             lambda client: client.types(ZONE),
             "ListAcceleratorTypes",
         ),
         "list the versions": Pair(
-            gcloud_commands.offer("tpu-vm versions", ZONE, PROJECT),
+            gcloud_commands.build_offer_command("tpu-vm versions", ZONE, PROJECT),
             lambda client: client.versions(ZONE),
             "ListRuntimeVersions",
         ),

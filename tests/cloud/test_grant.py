@@ -39,7 +39,9 @@ def wanted(type_name: str = "v6e-8", zone: str = "us-east1-d", **others: Any) ->
 
 def judge(request: TpuRequest, in_use: list[Any] | None = None, **others: Any) -> Judgement:
     """Judge a request by the grant above."""
-    return trc_grant.judge(request, others.get("grant", GRANT), in_use, others.get("now", NOW))
+    return trc_grant.judge_request(
+        request, others.get("grant", GRANT), in_use, others.get("now", NOW)
+    )
 
 
 def queued(name: str, chips: int, state_name: str = "ACTIVE", **others: Any) -> QueuedResource:
@@ -88,7 +90,7 @@ def test_grant_reminds_before_its_end() -> None:
     last = datetime(2026, 12, 2, 23, 59, tzinfo=timezone.utc)
     after = datetime(2026, 12, 3, tzinfo=timezone.utc)
 
-    assert judge(wanted(), [], now=last).covered
+    assert judge(wanted(), [], now=last).is_free
     assert any("ends on 2026-12-03" in note for note in judge(wanted(), [], now=last).notes)
     assert "ended" == judge(wanted(), [], now=after).reason
 
@@ -110,7 +112,7 @@ def test_chips_in_use_are_counted_once() -> None:
     in_use = [queued("a", 32), node, other, elsewhere, paid]
 
     assert 48 == trc_grant.chips_in_use(in_use, GRANT.allowances[:1])
-    assert judge(wanted("v6e-16"), in_use).covered
+    assert judge(wanted("v6e-16"), in_use).is_free
     judgement = judge(wanted("v6e-32"), in_use)
     assert ("chips", 16) == (judgement.reason, judgement.left)
     assert "16 of 64 are left" in judgement.why
@@ -136,7 +138,7 @@ def test_unknown_use_is_noted_against_whole_grant() -> None:
     """It compares with the whole grant then."""
     judgement = judge(wanted(), None)
 
-    assert judgement.covered
+    assert judgement.is_free
     assert "not known" in judgement.notes[0]
     assert "chips" == judge(wanted("v6e-128"), None).reason
 
@@ -157,11 +159,11 @@ def test_zones_keep_grant_order_and_have_enough_chips() -> None:
 def test_require_names_option_and_zones_of_grant() -> None:
     """The error can be followed."""
     with pytest.raises(Problem, match="would bill it") as error:
-        trc_grant.require(wanted(zone="us-east1-c"), GRANT, [], NOW)
+        trc_grant.require_coverage(wanted(zone="us-east1-c"), GRANT, [], NOW)
 
     assert "take us-east1-d or europe-west4-a" in (error.value.hint or "")
     assert "--outside-grant" in (error.value.hint or "")
-    assert trc_grant.require(wanted(), GRANT, [], NOW).covered
+    assert trc_grant.require_coverage(wanted(), GRANT, [], NOW).is_free
 
 
 def test_a_grant_is_kept_and_forgotten() -> None:
@@ -170,7 +172,7 @@ def test_a_grant_is_kept_and_forgotten() -> None:
 
     assert trc_grant.load() == GRANT
     assert {"allowances", "start", "days"} == set(state.load(trc_grant.STATE))
-    assert (True, False) == (trc_grant.forget(), trc_grant.forget())
+    assert (True, False) == (trc_grant.delete_grant(), trc_grant.delete_grant())
     assert trc_grant.load() is None
 
 
@@ -180,7 +182,7 @@ def test_damaged_grant_hides_json_places() -> None:
     with pytest.raises(Problem) as error:
         trc_grant.load()
 
-    assert "column" not in error.value.what
+    assert "column" not in error.value.full_text
     assert "--forget" in (error.value.hint or "")
 
 

@@ -345,6 +345,6 @@ def test_a_name_means_its_entries_in_every_zone() -> None:
     for row in rows:
         ledger.add(row)
 
-    assert rows[:2] == ledger.of_name("my-project", "bert")
+    assert rows[:2] == ledger.find_entries("my-project", "bert")
     assert replace(rows[0], phase="seen") == ledger.update(rows[0], "seen")
     assert "seen" == ledger.current(rows[0]).phase

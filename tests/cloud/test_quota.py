@@ -28,7 +28,7 @@ from tpustarter.cloud.doctor.quota import Quota
 )
 def test_quota_names_become_words(name: str, expected: str) -> None:
     """Names that were met in public reports become generation, tier and place."""
-    assert expected == quota.in_words(name)
+    assert expected == quota.describe_quota(name)
 
 
 def test_text_with_two_quotas_gives_both_with_places() -> None:

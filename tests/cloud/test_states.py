@@ -49,13 +49,13 @@ def test_every_state_has_meaning_and_advice_in_sentences(table: str, state: stat
 def test_unrecoverable_states_advise_deletion() -> None:
     """FAILED and SUSPENDED hold name and quota; ACTIVE goes with its nodes."""
     for name in ("FAILED", "SUSPENDED"):
-        state = states.of("queued_resources", name)
+        state = states.find_state("queued_resources", name)
         assert ("bad", True, False) == (state.mark, state.held, state.billed)
         assert "delete it" in state.do.lower()
     for name in ("PREEMPTED", "TERMINATED"):
-        assert "bad" == states.of("nodes", name).mark
-    assert "refuses to delete" in states.of("queued_resources", "PROVISIONING").do
-    assert "together with its nodes" in states.of("queued_resources", "ACTIVE").do
+        assert "bad" == states.find_state("nodes", name).mark
+    assert "refuses to delete" in states.find_state("queued_resources", "PROVISIONING").do
+    assert "together with its nodes" in states.find_state("queued_resources", "ACTIVE").do
 
 
 def test_states_agree_with_following_and_billing() -> None:
@@ -80,10 +80,10 @@ def test_next_steps_name_existing_states() -> None:
 
 def test_unknown_state_is_named_and_counts_as_billed() -> None:
     """Unknown is shown as unknown, never as good."""
-    new = states.of("nodes", "17")
+    new = states.find_state("nodes", "17")
 
     assert ("17", "unknown", True, True) == (new.name, new.mark, new.billed, new.held)
-    assert "not given" == states.of("health", "").name
+    assert "not given" == states.find_state("health", "").name
 
 
 def test_listed_resources_have_state_rows() -> None:
@@ -95,7 +95,7 @@ def test_listed_resources_have_state_rows() -> None:
         cloud.clock.sleep(60)
         resource = client.queued_resources().items[0]
 
-        assert "WAITING_FOR_RESOURCES" == states.of_resource(resource).name
+        assert "WAITING_FOR_RESOURCES" == states.find_resource_state(resource).name
         assert not states.is_leftover(resource)
 
 
@@ -150,8 +150,8 @@ def test_broken_state_file_is_one_error(
     with pytest.raises(Problem) as caught:
         states.read(_file(tmp_path, _SOUND.replace(*change)))
 
-    assert "`broken.yml`" in caught.value.what
-    assert expected in caught.value.what
+    assert "`broken.yml`" in caught.value.full_text
+    assert expected in caught.value.full_text
     assert ExitCode.CONFIGURATION == caught.value.code
 
 

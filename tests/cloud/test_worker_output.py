@@ -30,7 +30,7 @@ def test_pieces_become_lines(pieces: list[bytes], expected: list[str]) -> None:
     """Whatever the pieces, also within a character and within a line end."""
     lines = LineSplitter()
 
-    assert expected == [line for piece in pieces for line in lines.feed(piece)] + lines.rest()
+    assert expected == [line for piece in pieces for line in lines.feed(piece)] + lines.take_rest()
 
 
 def test_a_progress_bar_shows_before_its_line_ends() -> None:

@@ -42,7 +42,7 @@ def lower(
 ) -> list[LoweredProgram]:
     """Return what the programs of a sample file are lowered to, with this Python as the user's."""
     session = Rehearsal(RehearsalRequest(ids=("jax.every_device",), compiler=stub))._session(
-        run_folder.make()
+        run_folder.make_folder()
     )
     env = {**session.env, "JAX_NUM_CPU_DEVICES": "8", **(env or {})}
     session = replace(session, python=Path(sys.executable), env=env)
@@ -135,8 +135,10 @@ def test_arguments_have_names_of_function_parameters(tmp_path: Path) -> None:
     path = tmp_path / "artifact"
     exports.write(path, step, {"w1": array, "w2": array}, array, array)
 
-    assert ["params['w1']", "params['w2']", "batch"] == stablehlo.names_in(path.read_bytes())
-    assert [] == stablehlo.names_in(b"no artifact")
+    assert ["params['w1']", "params['w2']", "batch"] == stablehlo.read_argument_names(
+        path.read_bytes()
+    )
+    assert [] == stablehlo.read_argument_names(b"no artifact")
 
 
 def test_repeated_tpu_is_compiled_once(stub: str) -> None:

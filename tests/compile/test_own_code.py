@@ -83,8 +83,8 @@ def test_unusable_file_is_one_error(name: str, stub: str) -> None:
     with pytest.raises(Problem) as problem:
         rehearse(stub, ids=(str(BAD / f"{name}.py"),))
 
-    assert UNUSABLE[name] in problem.value.what
-    assert "\n" not in problem.value.what
+    assert UNUSABLE[name] in problem.value.full_text
+    assert "\n" not in problem.value.full_text
     assert ExitCode.INCONCLUSIVE == problem.value.code
     assert ("`a_package_that_is_not_there`" in (problem.value.hint or "")) == (
         name == "imports_what_is_missing"
@@ -97,7 +97,7 @@ def test_a_file_without_programs_offers_its_functions() -> None:
     with pytest.raises(Problem) as problem:
         Rehearsal(RehearsalRequest(ids=(str(BAD / "has_no_programs.py"),), compiler=sys.executable))
 
-    assert "is given without the function to compile" in problem.value.what
+    assert "is given without the function to compile" in problem.value.full_text
     assert (problem.value.hint or "").startswith("name the function to compile")
     assert "has_no_programs.py:step" in (problem.value.hint or "")
     assert ExitCode.USAGE == problem.value.code
@@ -109,7 +109,7 @@ def test_type_that_jax_narrows_silently_is_refused(stub: str) -> None:
         rehearse(stub, ids=(f"{BAD / 'many.py'}:fine",), arguments=("f64[4,4]",))
 
     assert "float64 is asked for, and 64-bit types are off: set JAX_ENABLE_X64=1" in (
-        problem.value.what
+        problem.value.full_text
     )
     assert isinstance(problem.value, lowering.LoweringProblem)
     assert problem.value.narrows
@@ -232,7 +232,7 @@ def test_script_names_the_module_it_lacks(tmp_path: Path, stub: str) -> None:
     script = tmp_path / "train.py"
     script.write_text("import sklearn.no_such_part\n")
     rehearsal, _ = rehearse(stub, script=(str(script),))
-    (remark,) = script_text.remarks(rehearsal)
+    (remark,) = script_text.list_remarks(rehearsal)
 
     assert rehearsal.script_missing.startswith("sklearn")
     assert "installs `scikit-learn` for" in (remark[1] or "")

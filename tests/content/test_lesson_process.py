@@ -30,7 +30,7 @@ from tests.support.stubs import make_python
 from tests.support.tutor import is_alive
 from tpustarter.checking.results.results import RanOn
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.learning.content.blocks import Block, blocks_of
+from tpustarter.learning.content.blocks import Block, list_blocks
 from tpustarter.learning.run.batch_run import BatchRun
 from tpustarter.learning.run.block_output import MAX_CHARACTERS, OutputChunk
 from tpustarter.learning.run.block_results import BlockResult
@@ -262,7 +262,7 @@ def test_output_arrives_as_written(tmp_path: Path) -> None:
     )
     session = make_session(make_lesson(tmp_path, fence(code)))
     text = ""
-    for item in session.run(blocks_of(session.lesson)[0]):
+    for item in session.run(list_blocks(session.lesson)[0]):
         if isinstance(item, OutputChunk):
             text += item.text
             if text == "first\n€":
@@ -300,7 +300,7 @@ def test_error_is_shown_without_jax_frame_notes(tmp_path: Path) -> None:
 def test_edited_code_is_judged_like_the_lessons_own(tmp_path: Path) -> None:
     """What the learner wrote is run, and compared with what the lesson expects."""
     session = make_session(make_lesson(tmp_path, fence("print(1)", "1")))
-    block = blocks_of(session.lesson)[0]
+    block = list_blocks(session.lesson)[0]
     told = [run_block(session, block, code).status for code in ("print(2)", "print(3 - 2)", None)]
     session.close()
 
@@ -310,7 +310,7 @@ def test_edited_code_is_judged_like_the_lessons_own(tmp_path: Path) -> None:
 def test_longer_output_passes_and_shorter_fails(tmp_path: Path) -> None:
     """All lines of the lesson are there, in its order, with any between; its own code is exact."""
     session = make_session(make_lesson(tmp_path, fence("print('a'); print('b')", "a\nb")))
-    block = blocks_of(session.lesson)[0]
+    block = list_blocks(session.lesson)[0]
     own = ("print('a', 'mine', 'b', sep='\\n')", "print('b'); print('a')", "print('b')")
     told = [run_block(session, block, code) for code in own]
     exact = replace(block, code=own[0])
@@ -344,7 +344,7 @@ def test_process_death_between_blocks_is_reported(tmp_path: Path) -> None:
         "threading.Thread(target=end).start()"
     )
     session = make_session(make_lesson(tmp_path, fence(code) + fence("print(1)", "1", name="two")))
-    one, two = blocks_of(session.lesson)
+    one, two = list_blocks(session.lesson)
     run_block(session, one)
     assert session.holder
     pid = session.holder.pid
@@ -412,7 +412,7 @@ def test_temporary_files_of_lesson_are_removed(
     monkeypatch.setattr(tempfile, "tempdir", None)
     code = "import tempfile\nopen(tempfile.mkdtemp() + '/left', 'w').close()\nprint(1)\nprint(2)"
     session = make_session(make_lesson(tmp_path, fence(code)))
-    result = run_block(session, blocks_of(session.lesson)[0])
+    result = run_block(session, list_blocks(session.lesson)[0])
     session.close()
 
     assert "pass" == result.status
@@ -422,7 +422,7 @@ def test_temporary_files_of_lesson_are_removed(
 def test_session_state_follows_its_process(tmp_path: Path) -> None:
     """Running, idle and gone can be told apart, and who holds the process is said."""
     session = make_session(make_lesson(tmp_path, fence("print(1)\nprint(2)")))
-    block = blocks_of(session.lesson)[0]
+    block = list_blocks(session.lesson)[0]
     began = time.monotonic()
     running = session.run(block)
     assert session.is_running
@@ -447,7 +447,7 @@ def test_a_block_can_be_stopped_from_another_thread(how: str, tmp_path: Path) ->
     code = "x = 1\nprint('up', flush=True)\nimport time\ntime.sleep(600)  # hangs"
     lesson = make_lesson(tmp_path, fence(code) + fence("print(x)", name="two"))
     session = make_session(lesson)
-    one, two = blocks_of(lesson)
+    one, two = list_blocks(lesson)
     result = None
     stopper = None
     for item in session.run(one):
@@ -473,7 +473,7 @@ def test_a_block_can_be_stopped_from_another_thread(how: str, tmp_path: Path) ->
 def test_a_stop_before_the_process_is_up_counts(tmp_path: Path) -> None:
     """`stop` right after `run` ends the block, though nothing was started yet."""
     session = make_session(make_lesson(tmp_path, fence("import time\ntime.sleep(600)  # hangs")))
-    running = session.run(blocks_of(session.lesson)[0])
+    running = session.run(list_blocks(session.lesson)[0])
     session.stop()
     *_, result = running
     session.close()
@@ -486,7 +486,7 @@ def test_block_without_listener_is_ended(tmp_path: Path) -> None:
     """Leaving the stream of a block ends it, and the session can go on."""
     code = "print(1)\nimport time\ntime.sleep(600)  # hangs"
     session = make_session(make_lesson(tmp_path, fence(code) + fence("pass", name="two")))
-    one, two = blocks_of(session.lesson)
+    one, two = list_blocks(session.lesson)
     running = session.run(one)
     next(running)
     running.close()  # type: ignore[attr-defined]
@@ -500,7 +500,7 @@ def test_closing_from_same_thread_ends_running_block(tmp_path: Path) -> None:
     """A front end with one thread may leave a lesson whose block still runs."""
     code = "print(1)\nimport time\ntime.sleep(600)  # hangs"
     session = make_session(make_lesson(tmp_path, fence(code)))
-    running = session.run(blocks_of(session.lesson)[0])
+    running = session.run(list_blocks(session.lesson)[0])
     next(running)
     session.close()
     *_, result = running
@@ -516,7 +516,7 @@ def test_no_process_survives_program(number: int, tmp_path: Path) -> None:
     program = (
         "from pathlib import Path\nfrom tpustarter.core import content\n"
         "from tests.support.made_lessons import make_session\n"
-        "from tpustarter.learning.content.blocks import blocks_of\n"
+        "from tpustarter.learning.content.blocks import list_blocks\n"
         f"lesson = content.read_lesson(Path({str(tmp_path / 'made' / '01-sample.md')!r}))\n"
         "for item in make_session(lesson).run(blocks_of(lesson)[0]): print('seen', flush=True)\n"
     )
@@ -537,10 +537,10 @@ def test_lesson_on_tpu_holds_lease_while_process_lives(tmp_path: Path) -> None:
     machine = lay_out(tmp_path, "v6e", chips=8, env={"PATH": os.environ["PATH"]})
     lesson = make_lesson(tmp_path, fence("print(1)", "1"), needs="{framework: jax}")
     session = make_session(lesson, machine=machine)
-    block = blocks_of(lesson)[0]
+    block = list_blocks(lesson)[0]
 
     assert ("tpu", None) == (session.target["platform"], session.blocked)
-    with lease.hold("tpustarter check"):
+    with lease.hold_lease("tpustarter check"):
         result = run_block(session, block)
         assert ("skip", "missing-resource") == (result.status, result.reason)
         assert "held by tpustarter check" in result.detail
@@ -549,9 +549,9 @@ def test_lesson_on_tpu_holds_lease_while_process_lives(tmp_path: Path) -> None:
     assert "pass" == run_block(session, block).status
     assert session.blocked is None
     with pytest.raises(Problem, match="lesson made/sample, pid"):
-        lease.hold("tpustarter check").__enter__()
+        lease.hold_lease("tpustarter check").__enter__()
     session.close()
-    with lease.hold("tpustarter check"):
+    with lease.hold_lease("tpustarter check"):
         pass
 
 
@@ -568,9 +568,9 @@ def test_lesson_without_framework_runs_beside_busy_tpu(tmp_path: Path) -> None:
 
     assert framework.blocked
     assert ExitCode.BUSY == framework.blocked.code
-    assert "skip" == run_block(framework, blocks_of(framework.lesson)[0]).status
-    with lease.hold("tpustarter check"):
-        assert "pass" == run_block(plain, blocks_of(plain.lesson)[0]).status
+    assert "skip" == run_block(framework, list_blocks(framework.lesson)[0]).status
+    with lease.hold_lease("tpustarter check"):
+        assert "pass" == run_block(plain, list_blocks(plain.lesson)[0]).status
     plain.close()
 
 
@@ -579,7 +579,7 @@ def test_missing_framework_is_named_before_run(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
     lesson = make_lesson(tmp_path, fence("import jax"), needs="{framework: jax}")
     session = make_session_in(lesson, tmp_path / "bare")
-    result = run_block(session, blocks_of(lesson)[0])
+    result = run_block(session, list_blocks(lesson)[0])
 
     assert session.blocked
     assert ExitCode.NOTHING_VERIFIED == session.blocked.code
@@ -597,13 +597,13 @@ def test_missing_packages_are_named_before_run(tmp_path: Path) -> None:
     told: list[tuple[str, str]] = []
     for there in ("flax-0.12.12", "optax-0.2.8", "orbax_checkpoint-0.12.8"):
         session = make_session_in(lesson, python)
-        result = run_block(session, blocks_of(lesson)[0])
+        result = run_block(session, list_blocks(lesson)[0])
         assert session.blocked
         assert ("skip", "missing-resource") == (result.status, result.reason)
         told.append((result.detail, session.blocked.hint))
         (packages / f"{there}.dist-info").mkdir()
     session = make_session_in(lesson, python)
-    result = run_block(session, blocks_of(lesson)[0])
+    result = run_block(session, list_blocks(lesson)[0])
     session.close()
 
     assert [
@@ -637,7 +637,7 @@ def test_invalid_python_is_named(tmp_path: Path) -> None:
     """`--python /bin/cat` ends in a sentence, not in a hang."""
     lesson = make_lesson(tmp_path, fence("print(1)", "1"))
     session = make_session_in(lesson, Path("/bin/cat"))
-    result = run_block(session, blocks_of(lesson)[0])
+    result = run_block(session, list_blocks(lesson)[0])
     session.close()
 
     assert ("error", "load") == (result.status, result.reason)
@@ -656,7 +656,7 @@ def test_unrun_blocks_above_run_first(tmp_path: Path) -> None:
     text = fence("n = 1") + fence("n += 1", name="two") + fence("print(n)", name="three")
     lesson = make_lesson(tmp_path, text)
     session = make_session(lesson)
-    one, two, three = blocks_of(lesson)
+    one, two, three = list_blocks(lesson)
     above = [(one, "n = 5"), (two, two.code)]
 
     def told(codes: list[tuple[Block, str]]) -> list[object]:
@@ -691,7 +691,7 @@ def test_stop_during_block_above_ends_both(tmp_path: Path) -> None:
     code = "print('up', flush=True)\nimport time\ntime.sleep(600)  # hangs"
     lesson = make_lesson(tmp_path, fence(code) + fence("print(1)", name="two"))
     session = make_session(lesson)
-    one, two = blocks_of(lesson)
+    one, two = list_blocks(lesson)
     results: list[BlockResult] = []
     for item in session.run(two, above=[(one, one.code)]):
         if isinstance(item, OutputChunk):

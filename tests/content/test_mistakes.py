@@ -53,9 +53,9 @@ PROGRAMS = {
 
 def explained(log: bytes) -> Explanation:
     """Return the explanation of a log."""
-    taken = log_scanner.Scanner(known_failures.read()).begin()
-    taken.take(log)
-    return explain_output.from_log(taken.end())
+    taken = log_scanner.Scanner(known_failures.read()).start_pass()
+    taken.feed(log)
+    return explain_output.explain_log(taken.finish())
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))

@@ -12,7 +12,7 @@ import pytest
 
 from tests.learning.test_notebook import LESSONS, notebook_is_whole
 from tpustarter.core.content import Lesson
-from tpustarter.learning.content.blocks import blocks_of
+from tpustarter.learning.content.blocks import list_blocks
 
 RUN = ["jax/how-fast"]
 EXECUTE = """
@@ -41,7 +41,7 @@ def test_notebooks_run_in_real_kernel_with_lesson_output(tmp_path: Path) -> None
     env = {**os.environ, "JAX_PLATFORMS": "cpu"}
     subprocess.run([sys.executable, "-c", EXECUTE, *map(str, files)], check=True, env=env)
     for lesson, file in zip(lessons, files, strict=True):
-        first = blocks_of(lesson)[0]
+        first = list_blocks(lesson)[0]
         cells = json.loads(file.read_text())["cells"]
         found = next(cell for cell in cells if "".join(cell["source"]) == first.code.rstrip("\n"))
         expected = first.expected_on("cpu")
@@ -51,6 +51,6 @@ def test_notebooks_run_in_real_kernel_with_lesson_output(tmp_path: Path) -> None
         assert printed.split()[:1] == expected.text.split()[:1], lesson.id
         drawn = [cell for cell in cells if "plt.show()" in "".join(cell["source"])]
         shown = [output["data"] for cell in drawn for output in cell["outputs"] if "data" in output]
-        assert len(drawn) == sum(1 for block in blocks_of(lesson) if block.plot), lesson.id
+        assert len(drawn) == sum(1 for block in list_blocks(lesson) if block.plot), lesson.id
         assert all("image/png" in data for data in shown), lesson.id
         assert len(shown) == len(drawn), lesson.id

@@ -14,9 +14,9 @@ from tpustarter.reproducing import program
 def test_every_block_of_a_lesson_becomes_a_file() -> None:
     """It is Python, and has the block's code at its end."""
     for lesson in content.read_lessons():
-        every = [one for one in blocks.blocks_of(lesson) if not one.is_try]
+        every = [one for one in blocks.list_blocks(lesson) if not one.is_try]
         for block in every:
-            text = program.of_block(lesson, every, block, None, ON_CPU).text
+            text = program.make_block_file(lesson, every, block, None, ON_CPU).text
 
             assert text.endswith(block.code.strip("\n") + "\n")
             assert "tpustarter" not in imported(text)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.made_lessons import fence, make_lesson, make_session, run_block
 from tests.support.processes import HANG_S, until
-from tpustarter.learning.content.blocks import blocks_of
+from tpustarter.learning.content.blocks import list_blocks
 from tpustarter.learning.run import lesson_process
 from tpustarter.learning.run.block_output import OutputChunk
 from tpustarter.learning.run.block_results import BlockResult
@@ -61,7 +61,7 @@ WAITS_FOR = {"sum(": _is_busy, "while True:\n    pass": _is_busy, "import subpro
 
 def _stop_once_up(session: LessonSession, stop: Callable[[], object]) -> BlockResult:
     """Run the first block, stop it where it does not end by itself, and return its result."""
-    block = blocks_of(session.lesson)[0]
+    block = list_blocks(session.lesson)[0]
     begins = [begin for begin in WAITS_FOR if block.code.startswith(UP + begin)]
     result, text, is_stopped = None, "", False
     for item in session.run(block):
@@ -100,7 +100,7 @@ def test_interrupted_block_keeps_names(
     assert "KeyboardInterrupt" in result.output
     assert "probe" not in result.output  # where it was stopped, and not how
     assert session.is_warm
-    assert "pass" == run_block(session, blocks_of(session.lesson)[1]).status
+    assert "pass" == run_block(session, list_blocks(session.lesson)[1]).status
     session.close()
 
 
@@ -112,7 +112,7 @@ def test_uninterruptible_block_is_ended(code: str, tmp_path: Path) -> None:
 
     assert ("notrun", "interrupted") == (result.status, result.reason)
     assert not session.is_warm
-    assert "NameError" in run_block(session, blocks_of(session.lesson)[1]).detail
+    assert "NameError" in run_block(session, list_blocks(session.lesson)[1]).detail
     session.close()
 
 
@@ -135,7 +135,7 @@ def test_second_stop_ends_block_at_once(tmp_path: Path, monkeypatch: pytest.Monk
 def test_late_stop_ends_nothing(tmp_path: Path) -> None:
     """Between blocks a process has nothing to interrupt, and the next block runs."""
     session = make_session(make_lesson(tmp_path, fence(UP) + USES))
-    one, two = blocks_of(session.lesson)
+    one, two = list_blocks(session.lesson)
     run_block(session, one)
     probe = session._probe  # pyright: ignore[reportPrivateUsage]
     assert probe
@@ -148,7 +148,7 @@ def test_late_stop_ends_nothing(tmp_path: Path) -> None:
 def test_block_raising_interrupt_itself_is_error(tmp_path: Path) -> None:
     """Only who was stopped was interrupted."""
     session = make_session(make_lesson(tmp_path, fence("raise KeyboardInterrupt")))
-    result = run_block(session, blocks_of(session.lesson)[0])
+    result = run_block(session, list_blocks(session.lesson)[0])
     session.close()
 
     assert ("error", "exception") == (result.status, result.reason)

@@ -203,7 +203,7 @@ def test_value_changed_by_json_is_not_cached(tmp_path: Path) -> None:
     """Numbers as keys become texts in JSON, and a YAML date none at all."""
     values = [{1: 2}, {"a": (1, 2)}, float("nan"), float("inf"), {"a": {1}}, b"a", 10**5000]
     for value in values:
-        with cache.opened("sample", __file__) as known:
+        with cache.open_cache("sample", __file__) as known:
             assert value is known.value(b"source", lambda: value)  # noqa: B023  called at once
 
     assert not (locations.state_place() / "cache").exists()
@@ -213,7 +213,7 @@ def test_the_cache_does_not_grow_without_limit(monkeypatch: pytest.MonkeyPatch) 
     """What this run needed stays, and of the rest as much as there is room for."""
     monkeypatch.setattr(cache, "MOST", 3)
     for number in range(10):
-        with cache.opened("sample", __file__) as known:
+        with cache.open_cache("sample", __file__) as known:
             for source in (number, 0):
                 known.value(str(source).encode(), lambda: number)  # noqa: B023  called at once
     lines = (locations.state_place() / "cache/sample").read_text().splitlines()
@@ -250,7 +250,7 @@ def test_cache_is_unused_under_sudo(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     data = kept().read_bytes()
     kept().unlink()
     parsed = counted(monkeypatch)
-    monkeypatch.setattr(locations, "caller", lambda: (os.getuid(), os.getgid()))
+    monkeypatch.setattr(locations, "find_caller", lambda: (os.getuid(), os.getgid()))
     content.read_checks(tmp_path)
 
     assert not kept().exists()

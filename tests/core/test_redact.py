@@ -21,7 +21,7 @@ from tests.support.secret_shapes import SHAPES
 from tpustarter.core.redact import Redactor
 from tpustarter.learning.drawings import plot
 from tpustarter.machine import tpus
-from tpustarter.machine.machine import plain
+from tpustarter.machine.machine import clean_text
 from tpustarter.probe.finding import MAX_TEXT, clip
 from tpustarter.probe.lesson import growing_plots, plots
 
@@ -295,7 +295,7 @@ def _bars(text: str) -> str:
     names: dict[str, Any] = {}
     grown = growing_plots.GrowingPlots({"plot": ["loss"]}, names, lambda _: None)
     names["loss"] = {text: 1.0}
-    return repr(plot.parse([*left, grown.look()], REDACT))
+    return repr(plot.parse([*left, grown.read_plot()], REDACT))
 
 
 def _refused(text: str) -> str:
@@ -306,7 +306,7 @@ def _refused(text: str) -> str:
 
 CUTS = {
     "a finding": (MAX_TEXT, lambda text: REDACT(clip(text))),
-    "a fact of the machine": (40, lambda text: REDACT(plain(text, 40))),
+    "a fact of the machine": (40, lambda text: REDACT(clean_text(text, 40))),
     "names in a drawing": (60, _bars),
     "a type that is refused": (60, _refused),
 }

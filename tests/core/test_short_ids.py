@@ -57,7 +57,7 @@ def test_ambiguous_name_lists_ids_with_titles() -> None:
         find("precision")
 
     assert refused.value.code == ExitCode.USAGE
-    assert refused.value.what == "`precision` can be each of 2 lessons"
+    assert refused.value.full_text == "`precision` can be each of 2 lessons"
     assert refused.value.hint == (
         "name one of them:\n  jax/precision      Precision\n"
         "  pytorch/precision  Precision and dtypes"

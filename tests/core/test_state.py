@@ -50,8 +50,8 @@ def test_broken_files_of_same_second_are_all_kept(monkeypatch: pytest.MonkeyPatc
 
     kept = state.path("sample").parent.glob("sample.broken-*.json")
     assert {"{a", "{b"} == {file.read_text() for file in kept}
-    assert 3 == len(locations.told())
-    assert [] == locations.told()
+    assert 3 == len(locations.take_notices())
+    assert [] == locations.take_notices()
 
 
 def test_file_unopened_because_of_limit_stays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,14 +129,14 @@ def test_file_that_cannot_be_read_is_left_alone(
             state.load("sample")
 
     assert {"n": 1} == state.load("sample")
-    assert [] == locations.told()
+    assert [] == locations.take_notices()
 
 
 def test_broken_file_that_cannot_be_moved_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a disk that became read-only: it is not as if nothing had been saved."""
     state.path("sample").write_text("{")
     refused = Mock(side_effect=OSError(errno.EROFS, os.strerror(errno.EROFS)))
-    monkeypatch.setattr(locations, "put_aside", refused)
+    monkeypatch.setattr(locations, "move_aside", refused)
     with pytest.raises(Problem, match=r"sample\.json"):
         state.load("sample")
 
@@ -166,7 +166,7 @@ def test_unknown_user_number_is_no_user(number: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("SUDO_UID", number)
     monkeypatch.setenv("SUDO_GID", "1000")
 
-    assert locations.caller() is None
+    assert locations.find_caller() is None
 
 
 def test_unknown_user_has_home_of_environment(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:

@@ -39,7 +39,7 @@ def scanner() -> Scanner:
 
 def explained(scanner: Scanner, log: str, end: CommandEnd) -> Explanation:
     """Return what is said of a log and an end."""
-    return explain_output.from_log(scanner.scan(io.BytesIO(log.encode())), {}, end)
+    return explain_output.explain_log(scanner.scan(io.BytesIO(log.encode())), {}, end)
 
 
 @pytest.mark.parametrize("code", MEANT)
@@ -133,9 +133,9 @@ def test_kernel_oom_kills_are_counted(
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
 
-    assert list(expected.items()) == list(memory.kills(machine).items())
+    assert list(expected.items()) == list(memory.count_kills(machine).items())
 
 
 def test_machine_without_counters_counts_nothing(tmp_path: Path) -> None:
     """Another system, or a /proc that is closed."""
-    assert {} == memory.kills(lay_out(tmp_path))
+    assert {} == memory.count_kills(lay_out(tmp_path))

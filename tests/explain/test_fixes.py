@@ -47,7 +47,7 @@ def ending(pid: int) -> FailureMatch:
 
 def test_own_process_is_offered_and_ended(process: subprocess.Popen[bytes]) -> None:
     """It says what would be ended."""
-    offer = fixes.offer(ending(process.pid), host.Machine())
+    offer = fixes.find_fix(ending(process.pid), host.Machine())
 
     assert offer
     assert ("kill", str(process.pid)) == offer.command
@@ -67,10 +67,10 @@ def test_foreign_or_ended_process_is_not_offered(
     (folder / "status").write_text(f"Uid:\t{os.geteuid() + 1}\t1\t1\t1\n")
     of_other = host.Machine(root=tmp_path)
 
-    assert fixes.offer(ending(process.pid), of_other) is None
-    assert fixes.offer(ending(4194999), host.Machine()) is None
-    assert fixes.offer(ending(os.getppid()), host.Machine()) is None
-    assert fixes.offer(ending(os.getpid()), host.Machine()) is None
+    assert fixes.find_fix(ending(process.pid), of_other) is None
+    assert fixes.find_fix(ending(4194999), host.Machine()) is None
+    assert fixes.find_fix(ending(os.getppid()), host.Machine()) is None
+    assert fixes.find_fix(ending(os.getpid()), host.Machine()) is None
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_foreign_or_ended_process_is_not_offered(
 )
 def test_only_safe_fixes_are_offered(hint: Hint, command: tuple[str, ...] | None) -> None:
     """Everything else is for the user to type."""
-    offer = fixes.offer(advising(hint), host.Machine())
+    offer = fixes.find_fix(advising(hint), host.Machine())
     assert command == (offer.command if offer else None)
-    assert fixes.offer(replace(advising(hint), confidence="likely"), host.Machine()) is None
+    assert fixes.find_fix(replace(advising(hint), confidence="likely"), host.Machine()) is None
 
 
 def test_fix_waits_until_process_has_ended() -> None:
@@ -109,7 +109,7 @@ def test_fix_waits_until_process_has_ended() -> None:
     shell = f"{sys.executable} -c 'import time; time.sleep(600)' >&2 & echo $!"  # until it is ended
     done = subprocess.run(["sh", "-c", shell], stdout=subprocess.PIPE, check=True)
     pid = int(done.stdout)
-    offer = fixes.offer(ending(pid), host.Machine())
+    offer = fixes.find_fix(ending(pid), host.Machine())
 
     assert offer
     assert 0 == fixes.carry_out(offer)

@@ -36,9 +36,9 @@ FAILS = """# Hello
 def explained(folder: Path | None, last: str, lesson: str = "") -> Explanation:
     """Return the explanation of a traceback that ends with a line."""
     log = f'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n{last}\n'
-    taken = log_scanner.Scanner(known_failures.read()).begin()
-    taken.take(log.encode())
-    return explain_output.from_log(taken.end(), lessons=folder, lesson=lesson)
+    taken = log_scanner.Scanner(known_failures.read()).start_pass()
+    taken.feed(log.encode())
+    return explain_output.explain_log(taken.finish(), lessons=folder, lesson=lesson)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,9 @@ def test_unreadable_lessons_leave_other_explanations(tmp_path: Path) -> None:
 
 def test_shipped_lessons_name_errors() -> None:
     """Of three frameworks, and what a guard of transfers raises."""
-    rows = [row for lesson in content.read_lessons() for row in lesson_failures.of_lesson(lesson)]
+    rows = [
+        row for lesson in content.read_lessons() for row in lesson_failures.list_mistakes(lesson)
+    ]
 
     assert {"jax", "pytorch", "tensorflow", "setup", "slices"} <= {
         row.read.partition("/")[0] for row in rows
@@ -124,10 +126,10 @@ IN_TORCH = '  File "/v/lib/python3.11/site-packages/torch/a.py", line 9, in f\n 
 
 def from_text(log: str, code: int = 0) -> Explanation:
     """Return the explanation of what a program wrote that ended with an exit code."""
-    taken = log_scanner.Scanner(known_failures.read()).begin()
-    taken.take(log.encode())
+    taken = log_scanner.Scanner(known_failures.read()).start_pass()
+    taken.feed(log.encode())
     end = explain_output.CommandEnd(code) if code else None
-    return explain_output.from_log(taken.end(), end=end)
+    return explain_output.explain_log(taken.finish(), end=end)
 
 
 @pytest.mark.parametrize(

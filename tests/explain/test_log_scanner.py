@@ -70,10 +70,10 @@ def test_message_across_chunks_is_found_once(at: int) -> None:
     log = b"x" * 79 + b"\n"
     before = log * (log_reader.TOGETHER // len(log))
     data = before[:at] + b"\n" + TEXT.replace("process", "\nprocess").encode() + b"\n" + before
-    result = Scanner([HELD]).begin()
+    result = Scanner([HELD]).start_pass()
     for start in range(0, len(data), 4096):
-        result.take(data[start : start + 4096])
-    signs = result.end().seen["held"].signs["shows"]
+        result.feed(data[start : start + 4096])
+    signs = result.finish().seen["held"].signs["shows"]
 
     assert [before[:at].count(b"\n") + 2] == [sign.line for sign in signs]
 

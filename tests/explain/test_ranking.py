@@ -98,7 +98,7 @@ def seen_here(log: str, *findings: dict[str, object], has_tpu: bool = True) -> l
     """Return what a log shows, after a look at a machine where this was found."""
     rows = (HELD, WRONG)
     matches = ranking.rank(Scanner(rows).scan(io.BytesIO(log.encode())), rows)
-    return machine_evidence.confirmed(matches, HostFindings(findings, has_tpu))
+    return machine_evidence.confirm_matches(matches, HostFindings(findings, has_tpu))
 
 
 def test_finding_on_this_machine_confirms_failure() -> None:
@@ -125,8 +125,8 @@ def test_missing_tpu_comes_first_in_explanation() -> None:
 
     def first_fix(has_tpu: bool | None) -> tuple[str, str]:
         matches = ranking.rank(Scanner((row,)).scan(io.BytesIO(b"no libtpu")), (row,))
-        match = machine_evidence.confirmed(matches, HostFindings((), has_tpu))[0]
-        return match.here, explanation_text.fixes(match, "python3")[0]
+        match = machine_evidence.confirm_matches(matches, HostFindings((), has_tpu))[0]
+        return match.here, explanation_text.list_fixes(match, "python3")[0]
 
     assert "this machine has no TPU" == first_fix(has_tpu=False)[0]
     assert first_fix(has_tpu=False)[1].startswith("If the program ran here, use the CPU.")
@@ -158,7 +158,7 @@ def test_fact_confirms_by_found_text_alone(found: str, verdict: str, confidence:
     """A finding that judges nothing is there on every machine that was looked at."""
     row = failure("old", shows=["no attribute"], confirm=["HOST-OLD removed"])
     matches = ranking.rank(Scanner((row,)).scan(io.BytesIO(b"no attribute")), (row,))
-    seen = machine_evidence.confirmed(
+    seen = machine_evidence.confirm_matches(
         matches, HostFindings((finding("HOST-OLD", verdict, found),), False)
     )
 
@@ -187,7 +187,7 @@ def test_cause_line_is_not_called_harmless() -> None:
         b"libtpu.so: cannot open shared object file\n"
     )
     scan = Scanner(known_failures.read()).scan(io.BytesIO(log))
-    told = explanation_text.text(explain_output.from_log(scan))
+    told = explanation_text.text(explain_output.explain_log(scan))
 
     assert "no usable libtpu" in told
     assert "Harmless" not in told

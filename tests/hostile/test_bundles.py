@@ -138,8 +138,8 @@ def test_hostile_archive_is_one_error_without_files(
     (inside / "hostile.tar.gz").write_bytes(data())
     problem = refused(Path("hostile.tar.gz"))
 
-    assert why in problem.what
-    assert problem.what.startswith("cannot open `hostile.tar.gz`: ")
+    assert why in problem.full_text
+    assert problem.full_text.startswith("cannot open `hostile.tar.gz`: ")
     assert "report.json" in str(problem.hint)
     assert ["hostile.tar.gz"] == [one.name for one in inside.iterdir()]
     assert ["inside"] == [one.name for one in tmp_path.iterdir()]
@@ -187,7 +187,7 @@ def test_invalid_document_is_one_error(name: str, tmp_path: Path) -> None:
     file.write_bytes(text.encode("utf-8", "surrogateescape"))
     problem = refused(file)
 
-    assert why in problem.what
+    assert why in problem.full_text
     assert ("update tpustarter, and open it again" == problem.hint) == (name == "a newer schema")
 
 
@@ -204,11 +204,11 @@ def test_special_file_is_refused(tmp_path: Path) -> None:
     rows = [{"name": name, "sha256": "0"} for name in ("report.json", "more/deep/passwd")]
     (up / "manifest.json").write_text(json.dumps({"files": rows}))
 
-    assert "not a regular file" in refused(tmp_path / "pipe").what
-    assert "not a regular file" in refused(Path("/dev/zero")).what
-    assert "no report.json" in refused(tmp_path).what
-    assert "`report.json` in it is a link" in refused(folder).what
-    assert "`more/deep/passwd` in it is a link" in refused(up).what
+    assert "not a regular file" in refused(tmp_path / "pipe").full_text
+    assert "not a regular file" in refused(Path("/dev/zero")).full_text
+    assert "no report.json" in refused(tmp_path).full_text
+    assert "`report.json` in it is a link" in refused(folder).full_text
+    assert "`more/deep/passwd` in it is a link" in refused(up).full_text
     assert ExitCode.USAGE == refused(tmp_path / "none").code
 
 

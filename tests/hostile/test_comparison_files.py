@@ -55,7 +55,7 @@ def read_and_compare(path: Path) -> str | None:
     try:
         name, before = saved_reports.read(str(path))
     except Problem as problem:
-        return f"{int(problem.code)} {problem.what}"
+        return f"{int(problem.code)} {problem.full_text}"
     changed = comparison.compare(name, before, saved_reports.parse(NOW))
     text = comparison_text.render(changed)
     document.line({**NOW, "comparison": msgspec.to_builtins(changed)})

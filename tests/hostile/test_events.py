@@ -135,5 +135,5 @@ def test_name_with_half_a_character_is_invalid() -> None:
     """A probe may write any name as JSON."""
     value = {"platform": "cpu", "kind": "cpu", "count": 8, "virtual": True}
 
-    assert RanOn("cpu", "cpu", 8, virtual=True) == probe_events.place(value)
-    assert probe_events.place({**value, "\ud800": 1}) is None
+    assert RanOn("cpu", "cpu", 8, virtual=True) == probe_events.parse_place(value)
+    assert probe_events.parse_place({**value, "\ud800": 1}) is None

@@ -19,7 +19,7 @@ from tpustarter.learning.lint import lesson_problems
 from tpustarter.learning.progress.lesson_progress import LessonProgress
 from tpustarter.learning.search.passages import SearchSources
 from tpustarter.learning.search.search import SearchLibrary
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 
 HEADER = b"title: T\nminutes: 2\nneeds: {}\nchecks: []\nsources: []\n"
 VALUES = st.sampled_from(
@@ -134,12 +134,14 @@ def show_all(path: Path) -> None:
     """Read a lesson, and do with it what the commands and screens do."""
     lesson = content.read_lesson(path)
     for line in markdown.plain_lines(lesson):
-        visible(line.text)
+        escape_text(line.text)
     SearchLibrary(SearchSources([lesson]), {}).search("sample")
-    visible(f"{lesson.title} {lesson.framework} {lesson.packages} {lesson.header.get('minutes')}")
+    escape_text(
+        f"{lesson.title} {lesson.framework} {lesson.packages} {lesson.header.get('minutes')}"
+    )
     parse(lesson)
     notebook.text(lesson).encode("utf-8")
-    "\n".join(visible(line) for line in lesson_text.render(lesson, LessonProgress())).encode()
+    "\n".join(escape_text(line) for line in lesson_text.render(lesson, LessonProgress())).encode()
 
 
 @FUZZ
@@ -163,8 +165,8 @@ def test_linter_names_mistakes_of_broken_lessons(data: bytes) -> None:
         path = Path(folder) / "made/01-x.md"
         path.parent.mkdir()
         path.write_bytes(data)
-        for complaint in lesson_problems.everything(Path(folder)):
-            visible(complaint)
+        for complaint in lesson_problems.list_problems(Path(folder)):
+            escape_text(complaint)
 
 
 @pytest.mark.parametrize(

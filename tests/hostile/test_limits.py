@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.machines import lay_out
-from tpustarter.core.problem import ExitCode, of_limit
+from tpustarter.core.problem import ExitCode, find_limit_problem
 from tpustarter.machine import limits
 
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -180,9 +180,9 @@ def test_app_without_threads_restores_terminal(number: int, tmp_path: Path) -> N
 def test_errors_are_classified_as_limit_or_other(error: Exception, said: str | None) -> None:
     """Also behind another error, raised from it or while it was handled."""
     for chain in (error, _raised(error, cause=True), _raised(error, cause=False)):
-        problem = of_limit(chain)
+        problem = find_limit_problem(chain)
         assert (said is None) == (problem is None)
-        assert not problem or (said or "") in problem.what
+        assert not problem or (said or "") in problem.full_text
 
 
 def _raised(error: Exception, *, cause: bool) -> Exception:

@@ -87,9 +87,9 @@ def test_run_installs_compiler_used_only_by_rehearsal(
     assert python == compiler.find(None, _MACHINES[tmp_path])
     chosen, others = interpreters.choose(None, {"PATH": "", "HOME": str(tmp_path)}, tmp_path)
     assert python not in [one.path for one in (chosen, *others)]
-    assert (environments.proved(), setup.folder) == (
+    assert (environments.find_proved(), setup.folder) == (
         None,
-        environments.proved(environments.COMPILES),
+        environments.find_proved(environments.COMPILES),
     )
     before = calls(tmp_path / "tools")
     again = make(tmp_path, "rehearse")
@@ -104,7 +104,7 @@ def test_compiler_profile_outranks_active_environment(tmp_path: Path) -> None:
     run(setup)
     active = make_compiler(tmp_path / "active")
     env = {"VIRTUAL_ENV": str(tmp_path / "active"), "PATH": ""}
-    found = [one.path for one in interpreters.with_libtpu(env, tmp_path)]
+    found = [one.path for one in interpreters.find_with_libtpu(env, tmp_path)]
 
     assert [setup.folder / "bin/python", active] == found
     assert active == compiler.find(str(active), host.Machine(env=env))
@@ -121,8 +121,8 @@ def test_both_profiles_live_side_by_side(tmp_path: Path) -> None:
     assert "its place among the environments that `tpustarter rehearse` looks for" in removed
     list(make(tmp_path, "rehearse").undo())
     assert (made["jax"].folder, None) == (
-        environments.proved(),
-        environments.proved(environments.COMPILES),
+        environments.find_proved(),
+        environments.find_proved(environments.COMPILES),
     )
     assert "rehearsal" not in state.load(environments.STATE)
     assert not made["rehearse"].folder.exists()
@@ -130,8 +130,8 @@ def test_both_profiles_live_side_by_side(tmp_path: Path) -> None:
     run(make(tmp_path, "rehearse"))
     list(make(tmp_path).undo())
     assert (None, made["rehearse"].folder) == (
-        environments.proved(),
-        environments.proved(environments.COMPILES),
+        environments.find_proved(),
+        environments.find_proved(environments.COMPILES),
     )
 
 
@@ -177,7 +177,7 @@ def test_a_compiler_that_does_not_compile_proves_nothing(
     again = "`tpustarter rehearse jax.devices_visible --tpu v5e-1 --compiler ~/tpu-rehearse -v`"
     assert f"{again} shows all" in ended.step.note
     assert ExitCode.FAILED == setup.exit_code
-    assert environments.proved(environments.COMPILES) is None
+    assert environments.find_proved(environments.COMPILES) is None
     with pytest.raises(Problem, match="no Python found here has the TPU compiler"):
         compiler.find(None, host.Machine(env={"PATH": "", "HOME": str(tmp_path)}))
     assert ["done", "done", "done", "todo", "todo"] == states(make(tmp_path, "rehearse"))
@@ -229,7 +229,7 @@ def test_busy_chips_block_only_compiler_proof(used: dict[str, object], tmp_path:
     assert "a program uses the TPU" in setup.steps[3].note
     assert not any(isinstance(one, StepOutput) and "compiler " in one.text for one in events)
     assert ExitCode.INCONCLUSIVE == setup.exit_code
-    assert environments.proved(environments.COMPILES) is None
+    assert environments.find_proved(environments.COMPILES) is None
     setup = make(idle, "rehearse", tools=TOOLS, **CHIPS)
     run(setup)
     assert ["done"] * 5 == states(setup), [step.note for step in setup.steps]
@@ -239,13 +239,15 @@ def test_unavailable_libtpu_starts_nothing(tmp_path: Path) -> None:
     """An older JAX that an installer would take there instead compiles for no TPU."""
     profile = profiles.PROFILES["rehearse"]
     make(tmp_path, "rehearse", tools=TOOLS)
-    found = facts.look(profile, tmp_path / "home/tpu-rehearse", _MACHINES[tmp_path], own=[])
-    lesson = steps.lesson_of(profile)
-    first = steps.steps_of(lesson, replace(found, system="Darwin arm64"))[0]
+    found = facts.collect_facts(
+        profile, tmp_path / "home/tpu-rehearse", _MACHINES[tmp_path], own=[]
+    )
+    lesson = steps.find_setup_lesson(profile)
+    first = steps.list_steps(lesson, replace(found, system="Darwin arm64"))[0]
 
     assert "blocked" == first.state
     assert "this machine is Darwin arm64, and libtpu exists only for Linux x86_64" == first.note
-    assert "done" != first.state != steps.steps_of(lesson, found)[0].state
+    assert "done" != first.state != steps.list_steps(lesson, found)[0].state
 
 
 def test_stop_during_proof_costs_only_proof(tmp_path: Path) -> None:
@@ -325,6 +327,6 @@ def test_kill_during_proof_costs_only_proof(machine: host.Machine) -> None:
                 process.kill()
 
     assert -signal.SIGKILL == process.returncode
-    assert environments.proved(environments.COMPILES) is None
+    assert environments.find_proved(environments.COMPILES) is None
     assert 0 == tpustarter_setup(machine, "rehearse", "--yes").returncode
     assert ["python", "venv", "pip"] == calls(tools_of(machine))

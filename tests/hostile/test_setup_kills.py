@@ -30,7 +30,7 @@ def test_kill_at_write_costs_at_most_one_step(
     assert 0 == done.returncode, done.stdout + done.stderr
     assert ["done"] * 5 == states(machine)
     assert len(told) <= 3
-    assert environments.proved() == Path(machine.env["HOME"], "tpu")
+    assert environments.find_proved() == Path(machine.env["HOME"], "tpu")
     assert 0 == setup(machine, "--undo", "--yes").returncode
     assert not Path(machine.env["HOME"], "tpu").exists()
 

@@ -25,7 +25,7 @@ def told(*written: bytes, token: str = "") -> tuple[str, str]:
     output = BlockOutput(Redactor({"SAMPLE_TOKEN": token} if token else {}))
     pieces = [one.text for data in written for one in output.add("stdout", data)]
     pieces += [one.text for one in output.flush(final=True)]
-    return "".join(pieces), output.shown
+    return "".join(pieces), output.redacted_text
 
 
 def lines(count: int) -> bytes:
@@ -79,8 +79,8 @@ def test_log_takes_no_room_from_judged_output() -> None:
         _ = [*output.add(name, data)]
     _ = [*output.flush(final=True)]
 
-    assert output.printed.endswith("as\n")
-    after = output.shown.split(LEFT_OUT)[1]
+    assert output.stdout_text.endswith("as\n")
+    after = output.redacted_text.split(LEFT_OUT)[1]
     assert "as\n" in after
     assert after.endswith("000029999\n")
 

@@ -58,7 +58,7 @@ def test_expected_output_depends_on_platform(tmp_path: Path) -> None:
         tmp_path,
         fence("print(1)", "1") + "```output of=one on=tpu\n2\n```\n" + fence("pass", name="two"),
     )
-    one, two = blocks.blocks_of(lesson)
+    one, two = blocks.list_blocks(lesson)
 
     assert ["1\n", "2\n", "1\n"] == [
         found.text for on in ("cpu", "tpu", "gpu") if (found := one.expected_on(on))
@@ -74,7 +74,9 @@ def test_line_above_output_names_its_platform(tmp_path: Path) -> None:
     parts = blocks.parse(lesson)
     outputs = [one for part in parts if part.block for one in part.block.expected]
 
-    assert ["", " on a TPU, as reported in 2022", " on a GPU"] == [one.where for one in outputs]
+    assert ["", " on a TPU, as reported in 2022", " on a GPU"] == [
+        one.platform_text for one in outputs
+    ]
     assert "Before. After. *Rounded, it is:* more." == " ".join(parts[-1].text.split())
 
 
@@ -109,8 +111,8 @@ def test_broken_fence_is_named_with_file_and_line(
     with pytest.raises(Problem) as caught:
         blocks.parse(make_lesson(tmp_path, text))
 
-    assert f"01-sample.md`, line {FIRST_LINE + line}: " in caught.value.what
-    assert what in caught.value.what
+    assert f"01-sample.md`, line {FIRST_LINE + line}: " in caught.value.full_text
+    assert what in caught.value.full_text
 
 
 FENCE_WORDS = st.lists(
@@ -245,7 +247,7 @@ def test_numbers_match_exactly_within_their_tolerance(numbers: list[float], rtol
 )
 def test_lesson_line_is_found_without_markdown_marks(line: str, plain: str) -> None:
     """Without the marks of Markdown, and with those of code."""
-    assert plain == markdown.plain(line)
+    assert plain == markdown.strip_markup(line)
 
 
 def test_code_line_is_found_with_its_marks() -> None:
@@ -365,7 +367,7 @@ def test_the_linter_sees_the_folder_as_a_whole(tmp_path: Path) -> None:
     (tmp_path / "glossary.md").write_text("# Glossary\n\nOops.\n")
     entry = "- {id: a, title: A, who: You., lessons: [made/nope, made/nope]}\n"
     (tmp_path / "paths.yml").write_text(entry * 2)
-    told = "\n".join(lesson_problems.everything(tmp_path))
+    told = "\n".join(lesson_problems.list_problems(tmp_path))
 
     for said in (
         "made/sample: 2 lessons have this id",
@@ -395,7 +397,7 @@ def test_linter_checks_stages_of_path(tmp_path: Path) -> None:
     stages = f"Long: [{nine}], None: [], Twice: [a/a], a/b, Twice: [a/c], {'x' * 50}: [a/d]"
     text = f"- {{id: a, title: A, who: You., lessons: [{stages}]}}\n"
     (tmp_path / "paths.yml").write_text(text)
-    told = lesson_problems.everything(tmp_path)
+    told = lesson_problems.list_problems(tmp_path)
 
     assert [line for line in told if "stage" in line] == [
         "paths.yml: `a`: 9 lessons in the stage `Long`, expected 1 to 8",

@@ -12,12 +12,12 @@ from tpustarter.learning.progress import bookmarks
 
 def test_a_place_is_kept_until_it_is_forgotten() -> None:
     """Each lesson has one of its own."""
-    bookmarks.keep("jax/one", "heading One")
-    bookmarks.keep("jax/two", "block two")
+    bookmarks.save_bookmark("jax/one", "heading One")
+    bookmarks.save_bookmark("jax/two", "block two")
 
     assert bookmarks.read("jax/one") == "heading One"
 
-    bookmarks.keep("jax/one", None)
+    bookmarks.save_bookmark("jax/one", None)
 
     assert bookmarks.read("jax/one") is None
     assert bookmarks.read("jax/two") == "block two"
@@ -27,7 +27,7 @@ def test_the_oldest_place_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """The file cannot grow for ever, and neither can a place."""
     monkeypatch.setattr(bookmarks, "MOST", 3)
     for number in range(5):
-        bookmarks.keep(f"jax/{number}", "x" * 999)
+        bookmarks.save_bookmark(f"jax/{number}", "x" * 999)
 
     places = [bookmarks.read(f"jax/{number}") for number in range(5)]
 
@@ -53,7 +53,7 @@ def test_a_broken_file_is_no_place(text: str) -> None:
 
     assert bookmarks.read("jax/a") is None
 
-    bookmarks.keep("jax/a", "block a")
+    bookmarks.save_bookmark("jax/a", "block a")
 
     assert bookmarks.read("jax/a") == "block a"
 
@@ -63,6 +63,6 @@ def test_unwritable_folder_breaks_nothing(monkeypatch: pytest.MonkeyPatch, tmp_p
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TPUSTARTER_HOME", str(tmp_path / "file"))
 
-    bookmarks.keep("jax/a", "block a")
+    bookmarks.save_bookmark("jax/a", "block a")
 
     assert bookmarks.read("jax/a") is None

@@ -20,7 +20,7 @@ from tpustarter.core import content, locations
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content import code_files, exercises, lesson_text, notebook
-from tpustarter.learning.content.blocks import blocks_of, parse
+from tpustarter.learning.content.blocks import list_blocks, parse
 from tpustarter.learning.lint import lesson_problems
 from tpustarter.learning.progress.lesson_progress import LessonProgress
 from tpustarter.reproducing import program, trial
@@ -104,17 +104,17 @@ def test_exercise_imports_lesson_files_also_in_editor(tmp_path: Path) -> None:
     path = exercises.open_file(exercise)
 
     assert "COUNT = 2\n" == path.with_name("words.py").read_text()
-    assert [] == [*code_files.complaints(lesson)]
+    assert [] == [*code_files.find_mistakes(lesson)]
     path.with_name("words.py").write_text("COUNT = 3\n")
     exercises.open_file(exercise)
     exercises.open_file(exercise)
     assert ["COUNT = 2\n", "COUNT = 3\n"] == [
         path.with_name(name).read_text() for name in ("words.py", "words.py.old")
     ]
-    assert 1 == len(locations.told())
+    assert 1 == len(locations.take_notices())
     clash = replace(lesson, header={**lesson.header, "exercises": ["words"]})
     assert ["the exercise `words` has the name of a file of `code`"] == [
-        *code_files.complaints(clash)
+        *code_files.find_mistakes(clash)
     ]
 
 
@@ -181,9 +181,9 @@ def test_reader_names_files_above_first_block(tmp_path: Path) -> None:
 def test_reproducer_of_block_contains_needed_files(tmp_path: Path) -> None:
     """Modules are in it, texts beside it; it runs in isolation as the lesson did."""
     lesson = with_files(tmp_path)
-    first, second = blocks_of(lesson)
-    made = program.of_block(lesson, [first, second], first, None, ON_CPU)
-    alone = program.of_block(lesson, [first, second], second, None, ON_CPU)
+    first, second = list_blocks(lesson)
+    made = program.make_block_file(lesson, [first, second], first, None, ON_CPU)
+    alone = program.make_block_file(lesson, [first, second], second, None, ON_CPU)
     place = tmp_path / "run"
     place.mkdir()
     bench = FileTrials(Path(sys.executable), place, {"PATH": "/usr/bin:/bin"})

@@ -26,7 +26,7 @@ def complaints(folder: Path, commands: str, entries: str = ENTRIES) -> list[tupl
     """Return the complaints about a lesson that shows some commands; its fence is line 11."""
     (folder / "commands.yml").write_text(entries)
     lesson = make_lesson(folder, f"```sh\n{commands}\n```\n")
-    return list(documented_commands.complaints(lesson, documented_commands.read(folder)))
+    return list(documented_commands.find_mistakes(lesson, documented_commands.read(folder)))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_fences_of_other_kinds_are_no_commands(tmp_path: Path) -> None:
     """Only `sh` is read."""
     lesson = make_lesson(tmp_path, "```text\nmosh my-tpu\n```\n")
 
-    assert [] == list(documented_commands.complaints(lesson, []))
+    assert [] == list(documented_commands.find_mistakes(lesson, []))
 
 
 @pytest.mark.parametrize(

@@ -24,30 +24,32 @@ def _files() -> list[str]:
 def test_typed_code_is_kept_but_not_lesson_code() -> None:
     """Line breaks, letters of any kind and an empty block included."""
     code = "x = 'héllo — 你好'\r\n\tprint(x)\n\n"
-    drafts.keep("jax/arrays", {"one": drafts.of(BLOCK, code), "two": drafts.of(BLOCK, "")})
+    drafts.save_drafts(
+        "jax/arrays", {"one": drafts.make_draft(BLOCK, code), "two": drafts.make_draft(BLOCK, "")}
+    )
 
     assert code == drafts.read("jax/arrays")["one"].code
     assert "" == drafts.read("jax/arrays")["two"].code
     assert {} == drafts.read("jax/other")
 
-    drafts.keep("jax/arrays", {"one": None})
+    drafts.save_drafts("jax/arrays", {"one": None})
     assert ["two"] == list(drafts.read("jax/arrays"))
-    drafts.keep("jax/arrays", {"two": None})
+    drafts.save_drafts("jax/arrays", {"two": None})
     assert [] == _files()
 
 
 def test_draft_notices_changed_lesson_code() -> None:
     """By the code that it changed."""
-    draft = drafts.of(BLOCK, "x = 2")
+    draft = drafts.make_draft(BLOCK, "x = 2")
 
-    assert draft.fits(BLOCK)
-    assert not draft.fits(Block("one", "x = 3\n", 1, 1.0, ()))
+    assert draft.is_current(BLOCK)
+    assert not draft.is_current(Block("one", "x = 3\n", 1, 1.0, ()))
 
 
 @pytest.mark.parametrize("broken", ["", "{", "[1]", "\0\0", '{"blocks": ' + "[" * 9000])
 def test_unreadable_draft_file_is_put_aside_once(broken: str) -> None:
     """Once; nothing of it is overwritten, and typing goes on."""
-    drafts.keep("jax/arrays", {"one": drafts.of(BLOCK, "x = 2")})
+    drafts.save_drafts("jax/arrays", {"one": drafts.make_draft(BLOCK, "x = 2")})
     (name,) = _files()
     path = locations.state_place() / "drafts" / name
     path.write_text(broken)
@@ -55,7 +57,7 @@ def test_unreadable_draft_file_is_put_aside_once(broken: str) -> None:
     with pytest.raises(Problem, match="could not be read"):
         drafts.read("jax/arrays")
     assert {} == drafts.read("jax/arrays")
-    drafts.keep("jax/arrays", {"one": drafts.of(BLOCK, "x = 3")})
+    drafts.save_drafts("jax/arrays", {"one": drafts.make_draft(BLOCK, "x = 3")})
     assert "x = 3" == drafts.read("jax/arrays")["one"].code
     assert broken in [(path.parent / file).read_text() for file in _files()]
 
@@ -71,10 +73,12 @@ def test_entries_of_unknown_kind_are_skipped(blocks: str) -> None:
 
 def test_oversized_draft_is_refused_and_others_stay() -> None:
     """A paste of a whole log, for example."""
-    drafts.keep("jax/arrays", {"one": drafts.of(BLOCK, "x = 2")})
+    drafts.save_drafts("jax/arrays", {"one": drafts.make_draft(BLOCK, "x = 2")})
 
     with pytest.raises(Problem, match="expected 200000 at most"):
-        drafts.keep("jax/arrays", {"one": drafts.of(BLOCK, "x" * (MAX_CHARACTERS + 1))})
+        drafts.save_drafts(
+            "jax/arrays", {"one": drafts.make_draft(BLOCK, "x" * (MAX_CHARACTERS + 1))}
+        )
     assert "x = 2" == drafts.read("jax/arrays")["one"].code
 
 
@@ -83,8 +87,8 @@ def test_two_programs_editing_one_lesson_lose_nothing() -> None:
 
     def type_into(number: int) -> None:
         for count in range(10):
-            draft = drafts.of(BLOCK, f"x = {count}")
-            drafts.keep("jax/arrays", {f"block-{number}-{count}": draft})
+            draft = drafts.make_draft(BLOCK, f"x = {count}")
+            drafts.save_drafts("jax/arrays", {f"block-{number}-{count}": draft})
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(type_into, range(4)))
@@ -97,4 +101,4 @@ def test_unwritable_folder_is_problem(tmp_path: Path) -> None:
     (locations.state() / "drafts").write_text("")
 
     with pytest.raises(Problem, match="cannot write"):
-        drafts.keep("jax/arrays", {"one": drafts.of(BLOCK, "x = 2")})
+        drafts.save_drafts("jax/arrays", {"one": drafts.make_draft(BLOCK, "x = 2")})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.learning.test_search import LIBRARY
-from tpustarter.learning.search.excerpts import Excerpt, excerpts, in_whole_words
+from tpustarter.learning.search.excerpts import Excerpt, excerpts, extend_to_words
 from tpustarter.learning.search.passages import BEGIN, END
 
 
@@ -99,7 +99,7 @@ def test_paragraph_has_excerpt_for_each_matching_sentence() -> None:
 )
 def test_whole_words_are_marked(text: str, expected: str) -> None:
     """Also where a part of one was looked for; words in a row have one mark."""
-    assert expected == shown(in_whole_words(text.replace("<", BEGIN).replace(">", END)))
+    assert expected == shown(extend_to_words(text.replace("<", BEGIN).replace(">", END)))
 
 
 @pytest.mark.parametrize("typed", ["shuffle", "out of memory", "all reduce", "checkpoint", "nan"])
@@ -107,7 +107,7 @@ def test_excerpts_of_lessons_are_whole_sentences(typed: str) -> None:
     """None goes on with what stands before it, or ends before its end."""
     texts = [
         ("".join(text for text, _ in spot.parts), "".join(text for text, _ in spot.paragraph))
-        for hit in LIBRARY.search(typed).of("lesson")
+        for hit in LIBRARY.search(typed).select_kind("lesson")
         for spot in hit.spots
         if not spot.is_code
     ]

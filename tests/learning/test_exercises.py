@@ -212,7 +212,7 @@ def test_starting_again_keeps_typed_code(
     path = exercises.open_file(exercise)
     for one in typed:
         put(path, one)
-        place = exercises.start_again(exercise)
+        place = exercises.restart_exercise(exercise)
         assert (None if place is None else held(place)) == one
         assert path.read_text() == SHIPPED
 
@@ -273,7 +273,7 @@ def test_hints_come_one_by_one_and_are_counted(exercise: Exercise) -> None:
     told = [exercises.next_hint(exercise) for _ in range(3)]
 
     assert told == ["Two times is a plus.", "`number + number` is one way.", None]
-    assert exercises.hints_given(exercise) == 2
+    assert exercises.count_given_hints(exercise) == 2
 
 
 def test_viewed_solution_is_remembered(exercise: Exercise) -> None:
@@ -296,7 +296,7 @@ def test_exercises_done_on_another_machine_are_added(exercise: Exercise) -> None
     fields["double"] = {"status": "pass", "hints": 2, "when": "2999-01-01T00:00:00+00:00"}
     merge.merge(exported)
 
-    assert (exercises.state(exercise), exercises.hints_given(exercise)) == ("pass", 2)
+    assert (exercises.state(exercise), exercises.count_given_hints(exercise)) == ("pass", 2)
 
 
 def test_next_exercise_is_first_open_after_current(tmp_path: Path) -> None:
@@ -305,13 +305,13 @@ def test_next_exercise_is_first_open_after_current(tmp_path: Path) -> None:
     for name in names:
         shipped(tmp_path, name)
     first, double, last = exercises.read(lesson_with(tmp_path, *names))
-    assert exercises.following(double) == last
-    assert exercises.following(last) == first
+    assert exercises.find_next_open(double) == last
+    assert exercises.find_next_open(last) == first
     for name in ("first", "last"):
         lesson_progress.exercise_judged("made/sample", name, is_right=True)
 
-    assert exercises.following(double) is None
-    assert exercises.following(first) == double
+    assert exercises.find_next_open(double) is None
+    assert exercises.find_next_open(first) == double
 
 
 @pytest.mark.parametrize(
@@ -332,7 +332,7 @@ def test_a_broken_exercise_is_one_problem(
     with pytest.raises(Problem, match="made/double") as refused:
         exercises.read(lesson_with(tmp_path, "double"))
 
-    assert what in refused.value.what
+    assert what in refused.value.full_text
 
 
 def test_an_unknown_exercise_names_the_nearest(tmp_path: Path) -> None:

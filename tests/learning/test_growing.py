@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.support.made_lessons import make_lesson
-from tpustarter.learning.content.blocks import blocks_of
+from tpustarter.learning.content.blocks import list_blocks
 from tpustarter.learning.drawings.plot import LinePlot
 from tpustarter.learning.run.block_results import BlockResult
 from tpustarter.learning.run.lesson_process import BlockPlots, LessonSession
@@ -36,7 +36,7 @@ for number in range(5):
 def look(command: dict[str, Any], names: dict[str, Any], **new: Any) -> dict[str, Any] | None:
     """Return what is seen of a block that changes some names."""
     looks = GrowingPlots(command, names, lambda _: None)
-    return (names.update(new), looks.look())[1]
+    return (names.update(new), looks.read_plot())[1]
 
 
 def run(lesson_folder: Path, *, wanted: bool) -> tuple[list[BlockPlots], BlockResult]:
@@ -48,7 +48,7 @@ def run(lesson_folder: Path, *, wanted: bool) -> tuple[list[BlockPlots], BlockRe
     drawn: list[BlockPlots] = []
     result = None
     try:
-        for event in session.run(blocks_of(lesson)[0]):
+        for event in session.run(list_blocks(lesson)[0]):
             if isinstance(event, BlockPlots):
                 drawn.append(event)
                 [curve] = event.drawings
@@ -94,7 +94,7 @@ def test_values_of_earlier_block_are_not_drawn() -> None:
     assert [9.0, 8.0, 7.0] == seen["series"]["loss"]
     looks = GrowingPlots(command, {"loss": old}, lambda _: None)
     old.append(1.0)
-    assert (looks.look() or {})["count"] == 3
+    assert (looks.read_plot() or {})["count"] == 3
 
 
 def test_curves_end_with_their_shortest() -> None:

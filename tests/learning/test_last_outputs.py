@@ -10,14 +10,14 @@ import pytest
 from tests.support.made_lessons import fence, make_lesson
 from tpustarter.core import locations
 from tpustarter.core.content import Lesson
-from tpustarter.learning.content.blocks import blocks_of
+from tpustarter.learning.content.blocks import list_blocks
 from tpustarter.learning.progress import last_outputs
 from tpustarter.learning.run.block_results import BlockResult, Status
 
 
 def _end(lesson: Lesson, text: str, code: str = "1", status: Status = "pass") -> None:
     """Let the first block of a lesson end."""
-    block = blocks_of(lesson)[0]
+    block = list_blocks(lesson)[0]
     last_outputs.block_ended(lesson, block, BlockResult(block.id, status, output=text), code)
 
 

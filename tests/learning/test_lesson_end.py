@@ -43,7 +43,7 @@ def read_end(lesson: Lesson, *, by_id: bool = False) -> LessonEnd:
     """Return the end of a lesson as it stands."""
     known = lesson_progress.read().lessons.get(lesson.id, lesson_progress.LessonProgress())
     parts, lesson_exercises = blocks.parse(lesson), exercises.read(lesson)
-    return lesson_end.look(parts, known, lesson_exercises, by_id=by_id)
+    return lesson_end.summarize_lesson(parts, known, lesson_exercises, by_id=by_id)
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_end_names_done_and_open_tasks(lesson: Lesson) -> None:
     end = read_end(lesson)
     assert (False, "Not done yet: 0 of 3 blocks") == (end.is_done, end.headline)
     assert ("No block has run yet", question, exercise) == end.still_open
-    one, two, task = blocks.blocks_of(lesson)
+    one, two, task = blocks.list_blocks(lesson)
     lesson_progress.block_ended(lesson, one, BlockResult("one", "pass"))
     lesson_progress.block_ended(lesson, two, BlockResult("two", "fail"))
     lesson_progress.quiz_answered(lesson, "why", is_right=True)
@@ -98,7 +98,7 @@ def test_many_open_things_are_counted(tmp_path: Path) -> None:
         for number in range(9)
     )
     lesson = make_lesson(tmp_path, text)
-    lesson_progress.block_ended(lesson, blocks.blocks_of(lesson)[0], BlockResult("b0", "pass"))
+    lesson_progress.block_ended(lesson, blocks.list_blocks(lesson)[0], BlockResult("b0", "pass"))
     end = read_end(lesson)
 
     assert lesson_end.MOST_OPEN == len(end.still_open)
@@ -112,8 +112,8 @@ def test_blocks_below_heading_are_one_task(tmp_path: Path) -> None:
     """Those that broke are told beside those that have not run."""
     text = "## Here\n\n" + "".join(fence(f"print({n})", name=f"b{n}") for n in range(5))
     lesson = make_lesson(tmp_path, text)
-    lesson_progress.block_ended(lesson, blocks.blocks_of(lesson)[0], BlockResult("b0", "pass"))
-    lesson_progress.block_ended(lesson, blocks.blocks_of(lesson)[1], BlockResult("b1", "error"))
+    lesson_progress.block_ended(lesson, blocks.list_blocks(lesson)[0], BlockResult("b0", "pass"))
+    lesson_progress.block_ended(lesson, blocks.list_blocks(lesson)[1], BlockResult("b1", "error"))
 
     assert (
         'Block 2, below "Here", raised an exception',

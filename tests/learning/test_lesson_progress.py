@@ -22,7 +22,7 @@ from tpustarter.checking.results.headline import read_summary, summarize
 from tpustarter.checking.results.results import RanOn, Result, Run
 from tpustarter.core import state
 from tpustarter.core.problem import Problem
-from tpustarter.learning.content.blocks import blocks_of
+from tpustarter.learning.content.blocks import list_blocks
 from tpustarter.learning.progress import lesson_progress, merge, progress_file
 from tpustarter.learning.run.block_results import BlockResult
 
@@ -39,7 +39,7 @@ def python(program: str) -> subprocess.Popen[str]:
 def test_lesson_is_done_by_blocks_tasks_and_questions(tmp_path: Path) -> None:
     """What is open is counted; one that was done before such a task was there stays done."""
     lesson = make_lesson(tmp_path, fence("print(1)") + TASK_AND_QUESTION)
-    one, turn = blocks_of(lesson)
+    one, turn = list_blocks(lesson)
 
     def known() -> lesson_progress.LessonProgress:
         return lesson_progress.read().lessons[lesson.id]
@@ -48,7 +48,7 @@ def test_lesson_is_done_by_blocks_tasks_and_questions(tmp_path: Path) -> None:
     assert (False, "begun 0 of 3") == (known().is_read, lesson_progress.mark(lesson, known()))
     lesson_progress.block_ended(lesson, one, BlockResult("one", "pass"))
     assert ("begun 1 of 3", False) == (lesson_progress.mark(lesson, known()), known().is_read)
-    lesson_progress.lesson_left(lesson)
+    lesson_progress.record_lesson_left(lesson)
     assert ("read", 2, None) == (lesson_progress.mark(lesson, known()), known().open, known().done)
     assert {lesson.id} == lesson_progress.read_only()
     lesson_progress.block_ended(lesson, turn, BlockResult("turn", "pass"))
@@ -59,17 +59,20 @@ def test_lesson_is_done_by_blocks_tasks_and_questions(tmp_path: Path) -> None:
 
     lesson_progress.lesson_done("made/earlier")
     earlier = make_lesson(tmp_path, fence("print(1)") + TASK_AND_QUESTION, name="02-earlier")
-    lesson_progress.block_ended(earlier, blocks_of(earlier)[0], BlockResult("one", "pass"))
+    lesson_progress.block_ended(earlier, list_blocks(earlier)[0], BlockResult("one", "pass"))
     assert lesson_progress.is_done("made/earlier")
 
 
 def test_lesson_is_done_when_all_blocks_passed(tmp_path: Path) -> None:
     """Each block counts as the lesson has it now; one that was not run changes nothing."""
     lesson = make_lesson(tmp_path, fence("print(1)") + fence("print(2)", name="two"))
-    one, two = blocks_of(lesson)
+    one, two = list_blocks(lesson)
     lesson_progress.block_ended(lesson, one, BlockResult("one", "pass", ran_on=WHERE))
     lesson_progress.block_ended(lesson, two, BlockResult("two", "fail"))
-    assert (True, False) == (lesson_progress.started(lesson.id), lesson_progress.is_done(lesson.id))
+    assert (True, False) == (
+        lesson_progress.has_progress(lesson.id),
+        lesson_progress.is_done(lesson.id),
+    )
     lesson_progress.block_ended(lesson, two, BlockResult("two", "notrun", "interrupted"))
     known = lesson_progress.read().lessons[lesson.id]
     assert ("pass", "fail") == (known.status(one), known.status(two))
@@ -84,9 +87,9 @@ def test_lesson_is_done_when_all_blocks_passed(tmp_path: Path) -> None:
 def test_changed_code_keeps_lesson_done(tmp_path: Path) -> None:
     """A block whose code is another since has no status any more; what was done stays done."""
     lesson = make_lesson(tmp_path, fence("print(1)"))
-    lesson_progress.block_ended(lesson, blocks_of(lesson)[0], BlockResult("one", "pass"))
+    lesson_progress.block_ended(lesson, list_blocks(lesson)[0], BlockResult("one", "pass"))
     changed = make_lesson(tmp_path, fence("print(2)") + fence("print(3)", name="new"))
-    one, new = blocks_of(changed)
+    one, new = list_blocks(changed)
     known = lesson_progress.read().lessons[lesson.id]
 
     assert ("changed", None) == (known.status(one), known.status(new))
@@ -98,13 +101,13 @@ def test_list_counts_passed_blocks_of_lesson(tmp_path: Path) -> None:
     text = fence("print(1)") + fence("print(2)", name="two") + fence("print(3)", name="three")
     text += f"<details><summary>More</summary>\n\n{fence('print(4)', name='more')}</details>\n"
     lesson = make_lesson(tmp_path, text)
-    blocks = blocks_of(lesson)
+    blocks = list_blocks(lesson)
     assert "" == lesson_progress.mark(lesson, lesson_progress.read().lessons.get(lesson.id))
     for block, status in zip(blocks, ("pass", "fail", "pass", "pass"), strict=True):
         lesson_progress.block_ended(lesson, block, BlockResult(block.id, status))
     lesson_progress.quiz_answered(lesson, "why", is_right=True)
     known = lesson_progress.read().lessons[lesson.id]
-    assert (2, 3) == lesson_progress.things_done(lesson, known)
+    assert (2, 3) == lesson_progress.count_done(lesson, known)
     assert "begun 2 of 3" == lesson_progress.mark(lesson, known)
     assert known.quizzes["why"].right
     lesson_progress.lesson_done(lesson.id)
@@ -212,13 +215,15 @@ STORED = st.fixed_dictionaries({"lessons": LESSONS}) | st.dictionaries(st.text()
 
 def done(value: dict[str, Any]) -> set[str]:
     """Return the lessons that are done in a stored progress."""
-    return {name for name, fields in merge.merged(value, {})["lessons"].items() if fields["done"]}
+    return {
+        name for name, fields in merge.merge_exports(value, {})["lessons"].items() if fields["done"]
+    }
 
 
 @given(STORED, STORED)
 def test_merging_loses_no_lesson_that_is_done(one: dict[str, Any], other: dict[str, Any]) -> None:
     """What is done on either side is done in both together, and nothing else is."""
-    assert done(one) | done(other) == done(merge.merged(one, other))
+    assert done(one) | done(other) == done(merge.merge_exports(one, other))
 
 
 @given(STORED, STORED)
@@ -228,22 +233,22 @@ def test_merging_in_either_order_gives_the_same(one: dict[str, Any], other: dict
     def facts(value: dict[str, Any]) -> dict[str, Any]:
         return {k: (v["done"], v["blocks"]) for k, v in value["lessons"].items()}
 
-    assert facts(merge.merged(one, other)) == facts(merge.merged(other, one))
+    assert facts(merge.merge_exports(one, other)) == facts(merge.merge_exports(other, one))
 
 
 @given(STORED, STORED)
 def test_merging_again_changes_nothing(one: dict[str, Any], other: dict[str, Any]) -> None:
     """The same export can be read any number of times."""
-    once = merge.merged(one, other)
+    once = merge.merge_exports(one, other)
 
-    assert once == merge.merged(once, other)
-    assert once == merge.merged(once, once)
+    assert once == merge.merge_exports(once, other)
+    assert once == merge.merge_exports(once, once)
 
 
 def test_learner_code_passes_block_beside_lesson_code(tmp_path: Path) -> None:
     """It passes the block as well, and takes no pass from it; what was not run is forgotten."""
     lesson = make_lesson(tmp_path, fence("print(1)"))
-    (one,) = blocks_of(lesson)
+    (one,) = list_blocks(lesson)
 
     def known() -> lesson_progress.LessonProgress:
         return lesson_progress.read().lessons[lesson.id]

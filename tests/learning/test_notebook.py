@@ -16,7 +16,7 @@ from tests.support.made_lessons import fence, make_lesson
 from tpustarter.core import content
 from tpustarter.core.content import Lesson
 from tpustarter.learning.content import notebook
-from tpustarter.learning.content.blocks import blocks_of, parse
+from tpustarter.learning.content.blocks import list_blocks, parse
 
 LESSONS = content.read_lessons()
 KINDS = ["jax/how-fast", "start/what-you-get", "project/train-it", "pytorch/precision"]
@@ -33,8 +33,8 @@ def notebook_is_whole(lesson: Lesson) -> None:
     nbformat.validate(nbformat.reads(notebook.text(lesson), as_version=4))
     code = sources(lesson, "code")
 
-    assert [one.code.rstrip("\n") for one in blocks_of(lesson)] == [
-        one for one in code if one in {block.code.rstrip("\n") for block in blocks_of(lesson)}
+    assert [one.code.rstrip("\n") for one in list_blocks(lesson)] == [
+        one for one in code if one in {block.code.rstrip("\n") for block in list_blocks(lesson)}
     ]
     to_file = re.compile(r"\]\((?!https://)[^)]*\.md[)#]")
     assert not [one for one in sources(lesson, "markdown") if to_file.search(one)]

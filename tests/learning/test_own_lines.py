@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tpustarter.learning.run.own_lines import changed, raised_at
+from tpustarter.learning.run.own_lines import find_changed_lines, raised_at
 
 SHIPPED = "import math\n\n\ndef area(r):\n    return r  # your code here\n\n\n"
 AREA = "    return r  # your code here"
@@ -49,7 +49,7 @@ def test_changed_lines_of_wrong_answer_are_named(
     answer: str, numbers: tuple[int, ...], words: str
 ) -> None:
     """Or what is to be changed, where nothing was; blank lines are no change."""
-    named = changed(answer, SHIPPED)
+    named = find_changed_lines(answer, SHIPPED)
 
     assert named
     assert (numbers, words) == (named.numbers, named.words)
@@ -58,11 +58,11 @@ def test_changed_lines_of_wrong_answer_are_named(
 def test_first_unchanged_line_of_several_is_named() -> None:
     """Whatever stands above it by now."""
     two = SHIPPED.replace("import math", "import math\nside = 1  # your code here")
-    named = changed(two.replace("1  # your code here", "(\n    2\n)"), two)
+    named = find_changed_lines(two.replace("1  # your code here", "(\n    2\n)"), two)
 
     assert named
     assert ((8,), f"still to change is line 8: {AREA.strip()}") == (named.numbers, named.words)
-    whole = changed(two.replace("  # your code here", ""), two)
+    whole = find_changed_lines(two.replace("  # your code here", ""), two)
     assert whole
     assert whole.words == "you changed lines 2 and 6"
 
@@ -70,7 +70,9 @@ def test_first_unchanged_line_of_several_is_named() -> None:
 def test_line_with_its_comment_is_named_whole() -> None:
     """Where it is as long as a formatter leaves lines."""
     line = f"return r  # your code here: {'what stays as it is, ' * 3}r"
-    named = changed(SHIPPED.replace(AREA, f"    {line}"), SHIPPED.replace(AREA, f"    {line}"))
+    named = find_changed_lines(
+        SHIPPED.replace(AREA, f"    {line}"), SHIPPED.replace(AREA, f"    {line}")
+    )
 
     assert named
     assert f"yours to change is line 5: {line}" == named.words
@@ -78,4 +80,4 @@ def test_line_with_its_comment_is_named_whole() -> None:
 
 def test_only_deleted_line_is_not_named() -> None:
     """There is none to point at."""
-    assert changed(SHIPPED.replace(f"{AREA}\n", ""), SHIPPED) is None
+    assert find_changed_lines(SHIPPED.replace(f"{AREA}\n", ""), SHIPPED) is None

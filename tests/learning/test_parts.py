@@ -103,7 +103,7 @@ def test_folded_blocks_are_not_needed_for_completion(tmp_path: Path) -> None:
     old = fence("print(2)", "2", name="old")
     folded = f"<details><summary>Older tutorials</summary>\n\n{old}</details>\n"
     lesson = make_lesson(tmp_path, fence("print(1)", "1") + folded)
-    one, old_block = blocks.blocks_of(lesson)
+    one, old_block = blocks.list_blocks(lesson)
 
     assert (False, True) == (one.is_optional, old_block.is_optional)
     session = make_session(lesson)
@@ -170,8 +170,8 @@ def test_broken_part_is_named_with_its_line(name: str, tmp_path: Path) -> None:
     with pytest.raises(Problem) as caught:
         blocks.parse(make_lesson(tmp_path, text))
 
-    assert f"01-sample.md`, line {FIRST_LINE + line}: " in caught.value.what
-    assert what in caught.value.what
+    assert f"01-sample.md`, line {FIRST_LINE + line}: " in caught.value.full_text
+    assert what in caught.value.full_text
 
 
 def test_block_for_newer_version_is_named_and_skipped(tmp_path: Path) -> None:
@@ -218,25 +218,35 @@ def test_next_lesson_follows_path() -> None:
     """The path one follows counts, also in a lesson of another path: that leads back to it."""
     laptop, trouble = PATHS
 
-    assert course.onward("a/one", laptop, ()) == NextInCourse(laptop, "next", "a/two")
-    assert course.onward("a/two", laptop, ()) == NextInCourse(laptop, "left", "a/one")
-    assert course.onward("a/two", laptop, ["a/one"]) == NextInCourse(laptop, "end", None)
-    assert course.onward("a/two", trouble, ()) == NextInCourse(trouble, "next", "a/three")
-    assert course.onward("a/three", laptop, ["a/one"]) == NextInCourse(laptop, "back", "a/two")
-    assert course.onward("a/three", laptop, (), ["a/one"]) == NextInCourse(laptop, "back", "a/two")
-    assert course.onward("a/two", laptop, (), ["a/one"]) == NextInCourse(laptop, "left", "a/one")
-    assert course.onward("a/three", laptop, ["a/one", "a/two"]) == NextInCourse(
+    assert course.find_next_lesson("a/one", laptop, ()) == NextInCourse(laptop, "next", "a/two")
+    assert course.find_next_lesson("a/two", laptop, ()) == NextInCourse(laptop, "left", "a/one")
+    assert course.find_next_lesson("a/two", laptop, ["a/one"]) == NextInCourse(laptop, "end", None)
+    assert course.find_next_lesson("a/two", trouble, ()) == NextInCourse(trouble, "next", "a/three")
+    assert course.find_next_lesson("a/three", laptop, ["a/one"]) == NextInCourse(
+        laptop, "back", "a/two"
+    )
+    assert course.find_next_lesson("a/three", laptop, (), ["a/one"]) == NextInCourse(
+        laptop, "back", "a/two"
+    )
+    assert course.find_next_lesson("a/two", laptop, (), ["a/one"]) == NextInCourse(
+        laptop, "left", "a/one"
+    )
+    assert course.find_next_lesson("a/three", laptop, ["a/one", "a/two"]) == NextInCourse(
         laptop, "back", "a/one"
     )
     long = LessonPath("long", "L", "W.", (Stage("", ("a/one", "a/two", "a/three", "a/four")),))
-    assert course.onward("a/one", long, ["a/two"]) == NextInCourse(long, "next", "a/three")
-    assert course.onward("a/one", long, ["a/two"], ["a/three"]) == NextInCourse(
+    assert course.find_next_lesson("a/one", long, ["a/two"]) == NextInCourse(
+        long, "next", "a/three"
+    )
+    assert course.find_next_lesson("a/one", long, ["a/two"], ["a/three"]) == NextInCourse(
         long, "next", "a/four"
     )
-    assert course.onward("a/three", long, ["a/four"]) == NextInCourse(long, "left", "a/one")
+    assert course.find_next_lesson("a/three", long, ["a/four"]) == NextInCourse(
+        long, "left", "a/one"
+    )
     every = long.lessons
-    assert course.onward("a/one", long, every) == NextInCourse(long, "next", "a/two")
-    assert course.onward("a/nope", None, ()) == NextInCourse(None, "end", None)
+    assert course.find_next_lesson("a/one", long, every) == NextInCourse(long, "next", "a/two")
+    assert course.find_next_lesson("a/nope", None, ()) == NextInCourse(None, "end", None)
     assert laptop == course.path_to_follow(PATHS, on_tpu=False)
     assert trouble == course.path_to_follow(PATHS, on_tpu=False, chosen="trouble")
     assert laptop == course.path_to_follow(PATHS, on_tpu=True, chosen="gone")

@@ -30,7 +30,7 @@ def test_every_answer_of_question_has_reason() -> None:
     assert made.question == "How many devices has a v4-8, as JAX counts them?"
     assert [one.text for one in made.answers] == ["8", "4"]
     assert made.answers[1].why == "Two cores of a v4 chip are one device."
-    assert (made.right, made.line) == (2, 7)
+    assert (made.right_number, made.line) == (2, 7)
 
 
 @pytest.mark.parametrize(

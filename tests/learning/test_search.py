@@ -33,7 +33,7 @@ RAW = re.compile(r"`|(?<![\w/])\*\*[A-Za-z]|[a-z.]\*\*(?!\w)|\]\(|</?(?:details|
 
 def first(found: SearchResult, count: int = 1) -> list[str]:
     """Return the first lessons."""
-    return [hit.id for hit in found.of("lesson")][:count]
+    return [hit.id for hit in found.select_kind("lesson")][:count]
 
 
 @pytest.mark.parametrize(("typed", "answers"), SEARCHES)
@@ -113,16 +113,20 @@ def test_glossary_checks_and_claims_match_synonyms(library: SearchLibrary) -> No
     """Synonyms are named, of several words too; ids are found by their parts."""
     found = library.search("sharding")
 
-    assert ["shard"] == [hit.id for hit in found.of("word")]
+    assert ["shard"] == [hit.id for hit in found.select_kind("word")]
     assert ("shard",) == found.also
-    assert ["jax.the_loader"] == [hit.id for hit in library.search("the_loader").of("check")]
-    assert ["001-01"] == [hit.id for hit in library.search("xmap").of("old")]
+    assert ["jax.the_loader"] == [
+        hit.id for hit in library.search("the_loader").select_kind("check")
+    ]
+    assert ["001-01"] == [hit.id for hit in library.search("xmap").select_kind("old")]
     assert "made/head" in first(library.search("Data Feeder"), 9)
 
 
 def test_hit_has_line_section_and_matched_word(library: SearchLibrary) -> None:
     """The line of the file, the section, and the word in its form."""
-    hit = next(hit for hit in library.search("loader").of("lesson") if hit.id == "made/whole")
+    hit = next(
+        hit for hit in library.search("loader").select_kind("lesson") if hit.id == "made/whole"
+    )
     lesson = next(one for one in library.shelf.lessons if one.id == "made/whole")
     [spot] = hit.spots
 
@@ -153,7 +157,7 @@ def test_code_excerpt_starts_at_first_character(library: SearchLibrary, tmp_path
     [hit] = SearchLibrary(SearchSources([lesson]), {}).search("feed").hits
 
     assert [(True, "feed(batch)")] == [(spot.is_code, spot.line) for spot in hit.spots]
-    assert library.search("feed").of("lesson") == []
+    assert library.search("feed").select_kind("lesson") == []
 
 
 def test_misspelt_word_gets_suggestions(library: SearchLibrary) -> None:
@@ -187,7 +191,7 @@ def test_glossary_word_shows_its_meaning_first(typed: str, term: str) -> None:
 
 def test_typed_words_rank_above_synonyms() -> None:
     """A mesh is looked for as a sharding, too."""
-    [best, *_] = LIBRARY.search("mesh").of("lesson")
+    [best, *_] = LIBRARY.search("mesh").select_kind("lesson")
 
     for spot in best.spots:
         assert "mesh" in "".join(text for text, _ in spot.parts).casefold()
@@ -265,7 +269,7 @@ def test_synonym_finds_its_word() -> None:
     assert {} == {
         word: others
         for word, others in SYNONYMS.items()
-        if not any(LIBRARY.search(str(other)).of("lesson") for other in others)
+        if not any(LIBRARY.search(str(other)).select_kind("lesson") for other in others)
     }
     assert {word: word for word in SYNONYMS} == {word: word.casefold() for word in SYNONYMS}
     assert content.read_lessons()
@@ -300,7 +304,7 @@ def test_linter_names_broken_synonyms(text: str, told: list[str], tmp_path: Path
     """What is never looked for, what leads nowhere, and what is no list; each named."""
     lesson = make_lesson(tmp_path, "The memory of a chip is small.\n")
     (tmp_path / "synonyms.yml").write_text(text)
-    found = [*lint_synonyms.complaints(tmp_path, [lesson])]
+    found = [*lint_synonyms.find_mistakes(tmp_path, [lesson])]
 
     assert len(told) == len(found), found
     for expected, complaint in zip(told, found, strict=True):

@@ -38,7 +38,7 @@ def test_exercises_are_counted_on_the_path_and_today(lesson: Lesson) -> None:
     assert "0 of 2 exercises solved." == said(lesson)
     lesson_progress.exercise_judged(lesson.id, "one", is_right=True)
     assert "1 of 2 exercises solved. Today: 1 exercise." == said(lesson)
-    block = blocks.blocks_of(lesson)[0]
+    block = blocks.list_blocks(lesson)[0]
     lesson_progress.block_ended(lesson, block, BlockResult(block.id, "pass"))
     lesson_progress.exercise_judged(lesson.id, "two", is_right=True)
 
@@ -64,6 +64,6 @@ def test_viewed_solution_does_not_count_as_solved(lesson: Lesson) -> None:
     lesson_progress.exercise_judged(lesson.id, "two", is_right=True)
     track = lesson.id.partition("/")[0]
 
-    assert [f"{track}/one"] == solved_exercises.still_open(lesson, lesson_progress.read().lessons)
+    assert [f"{track}/one"] == solved_exercises.list_open(lesson, lesson_progress.read().lessons)
     assert "1 exercise open" == solved_exercises.open_words(1)
     assert not solved_exercises.open_words(0)

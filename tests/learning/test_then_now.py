@@ -44,7 +44,7 @@ def test_every_answer_points_to_existing_proof() -> None:
     """Lessons, headings, blocks and checks are there."""
     check_ids = {one.id for one in content.read_checks()}
 
-    assert [] == list(then_now.complaints(then_now.read(), content.read_lessons(), check_ids))
+    assert [] == list(then_now.find_mistakes(then_now.read(), content.read_lessons(), check_ids))
 
 
 def test_every_answer_has_a_lesson_that_explains_it() -> None:
@@ -99,7 +99,7 @@ def test_linter_names_broken_answer(tmp_path: Path) -> None:
         ENTRY + ENTRY,
     ]
     claims = [one for text in more for one in read(tmp_path, text)]
-    told = list(then_now.complaints(claims, lessons, {"jax.precision"}))
+    told = list(then_now.find_mistakes(claims, lessons, {"jax.precision"}))
 
     assert "xrt is fast" == sound.then
     for wanted in (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tpustarter.learning.run.tracebacks import as_read, with_marks
+from tpustarter.learning.run.tracebacks import fold_installed_calls, shorten_code
 
 JAX = """before
 Traceback (most recent call last):
@@ -22,7 +22,7 @@ after"""
 
 def test_frames_of_packages_are_one_line() -> None:
     """What the learner wrote stays, and so do all lines that are no frame."""
-    before, begin, *own, left_out, error, after = as_read(JAX).split("\n")
+    before, begin, *own, left_out, error, after = fold_installed_calls(JAX).split("\n")
 
     assert JAX.split("\n")[2:5] == own
     assert "  ... 2 calls inside jax ..." == left_out
@@ -37,9 +37,10 @@ def test_callback_from_package_stays_between_its_lines() -> None:
     other = '  File "C:\\env\\Lib\\site-packages\\flax\\core.py", line 2, in call\n'
     text = JAX.replace("TypeError", f"{back}{other}TypeError")
 
-    assert as_read(text).count("  ... ") == 2
-    assert "... 2 calls inside jax ...\n" + back + "  ... 1 call inside flax ...\nType" in as_read(
-        text
+    assert fold_installed_calls(text).count("  ... ") == 2
+    assert (
+        "... 2 calls inside jax ...\n" + back + "  ... 1 call inside flax ...\nType"
+        in fold_installed_calls(text)
     )
 
 
@@ -47,7 +48,7 @@ def test_other_text_stays_unchanged() -> None:
     """A program may print what looks like a part of one."""
     text = JAX.partition("):\n")[2]
 
-    assert text == as_read(text)
+    assert text == fold_installed_calls(text)
 
 
 @pytest.mark.parametrize("width", [40, 60, 76])
@@ -58,19 +59,19 @@ def test_marks_stand_below_marked_code_at_any_width(width: int, marked: str) -> 
     column = code.index(marked)
     text = f'  File "a.py", line 3\n{code}\n{" " * column}{"^" * len(marked)}\nValueError: no'
 
-    head, line, marks, end = with_marks(text, width).split("\n")
+    head, line, marks, end = shorten_code(text, width).split("\n")
 
     assert max(map(len, (line, marks))) <= width
     assert marked == line[marks.index("^") : marks.rindex("^") + 1]
     assert ("..." in line) == (len(code) > width)
     assert (head, end) == ('  File "a.py", line 3', "ValueError: no")
-    assert with_marks(text, 200) == text
+    assert shorten_code(text, 200) == text
 
 
 def test_marks_wider_than_screen_show_their_beginning() -> None:
     """All of the line is marked, and it begins in sight."""
     text = "    " + "abcde" * 30 + "\n    " + "^" * 150
-    line, marks = with_marks(text, 60).split("\n")
+    line, marks = shorten_code(text, 60).split("\n")
 
     assert line.startswith("    abcde")
     assert marks.startswith("    ^")
@@ -81,7 +82,7 @@ def test_long_lines_without_marks_stay_whole() -> None:
     """They are wrapped, which loses nothing."""
     text = "    " + "word " * 30 + "\n    and more"
 
-    assert with_marks(text, 60) == text
+    assert shorten_code(text, 60) == text
 
 
 @pytest.mark.parametrize("width", [40, 60, 75, 76])
@@ -90,7 +91,7 @@ def test_mark_after_line_end_stands_behind_line(width: int) -> None:
     code = "    if " + "x + " * 16 + "last"  # 75 signs, and no colon
     text = f'  File "a.py", line 3\n{code}\n{" " * len(code)}^\nSyntaxError: no'
 
-    _, line, marks, _ = with_marks(text, width).split("\n")
+    _, line, marks, _ = shorten_code(text, width).split("\n")
 
     assert line.endswith("last")
     assert marks == f"{' ' * len(line)}^"

@@ -44,7 +44,7 @@ def made(folder: Path, text: str = MADE) -> LibraryGuide:
 
 def every_advice() -> Iterator[LibraryAdvice]:
     """Yield the advice for each combination of answers."""
-    for answers in which_library.every_answer(GUIDE):
+    for answers in which_library.list_answers(GUIDE):
         yield which_library.advise(GUIDE, answers)
 
 
@@ -78,7 +78,7 @@ def test_rules_have_no_complaint() -> None:
     lessons = [lesson.id for lesson in content.read_lessons()]
     paths = [path.id for path in read_paths()]
 
-    assert [] == list(which_library.complaints(GUIDE, lessons, paths))
+    assert [] == list(which_library.find_mistakes(GUIDE, lessons, paths))
 
 
 def test_every_advised_package_can_be_installed() -> None:
@@ -169,7 +169,7 @@ def test_first_reason_decides_and_only_its_library_follows(tmp_path: Path) -> No
     assert ("x", ["general"]) == (general.library.id, [row.text for row in general.reasons])
     assert () == general.notes
     assert "made/x" == general.start.lesson
-    assert [] == list(which_library.complaints(guide, ["made/x", "made/y"], ["one"]))
+    assert [] == list(which_library.find_mistakes(guide, ["made/x", "made/y"], ["one"]))
 
 
 @pytest.mark.parametrize(
@@ -195,15 +195,15 @@ def test_the_complaints_can_fail(tmp_path: Path, right: str, wrong: str, complai
     assert right in MADE
     guide = made(tmp_path, MADE.replace(right, wrong, 1))
 
-    assert complaint in "\n".join(which_library.complaints(guide, ["made/x", "made/y"], ["one"]))
+    assert complaint in "\n".join(which_library.find_mistakes(guide, ["made/x", "made/y"], ["one"]))
 
 
 def test_the_linter_reads_the_rules(tmp_path: Path) -> None:
     """`learn --lint` says what is wrong with them, and nothing where there are none."""
     (tmp_path / "paths.yml").write_text("[]")
-    told_without = lesson_problems.everything(tmp_path)
+    told_without = lesson_problems.list_problems(tmp_path)
     made(tmp_path)
-    told = [line for line in lesson_problems.everything(tmp_path) if line not in told_without]
+    told = [line for line in lesson_problems.list_problems(tmp_path) if line not in told_without]
 
     assert f"{which_library.FILE}: the lesson `made/x` does not exist" in told
     assert all(line.startswith(which_library.FILE) for line in told)

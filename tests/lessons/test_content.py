@@ -97,7 +97,7 @@ def test_jax_checks_list_their_programs() -> None:
 
 def test_linter_finds_no_problem() -> None:
     """Headers, blocks, links, words, lengths and paths of every lesson are in order."""
-    assert [] == lesson_problems.everything()
+    assert [] == lesson_problems.list_problems()
 
 
 def test_the_index_on_github_lists_every_lesson(request: pytest.FixtureRequest) -> None:
@@ -141,8 +141,8 @@ def test_invalid_header_value_is_problem(header: str, said: str, tmp_path: Path)
     with pytest.raises(Problem) as caught:
         content.read_lesson(path)
 
-    assert said in caught.value.what
-    assert str(path) in caught.value.what
+    assert said in caught.value.full_text
+    assert str(path) in caught.value.full_text
 
 
 def test_unreadable_lesson_file_is_problem(tmp_path: Path) -> None:

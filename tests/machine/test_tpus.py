@@ -168,7 +168,7 @@ def test_generation_is_found_by_each_of_its_names(row: generations.Generation) -
     names = [row.name, row.title.partition(" (")[0], row.name.upper(), *row.aliases]
 
     assert [row] * len(names) == [tpus.generation(name) for name in names]
-    assert [row] * len(row.device_kinds) == [tpus.by_device_kind(k) for k in row.device_kinds]
+    assert [row] * len(row.device_kinds) == [tpus.find_by_device_kind(k) for k in row.device_kinds]
 
 
 def test_an_unknown_generation_lists_the_valid_ones() -> None:
@@ -185,13 +185,13 @@ def test_other_device_has_no_generation() -> None:
     """Kinds of other devices, and of chips that are not in the table, are unknown."""
     kinds = ("cpu", "NVIDIA H200", "TPU v4 lite", "TPU", "")
 
-    assert [None] * len(kinds) == [tpus.by_device_kind(kind) for kind in kinds]
+    assert [None] * len(kinds) == [tpus.find_by_device_kind(kind) for kind in kinds]
 
 
 def test_pci_ids_are_unique_and_lead_to_row() -> None:
     """No two rows claim a PCI id, and each id leads back to its row."""
     claimed = [(pci, row.name) for row in generations.GENERATIONS for pci in row.pci]
-    found = [tpus.by_pci(pci.device, pci.subsystem or 0x1234) for pci, _ in claimed]
+    found = [tpus.find_by_pci(pci.device, pci.subsystem or 0x1234) for pci, _ in claimed]
 
     assert len(claimed) == len({(pci.device, pci.subsystem) for pci, _ in claimed})
     assert [name for _, name in claimed] == [row and row.name for row in found]
@@ -200,10 +200,10 @@ def test_pci_ids_are_unique_and_lead_to_row() -> None:
 def test_the_subsystem_tells_v2_from_v3() -> None:
     """Device 0x0027 alone is not enough, and ids nobody documents are no TPU."""
     expected = {0x004E: "v2", 0x004F: "v3", None: None, 0x0000: None}
-    found = {subsystem: tpus.by_pci(0x0027, subsystem) for subsystem in expected}
+    found = {subsystem: tpus.find_by_pci(0x0027, subsystem) for subsystem in expected}
 
     assert expected == {subsystem: row and row.name for subsystem, row in found.items()}
-    assert not any(tpus.by_pci(device, None) for device in (0x0056, 0x0042, 0))
+    assert not any(tpus.find_by_pci(device, None) for device in (0x0056, 0x0042, 0))
 
 
 def test_a_tpu7x_chip_has_two_pci_functions() -> None:
@@ -238,7 +238,7 @@ def test_the_lowest_figure_is_the_one_judged_by(row: generations.Generation) -> 
     for figure in figures(row):
         values = [figure.value, *(value for value, _ in figure.others)]
 
-        assert (min(values), len(values)) == (figure.judged, len(set(values)))
+        assert (min(values), len(values)) == (figure.lowest_value, len(set(values)))
 
 
 def test_figures_that_differ_between_sources_are_both_kept() -> None:
@@ -252,7 +252,9 @@ def test_figures_that_differ_between_sources_are_both_kept() -> None:
     found = {key: getattr(tpus.generation(key[0]), key[1]) for key in expected}
 
     assert expected == {key: [f.value, *(v for v, _ in f.others)] for key, f in found.items()}
-    assert [min(figures) for figures in expected.values()] == [f.judged for f in found.values()]
+    assert [min(figures) for figures in expected.values()] == [
+        f.lowest_value for f in found.values()
+    ]
 
 
 def test_unknown_figure_is_none() -> None:
@@ -270,9 +272,9 @@ def test_rates_are_per_chip_and_in_tera(row: generations.Generation) -> None:
     assert row.hbm_gb_per_s is not None
     assert row.hbm_gib is not None
 
-    assert 40 < row.bf16_tflops.judged < 5000
-    assert 500 < row.hbm_gb_per_s.judged < 20_000
-    assert 14 < row.hbm_gib.judged < 300
+    assert 40 < row.bf16_tflops.lowest_value < 5000
+    assert 500 < row.hbm_gb_per_s.lowest_value < 20_000
+    assert 14 < row.hbm_gib.lowest_value < 300
 
 
 @pytest.mark.parametrize("known", tpus.TOPOLOGIES, ids=lambda known: known.name)
@@ -280,7 +282,7 @@ def test_a_topology_has_the_shape_of_its_type(known: tpus.Topology) -> None:
     """What the compiler describes is the TPU of that name, with a little HBM kept for itself."""
     tpu = tpus.parse_type(known.name)
     assert tpu.generation.hbm_gib is not None
-    hbm_gib = tpu.generation.hbm_gib.judged * tpu.chips / known.devices
+    hbm_gib = tpu.generation.hbm_gib.lowest_value * tpu.chips / known.devices
 
     assert (known.devices, known.processes) == (tpu.devices, tpu.hosts)
     assert known == tpus.topology(tpu.accelerator_type)
@@ -331,4 +333,4 @@ def test_compiler_topologies_match_table() -> None:
 
     assert expected == measured
     for name, kind in kinds.items():
-        assert tpus.parse_type(name).generation == tpus.by_device_kind(kind)
+        assert tpus.parse_type(name).generation == tpus.find_by_device_kind(kind)

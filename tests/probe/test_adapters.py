@@ -79,9 +79,9 @@ def test_terraforms_variables_are_no_settings_of_tensorflow() -> None:
 
 def test_keras_without_jax_is_not_checked() -> None:
     """TensorFlow brings Keras along, and these checks are about Keras on JAX."""
-    assert ["jax"] == frameworks.lacking("keras", {"keras": "3.15.1", "tensorflow": "2.20.0"})
-    assert [] == frameworks.lacking("keras", {"keras": "3.15.1", "jax": "0.10.2"})
-    assert [] == frameworks.lacking("tensorflow", {"tensorflow": "2.20.0"})
+    assert ["jax"] == frameworks.list_missing("keras", {"keras": "3.15.1", "tensorflow": "2.20.0"})
+    assert [] == frameworks.list_missing("keras", {"keras": "3.15.1", "jax": "0.10.2"})
+    assert [] == frameworks.list_missing("tensorflow", {"tensorflow": "2.20.0"})
 
 
 UNDEFINED = "_XLAC.cpython-311.so: undefined symbol: _ZNK3c1010TensorImpl"
@@ -127,7 +127,7 @@ def test_without_a_tpu_torch_tpu_has_no_devices(monkeypatch: pytest.MonkeyPatch)
         )
         monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(accelerator=accelerator))
 
-        assert adapters.ran_on("torch_tpu") is None
+        assert adapters.read_devices("torch_tpu") is None
 
 
 def test_tensorflow_without_tpu_reports_cpu(
@@ -140,9 +140,9 @@ def test_tensorflow_without_tpu_reports_cpu(
     before = target()
     try:
         set_target(Target("tpu", 8, "v5e"))
-        told = adapters.ran_on("tensorflow")
+        told = adapters.read_devices("tensorflow")
         devices["TPU"] = [SimpleNamespace(device_type="TPU")] * 8
-        on_tpu = adapters.ran_on("tensorflow")
+        on_tpu = adapters.read_devices("tensorflow")
     finally:
         set_target(before)
 
@@ -177,7 +177,7 @@ def test_tensorflow_lesson_block_gets_requested_devices(
     set_target(Target("cpu", 8, virtual=True))
     try:
         command = {"file": "a lesson", "code": "", "framework": framework}
-        monkeypatch.setattr(adapters, "started", lambda: None)
+        monkeypatch.setattr(adapters, "read_started_devices", lambda: None)
         blocks.run(command, lambda _: None)
     finally:
         set_target(before)
@@ -197,7 +197,7 @@ def test_only_cpu_devices_are_ever_called_virtual(monkeypatch: pytest.MonkeyPatc
                 devices=lambda name=platform: (name, "k", 8)
             )
             monkeypatch.setitem(adapters.ADAPTERS, "jax", adapter)
-            told.append(adapters.ran_on("jax"))
+            told.append(adapters.read_devices("jax"))
     finally:
         set_target(before)
 

@@ -23,6 +23,6 @@ def test_narrowed_type_is_reported_as_compiled(kind: type, narrowed: str, whole:
     """A NumPy array of 64 bits becomes one of 32, unless `jax_enable_x64` is on."""
     value = np.zeros(64, kind)
 
-    assert narrowed == arrays.short(value) == arrays.short(jax.numpy.asarray(value))
+    assert narrowed == arrays.format_type(value) == arrays.format_type(jax.numpy.asarray(value))
     with jax.enable_x64(True):
-        assert whole == arrays.short(value)
+        assert whole == arrays.format_type(value)

@@ -56,7 +56,7 @@ def test_the_bar_has_the_arrays_as_its_parts(result: dict[str, Any], bar: str) -
     """Free memory is dots; what is too much stands behind the end of the memory."""
     taken = memory_bar.parts(result, result["buffers"])
 
-    assert bar == memory_bar.bar(result, taken)
+    assert bar == memory_bar.draw_memory_bar(result, taken)
     assert result["hbm_bytes"] == sum(part.taken for part in taken)
 
 
@@ -104,7 +104,7 @@ def test_a_bar_never_lies_about_its_width(
         "memory": {"arguments": arguments, "temporaries": temporaries},
     }
     taken = memory_bar.parts(result, found)
-    bar = memory_bar.bar(result, taken)
+    bar = memory_bar.draw_memory_bar(result, taken)
 
     assert needed == sum(part.taken for part in taken)
     assert all(part.taken >= 0 for part in taken)

@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tpustarter.rehearsal.compile.compiler import RehearsalAnswer, StillCompiling, TaskDone
-from tpustarter.rehearsal.text.progress import RehearsalProgress, about, outermost_first
+from tpustarter.rehearsal.text.progress import (
+    RehearsalProgress,
+    format_rounded_time,
+    outermost_first,
+)
 from tpustarter.text import bars
 
 
@@ -25,7 +29,7 @@ def given(*tasks: tuple[str, str]) -> tuple[RehearsalProgress, Clock]:
     clock = Clock()
     progress = RehearsalProgress(clock=clock)
     for name, tpu in tasks:
-        progress.given(name, tpu)
+        progress.add_task(name, tpu)
     progress.all_given = True
     return progress, clock
 
@@ -66,13 +70,15 @@ def test_line_shows_share_done(
     progress = made(total, done, passed_s)
 
     assert text == progress.text()
-    assert full == progress.bar().count(bars.FULL)
-    assert 16 == len(progress.bar())
+    assert full == progress.draw_bar().count(bars.FULL)
+    assert 16 == len(progress.draw_bar())
 
 
 def test_times_are_rounded_up_to_common_values() -> None:
     """Nobody is promised seconds."""
-    assert ["about 10 s", "about 50 s", "about 2 min"] == [about(s) for s in (0.2, 41, 95)]
+    assert ["about 10 s", "about 50 s", "about 2 min"] == [
+        format_rounded_time(s) for s in (0.2, 41, 95)
+    ]
 
 
 def test_slow_check_is_expected_slow_for_every_tpu() -> None:

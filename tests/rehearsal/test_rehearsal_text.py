@@ -65,8 +65,8 @@ def test_invalid_argument_is_refused(typed: str) -> None:
     with pytest.raises(Problem) as problem:
         own_code.read_argument(typed)
 
-    assert REFUSED[typed] in problem.value.what
-    assert len(problem.value.what) < 400
+    assert REFUSED[typed] in problem.value.full_text
+    assert len(problem.value.full_text) < 400
     assert ExitCode.USAGE == problem.value.code
 
 
@@ -116,7 +116,7 @@ def test_invalid_file_and_function_are_refused(text: str, said: str) -> None:
     with pytest.raises(Problem) as problem:
         own_code.read(text, ())
 
-    assert said in problem.value.what
+    assert said in problem.value.full_text
     assert ExitCode.USAGE == problem.value.code
 
 

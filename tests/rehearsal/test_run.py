@@ -267,7 +267,7 @@ def test_full_disk_loses_only_stored_answer(stub: str) -> None:
     result = {"key": "k", "status": "compiles", "cached": False}
     part = answer_cache.folder() / f"k.{os.getpid()}"
     part.symlink_to("/dev/full")
-    answer_cache.keep(result)
+    answer_cache.save_answer(result)
 
     assert [] == list(answer_cache.folder().iterdir())
 

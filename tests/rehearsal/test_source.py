@@ -121,9 +121,13 @@ def test_every_error_ends_with_command(
     """It names the arguments that are missing, and the command has an example for each."""
     problem = problem_of(train, function, *given, tpus=("v6e-8",))
 
-    assert what in problem.what
+    assert what in problem.full_text
     assert hint in (problem.hint or "")
-    assert "static" in problem.what or "--tpu v6e-8" in (problem.hint or "") or "by" in problem.what
+    assert (
+        "static" in problem.full_text
+        or "--tpu v6e-8" in (problem.hint or "")
+        or "by" in problem.full_text
+    )
 
 
 def test_function_that_may_take_pytree_has_advice(
@@ -135,7 +139,7 @@ def test_function_that_may_take_pytree_has_advice(
     problem = problem_of(file, "programs")
     hint = problem.hint or ""
 
-    assert "is given without the function to compile" in problem.what
+    assert "is given without the function to compile" in problem.full_text
     assert "rehearse train.py:step --arg 'f32[1024,1024]' --arg 'f32[1024,1024]'" in hint
     assert "Else write a function `programs(devices)` into `train.py`" in hint
     assert isinstance(problem, resolve.UnclearProgram)
@@ -181,7 +185,7 @@ def test_a_script_without_jit_says_so(tmp_path: Path) -> None:
     path.write_text("print('hello')\n")
     problem = problem_of(path, "programs")
 
-    assert "defines no function, and has no `jax.jit`" in problem.what
+    assert "defines no function, and has no `jax.jit`" in problem.full_text
     assert "`tpustarter rehearse --script train.py`" in (problem.hint or "")
 
 
@@ -189,7 +193,9 @@ def test_the_commands_that_are_offered_can_be_followed(train: Path) -> None:
     """Each is read by the command line itself, and needs nothing more; jitted ones come first."""
     read = source.read(train)
     assert read is not None
-    offers = [shlex.split(one) for one in suggestions.offers(read, str(train), ("v6e-8",))]
+    offers = [
+        shlex.split(one) for one in suggestions.suggest_commands(read, str(train), ("v6e-8",))
+    ]
     names = [words[2].rpartition(":")[2] for words in offers]
 
     assert ["step", "square", "programs_of"] == names
@@ -229,4 +235,6 @@ def test_script_importing_own_model_is_offered(tmp_path: Path) -> None:
     sources = source.programs_in(tmp_path)
 
     assert ["model.py", "train.py"] == [one.path.name for one in sources]
-    assert ["tpustarter rehearse --script train.py"] == suggestions.offers(sources[1], "train.py")
+    assert ["tpustarter rehearse --script train.py"] == suggestions.suggest_commands(
+        sources[1], "train.py"
+    )

@@ -32,8 +32,8 @@ def test_syntax_error_has_line_and_column(tmp_path: Path, content: bytes) -> Non
     with pytest.raises(Problem) as problem:
         syntax.verify(file, "train.py", own_python)
 
-    assert problem.value.what.startswith("`train.py` is no Python: ")
-    assert MISTAKES[content] in problem.value.what
+    assert problem.value.full_text.startswith("`train.py` is no Python: ")
+    assert MISTAKES[content] in problem.value.full_text
 
 
 def test_python_under_test_decides_about_syntax(tmp_path: Path) -> None:

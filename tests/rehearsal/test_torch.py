@@ -101,7 +101,7 @@ def test_invalid_arguments_are_usage_error(name: str, stub: str) -> None:
     with pytest.raises(Problem) as problem:
         Rehearsal(RehearsalRequest(compiler=stub, tpus=("v5e-8",), **asked))
 
-    assert words in problem.value.what
+    assert words in problem.value.full_text
     assert ExitCode.USAGE == problem.value.code
 
 
@@ -131,7 +131,7 @@ def test_the_installed_library_lowers_and_its_metadata_decides(
     expected = ROUTES[installed, asked]
     if expected in frameworks.LOWERERS:
         assert expected == torch_module.route(asked)
-        assert f"lowered with {expected} 2.9.0 (torch" in torch_module.note(expected)
+        assert f"lowered with {expected} 2.9.0 (torch" in torch_module.describe_versions(expected)
         return
     with pytest.raises(RequestError, match=re.escape(expected)):
         torch_module.route(asked)

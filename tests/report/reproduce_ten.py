@@ -33,8 +33,8 @@ def reproduced(check_id: str, folder: Path) -> tuple[last_failures.FailedCheck, 
     check = SelfCheck(CheckRequest((check_id,), python=str(python.path)), machine=machine)
     for _ in check.events():
         pass
-    last_failures.remember(check.run)
-    return last_failures.remembered()[0], told(python, check_id, machine, folder)
+    last_failures.save_failures(check.run)
+    return last_failures.read_failures()[0], told(python, check_id, machine, folder)
 
 
 def told(python: Interpreter, check_id: str, machine: host.Machine, folder: Path) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def _context(
 def written(report: BugReport) -> dict[str, bytes]:
     """Return everything that leaves: the files, their names, the archive, and what is shown."""
     files = bundle.files(report)
-    name = bundle.name_of(report.document)
+    name = bundle.make_name(report.document)
     packed = bundle.archive(name, files)
     with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
         members = {one.name: repr(one.get_info()).encode() for one in tar}
@@ -90,7 +90,7 @@ def leaking(context: Context, size: int) -> dict[tuple[str, ...], dict[str, list
     found = {}
     for subset in combinations(NAMES, size):
         context.found = FoundFacts()
-        if leaked := leaks(make_report.make(context, asks=False, only=subset)):
+        if leaked := leaks(make_report.make_report(context, asks=False, only=subset)):
             found[subset] = leaked
     return found
 
@@ -107,7 +107,7 @@ def test_no_canary_in_report_for_any_device_failure(
 ) -> None:
     """What a framework prints, says and raises is searched too, and so is the stack of a hang."""
     for context in _context(tmp_path, home, monkeypatch, None, devices):
-        report = make_report.make(context)
+        report = make_report.make_report(context)
         asked = next(one for one in report.document["sections"] if one["name"] == "jax")
 
         assert {} == leaks(report)
@@ -122,7 +122,7 @@ def test_no_canary_in_report_of_tpu_in_use(
 ) -> None:
     """Holder, lock, nodes and slice have names too."""
     for context in _context(tmp_path, home, monkeypatch, "v5e", "answers"):
-        report = make_report.make(context)
+        report = make_report.make_report(context)
         text = json.dumps(report.document)
 
         assert {} == leaks(report)
@@ -137,7 +137,7 @@ def test_search_finds_canaries_without_cleaning(
     from tpustarter.report.clean.cleaner import Cleaner
 
     monkeypatch.setattr(Cleaner, "text", lambda _, text, lines=0: text)  # noqa: ARG005
-    monkeypatch.setattr(Cleaner, "proved", lambda _, text: text)
-    found = leaks(make_report.make(context, asks=False))
+    monkeypatch.setattr(Cleaner, "require_clean", lambda _, text: text)
+    found = leaks(make_report.make_report(context, asks=False))
 
     assert {"report.md", "report.json", "unpacked", "shown"} <= set(found)

@@ -29,7 +29,7 @@ def context(tmp_path: Path) -> Context:
 
 def sections(context: Context) -> dict[str, Any]:
     """Return the sections of a report by name."""
-    made = make_report.make(context, asks=False, only=("last_run", "checks", "changes"))
+    made = make_report.make_report(context, asks=False, only=("last_run", "checks", "changes"))
     return {one["name"]: one for one in made.document["sections"]}
 
 

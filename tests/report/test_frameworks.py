@@ -12,7 +12,7 @@ from tests.support import report_machine as telling
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
 from tpustarter.checking.plan.interpreters import Interpreter, installed
-from tpustarter.report.clean.allowed_fields import LeftOut, figure, like, text
+from tpustarter.report.clean.allowed_fields import LeftOut, clean_number, pattern_shape, text
 from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.clean.pseudonyms import Pseudonyms
 from tpustarter.report.collect import collectors, frameworks, stacks
@@ -203,7 +203,7 @@ def test_failing_collector_still_gives_section(name: str, tmp_path: Path) -> Non
     """And what it may not tell is named, without a word of it."""
     collect, state, why = COLLECTED[name]
     limit_s = 0.05 if name == "hangs" else WAIT_S
-    one = Collector("name", "Title", collect, {"x": figure}, limit_s=limit_s)
+    one = Collector("name", "Title", collect, {"x": clean_number}, limit_s=limit_s)
     cleaner = Cleaner({}, Pseudonyms())
     section, left_out = collectors.run(one, context_of(tmp_path, None), cleaner)
 
@@ -216,7 +216,9 @@ def test_failing_cleaner_leaves_field_out(tmp_path: Path, monkeypatch: pytest.Mo
     cleaner = Cleaner({}, Pseudonyms())
     monkeypatch.setattr(cleaner, "text", lambda *_: 1 // 0)
     facts = {"said": "hidden", "state": "fine"}
-    one = Collector("name", "Title", lambda _: facts, {"said": text(), "state": like("fine")})
+    one = Collector(
+        "name", "Title", lambda _: facts, {"said": text(), "state": pattern_shape("fine")}
+    )
     section, left_out = collectors.run(one, context_of(tmp_path, None), cleaner)
 
     assert {"state": "fine"} == section.facts

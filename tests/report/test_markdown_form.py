@@ -77,7 +77,7 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     python = Interpreter(folder / "v/bin/python", "--python", installed(folder / "v"))
     log = folder / "train.log"
     log.write_text(f"step 1\n{HELD}")
-    return make_report.make(
+    return make_report.make_report(
         Context(machine, folder, python, log), asks=False, reproduces=None
     ).document
 
@@ -149,8 +149,8 @@ def test_only_questions_left_open_remain(document: dict[str, Any]) -> None:
         document, metadata=metadata, resources={"container": "docker"}, changes={"since": "then"}
     )
     known["first"]["stale"] = []
-    asked = "\n".join(questions.yours(View(document)))
-    left = "\n".join(questions.yours(View(known)))
+    asked = "\n".join(questions.list_user_questions(View(document)))
+    left = "\n".join(questions.list_user_questions(View(known)))
 
     assert "with its runtime version" in asked
     assert "newest jax and jaxlib" in asked
@@ -415,10 +415,10 @@ def test_default_tracker_is_that_of_installed_framework() -> None:
         "checks": {"findings": [{"code": "HOST-CHIPS-NODES", "verdict": "fail"}]},
     }
 
-    assert "pytorch-xla" == assessment.first(told(torch), [], None).tracker
-    assert "cloud-tpu" == assessment.first(told({**torch, **failing}), [], None).tracker
-    assert "jax" == assessment.first(told({**torch, **failing}), [], "jax").tracker
-    assert [] == assessment.first(told(torch), [], None).stale
+    assert "pytorch-xla" == assessment.judge_facts(told(torch), [], None).tracker
+    assert "cloud-tpu" == assessment.judge_facts(told({**torch, **failing}), [], None).tracker
+    assert "jax" == assessment.judge_facts(told({**torch, **failing}), [], "jax").tracker
+    assert [] == assessment.judge_facts(told(torch), [], None).stale
 
 
 def test_likely_cause_of_hang_needs_evidence() -> None:
@@ -430,7 +430,7 @@ def test_likely_cause_of_hang_needs_evidence() -> None:
     silent = [ReportSection("metadata", "", "unanswered", seconds=2)]
 
     def likely(facts: dict[str, Any], unanswered: list[ReportSection]) -> str:
-        return str(assessment.first(told(facts), unanswered, None).hung[0].likely)
+        return str(assessment.judge_facts(told(facts), unanswered, None).hung[0].likely)
 
     assert "native stack shows" in likely(native, [])
     assert "the metadata server gives no answer" in likely(chips, silent)
@@ -443,13 +443,13 @@ def test_likely_cause_of_hang_needs_evidence() -> None:
 )
 def test_tracker_is_found_by_product_name(name: str) -> None:
     """As people type them."""
-    assert trackers.named(name) in trackers.TRACKERS
+    assert trackers.find_tracker(name) in trackers.TRACKERS
 
 
 def test_unknown_tracker_lists_valid_names() -> None:
     """With what was typed."""
     with pytest.raises(Problem, match="`--for mxnet` is not a tracker, expected one of jax, pyt"):
-        trackers.named("mxnet")
+        trackers.find_tracker("mxnet")
 
 
 def test_newest_versions_fit_older_python() -> None:
@@ -458,7 +458,7 @@ def test_newest_versions_fit_older_python() -> None:
 
     def stale(python: str) -> list[str]:
         facts = {"python": {"packages": packages, "python_version": python}}
-        return [one.name for one in assessment.first(told(facts), [], None).stale]
+        return [one.name for one in assessment.judge_facts(told(facts), [], None).stale]
 
     assert [] == stale("3.10.12")
     assert ["jax", "jaxlib"] == stale("3.12.1")

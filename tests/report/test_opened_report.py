@@ -75,7 +75,7 @@ def test_reopened_report_of_hostile_machine_is_unchanged(
     from tests.report.test_canaries import _context
 
     for context in _context(tmp_path, home, monkeypatch, "v5e", "raises"):
-        made = make_report.make(context)
+        made = make_report.make_report(context)
         now = opened_report.read(bundle.write(made, tmp_path / "out"))
         before = {one["name"]: one["facts"] for one in made.document["sections"]}
         after = {one["name"]: one["facts"] for one in now["sections"]}
@@ -144,7 +144,7 @@ def test_current_exclusion_removes_failure(tmp_path: Path, monkeypatch: pytest.M
 def test_unsafe_verbatim_text_is_refused(text: str) -> None:
     """Words, versions and paths are never changed, so they are refused."""
     with pytest.raises(UncleanText):
-        ForeignText("").proved(text)
+        ForeignText("").require_clean(text)
 
 
 def test_every_known_failure_is_found_in_its_quotes() -> None:

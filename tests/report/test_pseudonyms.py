@@ -16,7 +16,7 @@ def cleaner(**known: str) -> Cleaner:
     """Return a cleaner that knows a name of each kind."""
     names = Pseudonyms()
     for kind, name in known.items():
-        names.know(kind, [name])
+        names.add_names(kind, [name])
     return Cleaner({"HF_TOKEN": "abc-secret-def", "HOME": "/home/ada"}, names)
 
 
@@ -129,29 +129,29 @@ def test_common_names_are_kept() -> None:
 def test_next_report_reuses_pseudonyms() -> None:
     """So two reports of one machine can be laid beside each other."""
     first = Pseudonyms()
-    first.of("host", "a-host")
-    second = Pseudonyms(first.saved())
+    first.make_pseudonym("host", "a-host")
+    second = Pseudonyms(first.list_pseudonyms())
 
-    assert "host-2" == second.of("host", "b-host")
-    assert "host-1" == second.of("host", "A-Host")
-    assert {"host": {"a-host": 1, "b-host": 2}} == second.saved()
+    assert "host-2" == second.make_pseudonym("host", "b-host")
+    assert "host-1" == second.make_pseudonym("host", "A-Host")
+    assert {"host": {"a-host": 1, "b-host": 2}} == second.list_pseudonyms()
 
 
 @pytest.mark.parametrize("saved", [{"host": 3}, {"who": {"x": 1}}, {"host": {"x": "1"}}])
 def test_damaged_pseudonym_file_is_ignored(saved: dict[str, object]) -> None:
     """What is no number is not used."""
-    assert "host-1" == Pseudonyms(saved).of("host", "x")
+    assert "host-1" == Pseudonyms(saved).make_pseudonym("host", "x")
 
 
 def test_text_with_name_left_is_refused() -> None:
     """The last look is apart from the replacing, and says no word of the text."""
     one = cleaner(user="zq7ada")
     with pytest.raises(UncleanText) as refused:
-        one.proved("who: zq7ada")
+        one.require_clean("who: zq7ada")
 
     assert "zq7" not in str(refused.value)
     with pytest.raises(UncleanText):
-        one.proved("abc-secret-def")
+        one.require_clean("abc-secret-def")
 
 
 @example(before="\x1b", after="", name="hf_zq7abcdefghijklmnop")
@@ -201,9 +201,9 @@ def test_long_line_is_cut_before_search() -> None:
 
 def test_unknown_field_value_leaves_rest_of_row() -> None:
     """A driver that nobody foresaw must not hide all chips."""
-    from tpustarter.report.clean.allowed_fields import figure, one_of, rows
+    from tpustarter.report.clean.allowed_fields import choice_shape, clean_number, rows
 
-    shape = rows({"chip": figure, "driver": one_of("vfio-pci")})
+    shape = rows({"chip": clean_number, "driver": choice_shape("vfio-pci")})
     told = shape([{"chip": 1, "driver": "zq7"}, {"chip": 2, "driver": "vfio-pci"}], cleaner())
 
     assert [{"chip": 1, "driver": "(not told)"}, {"chip": 2, "driver": "vfio-pci"}] == told

@@ -152,7 +152,7 @@ def python_of(folder: Path, body: str) -> Interpreter:
 
 def of_sums(checks: Path, failure: ReproducedFailure | None = None) -> ReproducerFile:
     """Return the file of the check."""
-    return program.of_check(content.read_checks(checks)[0], failure, ON_CPU, checks=checks)
+    return program.make_check_file(content.read_checks(checks)[0], failure, ON_CPU, checks=checks)
 
 
 def tried(tmp_path: Path, made: ReproducerFile, body: str, limit_s: float = 120) -> TrialOutcome:
@@ -206,7 +206,7 @@ def test_every_check_runs_with_its_framework_alone(framework: str) -> None:
         if check.framework != framework:
             continue
         try:
-            text = program.of_check(check, None, ON_TPU).text
+            text = program.make_check_file(check, None, ON_TPU).text
         except standalone.NotStandalone as error:
             without[check.id] = str(error)
             continue
@@ -309,11 +309,11 @@ def test_block_includes_required_blocks(tmp_path: Path) -> None:
     (tmp_path / "jax").mkdir()
     (tmp_path / "jax/01-sums.md").write_text(LESSON)
     lesson = content.read_lesson(tmp_path / "jax/01-sums.md")
-    every = blocks.blocks_of(lesson)
+    every = blocks.list_blocks(lesson)
     failure = ReproducedFailure(
         "jax/sums:sum", "fail", detail="line 1: found `sum 4`, expected `sum 5`"
     )
-    made = program.of_block(lesson, every, every[2], failure, ON_CPU)
+    made = program.make_block_file(lesson, every, every[2], failure, ON_CPU)
     outcome = tried(tmp_path, made, "return 0")
 
     assert "two = 2" in made.text
@@ -325,20 +325,20 @@ def test_block_includes_required_blocks(tmp_path: Path) -> None:
 def test_inapplicable_variants_give_reason() -> None:
     """And those that do not say why."""
     check = next(one for one in content.read_checks() if one.id == "jax.all_reduce")
-    on_tpu = program.of_check(check, None, ON_TPU)
-    on_cpu = program.of_check(check, None, ON_CPU)
+    on_tpu = program.make_check_file(check, None, ON_TPU)
+    on_cpu = program.make_check_file(check, None, ON_CPU)
     alone = replace(on_cpu, needs={"devices": 2}, sets=("JAX_DEFAULT_MATMUL_PRECISION",))
 
-    assert [""] * 5 == [one.why_not for one in variants.of(on_tpu, ON_TPU)]
-    assert "TPU_VISIBLE_CHIPS" in variants.of(on_tpu, ON_TPU)[3].env
+    assert [""] * 5 == [one.why_not for one in variants.list_variants(on_tpu, ON_TPU)]
+    assert "TPU_VISIBLE_CHIPS" in variants.list_variants(on_tpu, ON_TPU)[3].env
     assert ["", "", "it ran on the CPU already", "", ""] == [
-        one.why_not for one in variants.of(on_cpu, ON_CPU)
+        one.why_not for one in variants.list_variants(on_cpu, ON_CPU)
     ]
     assert ["the claim sets the precision itself", "the claim needs 2 devices"] == [
-        one.why_not for one in variants.of(alone, ON_CPU)[1::2]
+        one.why_not for one in variants.list_variants(alone, ON_CPU)[1::2]
     ][:2]
     torch = replace(on_tpu, framework="torch_tpu")
-    assert "this framework has no CPU devices" == variants.of(torch, ON_TPU)[2].why_not
+    assert "this framework has no CPU devices" == variants.list_variants(torch, ON_TPU)[2].why_not
 
 
 def test_conclusion_orders_variants_by_importance() -> None:
@@ -352,7 +352,7 @@ def test_conclusion_orders_variants_by_importance() -> None:
         TriedVariant(Variant("", {}, "without jit"), TrialOutcome("raises", error="TypeError")),
     ]
 
-    assert variants.conclusion(rows) == (
+    assert variants.compare_outcomes(rows) == (
         "It fails as it is and on one device, and it holds at precision highest, and without jit "
         "it raises (TypeError)."
     )
@@ -388,7 +388,7 @@ def test_report_has_files_and_their_outcome_first(tmp_path: Path) -> None:
     root.mkdir()
     interpreter = Interpreter(python, "--python", installed(tmp_path / "venv"))
     context = Context(lay_out(root, None), tmp_path, interpreter)
-    report = make_report.make(context, asks=True, only=("reproducers", "python", "known"))
+    report = make_report.make_report(context, asks=True, only=("reproducers", "python", "known"))
     packed = bundle.write(report, tmp_path / "out")
     with tarfile.open(packed) as tar:
         opened = {one.name.partition("/")[2]: tar.extractfile(one) for one in tar}
@@ -419,12 +419,12 @@ def test_no_canary_in_report_with_reproducers(
     """What a failed run said, and what the file prints, is cleaned; after a hang nothing is run."""
     remember("jax.all_reduce", telling.TEXTS)
     lesson = next(one for one in content.read_lessons() if one.id == "jax/precision")
-    block = blocks.blocks_of(lesson)[0]
+    block = blocks.list_blocks(lesson)[0]
     result = BlockResult(block.id, "error", "exception", "\n".join(telling.TEXTS))
     lesson_progress.block_ended(lesson, block, result)
     hung = "It was not run, because jax did not come back from `jax.devices()`."
     for context in telling_context(tmp_path, home, monkeypatch, None, devices):
-        report = make_report.make(context)
+        report = make_report.make_report(context)
         section = next(o for o in report.document["sections"] if o["name"] == "reproducers")
         rows = {one["id"]: one for one in section["facts"]["files"]}
 
@@ -447,7 +447,7 @@ def test_unreproducible_item_is_refused_by_name() -> None:
         "jax/precision": "no block of",
     }.items():
         with pytest.raises(Problem, match=what):
-            collect_failures.named(name)
+            collect_failures.find_reproducer(name)
 
 
 def test_spoilt_reproducer_in_bundle_is_left_out(
@@ -459,7 +459,7 @@ def test_spoilt_reproducer_in_bundle_is_left_out(
     root.mkdir()
     python = make_python(tmp_path / "venv", jax="0.12.0.1")
     context = Context(lay_out(root, None), tmp_path, Interpreter(python, "--python"))
-    report = make_report.make(context, asks=False, only=("reproducers",))
+    report = make_report.make_report(context, asks=False, only=("reproducers",))
     opened = opened_report.read(bundle.write(report, tmp_path / "out"))
     section = next(one for one in opened["sections"] if one["name"] == "reproducers")
 
@@ -486,26 +486,26 @@ def test_passing_check_is_forgotten() -> None:
         Result("jax.narrowing", "", "error", "timeout", framework="jax"),
         Result("host.chips", "", "fail", findings=(found,), framework="host"),
     ]
-    last_failures.remember(run)
-    kept = last_failures.remembered()
+    last_failures.save_failures(run)
+    kept = last_failures.read_failures()
     run.results = [Result("jax.sorting", "", "warn", framework="jax")]
-    last_failures.remember(run)
+    last_failures.save_failures(run)
 
     assert {"jax.sorting": (found,), "jax.narrowing": ()} == {o.id: o.findings for o in kept}
     assert {"/x/bin/python"} == {one.python for one in kept}
-    assert ["jax.narrowing"] == [one.id for one in last_failures.remembered()]
+    assert ["jax.narrowing"] == [one.id for one in last_failures.read_failures()]
 
 
 def test_invalid_remembered_failures_are_ignored() -> None:
     """A file of the state folder may hold anything; a check that is gone is left out."""
     remember("jax.sorting")
-    kept = last_failures.remembered()
+    kept = last_failures.read_failures()
 
-    assert ["jax.sorting"] == [one.id for one in collect_failures.newest()]
+    assert ["jax.sorting"] == [one.id for one in collect_failures.list_newest()]
     assert [("JAX-X-Y", "no")] == [(one["code"], one["found"]) for one in kept[0].findings]
     state.save("last-failures", {"failures": {"jax.sorting": 7, "jax.x": {"findings": [3]}}})
-    assert [()] == [one.findings for one in last_failures.remembered()]
-    assert [] == collect_failures.newest()
+    assert [()] == [one.findings for one in last_failures.read_failures()]
+    assert [] == collect_failures.list_newest()
 
 
 def test_failure_of_another_python_is_not_compared(tmp_path: Path) -> None:

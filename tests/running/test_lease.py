@@ -22,17 +22,21 @@ from tpustarter.setup.environment import made_environment
 
 def test_second_holder_learns_current_holder() -> None:
     """The name and the process id of the first one are in the refusal."""
-    with lease.hold("tpustarter check"), pytest.raises(Problem) as refused, lease.hold("lesson x"):
+    with (
+        lease.hold_lease("tpustarter check"),
+        pytest.raises(Problem) as refused,
+        lease.hold_lease("lesson x"),
+    ):
         pass
 
     assert ExitCode.BUSY == refused.value.code
-    assert f"the TPU is held by tpustarter check, pid {os.getpid()}" in refused.value.what
+    assert f"the TPU is held by tpustarter check, pid {os.getpid()}" in refused.value.full_text
 
 
 def test_released_lease_can_be_taken_again() -> None:
     """What the file says of an earlier holder does not count."""
     for name in ("first", "second"):
-        with lease.hold(name):
+        with lease.hold_lease(name):
             pass
 
 
@@ -52,9 +56,12 @@ def test_released_lease_can_be_taken_again() -> None:
 )
 def test_damaged_note_loses_only_holder_name(note: str) -> None:
     """The lock counts, not the words beside it."""
-    with lease.hold("first"):
+    with lease.hold_lease("first"):
         (locations.state() / "lease.json").write_text(note)
-        with pytest.raises(Problem, match="the TPU is held by another tpustarter"), lease.hold("x"):
+        with (
+            pytest.raises(Problem, match="the TPU is held by another tpustarter"),
+            lease.hold_lease("x"),
+        ):
             pass
 
 
@@ -64,9 +71,9 @@ def test_lease_is_refused_without_file_locks(kind: str, monkeypatch: pytest.Monk
     no_locks = OSError(errno.ENOLCK, "No locks available")
     monkeypatch.setattr(fcntl, "flock", Mock(side_effect=no_locks))
     ends = {
-        "the device": lambda: lease.hold("x").__enter__(),
+        "the device": lambda: lease.hold_lease("x").__enter__(),
         "the ledger": lambda: ledger.add(LedgerEntry("p", "z", "n", "v6e-8", 8, "spot", "now")),
-        "a set-up": lambda: made_environment.only_one().__enter__(),
+        "a set-up": lambda: made_environment.lock_out_others().__enter__(),
         "progress": lambda: lesson_progress.record_hint("jax/precision", "x", 1),
     }
     if kind == "progress":

@@ -32,7 +32,7 @@ def test_short_log_is_kept_unchanged(tmp_path: Path) -> None:
     log.close()
 
     assert b"\xff one\ntwo\n" == (tmp_path / "log").read_bytes()
-    assert "two\n" == log.since(6)
+    assert "two\n" == log.read_since(6)
 
 
 def test_flood_keeps_first_and_last_part(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_flood_keeps_first_and_last_part(tmp_path: Path) -> None:
     said = int(last.split()[0])
     assert log.size == len(head) + said + len(last.partition(b"]\n")[2])
     assert LOG_HEAD_BYTES >= len(head) > LOG_HEAD_BYTES - 2 * RECENT_BYTES
-    assert log.since(0).endswith("last\n")
+    assert log.read_since(0).endswith("last\n")
 
 
 TOKEN = b"hf_Zq7AbCdEfGhIjKlMnOpQrSt"
@@ -69,7 +69,7 @@ def test_half_secret_at_log_cut_is_dropped(tmp_path: Path, size: int, fill: byte
     log = CappedLog(tmp_path / "log")
     log.write(b" ".join(parts))
     log.close()
-    kept = (tmp_path / "log").read_text() + log.since(0)
+    kept = (tmp_path / "log").read_text() + log.read_since(0)
     around = [kept[max(0, at.start() - 80) : at.end() + 80] for at in re.finditer("Zq7|Kl", kept)]
 
     assert "Zq7" not in Redactor({}).text("\n".join(around))

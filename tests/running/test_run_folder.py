@@ -67,7 +67,7 @@ def test_run_with_invalid_python_keeps_its_log(home: Path, tmp_path: Path) -> No
 
 def test_kept_log_has_no_secret() -> None:
     """Logs of the probe and of libtpu stay, without the token; the rest goes."""
-    folder = run_folder.make()
+    folder = run_folder.make_folder()
     (folder / "tpu_logs").mkdir()
     (folder / "probe-0.log").write_text(f"first\n{SECRET}\n")
     (folder / "tpu_logs" / "tpu_driver.INFO").write_text(f"--token {SECRET}\n")
@@ -85,7 +85,7 @@ def test_kept_log_has_no_secret() -> None:
 def test_only_the_last_logs_are_kept() -> None:
     """They do not pile up."""
     for _ in range(run_folder.KEPT + 3):
-        folder = run_folder.make()
+        folder = run_folder.make_folder()
         (folder / "probe-0.log").write_text("x")
         run_folder.keep_logs(folder, Redactor({}))
 
@@ -104,7 +104,7 @@ def test_folder_of_killed_run_is_removed_by_next(home: Path) -> None:
     (runs / "killed" / run_folder.TEMPORARY).symlink_to(elsewhere)
     locked = os.open(runs / "locked", os.O_RDONLY)
     fcntl.flock(locked, fcntl.LOCK_EX)
-    made = run_folder.make()
+    made = run_folder.make_folder()
     os.close(locked)
 
     assert {made.name, "locked"} == {folder.name for folder in runs.iterdir()}
@@ -138,7 +138,7 @@ def test_temporary_files_are_removed_and_have_short_paths(
 ) -> None:
     """The sockets of `multiprocessing` fit in; a link tells where they are if not in the folder."""
     monkeypatch.setenv("TPUSTARTER_HOME", str(tmp_path / ("s" * letters)))
-    folder = run_folder.make()
+    folder = run_folder.make_folder()
     place = run_folder.temporary(folder)
     (place / "left").mkdir()
     assert place == run_folder.temporary(folder)

@@ -24,12 +24,12 @@ def test_resize_keeps_marked_block_in_sight(tmp_path: Path) -> None:
             await press(pilot, "enter", *["j"] * 7)
             await settle(pilot)
             page = pilot.app.screen.query_one("LessonPage")
-            block = page.marked.name_on_page  # type: ignore[attr-defined]
+            block = page.marked_block.name_on_page  # type: ignore[attr-defined]
             assert block != "block 1"
             for size in ((60, 15), (200, 50), (80, 24), (120, 40)):
                 await pilot.resize_terminal(*size)
                 await settle(pilot)
-                assert page.marked.name_on_page == block, size  # type: ignore[attr-defined]
+                assert page.marked_block.name_on_page == block, size  # type: ignore[attr-defined]
                 number = int(block.rpartition(" ")[2])
                 assert f"print({number - 1})" in on_screen(pilot.app), size
 
@@ -48,7 +48,7 @@ def test_requested_block_stays_still_while_others_run(
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"t": lesson}) as pilot:
-            pilot.app.go.to_lesson("start/t", at="The place.")
+            pilot.app.go.open_lesson("start/t", at="The place.")
             await until(pilot, lambda: "The place." in on_screen(pilot.app))
             await settle(pilot)
             page = pilot.app.screen.query_one(LessonPage)
@@ -63,7 +63,7 @@ def test_requested_block_stays_still_while_others_run(
             page.watch(page, "virtual_size", lambda: page.call_later(look), init=False)
             await pilot.press("enter")
             for view, gate in zip(page.views, gates, strict=False):
-                await until(pilot, lambda view=view: view.printed.split()[-1:] == ["39"])
+                await until(pilot, lambda view=view: view.output_tail.split()[-1:] == ["39"])
                 gate.touch()
             await settle(pilot)
 
@@ -71,6 +71,6 @@ def test_requested_block_stays_still_while_others_run(
             assert before == {("last", 4)}
             # Between its end and what is next, the one above may be marked, and nobody sees that.
             assert {"last"} == {name for name, _ in places} - {"b3"}
-            assert ("last", 4) == (page.marked.block.id, asked.region.y)
+            assert ("last", 4) == (page.marked_block.block.id, asked.region.y)
 
     run(journey)

@@ -161,8 +161,8 @@ def test_requested_line_comes_before_bookmark(tmp_path: Path) -> None:
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"sections": f"{SECTIONS}\n"}) as pilot:
-            bookmarks.keep("start/sections", "heading Section 2")
-            pilot.app.go.to_lesson("start/sections", at="Line 6.1.")
+            bookmarks.save_bookmark("start/sections", "heading Section 2")
+            pilot.app.go.open_lesson("start/sections", at="Line 6.1.")
             await until(pilot, lambda: "Line 6.1." in on_screen(pilot.app))
             assert "You were here" not in on_screen(pilot.app)
 
@@ -226,7 +226,7 @@ def test_enter_opens_open_exercise_and_n_skips_exercise(tmp_path: Path) -> None:
             assert "0 of 1 exercise solved. Today: 1 lesson." in seen
             assert re.search(r"done +Asks +1 exercise open", seen), seen
             lesson_progress.exercise_judged("start/asks", "double", is_right=True)
-            pilot.app.go.to_lesson("start/asks")
+            pilot.app.go.open_lesson("start/asks")
             await press(pilot, "end")
             await until(pilot, lambda: "1 of 1 exercise solved." in on_screen(pilot.app))
             assert "n, Enter Next on your path" in _end(pilot)
@@ -259,7 +259,7 @@ def test_enter_at_end_of_completed_lesson_opens_next(tmp_path: Path) -> None:
         async with tutor(tmp_path, size=(80, 24), lessons=lessons) as pilot:
             lesson_progress.lesson_done("start/asks")
             await press(pilot, "l")
-            pilot.app.go.to_lesson("start/asks")  # type: ignore[attr-defined]
+            pilot.app.go.open_lesson("start/asks")  # type: ignore[attr-defined]
             await settle(pilot)
             assert "Block 1 of 1" in await press(pilot, "end")
             await until(pilot, lambda: "Enter next lesson" in on_screen(pilot.app))
@@ -279,7 +279,7 @@ def test_key_line_follows_scroll_after_early_refresh(
         async with tutor(tmp_path, size=(80, 24), lessons=lessons) as pilot:
             lesson_progress.lesson_done("start/asks")
             for _ in range(10):
-                pilot.app.go.to_lesson("start/asks")  # type: ignore[attr-defined]
+                pilot.app.go.open_lesson("start/asks")  # type: ignore[attr-defined]
                 await settle(pilot)
                 pilot.app.post_message(events.Key("end", None))
                 for _ in range(60):

@@ -29,7 +29,7 @@ def test_e_lists_exercises_with_next_marked(tmp_path: Path) -> None:
             seen = await press(pilot, "3", "e")
             assert re.search(r"0 of \d+ exercises of your path solved", seen)
             rows = pilot.app.screen.query_one(RowList)
-            assert "jax/update-without-mutation" == rows.chosen
+            assert "jax/update-without-mutation" == rows.highlighted_id
             await press(pilot, "enter")
             assert isinstance(pilot.app.screen, ExercisePage)
             await press(pilot, "escape", "l")
@@ -41,7 +41,7 @@ def test_e_lists_exercises_with_next_marked(tmp_path: Path) -> None:
             )
             seen = await press(pilot, "e")
             assert re.search(r"solved +Update without mutation", seen)
-            assert "jax/pad-to-few-shapes" == pilot.app.screen.query_one(RowList).chosen
+            assert "jax/pad-to-few-shapes" == pilot.app.screen.query_one(RowList).highlighted_id
 
     run(journey)
 
@@ -171,6 +171,6 @@ def test_right_answer_leads_to_next_exercise_of_list(tmp_path: Path) -> None:
             assert "Return the triple" in (await press(pilot, "enter")).splitlines()[0]
             seen = await press(pilot, "escape")
             assert re.search(r"solved +Return the double", seen)
-            assert "start/triple" == pilot.app.screen.query_one(RowList).chosen
+            assert "start/triple" == pilot.app.screen.query_one(RowList).highlighted_id
 
     run(journey)

@@ -17,7 +17,7 @@ from tpustarter.probe.finding import Hint
 from tpustarter.running.holder import DeviceHolder
 from tpustarter.tui.app.device_use import DeviceUse
 from tpustarter.tui.app.heading_place import HeadingPlace
-from tpustarter.tui.app.shell_variables import in_app
+from tpustarter.tui.app.shell_variables import format_hint
 from tpustarter.tui.checks.screen import Checks
 from tpustarter.tui.explain import failure
 from tpustarter.tui.explain.screen import CopyableCommand, ExplanationScreen
@@ -199,7 +199,7 @@ def test_host_findings_confirm_explanation(tmp_path: Path) -> None:
             write_check(tmp_path, "holder", HOLDS)
             seen = await press(pilot, "c", "home", "down")
             assert isinstance(pilot.app.screen, Checks)
-            marked = pilot.app.screen.query_one("#rows").chosen
+            marked = pilot.app.screen.query_one("#rows").highlighted_id
             assert "host.breaks" == marked, seen
             seen = await press(pilot, "f")
             assert "Why it failed: host.breaks" in seen
@@ -207,7 +207,7 @@ def test_host_findings_confirm_explanation(tmp_path: Path) -> None:
             assert "here    holder of the TPU: found python, pid 4242" in seen
             assert "and it shows the same." in seen
             await press(pilot, "escape")
-            assert marked == pilot.app.screen.query_one("#rows").chosen
+            assert marked == pilot.app.screen.query_one("#rows").highlighted_id
 
     run(journey)
 
@@ -283,9 +283,9 @@ def test_run_in_progress_limits_explanation_to_output(tmp_path: Path) -> None:
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(100, 40)) as pilot:
-            pilot.app.live.hold(DeviceHolder("tpustarter check", 1, "TPU"), lambda: None)
+            pilot.app.live.record_holder(DeviceHolder("tpustarter check", 1, "TPU"), lambda: None)
             one = failure.FailedRun(failure.CHECK, "one", f"[b]\x1b[2J {HELD}\n")
-            pilot.app.go.to_explanation(one)
+            pilot.app.go.open_explanation(one)
             await settle(pilot)
             seen = on_screen(pilot.app)
             assert "(likely)" in seen
@@ -302,7 +302,7 @@ def test_explaining_lesson_opens_with_single_key(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, size=(100, 40)) as pilot:
             pilot.app.lessons = None
-            pilot.app.go.to_explanation(failure.FailedRun(failure.CHECK, "one", HELD))
+            pilot.app.go.open_explanation(failure.FailedRun(failure.CHECK, "one", HELD))
             await settle(pilot)
             seen = await press(pilot, "o")
             assert isinstance(pilot.app.screen, Reader)
@@ -319,7 +319,7 @@ def test_missing_log_is_single_error(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
             gone = failure.FailedRun(failure.STEP, "Install", file=tmp_path / "gone.log")
-            pilot.app.go.to_explanation(gone)
+            pilot.app.go.open_explanation(gone)
             await settle(pilot)
             assert "its log cannot be read: No such file" in on_screen(pilot.app)
 
@@ -348,9 +348,9 @@ def test_possible_holder_of_accelerator_is_known(tmp_path: Path) -> None:
     """A lesson's process on virtual devices locks nobody out."""
     live = DeviceUse(lambda _: None)
     assert not live.owns_accelerator
-    live.hold(DeviceHolder("tpustarter check", 7, "TPU"), print)
+    live.record_holder(DeviceHolder("tpustarter check", 7, "TPU"), print)
     assert live.owns_accelerator
-    live.let_go(print)
+    live.record_release(print)
     assert not live.owns_accelerator
 
 
@@ -358,10 +358,10 @@ def test_absent_tpu_has_no_holder() -> None:
     """`JAX_PLATFORMS=tpu` names one also where none is seen; the process can still be ended."""
     live = DeviceUse(lambda _: None)
     live.lacks_tpu = True
-    live.hold(DeviceHolder("tpustarter check", 7, "TPU"), print)
+    live.record_holder(DeviceHolder("tpustarter check", 7, "TPU"), print)
 
     assert not live.owns_accelerator
-    assert "no TPU seen, code: pid 7" in live.place(HeadingPlace("no TPU seen")).texts()
+    assert "no TPU seen, code: pid 7" in live.choose_place(HeadingPlace("no TPU seen")).texts()
 
 
 def test_advice_to_unset_variable_mentions_app_restart() -> None:
@@ -369,5 +369,5 @@ def test_advice_to_unset_variable_mentions_app_restart() -> None:
     stays = Hint.run("tpustarter setup jax", ", where `unset A` does not do")
     unset = Hint.run("unset A B", ", unless you mean it")
 
-    assert stays == in_app(stays)
-    assert in_app(unset) == f"{unset}; leave tpustarter with q for that, and start it again"
+    assert stays == format_hint(stays)
+    assert format_hint(unset) == f"{unset}; leave tpustarter with q for that, and start it again"

@@ -37,7 +37,7 @@ async def open_plan(pilot: Pilot[None], lessons: Path) -> str:
     """Open the plan of `tuning` that these lessons declare."""
     app: Any = pilot.app
     app.lessons = lessons
-    app.go.to_setup("tuning")
+    app.go.open_setup("tuning")
     await settle(pilot)
     return on_screen(app)
 
@@ -294,7 +294,7 @@ def test_row_of_list_has_no_address() -> None:
     """The details have it whole."""
     why = "apt does not know this package yet; this page says more: https://example.com/a/b"
 
-    assert why.partition(": http")[0] == SetUp(MACHINE["gcs"], None, trouble=why).why_not
+    assert why.partition(": http")[0] == SetUp(MACHINE["gcs"], None, trouble=why).blocked_reason
 
 
 def test_lesson_and_setup_lead_to_each_other(tmp_path: Path) -> None:
@@ -309,7 +309,7 @@ def test_lesson_and_setup_lead_to_each_other(tmp_path: Path) -> None:
                 shutil.copy(page.lessons / name, lessons)
             shutil.copytree(page.lessons / "start", lessons / "start")
             page.lessons = lessons
-            page.go.to_lesson("setup/test")
+            page.go.open_lesson("setup/test")
             offer = "Press s for the plan of the set-up tuning, which this lesson explains."
             await until(pilot, lambda: offer in flat(on_screen(page)))
             seen = await press(pilot, "s")

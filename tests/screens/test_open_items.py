@@ -192,7 +192,9 @@ def test_running_block_is_named_everywhere_and_stop_works(tmp_path: Path) -> Non
         async with tutor(tmp_path, lessons={"tall": TALL}) as pilot:
             await press(pilot, "enter")
             await pilot.press("r")
-            await until(pilot, lambda: "the block is" in pilot.app.screen._page.views[0].printed)
+            await until(
+                pilot, lambda: "the block is" in pilot.app.screen._page.views[0].output_tail
+            )
             await pilot.press("home")
             await until(pilot, lambda: "A first" not in on_screen(pilot.app))
             await until(pilot, lambda: "RUN block 1 of 1, " in on_screen(pilot.app).splitlines()[0])
@@ -234,7 +236,7 @@ def test_answers_are_kept_when_lesson_reopens(tmp_path: Path) -> None:
             assert "no  Too many." in seen
             assert "That is it." not in seen
             await press(pilot, "2", "escape")
-            pilot.app.go.to_lesson("start/asks")
+            pilot.app.go.open_lesson("start/asks")
             await until(pilot, lambda: "right  That is it." in on_screen(pilot.app))
             seen = on_screen(pilot.app)
             assert "Question: answered right" in seen
@@ -321,10 +323,10 @@ def test_keys_before_page_loads_act_at_bookmark(tmp_path: Path) -> None:
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"all": f"{text}\n{LONG}\n"}) as pilot:
-            bookmarks.keep("start/all", "block again")
+            bookmarks.save_bookmark("start/all", "block again")
             await burst(pilot, "\re# typed")
             await until(pilot, lambda: "# typed" in on_screen(pilot.app))
-            assert "again" == pilot.app.screen._page.edited.block.id
+            assert "again" == pilot.app.screen._page.edited_block.block.id
         assert "block again" == bookmarks.read("start/all")
 
     run(journey)
@@ -336,12 +338,12 @@ def test_visit_from_search_keeps_bookmark(tmp_path: Path) -> None:
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"t": text}) as pilot:
-            bookmarks.keep("start/t", "heading Part 1")
-            pilot.app.go.to_lesson("start/t", at="Part 3")
+            bookmarks.save_bookmark("start/t", "heading Part 1")
+            pilot.app.go.open_lesson("start/t", at="Part 3")
             await until(pilot, lambda: "Part 3" in on_screen(pilot.app))
             await press(pilot, "down", "down", "escape")
             assert "heading Part 1" == bookmarks.read("start/t")
-            pilot.app.go.to_lesson("start/t", at="Part 2")
+            pilot.app.go.open_lesson("start/t", at="Part 2")
             await until(pilot, lambda: "Part 2" in on_screen(pilot.app))
             await press(pilot, "space", "space", "space", "escape")
             assert bookmarks.read("start/t") in ("heading Part 3", "heading Part 4")

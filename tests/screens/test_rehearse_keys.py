@@ -67,7 +67,7 @@ def test_arrow_before_checks_load_is_kept(tmp_path: Path, stub: Path) -> None:
             programs.action_cursor_down()
             await settle(pilot)
             assert programs.option_count > 3
-            assert "script" == programs.chosen
+            assert "script" == programs.highlighted_id
 
     run(journey)
 

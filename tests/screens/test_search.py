@@ -31,7 +31,7 @@ from tpustarter.tui.kit import text_layout
 from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.lesson.screen import Reader
 from tpustarter.tui.library.older_claim_screen import OlderClaim
-from tpustarter.tui.library.rows import ExcerptLine, marked
+from tpustarter.tui.library.rows import ExcerptLine, mark_terms
 from tpustarter.tui.library.screen import Lessons
 
 CLAIMS = """- id: 000-01
@@ -309,7 +309,7 @@ def test_lessons_are_grouped_by_stage_of_path(tmp_path: Path) -> None:
             (tmp_path / "lessons/paths.yml").write_text(order)
             seen = await press(pilot, "l")
             assert re.search(r"A stage\n +next  Second .*\n\n +Not on your path: Begin\n", seen)
-            assert pilot.app.screen.query_one(RowList).chosen == "start/second"
+            assert pilot.app.screen.query_one(RowList).highlighted_id == "start/second"
             assert "v only open ones" in seen
             assert "v only done ones" in await press(pilot, "v")
             seen = await press(pilot, "v")
@@ -437,10 +437,10 @@ def test_found_lesson_stays_marked_after_esc(tmp_path: Path) -> None:
             await _wait_for(pilot, "           It has a needle")
             await press(pilot, "down", "down", "escape")
             rows = pilot.app.screen.query_one(RowList)
-            assert "start/lessonx" == rows.chosen
+            assert "start/lessonx" == rows.highlighted_id
             await _wait_for(pilot, "done  Lessonx", "─ Lessonx ─")
             await press(pilot, "v")
-            assert ("start/lessona", 0) == (rows.chosen, rows.scroll_offset.y)
+            assert ("start/lessona", 0) == (rows.highlighted_id, rows.scroll_offset.y)
             await _wait_for(pilot, "  next  Lessona", "─ Lessona ─")
 
     run(journey)
@@ -479,11 +479,11 @@ def test_each_result_has_single_line_with_full_details(
 
 def test_excerpt_shows_match_in_single_line() -> None:
     """The beginning gives way only where it has to, and a definition keeps its own."""
-    sentence = marked(((LONG[:109], False), ("needle", True), (LONG[115:], False)))
+    sentence = mark_terms(((LONG[:109], False), ("needle", True), (LONG[115:], False)))
     [shown] = ExcerptLine(Content("  "), sentence, with_found=True).lines(60)
     [begun] = ExcerptLine(Content("  "), sentence).lines(60)
     [short] = ExcerptLine(
-        Content("  "), marked((("a ", False), ("b", True))), with_found=True
+        Content("  "), mark_terms((("a ", False), ("b", True))), with_found=True
     ).lines(60)
     [last] = ExcerptLine(Content(""), sentence[:115], with_found=True).lines(60)
 

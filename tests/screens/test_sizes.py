@@ -86,7 +86,7 @@ async def walk(pilot: Pilot[None]) -> AsyncIterator[str]:
     yield "search"
     await home_again(pilot)
     for name, lesson in {"lesson": "jax/gradients", "questions": "start/when-it-pays-off"}.items():
-        app.go.to_lesson(lesson)
+        app.go.open_lesson(lesson)
         await settle(pilot)
         yield name
         await press(pilot, "e")
@@ -96,7 +96,7 @@ async def walk(pilot: Pilot[None]) -> AsyncIterator[str]:
         await press(pilot, "escape", "end")
         yield f"{name}, its end"
         await home_again(pilot)
-    app.go.to_exercise("jax/ring-all-reduce")
+    app.go.open_exercise("jax/ring-all-reduce")
     await settle(pilot)
     yield "exercise"
     await press(pilot, "h", "h")
@@ -296,7 +296,7 @@ def test_heading_shortens_machine_at_whole_words() -> None:
         "TPU v5e",
         "TPU v5e",
     ] == HeadingPlace("TPU v5e", "", ("8 chips", "1 host")).texts()
-    without_tpu = HeadingPlace("no TPU", "8 virtual CPU devices").beside(DeviceHolder("", 12))
+    without_tpu = HeadingPlace("no TPU", "8 virtual CPU devices").add_holder(DeviceHolder("", 12))
     assert "no TPU, code: pid 12" in without_tpu.texts()
 
 

@@ -12,7 +12,7 @@ from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, unt
 from tpustarter.core import locations
 from tpustarter.learning.progress import drafts
 from tpustarter.tui.kit.editor import Editor
-from tpustarter.tui.kit.markdown_text import Colours, coloured
+from tpustarter.tui.kit.markdown_text import Colours, colour_code
 from tpustarter.tui.lesson.block.draft_saver import WAIT_S
 
 LESSON = "start/hello"
@@ -191,7 +191,7 @@ def test_code_keeps_its_colours_while_it_changes(tmp_path: Path) -> None:
                 marked = {
                     line.encode()[start:end].decode() for start, end, _ in editor._highlights[row]
                 }
-                read = coloured(code).split("\n")[row]
+                read = colour_code(code).split("\n")[row]
                 expected = {
                     read.plain[span.start : span.end]
                     for span in read.spans

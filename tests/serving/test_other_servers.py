@@ -161,7 +161,7 @@ def test_taken_port_is_named_before_start(tmp_path: Path) -> None:
 def test_command_prints_address_and_ends_server(number: int, code: int, tmp_path: Path) -> None:
     """The address, the way to it, and after any end no server."""
     folder, port = lay(tmp_path / "env"), free_port()
-    environments.remember(folder, environments.JUPYTER)
+    environments.remember_environment(folder, environments.JUPYTER)
     words = [sys.executable, "-m", "tpustarter", "serve", "jupyter", "--port", str(port)]
     env = {**os.environ, "SSH_CONNECTION": "10.0.0.9 50000 10.0.0.2 22", "USER": "ada"}
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=env) as process:

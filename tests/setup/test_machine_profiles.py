@@ -82,7 +82,7 @@ def test_group_membership_is_read_from_groups_line(
     """The whole name counts, and root needs none; the way there and back name the same two."""
     kind = GroupMember(machine(tmp_path, {"/etc/group": group}), user, "docker")
 
-    assert expected == kind.look().state
+    assert expected == kind.read_state().state
     assert {"docker", user} <= {*kind.command()}
     assert {"docker", user} <= {*kind.undo("outside")}
 
@@ -126,7 +126,7 @@ def test_registry_entry_is_added_and_removed(
 def test_a_broken_configuration_of_docker_is_left_alone(text: str, tmp_path: Path) -> None:
     """The step says which file it is."""
     here = machine(tmp_path, {f"/home/alice/{CONFIG}": text})
-    seen = RegistryStep(here, HOST, "/home/alice").look()
+    seen = RegistryStep(here, HOST, "/home/alice").read_state()
 
     assert ("blocked", True) == (seen.state, f"/home/alice/{CONFIG}` cannot be read" in seen.note)
 
@@ -135,7 +135,7 @@ def test_missing_gcloud_means_no_login(tmp_path: Path) -> None:
     """The step says so."""
     here = replace(machine(tmp_path), env={"PATH": str(tmp_path / "tools")})
 
-    assert "there is no `gcloud` here" == RegistryStep(here, HOST, "/home/alice").look().note
+    assert "there is no `gcloud` here" == RegistryStep(here, HOST, "/home/alice").read_state().note
 
 
 def test_undo_keeps_data_deleted_by_package_purge(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_older_lines_are_replaced_and_damaged_marks_kept(
     """An older set-up wrote them; where a mark is missing nobody knows what is ours."""
     here = machine(tmp_path)
     path = home_file(here, ".zshrc")
-    begin, end = marked_lines.marks("tuning zsh")
+    begin, end = marked_lines.format_marks("tuning zsh")
     path.write_text(f"one\n{begin}\nold\n{end}\ntwo\n")
     lessons = declare(tmp_path, {"id": "zsh", "look": {"lines": "~/.zshrc", "text": "new"}})
     run(MachineSetup("tuning", machine=here, lessons=lessons))
@@ -314,11 +314,11 @@ def test_missing_value_is_requested(tmp_path: Path) -> None:
         setup.steps[0].title,
         setup.steps[0].writes[1],
     )
-    assert ["bucket"] == [one.name for one in setup.missing]
+    assert ["bucket"] == [one.name for one in setup.missing_values]
     with pytest.raises(Problem) as raised:
         setup.run()
     assert ExitCode.USAGE == raised.value.code
-    assert "bucket: the bucket that is mounted" in raised.value.what
+    assert "bucket: the bucket that is mounted" in raised.value.full_text
     assert "--set bucket=BUCKET --yes" in str(raised.value.hint)
 
 
@@ -338,7 +338,7 @@ def test_invalid_value_is_refused(told: dict[str, str], said: str, tmp_path: Pat
     with pytest.raises(Problem) as raised:
         MachineSetup("tuning", machine=machine(tmp_path), lessons=lessons, told=told)
 
-    assert said in raised.value.what
+    assert said in raised.value.full_text
     assert ExitCode.USAGE == raised.value.code
 
 
@@ -351,7 +351,7 @@ def test_values_are_remembered_until_undo(tmp_path: Path) -> None:
 
     assert "data 700 {other}" in path.read_text()
     again = MachineSetup("tuning", machine=here, lessons=lessons)
-    assert ([], ["done"]) == (again.missing, [step.state for step in again.steps])
+    assert ([], ["done"]) == (again.missing_values, [step.state for step in again.steps])
     with pytest.raises(Problem, match="was run with bucket `data`"):
         MachineSetup("tuning", machine=here, lessons=lessons, told={"bucket": "other"})
     run(again, undo=True)
@@ -575,4 +575,4 @@ def test_run_without_root_skips_steps_after_root(tmp_path: Path) -> None:
     ]
     setup = MachineSetup("tuning", machine=machine(tmp_path), lessons=declare(tmp_path, *steps))
 
-    assert ["mine", "next"] == [step.id for step in setup.without_root()]
+    assert ["mine", "next"] == [step.id for step in setup.list_rootless_steps()]

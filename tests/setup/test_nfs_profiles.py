@@ -22,9 +22,9 @@ MODULES = {**KERNEL, "/lib/modules/6.8.0-gcp/modules.dep": "kernel/fs/nfsd/nfsd.
 EXPORT = "/srv/share 10.128.0.0/20(rw,sync,no_subtree_check,root_squash)"
 SHARED = "\n".join(
     (
-        marked_lines.marks(settings.EXPORT_MARK)[0],
+        marked_lines.format_marks(settings.EXPORT_MARK)[0],
         EXPORT,
-        marked_lines.marks(settings.EXPORT_MARK)[1],
+        marked_lines.format_marks(settings.EXPORT_MARK)[1],
         "",
     )
 )
@@ -158,7 +158,7 @@ def test_a_server_that_shares_other_folders_stays(
 
 def steps_of_lesson(profile: str) -> list[dict[str, Any]]:
     """Return the steps of a profile as the lesson declares them."""
-    return steps.lesson_of(profiles.named(profile)).header["setups"][profile]
+    return steps.find_setup_lesson(profiles.find_profile(profile)).header["setups"][profile]
 
 
 @pytest.mark.parametrize("threads", ["0", "8"])

@@ -92,17 +92,17 @@ def test_server_failing_at_start_shows_its_last_words(tmp_path: Path) -> None:
     assert ("prove", "failed") == (ended.step.id, ended.step.state)
     assert "No module named" in ended.step.note
     assert "ended with exit code 1" in ended.step.note
-    assert environments.proved(environments.JUPYTER) is None
+    assert environments.find_proved(environments.JUPYTER) is None
 
 
 def test_server_environment_runs_no_checks_or_lessons(tmp_path: Path) -> None:
     """It has JAX, and yet checks and lessons do not run in it unless they are told to."""
     made = make_python(tmp_path / "made", jax="0.12.0.1")
-    environments.remember(tmp_path / "made", environments.JUPYTER)
+    environments.remember_environment(tmp_path / "made", environments.JUPYTER)
     chosen, others = interpreters.choose(None, {"PATH": os.defpath}, tmp_path)
 
     assert made not in [one.path for one in (chosen, *others)]
-    assert tmp_path / "made" == environments.proved(environments.SERVED["jupyter"])
+    assert tmp_path / "made" == environments.find_proved(environments.SERVED["jupyter"])
 
 
 @pytest.mark.parametrize(

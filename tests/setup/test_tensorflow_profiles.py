@@ -103,9 +103,9 @@ def test_keras_on_jax_is_found_where_requested(tmp_path: Path) -> None:
         make_python(folder, jax=version)
     for folder in (tensorflow, keras):
         (next(folder.glob("lib/*/site-packages")) / "keras-3.15.1.dist-info").mkdir()
-    environments.remember(jax)
-    environments.remember(tensorflow, "tensorflow")
-    environments.remember(keras, "keras")
+    environments.remember_environment(jax)
+    environments.remember_environment(tensorflow, "tensorflow")
+    environments.remember_environment(keras, "keras")
     env = {"PATH": ""}
 
     assert jax == interpreters.choose(None, env, tmp_path, None)[0].path.parents[1]

@@ -59,7 +59,7 @@ def test_the_plan_names_exact_versions(
 @pytest.mark.parametrize("framework", [*frameworks.FRAMEWORKS][1:])
 def test_framework_has_a_profile_of_known_size(framework: str) -> None:
     """It is found by the name of the framework too, and says what it downloads."""
-    known = profiles.named(framework)
+    known = profiles.find_profile(framework)
 
     assert (framework, frameworks.FRAMEWORKS[framework].profile) == (known.framework, known.name)
     assert {known.wheel, known.tpu_wheel} <= profiles.SIZES.keys()
@@ -74,8 +74,10 @@ def test_python_without_wheel_is_named_before_download(tmp_path: Path) -> None:
     (tools / "python3").symlink_to(tools / "python3.14")
     blocked = make(tmp_path, "pytorch-xla").steps[0]
     profile = profiles.PROFILES["pytorch-xla"]
-    found = facts.look(profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[])
-    fetched = steps.steps_of(steps.lesson_of(profile), replace(found, uv=Path("/usr/bin/uv")))[0]
+    found = facts.collect_facts(profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[])
+    fetched = steps.list_steps(
+        steps.find_setup_lesson(profile), replace(found, uv=Path("/usr/bin/uv"))
+    )[0]
 
     assert "blocked" == blocked.state
     assert blocked.note.startswith(
@@ -117,8 +119,10 @@ def test_system_without_wheel_starts_nothing(tmp_path: Path) -> None:
     """A Mac is told so by the plan, and not by pip."""
     profile = profiles.PROFILES["torchtpu"]
     make(tmp_path, "torchtpu", tools={"uv": True, "python": True})
-    found = facts.look(profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[])
-    first = steps.steps_of(steps.lesson_of(profile), replace(found, system="Darwin arm64"))[0]
+    found = facts.collect_facts(profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[])
+    first = steps.list_steps(
+        steps.find_setup_lesson(profile), replace(found, system="Darwin arm64")
+    )[0]
 
     assert "blocked" == first.state
     assert "this machine is Darwin arm64, and torch_tpu exists only for Linux x86_64" == first.note
@@ -129,13 +133,13 @@ def test_each_environment_is_remembered_beside_the_others(tmp_path: Path) -> Non
     folders = {key: tmp_path / key for key in environments.KEYS}
     for key, folder in folders.items():
         make_python(folder)
-        environments.remember(folder, key)
-    environments.forget(folders["torch_xla"])
+        environments.remember_environment(folder, key)
+    environments.forget_environment(folders["torch_xla"])
 
-    assert folders[environments.TESTED] == environments.proved()
-    assert environments.proved("torch_xla") is None
-    assert folders["torch_tpu"] == environments.proved("torch_tpu")
-    assert folders[environments.COMPILES] == environments.proved(environments.COMPILES)
+    assert folders[environments.TESTED] == environments.find_proved()
+    assert environments.find_proved("torch_xla") is None
+    assert folders["torch_tpu"] == environments.find_proved("torch_tpu")
+    assert folders[environments.COMPILES] == environments.find_proved(environments.COMPILES)
 
 
 def test_requested_framework_selects_its_environment(tmp_path: Path) -> None:
@@ -144,8 +148,8 @@ def test_requested_framework_selects_its_environment(tmp_path: Path) -> None:
     make_python(active)
     make_python(jax, jax="0.12.0.1")
     make_python(xla, torch_xla="2.9.0")
-    environments.remember(jax)
-    environments.remember(xla, "torch_xla")
+    environments.remember_environment(jax)
+    environments.remember_environment(xla, "torch_xla")
     env = {"VIRTUAL_ENV": str(active), "PATH": ""}
 
     def chosen(wanted: str | None, explicit: str | None = None) -> Path:
@@ -171,7 +175,7 @@ def test_check_of_framework_runs_in_its_environment(request_: CheckRequest, tmp_
     here, xla = tmp_path / "here", tmp_path / "xla"
     make_python(here / ".venv", jax="0.12.0.1")
     make_python(xla, torch_xla="2.9.0")
-    environments.remember(xla, "torch_xla")
+    environments.remember_environment(xla, "torch_xla")
     (tmp_path / "machine").mkdir()
     machine = lay_out(tmp_path / "machine", env={"PATH": "", "HOME": str(tmp_path)})
     check = SelfCheck(request_, machine=machine, folder=here)

@@ -46,7 +46,7 @@ async def app_of(
 ) -> AsyncGenerator[Pilot[None]]:
     """Start the app with clients of this cloud."""
     lessons, checks = write_lessons(folder / "lessons"), write_checks(folder / "checks")
-    course.follow("laptop")
+    course.choose_path("laptop")
     app = TpustarterApp(
         lessons=lessons, checks=checks, connect=connecting(cloud), clock=cloud.clock
     )

@@ -76,7 +76,7 @@ BREAKS: dict[str, Callable[[], object]] = {
     "driver-starts": lambda: setattr(TerminalDriver, "_disable_line_wrap", broken),
     "driver-ends": lambda: setattr(TerminalDriver, "_enable_line_wrap", broken),
     "driver-writes": lambda: setattr(LossyStream, "draw", broken_at(8, LossyStream.draw)),
-    "worker": lambda: setattr(machine_facts, "look", broken),
+    "worker": lambda: setattr(machine_facts, "collect_facts", broken),
     "worker-of-the-app": lambda: (
         when_shown(lambda home: home.app.release_lesson()),
         setattr(DeviceUse, "release", broken_at(1, DeviceUse.release)),

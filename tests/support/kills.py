@@ -126,7 +126,7 @@ class Kills:
         self._checks = write_checks(folder / "checks", "passes")
         self.outcomes: list[Outcome] = []
         self._rounds = Counter[str]()
-        course.follow(SETTINGS["path"])
+        course.choose_path(SETTINGS["path"])
 
     def kill(self, number: int, kind: str) -> Outcome:
         """Use the app, kill it, and look at what the next start shows."""

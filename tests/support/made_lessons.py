@@ -9,7 +9,7 @@ from typing import Any
 
 from tpustarter.core import content
 from tpustarter.core.content import Lesson
-from tpustarter.learning.content.blocks import Block, blocks_of
+from tpustarter.learning.content.blocks import Block, list_blocks
 from tpustarter.learning.run.block_results import BlockResult
 from tpustarter.learning.run.lesson_process import LessonSession
 from tpustarter.machine import host
@@ -79,7 +79,7 @@ def run_lesson(lesson: Lesson, **more: Any) -> dict[str, BlockResult]:
     """Run every block of a lesson; returns the results by block."""
     session = make_session(lesson, **more)
     try:
-        return {block.id: run_block(session, block) for block in blocks_of(lesson)}
+        return {block.id: run_block(session, block) for block in list_blocks(lesson)}
     finally:
         session.close()
 

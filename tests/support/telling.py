@@ -49,7 +49,7 @@ def install() -> None:
     def paused(board: keyboard.Keyboard) -> Iterator[Any]:
         nonlocal told
         yield from pause(board)
-        if running and count > told and not board.waits:
+        if running and count > told and not board.is_waiting:
             told = count
             (app, loop), line = running[0], f"acted {count}"
             with contextlib.suppress(RuntimeError):  # the app has ended

@@ -265,7 +265,7 @@ def terminal(
     Without a path it is a first start, which asks for one.
     """
     if path and "tui" in str(options.get("drive", "drive_tui.py")):
-        course.follow(path)
+        course.choose_path(path)
     started = Terminal(*arguments, **options)  # type: ignore[arg-type]
     try:
         yield started

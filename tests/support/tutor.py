@@ -323,7 +323,7 @@ async def tutor(
     Without a path it is the first start, which asks for one.
     """
     if path:
-        course.follow(path)
+        course.choose_path(path)
     app = TpustarterApp(
         machine=machine,
         lessons=write_lessons(folder / "lessons", **(lessons or {})),

@@ -58,7 +58,7 @@ def main(python: str, *options: str) -> int:
     [lesson] = [one for one in content.read_lessons() if one.id == LESSON]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        code_files.place(lesson, folder)
+        code_files.write_files(lesson, folder)
         ran(python, folder, "make_images.py", "data")
         shutil.copytree(folder / "data/start", folder / "run")
         log = ran(python, folder, "estimator_2019.py")

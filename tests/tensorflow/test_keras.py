@@ -69,7 +69,7 @@ def test_a_check_fails_under_its_sabotage(
 
 def test_probe_reports_virtual_devices() -> None:
     """Those of JAX, which computes for Keras."""
-    told = adapters.ran_on("keras")
+    told = adapters.read_devices("keras")
 
     assert told is not None
     assert {"platform": "cpu", "kind": "cpu", "count": 8, "virtual": True} == told

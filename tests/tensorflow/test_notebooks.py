@@ -22,7 +22,7 @@ if not importlib.util.find_spec("keras"):
 from tests.support import shipped  # noqa: E402  nothing of it without Keras
 from tpustarter.core.content import Lesson  # noqa: E402
 from tpustarter.learning.content import exercises  # noqa: E402
-from tpustarter.learning.content.blocks import blocks_of  # noqa: E402
+from tpustarter.learning.content.blocks import list_blocks  # noqa: E402
 from tpustarter.learning.run.expected_output import mismatch  # noqa: E402
 
 HERE = "tensorflow" if importlib.util.find_spec("tensorflow") else "keras"
@@ -67,7 +67,7 @@ def test_notebook_prints_lesson_output_and_judges_exercises(lesson: Lesson, tmp_
     with client.setup_kernel():
         for index, cell in enumerate(book.cells):
             client.execute_cell(cell, index)  # raises, but where a cell is there to fail
-        for block in blocks_of(lesson):
+        for block in list_blocks(lesson):
             cell = next(cell for cell in book.cells if cell.source == block.code.rstrip("\n"))
             expected = block.expected_on("cpu")
             if expected:

@@ -109,7 +109,7 @@ def test_strategy_on_tpu_has_chips_of_this_machine(
 
 def test_probe_reports_logical_devices() -> None:
     """As many as were asked for, and never called a TPU."""
-    assert {"platform": "cpu", "kind": "cpu", "count": 8, "virtual": True} == adapters.ran_on(
+    assert {"platform": "cpu", "kind": "cpu", "count": 8, "virtual": True} == adapters.read_devices(
         "tensorflow"
     )
 

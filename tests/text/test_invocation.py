@@ -157,10 +157,10 @@ def started_by_uv(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("started_by_uv")
 def test_commands_are_replaced_and_sentences_are_not(text: str) -> None:
     """What was replaced already stays as it is."""
-    once = invocation.as_typed(text)
+    once = invocation.format_commands(text)
 
     assert TEXTS[text] == once
-    assert once == invocation.as_typed(once)
+    assert once == invocation.format_commands(once)
 
 
 @pytest.mark.usefixtures("started_by_uv")
@@ -168,7 +168,9 @@ def test_replaced_command_is_not_replaced_again(monkeypatch: pytest.MonkeyPatch)
     """Texts may pass through twice; the longest form begins like no other."""
     monkeypatch.setattr(invocation, "command", lambda: "uv run --project ~/a tpustarter")
 
-    text = invocation.as_typed(invocation.as_typed("`tpustarter check` and `tpustarter learn`"))
+    text = invocation.format_commands(
+        invocation.format_commands("`tpustarter check` and `tpustarter learn`")
+    )
 
     assert (
         "`uv run --project ~/a tpustarter check` and `uv run --project ~/a tpustarter learn`"
@@ -193,14 +195,14 @@ def test_wrapped_text_gets_command_once(
     monkeypatch.setattr(invocation, "command", lambda: command)
     text = "Go there and type `tpustarter rehearse`, or `uv run tpustarter learn`. " * 3
     text += "See tpustarter learn. " * 3
-    typed = invocation.as_typed(text)
+    typed = invocation.format_commands(text)
 
     monkeypatch.setattr(terminal, "command", lambda: command)
     monkeypatch.setattr(terminal, "line_width", lambda: width)
     given = textwrap.wrap(text, width, subsequent_indent="  ", break_long_words=False)
 
-    whole = invocation.as_typed(invocation.as_typed("\n".join(given)))
-    lines = [invocation.as_typed(line) for line in wrap(text, "  ")]
+    whole = invocation.format_commands(invocation.format_commands("\n".join(given)))
+    lines = [invocation.format_commands(line) for line in wrap(text, "  ")]
 
     assert typed.split() == whole.split() == " ".join(lines).split()
 

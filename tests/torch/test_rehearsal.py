@@ -102,7 +102,7 @@ def test_function_without_module_is_one_error(name: str, stub: str) -> None:
     with pytest.raises(Problem) as problem:
         rehearse(stub, name)
 
-    assert MISTAKEN[name] in problem.value.what
+    assert MISTAKEN[name] in problem.value.full_text
 
 
 def test_compiler_reports_memory_of_training_step() -> None:

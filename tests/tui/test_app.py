@@ -136,7 +136,7 @@ def test_running_block_stops_and_process_ends_with_lesson(
 
 def _printed(app: object) -> str:
     views = app.screen._page.views  # type: ignore[attr-defined]
-    return "".join(view.printed for view in views)
+    return "".join(view.output_tail for view in views)
 
 
 def test_quit_during_block_leaves_no_process(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_checks_run_live_then_worst_comes_first(tmp_path: Path) -> None:
             assert "No TPU was tested" in told or "No device was tested" in told
             assert lesson_progress.last_check() is not None
             rows = pilot.app.screen.query_one("#rows")
-            assert rows.chosen == "host.fails"
+            assert rows.highlighted_id == "host.fails"
 
             seen = await press(pilot, "enter")
             assert "host.passes" not in seen
@@ -184,7 +184,7 @@ def test_checks_run_live_then_worst_comes_first(tmp_path: Path) -> None:
             assert "Log of" not in await press(pilot, "up")
 
             await press(pilot, "a")
-            assert rows.chosen == "host.raises"
+            assert rows.highlighted_id == "host.raises"
             assert "again:" in on_screen(pilot.app)
             seen = await press(pilot, "escape")
             assert "Last check" in seen
@@ -403,13 +403,13 @@ def test_focus_and_place_survive_run(tmp_path: Path) -> None:
             await pilot.press("c")
             await until(pilot, lambda: "RUN " in on_screen(pilot.app))
             rows = pilot.app.screen.query_one("#rows")
-            was_marked = rows.chosen
+            was_marked = rows.highlighted_id
             await pilot.press("end")
-            await until(pilot, lambda: rows.chosen != was_marked)
-            marked = rows.chosen
+            await until(pilot, lambda: rows.highlighted_id != was_marked)
+            marked = rows.highlighted_id
             await press(pilot, "x")
             assert isinstance(pilot.app.screen, Checks)
-            assert marked == rows.chosen
+            assert marked == rows.highlighted_id
             assert rows.has_focus
 
     run(journey)

@@ -61,7 +61,7 @@ def run(state: BlockState, status: Status, **more: object) -> None:
 
 def flags(state: BlockState) -> str:
     """Return the facts about a state."""
-    names = ("has_passed", "has_ended", "has_failed", "is_done", "leads_on")
+    names = ("has_passed", "has_ended", "has_failed", "is_done", "is_passable")
     return " ".join(name for name in names if getattr(state, name))
 
 
@@ -116,9 +116,9 @@ def test_pass_stays_when_code_is_edited() -> None:
 def test_task_left_or_done_leads_on(was_left: bool, before: str | None) -> None:
     """Else reading on stops at it."""
     state = state_of(TypedCode(is_try=True), before)
-    assert state.leads_on is (before == "pass")
+    assert state.is_passable is (before == "pass")
     state.was_left = was_left
-    assert state.leads_on
+    assert state.is_passable
 
 
 def test_typing_while_it_runs_is_seen() -> None:

@@ -55,13 +55,13 @@ def test_finished_run_lists_problems_first_and_folds_passes(
             assert "5 claims hold" in seen
             has_names = size[1] > 34 and size[0] > 100  # where there is room for them
             assert has_names == all(f"host.{name}" in seen for name in ("passes", *MANY))
-            assert "host.fails" == pilot.app.screen.query_one(RowList).chosen
+            assert "host.fails" == pilot.app.screen.query_one(RowList).highlighted_id
 
             seen = await press(pilot, "p")
             names = ["passes", *MANY]
             listed = [*folded[:2], *(f"PASS host.{name}" for name in names)]
             assert listed[: 7 if size[1] < 24 else None] == rows_of(seen)
-            assert "host.fails" == pilot.app.screen.query_one(RowList).chosen
+            assert "host.fails" == pilot.app.screen.query_one(RowList).highlighted_id
 
             assert folded == rows_of(await press(pilot, "p"))
 
@@ -206,10 +206,10 @@ def test_key_acts_on_check_marked_before_move(
             await pilot.press("c")
             await until(pilot, lambda: "RUN " in on_screen(pilot.app))
             screen = pilot.app.screen
-            assert "host.hangs" == screen.query_one(RowList).chosen
+            assert "host.hangs" == screen.query_one(RowList).highlighted_id
             screen._list.running = "host.passes"
             screen._show()
-            assert "host.passes" == screen.query_one(RowList).chosen
+            assert "host.passes" == screen.query_one(RowList).highlighted_id
             await pilot.press("enter")
             assert opened == screen._opened
             await press(pilot, "x")
@@ -232,10 +232,10 @@ def test_unfolding_passes_still_marks_worst_check_at_end(
                 screen._list.results[f"host.{name}"] = result("pass", f"host.{name}")
             screen._list.running = None
             screen._show()
-            assert check_rows.PASSED == screen.query_one(RowList).chosen
+            assert check_rows.PASSED == screen.query_one(RowList).highlighted_id
             await pilot.press("p")
             await press(pilot, "x")
-            assert screen._list.ids()[0] == screen.query_one(RowList).chosen
+            assert screen._list.ids()[0] == screen.query_one(RowList).highlighted_id
 
     run(journey)
 
@@ -251,10 +251,10 @@ def test_marked_row_is_in_sight_after_reorder(tmp_path: Path) -> None:
             await press(pilot, "c", "p", "end")
             screen = pilot.app.screen
             rows = screen.query_one(RowList)
-            marked = rows.chosen
+            marked = rows.highlighted_id
             screen._list.results[marked] = result("warn", marked)
             screen._show()
-            assert (marked, 0) == (rows.chosen, rows.highlighted)
+            assert (marked, 0) == (rows.highlighted_id, rows.highlighted)
             await until(pilot, lambda: f"WARN    {marked}" in on_screen(pilot.app))
 
     run(journey)
@@ -289,17 +289,17 @@ def test_enter_unfolds_row_of_passing_checks(tmp_path: Path) -> None:
             rows = pilot.app.screen.query_one(RowList)
 
             seen = await press(pilot, "down", "down")
-            assert check_rows.PASSED == rows.chosen
+            assert check_rows.PASSED == rows.highlighted_id
             assert "host.passes    One and one are two" in seen
             for key in ("a run", "a again", "g log", "o open lesson"):
                 assert key not in seen.splitlines()[-1]
 
             await press(pilot, "enter")
-            assert "host.passes" == rows.chosen
+            assert "host.passes" == rows.highlighted_id
             assert not pilot.app.screen.has_class("-details")
 
             await press(pilot, "p")
-            assert check_rows.PASSED == rows.chosen
+            assert check_rows.PASSED == rows.highlighted_id
 
     run(journey)
 
@@ -436,10 +436,10 @@ def test_skip_for_missing_resource_is_not_folded() -> None:
     missing = result("skip", "jax.n", reason="missing-resource")
     results = {one.id: one for one in (*plain, missing)}
 
-    folds = check_rows.folded(results.values(), [])
+    folds = check_rows.fold_checks(results.values(), [])
     ids = sorted(results, key=lambda check: check_rows.rank(results[check]))
 
-    assert ["jax.n", check_rows.SKIPPED] == check_rows.with_folds(ids, folds)
+    assert ["jax.n", check_rows.SKIPPED] == check_rows.replace_folded(ids, folds)
 
 
 def test_missing_frameworks_have_no_rows(tmp_path: Path) -> None:

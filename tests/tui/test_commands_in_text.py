@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.tutor import press, run, tutor
 from tpustarter.tui.lesson.page import commands_in_text
-from tpustarter.tui.lesson.page.commands_in_text import says_how
+from tpustarter.tui.lesson.page.commands_in_text import split_at_command
 
 LESSON = """# Commands
 
@@ -47,11 +47,11 @@ def test_sentence_has_short_command_and_launch_hint_once(tmp_path: Path) -> None
 @pytest.mark.parametrize("text", ["No command.", "```sh\ntpustarter check\n```", "`tpustarter`"])
 def test_text_without_command_has_no_launch_hint(text: str) -> None:
     """A fence shows the whole command, and the name alone is not one to be typed."""
-    assert says_how(text) is None
+    assert split_at_command(text) is None
 
 
 def test_installed_program_needs_no_launch_hint(monkeypatch: pytest.MonkeyPatch) -> None:
     """Most who installed it type its name."""
     monkeypatch.setattr(commands_in_text, "command", lambda: "tpustarter")
 
-    assert says_how("Type `tpustarter check`.") is None
+    assert split_at_command("Type `tpustarter check`.") is None

@@ -189,15 +189,15 @@ def test_right_answer_leads_back_to_previous_screen(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, lessons=lessons) as pilot:
             lessons_with_exercise(tmp_path)
-            pilot.app.go.to_lesson("start/then")
+            pilot.app.go.open_lesson("start/then")
             await settle(pilot)
-            pilot.app.go.to_exercise("double")
+            pilot.app.go.open_exercise("double")
             await settle(pilot)
             learner_file().write_text(SOLVED)
             await until(pilot, lambda: "Back to the lesson Then" in on_screen(pilot.app))
             assert "On we go." in await press(pilot, "escape")
             await press(pilot, "escape", "c")
-            pilot.app.go.to_exercise("double")
+            pilot.app.go.open_exercise("double")
             await settle(pilot)
             assert "Back to where you were" in await press(pilot, "r")
 

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
-from tpustarter.tui.explain.failure import PASTED, names_a_log, of_text
+from tpustarter.tui.explain.failure import PASTED, is_log_path, read_failure
 from tpustarter.tui.explain.input_screen import ExplainInput
 from tpustarter.tui.explain.screen import ExplanationScreen
 from tpustarter.tui.home.screen import Home
@@ -196,8 +196,8 @@ def test_unexplainable_input_is_reported_below_text(
 )
 def test_word_that_is_no_path_is_error_text(word: str) -> None:
     """A name with a dot in it may be what somebody wants to know about."""
-    assert not names_a_log(word)
-    assert PASTED == of_text(word).kind
+    assert not is_log_path(word)
+    assert PASTED == read_failure(word).kind
 
 
 def test_unknown_error_gets_suggestions(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from tests.support.tutor import (
 )
 from tpustarter.checking.results.headline import RunSummary, sentence
 from tpustarter.core import content, locations, state
-from tpustarter.learning.content.blocks import blocks_of
+from tpustarter.learning.content.blocks import list_blocks
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.learning.progress import course, lesson_progress
 from tpustarter.learning.run.block_results import BlockResult
@@ -73,8 +73,8 @@ def test_quarantine_notice_hides_home_path(tmp_path: Path, monkeypatch: pytest.M
     async def journey() -> None:
         async with tutor(tmp_path / "content") as pilot:
             notes.clear()
-            locations.put_aside(broken, "kept.json", why="cannot be read")
-            pilot.app.screen.tell_what_was_put_aside()
+            locations.move_aside(broken, "kept.json", why="cannot be read")
+            pilot.app.screen.show_moved_files()
 
     run(journey)
     [note] = notes
@@ -86,7 +86,7 @@ def test_quarantine_notice_hides_home_path(tmp_path: Path, monkeypatch: pytest.M
 def begin(folder: Path, name: str) -> None:
     """Let the first block of a lesson have passed."""
     lesson = next(one for one in content.read_lessons(folder) if one.id == f"start/{name}")
-    block = blocks_of(lesson)[0]
+    block = list_blocks(lesson)[0]
     lesson_progress.block_ended(lesson, block, BlockResult(block.id, "pass"))
 
 
@@ -291,7 +291,7 @@ def test_path_screen_can_be_left_without_choice(tmp_path: Path) -> None:
             assert "Path: I only have a laptop" in seen
             seen = await press(pilot, "p", "j", "k", "j", "enter")
             assert "Path: Another path" in seen
-            assert pilot.app.screen.query_one("#home").chosen == "next"
+            assert pilot.app.screen.query_one("#home").highlighted_id == "next"
 
     run(journey)
 
@@ -484,7 +484,7 @@ def test_open_items_are_below_next_lesson(size: tuple[int, int], tmp_path: Path)
             for lesson in ("start/on-a-laptop", "jax/how-fast", "jax/first-arrays"):
                 lesson_progress.lesson_done(lesson)
             gradients = next(one for one in content.read_lessons() if one.id == "jax/gradients")
-            block = blocks_of(gradients)[0]
+            block = list_blocks(gradients)[0]
             lesson_progress.block_ended(gradients, block, BlockResult(block.id, "pass"))
             seen = await press(pilot, "l", "escape", "home")
             left = seen.partition("Left open")[2].partition(" lessons done")[0]
@@ -493,7 +493,7 @@ def test_open_items_are_below_next_lesson(size: tuple[int, int], tmp_path: Path)
             assert "more lesson" not in left
             begun = ("jax/random-keys", "jax/sharding", "jax/collectives")
             for lesson in (one for one in content.read_lessons() if one.id in begun):
-                block = blocks_of(lesson)[0]
+                block = list_blocks(lesson)[0]
                 lesson_progress.block_ended(lesson, block, BlockResult(block.id, "pass"))
             assert "and 2 more lessons, which l lists" in await press(pilot, "l", "escape", "home")
             await press(pilot, "e", "enter")
@@ -522,12 +522,12 @@ def test_next_lesson_is_marked_after_lesson(tmp_path: Path) -> None:
         async with tutor(tmp_path) as pilot:
             rows = pilot.app.screen.query_one(RowList)
             await press(pilot, "end")
-            assert "next" != (left := rows.chosen)
+            assert "next" != (left := rows.highlighted_id)
             await press(pilot, "c", "escape", "escape")
-            assert left == rows.chosen
+            assert left == rows.highlighted_id
             lesson_progress.lesson_done("start/hello")
             await press(pilot, "l", "escape")
-            assert "next" == rows.chosen
+            assert "next" == rows.highlighted_id
 
     run(journey)
 
@@ -580,7 +580,7 @@ def test_other_actions_stay_visible_below_completed_lessons(tmp_path: Path, done
 
     async def journey() -> None:
         path = next(one for one in read_paths() if one.id == "laptop")
-        course.follow("laptop")
+        course.choose_path("laptop")
         for lesson in path.lessons[:done]:
             lesson_progress.lesson_done(lesson)
         async with driven(

@@ -124,7 +124,7 @@ def test_repeated_run_key_starts_single_run(tmp_path: Path) -> None:
             await until(pilot, lambda: printed.search(on_screen(pilot.app)))
             seen = await press(pilot, "escape")
             assert "STOPPED" in seen
-            assert 1 == len(printed.findall(pilot.app.screen._page.views[0].printed))
+            assert 1 == len(printed.findall(pilot.app.screen._page.views[0].output_tail))
 
     run(journey)
 

@@ -71,7 +71,7 @@ def read(*chunks: bytes) -> list[Message]:
     messages = [message for chunk in chunks for message in reader.feed(chunk)]
     reader._last_read -= keyboard.PASTE_PAUSE_S + 1
     messages += reader.pause()
-    assert not reader.waits
+    assert not reader.is_waiting
     return messages
 
 

@@ -30,7 +30,7 @@ class Follower(Screen[None]):
 
     def on_events_arrived(self, message: EventsArrived) -> None:
         """Keep the events, and count the ends."""
-        self.events += self.run_.take(message)
+        self.events += self.run_.take_events(message)
         self.ends += not self.run_.is_busy
 
 

@@ -45,7 +45,7 @@ def test_memory_drawing_fits_and_matches_command_line(needed: float, width: int)
     assert line.cell_length <= width
     drawn = line.plain.removeprefix("v5e-8    ").rpartition("]")[0] + "]"
     cells = len(drawn) - 2 - (needed > 16)
-    assert memory_bar.bar(one, memory_picture.taken(one), cells) == drawn
+    assert memory_bar.draw_memory_bar(one, memory_picture.list_parts(one), cells) == drawn
     assert (memory_bar.END in drawn) == (needed > 16)
     assert f"{100 * needed / 16:.0f} %" in line.plain
 
@@ -190,8 +190,8 @@ def test_names_of_curves_never_break_plot(names: int, width: int) -> None:
 
 def test_rate_beside_peak_is_labelled_bar() -> None:
     """The part that was reached has the shape of its own, and a colour."""
-    text = bars.of_peak(0.83)
-    painting = painted_drawings.bar(text)
+    text = bars.draw_peak_bar(0.83)
+    painting = painted_drawings.colour_bar(text)
 
     assert text == painting.plain
     assert text.endswith("83 % of the peak")

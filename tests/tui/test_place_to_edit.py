@@ -11,7 +11,7 @@ from tests.support.made_lessons import fence
 from tests.support.tutor import press, run, tutor
 from tpustarter.core import content
 from tpustarter.learning.content import blocks, exercises
-from tpustarter.learning.run.own_lines import to_change
+from tpustarter.learning.run.own_lines import find_rows_to_change
 from tpustarter.tui.kit.editor import Editor, has_gap, place_to_edit
 
 
@@ -77,7 +77,7 @@ def test_answer_locates_line_without_mark(
 def test_every_task_and_exercise_opens_at_edit() -> None:
     """Nobody has to look for the line: the cursor stands there."""
     lessons = content.read_lessons()
-    tasks = [block for lesson in lessons for block in blocks.blocks_of(lesson) if block.is_try]
+    tasks = [block for lesson in lessons for block in blocks.list_blocks(lesson) if block.is_try]
     lost = [task.id for task in tasks if place_to_edit(task.code, task.answer or "") is None]
     gaps = [one for lesson in lessons for one in exercises.read(lesson)]
     lost += [exercise.id for exercise in gaps if place_to_edit(exercise.gap) is None]
@@ -89,11 +89,11 @@ def test_every_task_and_exercise_opens_at_edit() -> None:
 def test_every_task_opens_with_statement_selected() -> None:
     """What is typed takes its place; only where the answer adds lines, none is marked."""
     lessons = content.read_lessons()
-    tasks = [block for lesson in lessons for block in blocks.blocks_of(lesson) if block.is_try]
+    tasks = [block for lesson in lessons for block in blocks.list_blocks(lesson) if block.is_try]
     unmarked: list[str] = []
     for task in tasks:
         place = place_to_edit(task.code, task.answer or "")
-        rows = to_change(task.code, task.answer or "")[0]
+        rows = find_rows_to_change(task.code, task.answer or "")[0]
         if place is not None and place.is_empty and rows:
             unmarked.append(task.code.split("\n")[rows.start])
 

@@ -17,8 +17,8 @@ def test_marked_column_always_fits() -> None:
         for at in range(len(widths)):
             columns = lay_out(labels, widths, width, at)
 
-            assert at in columns.shown
-            assert columns.left(columns.last - 1) + widths[columns.last - 1] <= width
+            assert at in columns.columns_in_sight
+            assert columns.find_left_edge(columns.last - 1) + widths[columns.last - 1] <= width
             assert columns.label >= min(LEAST_LABEL, max(map(len, labels)))
 
 
@@ -94,8 +94,8 @@ def test_torch_xla_checks_without_lowering_are_skipped() -> None:
     assert [("jax.a", "fine"), ("torch_xla.b", ""), ("torch_xla.c", "")] == known.programs
     for tpu in known.tpus:
         assert ("skip", "skip") == known.cell(("torch_xla.b", ""), tpu)
-        assert "no torch here" == known.why_skipped(("torch_xla.c", ""), tpu)
-        assert known.why_skipped(("jax.a", "fine"), tpu) is None
+        assert "no torch here" == known.find_skip_reason(("torch_xla.c", ""), tpu)
+        assert known.find_skip_reason(("jax.a", "fine"), tpu) is None
 
 
 GIB = 2**30

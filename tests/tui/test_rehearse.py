@@ -46,7 +46,7 @@ async def rehearsing(
     env = {"HOME": os.environ["HOME"], "PATH": "/usr/bin:/bin"}
     env |= {"VIRTUAL_ENV": str(stub)} if stub else {}
     machine = lay_out(root, generation, env=env)
-    course.follow("laptop")
+    course.choose_path("laptop")
     app = TpustarterApp(
         machine=machine, lessons=write_lessons(folder / "lessons"), checks=checks.parent
     )
@@ -63,7 +63,7 @@ async def choose(pilot: Pilot[None], *tpus: str) -> str:
     left = set(tpus)
     for _ in range(40):
         seen = on_screen(pilot.app)  # type: ignore[arg-type]
-        name = pilot.app.screen.query_one("#tpus").chosen
+        name = pilot.app.screen.query_one("#tpus").highlighted_id
         if name in left and not re.search(rf"\[x\] {name} ", seen):
             await pilot.press("space")
         left.discard(name)
@@ -76,7 +76,7 @@ async def choose(pilot: Pilot[None], *tpus: str) -> str:
 async def mark(pilot: Pilot[None], row: str) -> None:
     """Mark a row of the programs, with the keys."""
     await press(pilot, "home")
-    while pilot.app.screen.query_one("#programs").chosen != row:
+    while pilot.app.screen.query_one("#programs").highlighted_id != row:
         await pilot.press("down")
 
 

@@ -367,8 +367,8 @@ def until_there(path: Path) -> str:
 
 async def lines_come(pilot: Pilot[None], view: BlockView) -> None:
     """Wait until a block has printed more than five lines more."""
-    seen = int(view.printed.split()[-1])
-    await until(pilot, lambda: int(view.printed.split()[-1]) > seen + 5)
+    seen = int(view.output_tail.split()[-1])
+    await until(pilot, lambda: int(view.output_tail.split()[-1]) > seen + 5)
 
 
 def test_typed_line_stays_in_sight_during_output(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_keys_before_setups_load_still_act(keys: list[str], title: str, tmp_path
             for key in ("s", *keys):
                 await pilot.press(key)
             assert isinstance(pilot.app.screen, Setups)
-            assert pilot.app.screen.query_one(RowList).chosen is None
+            assert pilot.app.screen.query_one(RowList).highlighted_id is None
             Slow.allowed.set()
             await settle(pilot)
             assert isinstance(pilot.app.screen, SetupPlan)

@@ -162,7 +162,7 @@ def test_theme_suits_terminal(
     colors: str | None, variable: str, said: bool | None, expected: Theme
 ) -> None:
     """What the terminal says outranks the variable; few colours mean its own."""
-    assert expected is theme.suitable(colors, {"COLORFGBG": variable}, on_light=said)
+    assert expected is theme.choose_theme(colors, {"COLORFGBG": variable}, on_light=said)
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ class SelfCheck:
         try:
             for event in self._events():
                 if isinstance(event, CheckEnded):
-                    result = known_causes.with_cause(event.result, self.run.results)
+                    result = known_causes.add_cause(event.result, self.run.results)
                     self._add(result)
                     yield CheckEnded(result)
                 else:
@@ -125,7 +125,7 @@ class SelfCheck:
             self.run.seconds = time.monotonic() - began
 
     def _events(self) -> Iterator[Event]:
-        with run_folder.of_run(self._redact, self._has_failed) as folder:
+        with run_folder.open_run_folder(self._redact, self._has_failed) as folder:
             yield from self._groups(folder)
         self.logs = run_folder.kept_logs(folder)
 
@@ -186,7 +186,7 @@ class SelfCheck:
         from tpustarter.checking.plan import plan  # takes long: the process starts meanwhile
 
         request = self._request
-        return plan.make(
+        return plan.make_plan(
             self._machine,
             require=request.require,
             devices=request.devices,
@@ -197,11 +197,11 @@ class SelfCheck:
     def _tell(self, session: Session, run_plan: plan.FrameworkPlan, framework: str | None) -> None:
         from tpustarter.checking.plan import plan
 
-        target = plan.target_of(run_plan, self._machine)
+        target = plan.make_target(run_plan, self._machine)
         session.target = {**target, "minutes": self._request.minutes}
         if framework:
             session.env = plan.run_env(run_plan, self._machine.env, session.folder, framework)
-            session.drop = locations.caller()
+            session.drop = locations.find_caller()
 
     def _start(self, session: Session) -> Runner:
         self._runner = Runner(session)
@@ -236,10 +236,10 @@ class SelfCheck:
                 try:
                     lease_fd = stack.enter_context(lease.device("tpustarter check", self._machine))
                 except Problem as problem:
-                    self.run.blocked = Blocked(problem.what, problem.code, problem.hint or "")
+                    self.run.blocked = Blocked(problem.full_text, problem.code, problem.hint or "")
                     yield from skip_all(group, self.run.blocked)
                     return
-            session.env, session.lease, session.drop = env, lease_fd, locations.caller()
+            session.env, session.lease, session.drop = env, lease_fd, locations.find_caller()
             yield from self._start(session).run(group)
 
     def _left_out(
@@ -254,7 +254,7 @@ class SelfCheck:
         here = [
             framework
             for framework in groups
-            if framework in installed and not frameworks.lacking(framework, installed)
+            if framework in installed and not frameworks.list_missing(framework, installed)
         ]
         return [framework for framework in groups if framework not in (here or list(groups)[:1])]
 
@@ -268,13 +268,13 @@ class SelfCheck:
             not content.is_glob(pattern) for pattern in self._request.ids
         )
         if framework in installed:
-            return plan.unusable(framework, python, installed, others, asked=asked)
-        return plan.without_framework(
+            return plan.explain_unusable(framework, python, installed, others, asked=asked)
+        return plan.explain_missing_framework(
             framework, python, installed, others, chips=self.run.host["chips"], asked=asked
         )
 
     def _display_path(self, interpreter: interpreters.Interpreter) -> str:
-        return interpreters.shown(interpreter.path, self._machine.env, self._folder)
+        return interpreters.format_path(interpreter.path, self._machine.env, self._folder)
 
     def _describe(
         self,
@@ -290,7 +290,7 @@ class SelfCheck:
             for framework in groups
             for name, value in plan.variables(run_plan, framework, self._machine.env).items()
         }
-        where = run_plan.where
+        where = run_plan.devices_text
         if groups and run_plan.virtual and not any(map(frameworks.has_cpu_devices, groups)):
             where = "no device of " + ", ".join(
                 frameworks.FRAMEWORKS[name].title for name in groups
@@ -319,7 +319,7 @@ class SelfCheck:
                 for interpreter in self._others
             ],
         }
-        self.run.host = plan.host_of(run_plan)
+        self.run.host = plan.make_host_fields(run_plan)
 
     def _add(self, result: Result) -> None:
         self.run.results.append(result)

@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from tpustarter.cli.command_end import print_error_json
-from tpustarter.core.problem import ExitCode, Problem, schema_of, wants_json
-from tpustarter.text.invocation import as_typed, command
-from tpustarter.text.terminal import coded, continued, glue, unglue
+from tpustarter.core.problem import ExitCode, Problem, find_schema, wants_json
+from tpustarter.text.invocation import command, format_commands
+from tpustarter.text.terminal import break_command, format_code, glue, unglue
 from tpustarter.version import __version__
 
 COMMANDS = {
@@ -52,7 +52,7 @@ _HYPHEN = "\ue001"
 
 def _whole(text: str) -> str:
     """Return a text with commands that work here, in which click breaks no word."""
-    return glue(as_typed(text)).replace("-", _HYPHEN)
+    return glue(format_commands(text)).replace("-", _HYPHEN)
 
 
 class _Help(click.HelpFormatter):
@@ -72,11 +72,11 @@ class _Help(click.HelpFormatter):
             if label:
                 super().write_text(f"{label}:")
             margin = " " * (self.current_indent + 2)
-            for line in continued(example, self.width - len(margin)):
+            for line in break_command(example, self.width - len(margin)):
                 self.write(f"{margin}{line}\n")
 
     def getvalue(self) -> str:
-        return coded(unglue(super().getvalue()).replace(_HYPHEN, "-"))
+        return format_code(unglue(super().getvalue()).replace(_HYPHEN, "-"))
 
     def write_dl(
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
@@ -101,9 +101,9 @@ class _Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            from tpustarter.core.short_ids import nearest
+            from tpustarter.core.short_ids import find_nearest
 
-            matches = nearest(args[0], self.list_commands(ctx))
+            matches = find_nearest(args[0], self.list_commands(ctx))
             hint = (
                 f"did you mean `tpustarter {matches[0]}`?"
                 if matches
@@ -119,7 +119,7 @@ class _Group(click.Group):
             return super().invoke(ctx)
         except (click.ClickException, _CliProblem) as error:
             if wants_json(sys.argv[1:]):
-                print_error_json(error, schema_of(sys.argv[1:]))
+                print_error_json(error, find_schema(sys.argv[1:]))
             raise
 
 

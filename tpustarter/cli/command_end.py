@@ -15,11 +15,11 @@ import click
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
 from tpustarter.text.invocation import NAME, command
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 
 
 @contextlib.contextmanager
-def stopped_by_signals(stop: Callable[[int], None]) -> Generator[None]:
+def stop_at_signals(stop: Callable[[int], None]) -> Generator[None]:
     """Call `stop` at Ctrl-C, TERM or HUP, so that the run ends in good order.
 
     A second signal calls it again, which kills the processes that were only asked to end; a third
@@ -42,7 +42,7 @@ def stopped_by_signals(stop: Callable[[int], None]) -> Generator[None]:
 
 
 @contextlib.contextmanager
-def left_by_signals(following: Callable[[], str]) -> Generator[None]:
+def exit_at_signals(following: Callable[[], str]) -> Generator[None]:
     """Exit at Ctrl-C, TERM or HUP, through the cleanup of everything that was started.
 
     Args:
@@ -75,25 +75,25 @@ def _handled_by(handler: Callable[[int, object], None]) -> Generator[None]:
             signal.signal(number, former)
 
 
-def explaining(logs: Sequence[Path]) -> str:
+def format_explain_command(logs: Sequence[Path]) -> str:
     """Return the command that explains the logs of a failed run."""
     if len(logs) == 1:
-        return f"tpustarter explain {typed(logs[0])}"
-    return f"cat {typed(logs[0].parent)}/* | tpustarter explain"
+        return f"tpustarter explain {format_path(logs[0])}"
+    return f"cat {format_path(logs[0].parent)}/* | tpustarter explain"
 
 
-def typed(path: Path) -> str:
+def format_path(path: Path) -> str:
     """Return a path as the user would type it, with `~` for the home folder."""
     from shlex import quote  # slow to import, and rarely needed
 
     quoted = quote(str(path))
     home = os.environ.get("HOME", "").rstrip("/")
     is_plain = quoted == str(path) and home and quoted.startswith(f"{home}/")
-    return visible(f"~{quoted[len(home) :]}" if is_plain else quoted)
+    return escape_text(f"~{quoted[len(home) :]}" if is_plain else quoted)
 
 
 @contextlib.contextmanager
-def json_even_if_it_breaks(schema: str, *, wanted: bool) -> Generator[None]:
+def print_errors_as_json(schema: str, *, wanted: bool) -> Generator[None]:
     """Print a JSON error on stdout for an error that ends the run, which is raised again."""
     try:
         yield
@@ -130,7 +130,7 @@ def _pass_over_one_signal() -> None:
         signal.signal(number, pass_over)
 
 
-def refused(error: click.ClickException) -> Problem:
+def convert_refusal(error: click.ClickException) -> Problem:
     """Return click's refusal of a command line as a Problem that names the help to read."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     words = context.command_path.removeprefix(command()) if context else ""
@@ -150,6 +150,6 @@ def print_error_json(error: Exception, schema: str) -> None:
     from tpustarter.checking.output import document
 
     if isinstance(error, click.ClickException):
-        error = refused(error)
+        error = convert_refusal(error)
     event = {"event": "error"} if "--ndjson" in sys.argv else {}
     click.echo(document.line({**event, **document.error_fields(error), "schema": schema}))

@@ -12,21 +12,21 @@ from pathlib import Path
 
 import click
 
-from tpustarter.text.invocation import as_typed
-from tpustarter.text.terminal import coded, fit, fold, shows_bold, visible
+from tpustarter.text.invocation import format_commands
+from tpustarter.text.terminal import escape_text, fit, fold, format_code, shows_bold
 
 _LESS = "-RX -PsSpace reads on, / searches, q ends$"
 """Options of `less` where the user has set none; -X leaves the text on the screen."""
 _CODE_INDENT = "    "
 
 
-def say(lines: str | Iterable[str]) -> None:
+def echo_lines(lines: str | Iterable[str]) -> None:
     """Print a text of the program; code in backticks may go on from one line to the next."""
     text = lines if isinstance(lines, str) else "\n".join(lines)
-    click.echo(coded(fold(as_typed(text), sys.stdout)))
+    click.echo(format_code(fold(format_commands(text), sys.stdout)))
 
 
-def say_if_it_waits(path: Path) -> None:
+def echo_if_waiting(path: Path) -> None:
     """Print on stderr that a named pipe has no writer yet; opening it blocks until there is one.
 
     The `<(command)` of a shell gets no such line.
@@ -34,10 +34,10 @@ def say_if_it_waits(path: Path) -> None:
     with contextlib.suppress(OSError):
         if path.is_fifo() and path.resolve().exists():
             text = f"Waiting for what a program writes into the pipe `{path}`. Ctrl-C ends this."
-            click.echo(visible(text), err=True)
+            click.echo(escape_text(text), err=True)
 
 
-def say_rows(rows: Iterable[str]) -> None:
+def echo_rows(rows: Iterable[str]) -> None:
     """Print the rows of a table; one that is too wide goes on in further lines."""
     for row in rows:
         click.echo("\n".join(fit(row, sys.stdout)))
@@ -49,7 +49,9 @@ def page(lines: Iterable[str]) -> None:
     Indented lines are code, and stay as they are.
     """
     groups = groupby(lines, key=lambda line: line.startswith(_CODE_INDENT))
-    parts = ["\n".join(group) if is_code else coded("\n".join(group)) for is_code, group in groups]
+    parts = [
+        "\n".join(group) if is_code else format_code("\n".join(group)) for is_code, group in groups
+    ]
     text = "\n".join(parts)
     is_long = text.count("\n") >= shutil.get_terminal_size().lines
     if sys.stdin.isatty() and sys.stdout.isatty() and is_long:

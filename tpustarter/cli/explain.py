@@ -13,14 +13,14 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from tpustarter.cli.command_end import json_even_if_it_breaks, print_result, typed
-from tpustarter.cli.echo import say, say_if_it_waits
+from tpustarter.cli.command_end import format_path, print_errors_as_json, print_result
+from tpustarter.cli.echo import echo_if_waiting, echo_lines
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.core.short_ids import near_file
-from tpustarter.text.terminal import coded, cut, paint_for, visible, wrap
+from tpustarter.text.terminal import cut, escape_text, format_code, paint_for, wrap
 
 if TYPE_CHECKING:
     from tpustarter.explain.explain_output import CommandEnd
@@ -75,7 +75,7 @@ def explain(files: tuple[str, ...], *, no_look: bool, fix: bool, as_json: bool) 
         )
     if len(files) > 1 and (fix or "-" in files):
         raise click.UsageError("the logs of several workers are files, and go without --fix and -")
-    with json_even_if_it_breaks(explanation_text.SCHEMA, wanted=as_json):
+    with print_errors_as_json(explanation_text.SCHEMA, wanted=as_json):
         scanner = log_scanner.Scanner(known_failures.read())
         found: Explanation | JobExplanation
         if len(files) > 1:
@@ -84,11 +84,11 @@ def explain(files: tuple[str, ...], *, no_look: bool, fix: bool, as_json: bool) 
             found = worker_logs.explain(scans, dict(zip(names, files, strict=True)))
         else:
             scan, job = _scan(scanner, files[0] if files else None)
-            found = job if job and not fix else make(scan, looks=not no_look)
+            found = job if job and not fix else make_explanation(scan, looks=not no_look)
         if as_json:
-            print_result(redacted(_document(found)))
+            print_result(remove_secrets(_document(found)))
         else:
-            say(redacted(_text(found)))
+            echo_lines(remove_secrets(_text(found)))
     if fix and isinstance(found, explanation_text.Explanation):
         _mend(found)
     sys.exit(found.code)
@@ -115,28 +115,30 @@ def _scan(scanner: Scanner, file: str | None) -> tuple[LogScan, JobExplanation |
     """Scan a log; where it holds the lines of several workers, explain those as well."""
     from tpustarter.explain import log_prefixes, log_reader, worker_logs
 
-    one, splitter = scanner.begin(), log_prefixes.WorkerSplitter(scanner)
+    one, splitter = scanner.start_pass(), log_prefixes.WorkerSplitter(scanner)
     with _opened(file) as stream:
         try:
             for chunk in log_reader.chunks(stream):
-                one.take(chunk)
+                one.feed(chunk)
                 splitter.take(chunk)
         except OSError as error:
             raise _unreadable(file, error) from error
     scans = splitter.end()
     job = worker_logs.explain(scans, places=splitter.places) if scans else None
-    return one.end(), job if job and job.first else None
+    return one.finish(), job if job and job.first else None
 
 
 def _mend(found: Explanation) -> None:
     from tpustarter.explain import fixes
     from tpustarter.machine import host
 
-    offers = fixes.offers(found.matches, host.Machine())
+    offers = fixes.find_fixes(found.matches, host.Machine())
     if not offers:
         click.echo("\nNothing that was confirmed here has a small and safe fix.", err=True)
     for match, offer in offers:
-        click.echo(f"\n{visible(shlex.join(offer.command))}\n  {visible(offer.does)}", err=True)
+        click.echo(
+            f"\n{escape_text(shlex.join(offer.command))}\n  {escape_text(offer.does)}", err=True
+        )
         if not click.confirm("Run it?", default=False, err=True):
             continue
         code = fixes.carry_out(offer)
@@ -146,7 +148,7 @@ def _mend(found: Explanation) -> None:
         click.echo(f"{ended}{state}", err=True)
 
 
-def make(scan: LogScan, *, looks: bool, end: CommandEnd | None = None) -> Explanation:
+def make_explanation(scan: LogScan, *, looks: bool, end: CommandEnd | None = None) -> Explanation:
     """Return the explanation of a scanned log, confirmed on this machine where possible.
 
     Args:
@@ -156,23 +158,23 @@ def make(scan: LogScan, *, looks: bool, end: CommandEnd | None = None) -> Explan
     """
     from tpustarter.explain import explain_output
 
-    found = explain_output.from_log(scan, end=end)
-    return looked_at(found) if looks and explain_output.can_look(found) else found
+    found = explain_output.explain_log(scan, end=end)
+    return add_evidence(found) if looks and explain_output.can_look(found) else found
 
 
-def looked_at(found: Explanation) -> Explanation:
+def add_evidence(found: Explanation) -> Explanation:
     """Return an explanation with the evidence that this machine gives for it."""
     from tpustarter.explain import machine_evidence
 
     try:
-        machine = machine_evidence.look()
+        machine = machine_evidence.run_host_checks()
     except Problem as problem:
-        click.echo(f"this machine was not looked at: {problem.what}", err=True)
+        click.echo(f"this machine was not looked at: {problem.full_text}", err=True)
         return found
-    return replace(found, matches=tuple(machine_evidence.confirmed(found.matches, machine)))
+    return replace(found, matches=tuple(machine_evidence.confirm_matches(found.matches, machine)))
 
 
-def redacted(value: Any) -> Any:
+def remove_secrets(value: Any) -> Any:
     """Return a text or a JSON document without secrets."""
     redactor = Redactor(os.environ)
     if isinstance(value, str):
@@ -184,17 +186,17 @@ def _opened(file: str | None) -> IO[bytes]:
     if file in (None, "-"):
         if sys.stdin.isatty():
             lines = "\n".join(wrap(_PASTE))
-            click.echo(f"{coded(lines)}\n", err=True)
+            click.echo(f"{format_code(lines)}\n", err=True)
             # One read: after the Ctrl-D that ends it, a terminal would wait for more.
             return io.BytesIO(sys.stdin.buffer.read(MOST_PASTED))
         _refuse_endless("the pipe", sys.stdin.fileno())
         return sys.stdin.buffer
-    path = locations.expanded(str(file))
+    path = locations.expand_path(str(file))
     try:
         if path.is_dir():
-            hint = f"`cat {typed(path)}/* | tpustarter explain` explains all that is in it"
+            hint = f"`cat {format_path(path)}/* | tpustarter explain` explains all that is in it"
             raise Problem(f"`{file}` is a folder, expected a log", hint=hint, code=ExitCode.USAGE)
-        say_if_it_waits(path)
+        echo_if_waiting(path)
         stream = path.open("rb")
     except OSError as error:
         raise _unreadable(file, error) from error
@@ -215,7 +217,11 @@ def _refuse_endless(name: str, descriptor: int) -> None:
 
 
 def _unreadable(file: str | None, error: OSError) -> Problem:
-    name = "the pipe" if file in (None, "-") else f"`{visible(cut(redacted(str(file)), _SHOWN))}`"
+    name = (
+        "the pipe"
+        if file in (None, "-")
+        else f"`{escape_text(cut(remove_secrets(str(file)), _SHOWN))}`"
+    )
     what = f"{name} cannot be read: {error.strerror}"
     return Problem(what, hint=_hint(file, error), code=ExitCode.USAGE)
 
@@ -223,12 +229,12 @@ def _unreadable(file: str | None, error: OSError) -> Problem:
 def _hint(file: str | None, error: OSError) -> str | None:
     if file in (None, "-"):
         return None
-    path = locations.expanded(str(file))
+    path = locations.expand_path(str(file))
     if len(str(file).split()) >= _WORDS_OF_AN_ERROR:
         return "run `tpustarter explain` without a file, and paste the error"
     if isinstance(error, PermissionError):
-        return f"read it as its owner: `sudo cat {typed(path)} | tpustarter explain`"
+        return f"read it as its owner: `sudo cat {format_path(path)} | tpustarter explain`"
     if isinstance(error, FileNotFoundError):
         near = near_file(path)
-        return f"did you mean `tpustarter explain {typed(near)}`?" if near else _PIPE
+        return f"did you mean `tpustarter explain {format_path(near)}`?" if near else _PIPE
     return None

@@ -14,7 +14,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.machine import host
 from tpustarter.text.invocation import command
-from tpustarter.text.terminal import line_width, visible, wrap
+from tpustarter.text.terminal import escape_text, line_width, wrap
 
 _NEXT = (
     ("check", "prove what works here"),
@@ -42,20 +42,20 @@ def overview() -> None:
     click.echo("This machine")
     try:
         chosen, others = interpreters.choose(None, os.environ, Path.cwd())
-        run_plan = plan.make(machine, gpu_plugin=chosen.has_gpu_plugin)
+        run_plan = plan.make_plan(machine, gpu_plugin=chosen.has_gpu_plugin)
         frameworks = chosen.frameworks_text or "no framework yet"
-        instead = f"{status_words.no_tpu(plan.host_of(run_plan))}; checks run on "
+        instead = f"{status_words.no_tpu(plan.make_host_fields(run_plan))}; checks run on "
         on_tpu = run_plan.platform == "tpu"
-        _say("Devices", f"{'' if on_tpu else instead}{run_plan.where}")
-        path = interpreters.shown(chosen.path, os.environ, Path.cwd())
+        _say("Devices", f"{'' if on_tpu else instead}{run_plan.devices_text}")
+        path = interpreters.format_path(chosen.path, os.environ, Path.cwd())
         _say("Python", f"{path} ({chosen.why}): {frameworks}")
         for interpreter in others:
-            path = interpreters.shown(interpreter.path, os.environ, Path.cwd())
+            path = interpreters.format_path(interpreter.path, os.environ, Path.cwd())
             _say("also", f"{path}: {interpreter.frameworks_text}")
         if run_plan.blocked:
             _say("Note", run_plan.blocked.what)
     except Problem as problem:
-        _say("Python", problem.what)
+        _say("Python", problem.full_text)
     path, following = _course()
     if path:
         click.echo("\nYour path\n" + "\n".join(wrap(path, "  ")))
@@ -92,16 +92,18 @@ def _course() -> tuple[str, list[tuple[str, str]]]:
         path = learn_next_step.path_here(read_paths())
         if path is None:
             return "", []
-        place = path_progress.standing_on(
-            path, lessons, lesson_progress.done(), lesson_progress.read_only()
+        place = path_progress.find_path_progress(
+            path, lessons, lesson_progress.read_done_lessons(), lesson_progress.read_only()
         )
     except Problem:
         return "", []
     on_path = [lessons[name] for name in place.whole.lessons]
     achieved = solved_exercises.words(on_path, lesson_progress.read().lessons)
-    said = visible(". ".join(filter(None, (f"{path.title}: {place.whole.words}", achieved))))
+    said = escape_text(". ".join(filter(None, (f"{path.title}: {place.whole.words}", achieved))))
     if place.next is None:
         return said, []
     lesson = lessons[place.next]
     minutes = lesson.header.get("minutes", "?")
-    return said, [(f"learn {visible(lesson.id)}", visible(f"{lesson.title}, {minutes} min"))]
+    return said, [
+        (f"learn {escape_text(lesson.id)}", escape_text(f"{lesson.title}, {minutes} min"))
+    ]

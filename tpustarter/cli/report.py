@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from tpustarter.cli.command_end import json_even_if_it_breaks, print_result
+from tpustarter.cli.command_end import print_errors_as_json, print_result
 from tpustarter.cli.parameters import FiniteRange, StrictCommand
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.text import phrases
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 
 if TYPE_CHECKING:
     from tpustarter.report.collect.collectors import Context
@@ -96,17 +96,17 @@ def report(**options: Any) -> None:
     from tpustarter.report import make_report
     from tpustarter.report.forms import trackers
 
-    with json_even_if_it_breaks(SCHEMA, wanted=options["as_json"]):
-        wanted = trackers.named(options["tracker"]).id if options["tracker"] else None
+    with print_errors_as_json(SCHEMA, wanted=options["as_json"]):
+        wanted = trackers.find_tracker(options["tracker"]).id if options["tracker"] else None
         context = _context(options)
         reproduces = _reproduced(options)
-        made = make_report.make(
+        made = make_report.make_report(
             context, wanted=wanted, asks=not options["no_ask"], reproduces=reproduces
         )
         if options["as_json"]:
             print_result(made.document)
             return
-    _show_and_write(made, locations.expanded(options["out"]), yes=options["yes"])
+    _show_and_write(made, locations.expand_path(options["out"]), yes=options["yes"])
 
 
 def _read(options: dict[str, Any]) -> None:
@@ -119,14 +119,14 @@ def _read(options: dict[str, Any]) -> None:
         from tpustarter.report.compare import comparison, comparison_text
 
         schema = comparison.SCHEMA
-        with json_even_if_it_breaks(schema, wanted=options["as_json"]):
-            a, b = (opened_report.read(locations.expanded(name)) for name in options["compare"])
+        with print_errors_as_json(schema, wanted=options["as_json"]):
+            a, b = (opened_report.read(locations.expand_path(name)) for name in options["compare"])
             compared = comparison.compare(a, b)
             document = msgspec.to_builtins(compared)
             shown = "" if options["as_json"] else comparison_text.render(compared)
     else:
-        with json_even_if_it_breaks(SCHEMA, wanted=options["as_json"]):
-            document = opened_report.read(locations.expanded(options["opened"]))
+        with print_errors_as_json(SCHEMA, wanted=options["as_json"]):
+            document = opened_report.read(locations.expand_path(options["opened"]))
             shown = "" if options["as_json"] else opened_report.text(document, sys.maxsize)
     if options["as_json"]:
         from tpustarter.checking.output.document import line
@@ -157,7 +157,7 @@ def _reproduced(options: dict[str, Any]) -> tuple[str, ...] | None:
     from tpustarter.report.collect import failures
 
     for one in options["reproduces"]:
-        failures.named(one)
+        failures.find_reproducer(one)
     return None if options["no_reproduce"] else options["reproduces"]
 
 
@@ -175,10 +175,10 @@ def _context(options: dict[str, Any]) -> Context:
         if options["python"] is not None:
             raise
         chosen = None  # the machine is reported without a Python too
-    log = locations.expanded(options["log"]) if options["log"] else None
+    log = locations.expand_path(options["log"]) if options["log"] else None
     context = Context(machine, Path.cwd(), chosen, log, options["wait"], _say)
     if log and not log.is_fifo():  # to open a pipe and close it would end whoever writes into it
-        reported_failures.opened(context).close()
+        reported_failures.open_log(context).close()
     return context
 
 
@@ -209,7 +209,7 @@ def _show_and_write(made: BugReport, folder: Path, *, yes: bool) -> None:
         click.echo("Nothing was written.", err=True)
         return
     packed = bundle.write(made, folder)
-    shown = visible(Redactor(os.environ).text(str(packed)))
+    shown = escape_text(Redactor(os.environ).text(str(packed)))
     click.echo(
         f"Written: {shown.removesuffix('.tar.gz')}/report.md and {shown}. Read them once "
         f"more, then file at {document['first']['file_at']}.",

@@ -10,7 +10,7 @@ import click
 
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 
 if TYPE_CHECKING:
     from tpustarter.explain.log_scanner import LogPass
@@ -43,7 +43,7 @@ def run(command: tuple[str, ...]) -> None:
     from tpustarter.machine import machine, memory
     from tpustarter.running import passthrough
 
-    seen = log_scanner.Scanner(known_failures.read()).begin()
+    seen = log_scanner.Scanner(known_failures.read()).start_pass()
     handed: list[int] = []
     unwritten: list[int] = []
 
@@ -51,17 +51,17 @@ def run(command: tuple[str, ...]) -> None:
         unwritten.append(to)
         _say_unwritten(to, error)
 
-    before = memory.kills(machine.Machine())
-    bring_back = passthrough.terminal_as_it_is()
+    before = memory.count_kills(machine.Machine())
+    bring_back = passthrough.save_terminal()
     try:
-        code = passthrough.run(command, os.environ, seen.take, handed.append, say_unwritten)
+        code = passthrough.run(command, os.environ, seen.feed, handed.append, say_unwritten)
     except OSError as error:
         is_missing = isinstance(error, FileNotFoundError)
         why = "there is no such command" if is_missing else str(error.strerror)
-        click.echo(str(Problem(f"`{visible(command[0])}` cannot be started: {why}")), err=True)
+        click.echo(str(Problem(f"`{escape_text(command[0])}` cannot be started: {why}")), err=True)
         sys.exit(ExitCode.NOT_FOUND if is_missing else ExitCode.NOT_EXECUTABLE)
     if code not in _ON_PURPOSE and code - 128 not in handed:
-        after = memory.kills(machine.Machine())
+        after = memory.count_kills(machine.Machine())
         bring_back()
         kills = {place: count - before.get(place, count) for place, count in after.items()}
         _explain(seen, code, kills)
@@ -83,12 +83,12 @@ def _explain(seen: LogPass, code: int, kills: dict[str, int]) -> None:
     from tpustarter.explain.explain_output import CommandEnd
 
     try:
-        found = explain.make(seen.end(), looks=True, end=CommandEnd(code, kills))
+        found = explain.make_explanation(seen.finish(), looks=True, end=CommandEnd(code, kills))
     except Problem as problem:
         click.echo(f"\n{problem}", err=True)
         return
-    click.echo(f"\n-- tpustarter: {command_ending.in_words(code)}", err=True)
+    click.echo(f"\n-- tpustarter: {command_ending.describe_exit_code(code)}", err=True)
     if found.is_explained or found.mistake:
-        click.echo(explain.redacted(explanation_text.text(found)), err=True)
+        click.echo(explain.remove_secrets(explanation_text.text(found)), err=True)
     else:
         click.echo("Nothing in its output is a known failure of a TPU.", err=True)

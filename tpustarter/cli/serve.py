@@ -14,8 +14,8 @@ import click
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import pip
-from tpustarter.text.invocation import as_typed, command
-from tpustarter.text.terminal import coded, visible
+from tpustarter.text.invocation import command, format_commands
+from tpustarter.text.terminal import escape_text, format_code
 
 if TYPE_CHECKING:
     from tpustarter.serving.server import TutorServer
@@ -107,12 +107,12 @@ def _install() -> str:
 
 def _serve_other(what: str, port: int) -> None:
     from tpustarter.checking.plan import environments
-    from tpustarter.cli.command_end import stopped_by_signals
+    from tpustarter.cli.command_end import stop_at_signals
     from tpustarter.machine import host
     from tpustarter.serving.other_servers import OtherServer
     from tpustarter.setup import servers
 
-    folder = environments.proved(environments.SERVED[what])
+    folder = environments.find_proved(environments.SERVED[what])
     if folder is None:
         raise Problem(
             f"there is no environment that serves {NAMES[what]}",
@@ -128,10 +128,10 @@ def _serve_other(what: str, port: int) -> None:
         signals.append(number)
         server.stop()
 
-    with stopped_by_signals(stop):
+    with stop_at_signals(stop):
         server.run(
             lambda: _say_where(what, server.url, port, _devices(what, started.env)),
-            lambda line: click.echo(visible(line), err=True),
+            lambda line: click.echo(escape_text(line), err=True),
         )
     click.echo("The server has ended, and what it had started with it.", err=True)
     sys.exit(ExitCode.INTERRUPTED if signals[:1] == [2] else ExitCode.TERMINATED)
@@ -167,4 +167,4 @@ def _where(what: str, url: str, ways: list[Tunnel], devices: str = "") -> str:
         lines.append(f"$ {shlex.join(way.command)}")
     lines += ["", devices] if devices else []
     lines += ["", f"{_DANGERS.get(what, _DANGER)} Ctrl-C ends the server."]
-    return coded(as_typed("\n".join(lines)))
+    return format_code(format_commands("\n".join(lines)))

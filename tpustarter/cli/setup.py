@@ -9,12 +9,12 @@ from pathlib import Path
 import click
 
 from tpustarter.cli.command_end import (
-    explaining,
-    json_even_if_it_breaks,
+    format_explain_command,
+    print_errors_as_json,
     print_result,
-    stopped_by_signals,
+    stop_at_signals,
 )
-from tpustarter.cli.echo import say
+from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
@@ -31,7 +31,7 @@ from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.setup.machine.machine_setup import MachineSetup
 from tpustarter.setup.machine.step_values import pairs
 from tpustarter.text import phrases
-from tpustarter.text.terminal import paint_for, visible, wrap
+from tpustarter.text.terminal import escape_text, paint_for, wrap
 
 _INDENT = " " * 8
 _WORDS = {"failed": "FAIL", "blocked": "BLOCKED", "running": "run", "manual": "yours"}
@@ -101,12 +101,12 @@ def setup(
     as_json: bool,
 ) -> None:
     """Show a plan, carry it out, or put back what it changed."""
-    with json_even_if_it_breaks(SCHEMA, wanted=as_json):
+    with print_errors_as_json(SCHEMA, wanted=as_json):
         plan = _plan(profile.lower(), folder, told, only, root=root)
         command = _typed(plan, folder, told, only)
         for text in _texts(plan, command, undo=undo, runs=yes and not dry_run):
             if text and not as_json:
-                say(text)
+                echo_lines(text)
         if as_json:
             print_result(plan.fields())
     if plan.exit_code:
@@ -137,7 +137,7 @@ def _plan(
     if name in MACHINE:
         return MachineSetup(name, root=root, told=pairs(told), only=only)
     if folder:
-        folder = locations.expanded(folder)
+        folder = locations.expand_path(folder)
         if folder.exists() and not folder.is_dir():
             raise Problem(
                 f"`{folder}` is not a folder, expected one that is empty or does not exist",
@@ -148,15 +148,15 @@ def _plan(
 
 
 def _typed(plan: Setup, folder: Path | None, told: tuple[str, ...], only: tuple[str, ...]) -> str:
-    words = [f"--folder {plan.pasted((str(plan.folder),))}"] if folder else []
-    words += [f"--set {plan.pasted((word,))}" for word in told]
-    words += [f"--only {plan.pasted((word,))}" for word in only]
+    words = [f"--folder {plan.format_command((str(plan.folder),))}"] if folder else []
+    words += [f"--set {plan.format_command((word,))}" for word in told]
+    words += [f"--only {plan.format_command((word,))}" for word in only]
     return " ".join(["tpustarter", "setup", plan.profile.name, *words])
 
 
 def _describe_plan(plan: Setup, command: str) -> Iterator[str]:
     packages = " with ".join(plan.profile.packages)
-    goal = f"to install {packages} in {plan.short(plan.folder)}"
+    goal = f"to install {packages} in {plan.shorten_path(plan.folder)}"
     if isinstance(plan, MachineSetup):
         goal = "to change this machine" + ", some of it as root" * plan.needs_root()
     yield from wrap(f"This is the plan {goal}. Nothing was run.")
@@ -177,10 +177,10 @@ def _describe_plan(plan: Setup, command: str) -> Iterator[str]:
 def _describe_machine(plan: MachineSetup, command: str) -> Iterator[str]:
     blocked = [step for step in plan.steps if step.state == "blocked"]
     is_left = any(step.state == "todo" for step in plan.steps)
-    for one in plan.missing:
-        yield from wrap(visible(f"{one.placeholder} is {one.meaning}."))
-    if is_left and plan.missing:
-        told = "".join(f" --set {one.name}={one.placeholder}" for one in plan.missing)
+    for one in plan.missing_values:
+        yield from wrap(escape_text(f"{one.placeholder} is {one.meaning}."))
+    if is_left and plan.missing_values:
+        told = "".join(f" --set {one.name}={one.placeholder}" for one in plan.missing_values)
         yield f"To see the plan with yours: {command}{told}"
     elif is_left:
         extra = " --root" * plan.needs_root()
@@ -207,7 +207,7 @@ def _others(plan: MachineSetup) -> Iterator[str]:
 
 
 def _describe_step(step: SetupStep, plan: Setup) -> Iterator[str]:
-    yield from _format_row(step, visible(step.title), plan)
+    yield from _format_row(step, escape_text(step.title), plan)
     yield from _format_note(step)
     if step.state == "done":
         return
@@ -215,16 +215,16 @@ def _describe_step(step: SetupStep, plan: Setup) -> Iterator[str]:
     for name, text in details.items():
         if text not in ("", "nothing"):
             hang = _INDENT + " " * 9
-            yield from wrap(visible(text), f"{_INDENT}{name:<9}", hang)
+            yield from wrap(escape_text(text), f"{_INDENT}{name:<9}", hang)
     yield from _describe_command(step, plan)
 
 
 def _describe_command(step: SetupStep, plan: Setup) -> Iterator[str]:
     if step.file:
-        yield f"{_INDENT}file     {visible(plan.short(Path(step.file)))}"
-        yield from (f"{_INDENT}| {visible(line)}" for line in step.writes)
+        yield f"{_INDENT}file     {escape_text(plan.shorten_path(Path(step.file)))}"
+        yield from (f"{_INDENT}| {escape_text(line)}" for line in step.writes)
     elif step.command:
-        yield f"{_INDENT}$ {visible(plan.pasted(step.command))}"
+        yield f"{_INDENT}$ {escape_text(plan.format_command(step.command))}"
 
 
 def _describe_undo(plan: Setup, command: str) -> Iterator[str]:
@@ -235,9 +235,9 @@ def _describe_undo(plan: Setup, command: str) -> Iterator[str]:
     yield ""
     for line in "\n".join(removed).splitlines():  # one that begins with spaces is a command
         if line.startswith(" "):
-            yield f"  {visible(line)}"
+            yield f"  {escape_text(line)}"
         else:
-            yield from wrap(visible(line), "  ", "  ")
+            yield from wrap(escape_text(line), "  ", "  ")
     yield ""
     if isinstance(plan, MachineSetup):
         extra = " --root" * plan.needs_root(undo=True)
@@ -250,7 +250,7 @@ def _describe_undo(plan: Setup, command: str) -> Iterator[str]:
 def _run(plan: Setup, command: str, *, undo: bool) -> Iterator[str]:
     """Run the plan, or undo it, and yield a text for each event as it happens."""
     events = plan.undo() if undo else plan.run()
-    with stopped_by_signals(lambda _: plan.stop()):
+    with stop_at_signals(lambda _: plan.stop()):
         for event in events:
             yield "\n".join(_describe_event(event, plan))
     if plan.exit_code:
@@ -268,21 +268,21 @@ def _run(plan: Setup, command: str, *, undo: bool) -> Iterator[str]:
         for step in yours:
             yield "\n" + "\n".join(_describe_step(step, plan))
         return
-    folder = plan.short(plan.folder)
+    folder = plan.shorten_path(plan.folder)
     if undo:
         yield f"\n{folder} is gone.\nTo make it again: {command} --yes"
         return
     yield f"\n{folder} is ready. Next: tpustarter {plan.profile.next_command}"
     if plan.profile.activated:
         activate = str(plan.folder / "bin/activate")
-        yield f"To use it in this shell: {plan.pasted(('source', activate))}"
+        yield f"To use it in this shell: {plan.format_command(('source', activate))}"
 
 
 def _describe_event(event: Event, plan: Setup) -> Iterator[str]:
     if isinstance(event, StepOutput):
-        yield from wrap(visible(event.text)[:400], f"{_INDENT}| ", f"{_INDENT}|   ")
+        yield from wrap(escape_text(event.text)[:400], f"{_INDENT}| ", f"{_INDENT}|   ")
     elif isinstance(event, StepStarted):
-        yield from _format_row(event.step, visible(event.step.title), plan)
+        yield from _format_row(event.step, escape_text(event.step.title), plan)
         yield from _describe_command(event.step, plan)
     else:
         yield from _describe_end(event, plan)
@@ -295,8 +295,8 @@ def _describe_end(event: StepEnded, plan: Setup) -> Iterator[str]:
     yield from _format_row(step, seconds, plan)
     yield from _format_note(step)
     if step.state == "failed":
-        yield f"{_INDENT}log  {visible(plan.short(event.log))}"
-        yield f"{_INDENT}why  {explaining([event.log])}"
+        yield f"{_INDENT}log  {escape_text(plan.shorten_path(event.log))}"
+        yield f"{_INDENT}why  {format_explain_command([event.log])}"
 
 
 def _format_row(step: SetupStep, text: str, plan: Setup) -> Iterator[str]:
@@ -312,9 +312,9 @@ def _format_note(step: SetupStep) -> Iterator[str]:
     """Yield a step's note; a line that begins with spaces is a command, and stays one line."""
     for line in step.note.splitlines():
         if line.startswith(" "):
-            yield _INDENT + visible(line)
+            yield _INDENT + escape_text(line)
         else:
-            yield from wrap(visible(line), _INDENT, _INDENT)
+            yield from wrap(escape_text(line), _INDENT, _INDENT)
 
 
 def _explain_exit(plan: Setup, command: str) -> str:
@@ -333,4 +333,4 @@ def _explain_exit(plan: Setup, command: str) -> str:
         reason = reason.removesuffix("; run this again to go on")
         steps = phrases.count(kept, "step that is done is", "steps that are done are")
         reason += f", and the {steps} kept"
-    return visible(f"{reason}. {following}: `{command} --yes{' --root' * is_for_root}`")
+    return escape_text(f"{reason}. {following}: `{command} --yes{' --root' * is_for_root}`")

@@ -51,14 +51,14 @@ class Cache:
             self._used[key], self._is_changed = value, True
         return self._used[key]
 
-    def to_keep(self) -> dict[str, Any] | None:
+    def select_kept(self) -> dict[str, Any] | None:
         """Return the entries to keep, at most `MOST`; None where nothing changed."""
         everything = {**self._used, **self._kept}
         return dict(list(everything.items())[:MOST]) if self._is_changed else None
 
 
 @contextlib.contextmanager
-def opened(name: str, reader: str) -> Generator[Cache]:
+def open_cache(name: str, reader: str) -> Generator[Cache]:
     """Open the entries called `name`; those that were added are kept when the block ends.
 
     Args:
@@ -67,11 +67,13 @@ def opened(name: str, reader: str) -> Generator[Cache]:
     """
     cache = Cache(_entries(name), _salt(reader))
     yield cache
-    if (kept := cache.to_keep()) is not None and (folder := _folder()):
+    if (kept := cache.select_kept()) is not None and (folder := _folder()):
         _keep(folder / name, json.dumps(kept).encode())
 
 
-def built(name: str, source: bytes, reader: str, build: Callable[[], bytes]) -> bytes | None:
+def read_or_build(
+    name: str, source: bytes, reader: str, build: Callable[[], bytes]
+) -> bytes | None:
     """Return the bytes that `build` makes of a source, cached; None where they cannot be kept."""
     key = _hash(_salt(reader) + source).encode()
     known, _, body = (_load(name) or b"").partition(b"\n")
@@ -93,7 +95,7 @@ def _entries(name: str) -> dict[str, Any]:
 
 
 def _load(name: str) -> bytes | None:
-    if locations.caller():
+    if locations.find_caller():
         return None
     with contextlib.suppress(OSError, ValueError, LookupError, RuntimeError):
         file = locations.state_place() / "cache" / name
@@ -104,7 +106,7 @@ def _load(name: str) -> bytes | None:
 
 
 def _folder() -> Path | None:
-    if locations.caller():
+    if locations.find_caller():
         return None
     with contextlib.suppress(OSError, ValueError, LookupError, RuntimeError, Problem):
         return locations.make_folder(locations.state_place() / "cache")

@@ -82,7 +82,7 @@ def read_checks(folder: Path | None = None) -> list[Check]:
     """Return every check below `folder`, broken ones too, in order of framework and name."""
     folder = folder or locations.content("checks")
     files = sorted(path for path in folder.glob("*/*.py") if not path.name.startswith("_"))
-    with cache.opened("checks", __file__) as known:
+    with cache.open_cache("checks", __file__) as known:
         return [_read_check(path, known) for path in files]
 
 
@@ -308,7 +308,7 @@ class Lesson:
 def read_lessons(folder: Path | None = None) -> list[Lesson]:
     """Return every lesson, in the course's order; raises Problem for a broken header."""
     folder = folder or locations.content("lessons")
-    with cache.opened("lessons", __file__) as known:
+    with cache.open_cache("lessons", __file__) as known:
         return [read_lesson(path, known) for path in sorted(folder.glob("*/*.md"), key=_place)]
 
 

@@ -43,7 +43,7 @@ def content(name: str) -> Path:
     return inside if inside.is_dir() else PACKAGE.parent / name
 
 
-def caller() -> tuple[int, int] | None:
+def find_caller() -> tuple[int, int] | None:
     """Return user and group id of the person who called sudo, or None without sudo."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return None
@@ -59,7 +59,7 @@ def _number(text: str) -> int | None:
 
 def caller_home() -> Path | None:
     """Return the home of the person who called sudo; None without sudo or without a home."""
-    if sudo := caller():
+    if sudo := find_caller():
         import pwd
 
         with contextlib.suppress(KeyError):  # a user that this machine does not know
@@ -148,7 +148,7 @@ def make_missing(folder: Path, mode: int = 0o755) -> None:
 
 
 @contextlib.contextmanager
-def writing(path: Path) -> Generator[None]:
+def convert_write_errors(path: Path) -> Generator[None]:
     """Raise Problem for an OSError while `path` is written."""
     try:
         yield
@@ -160,7 +160,7 @@ def writing(path: Path) -> Generator[None]:
 
 
 @contextlib.contextmanager
-def alone(
+def hold_lock(
     path: Path, *, wait_s: float, busy: Problem, is_needed: bool = False, is_folder: bool = False
 ) -> Generator[int]:
     """Hold the lock on `path`; yields its descriptor, which keeps the lock where it is inherited.
@@ -176,7 +176,7 @@ def alone(
     Raises:
         Problem: the file cannot be written or locked, or `busy`.
     """
-    with writing(path):
+    with convert_write_errors(path):
         flags = os.O_RDONLY if is_folder else os.O_RDWR | os.O_CREAT
         descriptor = os.open(path, flags | os.O_CLOEXEC, 0o644)
     give_to_caller(path)
@@ -207,7 +207,7 @@ def cannot_lock(path: Path, error: OSError) -> Problem:
     )
 
 
-def expanded(text: str | Path) -> Path:
+def expand_path(text: str | Path) -> Path:
     """Return the path that a person typed; `~name` is kept where there is no such user."""
     return Path(os.path.expanduser(text))  # noqa: PTH111  pathlib raises for that
 
@@ -224,7 +224,7 @@ def output(path: Path) -> Generator[None]:
 
 def give_to_caller(path: Path) -> None:
     """Change the owner of a file or folder to the user who called sudo; no effect without sudo."""
-    if sudo := caller():
+    if sudo := find_caller():
         with contextlib.suppress(OSError):
             os.chown(path, *sudo, follow_symlinks=False)
 
@@ -284,7 +284,7 @@ def claim(path: Path, *, folder: bool = False) -> Path:
     raise AssertionError  # the loop has no end
 
 
-def put_aside(path: Path, name: str, *, why: str = "") -> Path:
+def move_aside(path: Path, name: str, *, why: str = "") -> Path:
     """Move a file or folder to a free name beside it; return its path there.
 
     An existing file of such a name that differs is kept. One with the same content needs no second
@@ -293,7 +293,7 @@ def put_aside(path: Path, name: str, *, why: str = "") -> Path:
     Args:
         path: The file or folder in the way.
         name: Its new name if that is free.
-        why: The reason, for the sentence of `told`; empty where the caller reports it.
+        why: The reason, for the sentence of `take_notices`; empty where the caller reports it.
 
     Raises:
         OSError: it cannot be moved.
@@ -304,7 +304,7 @@ def put_aside(path: Path, name: str, *, why: str = "") -> Path:
     return kept
 
 
-def told() -> list[str]:
+def take_notices() -> list[str]:
     """Return sentences on what was put aside since the last call, without a full stop."""
     sentences = [*_untold]
     del _untold[: len(sentences)]

@@ -62,10 +62,10 @@ class Problem(Exception):  # noqa: N818  one of the five words of this project
         read: str | None = None,
         code: ExitCode = ExitCode.CONFIGURATION,
     ) -> None:
-        from tpustarter.text.terminal import visible
+        from tpustarter.text.terminal import escape_text
 
         super().__init__(summary)
-        self.summary = visible(summary)
+        self.summary = escape_text(summary)
         """The problem, with found and expected; lowercase, no full stop, and always one line,
         whatever the values in it are."""
         self.detail = detail
@@ -77,32 +77,32 @@ class Problem(Exception):  # noqa: N818  one of the five words of this project
         self.code = code
 
     @property
-    def what(self) -> str:
+    def full_text(self) -> str:
         """The summary, with its detail below it."""
         return f"{self.summary}\n{self.detail}" if self.detail else self.summary
 
     def __str__(self) -> str:
-        return message(self.what, self.hint, self.read)
+        return message(self.full_text, self.hint, self.read)
 
 
 def message(what: str, hint: str | None, read: str | None = None) -> str:
     """Return an error as users see it, with commands that work here."""
-    from tpustarter.text.invocation import as_typed
+    from tpustarter.text.invocation import format_commands
 
     lines = [f"error: {what}"]
     if hint:
         lines += ["", f"hint: {hint}"]
     if read:
         lines += [f"read: `tpustarter learn {read}`"]
-    return as_typed("\n".join(lines))
+    return format_commands("\n".join(lines))
 
 
-def foreseen(error: BaseException) -> Problem | None:
+def find_problem(error: BaseException) -> Problem | None:
     """Return the Problem for an error that the user or this machine caused; None for a bug."""
-    return of_limit(error) or of_name(error)
+    return find_limit_problem(error) or find_name_problem(error)
 
 
-def of_name(error: BaseException) -> Problem | None:
+def find_name_problem(error: BaseException) -> Problem | None:
     """Return the Problem for a file name that this system refuses; None for another error.
 
     `pathlib` raises for such a name even where it only tests whether there is a file.
@@ -117,11 +117,11 @@ def of_name(error: BaseException) -> Problem | None:
     return Problem(f"`{name}` cannot be looked up: {error.strerror}", code=ExitCode.USAGE)
 
 
-def of_limit(error: BaseException) -> Problem | None:
+def find_limit_problem(error: BaseException) -> Problem | None:
     """Return the Problem for a limit of this machine that caused an error; None for no limit."""
     from tpustarter.machine import limits
 
-    limit = limits.behind(error)
+    limit = limits.find_limit(error)
     return Problem(limit.what, hint=limit.hint, code=ExitCode.LIMIT) if limit else None
 
 
@@ -145,7 +145,7 @@ VERB_SCHEMAS = {
 """Name of the document of a verb of `tpu`, where it differs."""
 
 
-def schema_of(words: Sequence[str]) -> str:
+def find_schema(words: Sequence[str]) -> str:
     """Return the name of the document that a command line asks for with `--json`."""
     command = next((word for word in words if word in SCHEMAS), "")
     name = SCHEMAS.get(command, "report")
@@ -171,6 +171,6 @@ def early_end(words: Sequence[str], code: int) -> str:
     event = '"event": "error", ' if "--ndjson" in words else ""
     what = "stopped by a signal before there was a result"
     return (
-        f'{{{event}"schema": "{schema_of(words)}", "error": {{"what": "{what}", "hint": null}}, '
+        f'{{{event}"schema": "{find_schema(words)}", "error": {{"what": "{what}", "hint": null}}, '
         f'"exit_code": {code}}}\n'
     )

@@ -277,7 +277,7 @@ class Redactor:
         return value
 
 
-def without_half_word(text: str) -> str:
+def drop_cut_word(text: str) -> str:
     """Return a text whose end was cut off, without its last word.
 
     Half a secret has no shape, and half a name is no known name: neither may be shown.
@@ -285,7 +285,7 @@ def without_half_word(text: str) -> str:
     return _FIRST_WORD.sub("", text[::-1])[::-1]
 
 
-def without_half_line(text: str) -> str:
+def drop_cut_line(text: str) -> str:
     """Return a text whose beginning was cut off, from its next line, or next word."""
     _, line_end, rest = text.partition("\n")
     return rest if line_end else _FIRST_WORD.sub("", text)
@@ -395,7 +395,7 @@ def _maintained() -> tuple[re.Pattern[str], ...]:
     package = find_spec("detect_secrets")
     [folder] = (package and package.submodule_search_locations) or [""]
     sources = [path.read_bytes() for path in sorted(Path(folder, "plugins").glob("*.py"))]
-    with cache.opened("secrets", __file__) as known:
+    with cache.open_cache("secrets", __file__) as known:
         patterns = known.value(b"".join(sources), _maintained_now)
     return tuple(re.compile(pattern, flags) for pattern, flags in patterns)
 

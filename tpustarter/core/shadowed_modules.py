@@ -22,17 +22,17 @@ CONFIGURATION = 78
 """`ExitCode.CONFIGURATION`, which cannot be imported where `enum` is shadowed."""
 
 
-def end_if_behind(error: BaseException) -> None:
+def end_if_shadowed(error: BaseException) -> None:
     """End the program if a shadowing file is behind an error, else return.
 
     It ends at once, because any further import may hit the same file.
     """
-    if what := behind(error):
+    if what := describe_shadowing(error):
         os.write(2, f"{what}\n".encode(errors="replace"))
         os._exit(CONFIGURATION)
 
 
-def behind(error: BaseException) -> str:
+def describe_shadowing(error: BaseException) -> str:
     """Return the message for an error that a shadowing file is involved in.
 
     Empty for any other error: a shadowing file that was not imported breaks nothing.

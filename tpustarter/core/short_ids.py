@@ -84,7 +84,7 @@ def near_file(path: Path, ending: str = "") -> Path | None:
     except OSError:
         return None
     beside = [name for name in files if name.endswith(ending)]
-    near = nearest(path.name, sorted(beside))
+    near = find_nearest(path.name, sorted(beside))
     return path.with_name(near[0]) if near else None
 
 
@@ -119,10 +119,10 @@ def _near(typed: str, ids: Sequence[str]) -> list[str]:
     by_last: dict[str, list[str]] = {}
     for spelling, name in by_spelling.items():
         by_last.setdefault(spelling.rpartition("/")[2], []).append(name)
-    whole = nearest(wanted, by_spelling) if "/" in wanted else []
+    whole = find_nearest(wanted, by_spelling) if "/" in wanted else []
     if whole:
         return [by_spelling[spelling] for spelling in whole][:_MOST_NEAR]
-    return [name for part in nearest(last, by_last) for name in by_last[part]][:_MOST_NEAR]
+    return [name for part in find_nearest(last, by_last) for name in by_last[part]][:_MOST_NEAR]
 
 
 def _spelt(name: str) -> str:
@@ -145,7 +145,7 @@ def _listed(ids: Sequence[str], titles: Mapping[str, str]) -> str:
     return "\n".join(line for row in rows for line in row)
 
 
-def nearest(typed: str, names: Iterable[str]) -> list[str]:
+def find_nearest(typed: str, names: Iterable[str]) -> list[str]:
     """Return the names that `typed` is a typo of; else those with a part more or fewer."""
     names = list(names)
     return phrases.near_matches(typed, names) or _fewest(

@@ -16,7 +16,7 @@ from typing import Any
 
 from tpustarter.core import locations
 from tpustarter.core.json_values import is_object
-from tpustarter.core.problem import Problem, of_limit
+from tpustarter.core.problem import Problem, find_limit_problem
 
 MAX_BYTES = 64 * 1024 * 1024
 """Size above which a file is not one of this program."""
@@ -35,7 +35,7 @@ def path(name: str) -> Path:
     return locations.state() / f"{name}.json"
 
 
-def place(name: str) -> Path:
+def find_path(name: str) -> Path:
     """Return the path of the state called `name`; nothing is made."""
     return locations.state_place() / f"{name}.json"
 
@@ -56,16 +56,16 @@ def load(name: str) -> dict[str, Any]:
                 str(error),
                 hint=f"`ls -ld {error.file}` shows what it is, and whose; it was left as it is",
             ) from error
-    with locations.writing(place(name)), contextlib.suppress(FileNotFoundError):
-        put_aside(name)
+    with locations.convert_write_errors(find_path(name)), contextlib.suppress(FileNotFoundError):
+        move_aside(name)
     return {}
 
 
-def put_aside(name: str) -> None:
+def move_aside(name: str) -> None:
     """Rename an unusable state file; raises OSError."""
-    file = place(name)
+    file = find_path(name)
     broken = file.with_suffix(time.strftime(".broken-%Y%m%d-%H%M%S.json"))
-    locations.put_aside(file, broken.name, why="cannot be read")
+    locations.move_aside(file, broken.name, why="cannot be read")
 
 
 def read(name: str) -> dict[str, Any] | None:
@@ -77,7 +77,7 @@ def read(name: str) -> dict[str, Any] | None:
         UnreadableError: the file cannot be read.
         OSError: this machine allows no more open files or memory, so the state is unknown.
     """
-    file = place(name)
+    file = find_path(name)
     try:
         value = parse(locations.read_text(file, MAX_BYTES))
     except (FileNotFoundError, NotADirectoryError):
@@ -86,7 +86,7 @@ def read(name: str) -> dict[str, Any] | None:
         why = "it is damaged, or something else has written it"
         raise UnreadableError(file, why, is_damaged=True) from error
     except OSError as error:
-        if of_limit(error):
+        if find_limit_problem(error):
             raise  # the file may be intact
         why = error.strerror or str(error)
         raise UnreadableError(file, why, is_damaged=False) from error
@@ -113,5 +113,5 @@ def _finite(text: str) -> float:
 def save(name: str, value: dict[str, Any]) -> None:
     """Replace the state called `name`, all of it or nothing; raises Problem on a full disk."""
     file = path(name)
-    with locations.writing(file):
+    with locations.convert_write_errors(file):
         locations.replace(file, json.dumps(value, indent=1).encode())

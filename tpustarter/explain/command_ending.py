@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from tpustarter.explain.known_failures import KnownFailure
 from tpustarter.explain.log_scanner import FailureSign, LogScan, SeenFailure
-from tpustarter.explain.ranking import FailureMatch, in_order
+from tpustarter.explain.ranking import FailureMatch, sort_matches
 from tpustarter.text import phrases
 
 EXIT_CODE = "exit code"
@@ -20,7 +20,7 @@ EXIT_CODE = "exit code"
 _OUT_OF_MEMORY = "host-memory-out"
 
 
-def in_words(code: int) -> str:
+def describe_exit_code(code: int) -> str:
     """Return how a command ended, in words; a shell reports a signal as 128 plus its number."""
     # A program that exits with 128 plus a number by itself looks the same as one that was killed.
     try:
@@ -30,11 +30,11 @@ def in_words(code: int) -> str:
     return f"the command was killed by {name} (exit code {code})"
 
 
-def with_exit_code(
+def add_exit_code(
     matches: Sequence[FailureMatch], scan: LogScan, failures: Sequence[KnownFailure], code: int
 ) -> list[FailureMatch]:
     """Add the failures that an exit code points to, and return all matches in their order."""
-    sign = FailureSign(EXIT_CODE, scan.lines + 1, in_words(code))
+    sign = FailureSign(EXIT_CODE, scan.lines + 1, describe_exit_code(code))
     causes = [match for match in matches if match.failure.role == "cause"]
     found = {match.failure.id: match for match in matches}
     for one in failures:
@@ -45,10 +45,10 @@ def with_exit_code(
         else:
             by = causes[0].failure.id if causes else ""
             found[one.id] = FailureMatch(one, "likely", (sign,), by)
-    return in_order(found.values())
+    return sort_matches(found.values())
 
 
-def with_kills(
+def add_kills(
     matches: Sequence[FailureMatch],
     scan: LogScan,
     failures: Sequence[KnownFailure],
@@ -76,7 +76,7 @@ def with_kills(
         for match in matches
         if match.failure != row
     ]
-    return in_order([confirmed, *others])
+    return sort_matches([confirmed, *others])
 
 
 def _is_end(match: FailureMatch) -> bool:

@@ -34,7 +34,7 @@ class CommandEnd:
     """Processes that the kernel killed for lack of memory meanwhile, by where it counts them."""
 
 
-def from_log(
+def explain_log(
     scan: LogScan,
     env: Mapping[str, str] | None = None,
     end: CommandEnd | None = None,
@@ -54,8 +54,8 @@ def from_log(
     failures = known_failures.read()
     matches = ranking.rank(scan, failures)
     if end:
-        matches = command_ending.with_exit_code(matches, scan, failures, end.code)
-        matches = command_ending.with_kills(matches, scan, failures, end.kills)
+        matches = command_ending.add_exit_code(matches, scan, failures, end.code)
+        matches = command_ending.add_kills(matches, scan, failures, end.kills)
     own = _own_error(matches, scan)
     found = Explanation(
         tuple(matches),
@@ -64,7 +64,7 @@ def from_log(
         _python(env),
         has_failed=bool(end and end.code) or TRACEBACK in scan.last,
         has_own_error=bool(own),
-        framework=explanation_text.named_framework(scan.last),
+        framework=explanation_text.find_framework(scan.last),
     )
     if found.is_explained:
         return replace(found, own_line=_own_line(matches[0], scan.last))
@@ -107,4 +107,4 @@ def _python(env: Mapping[str, str] | None) -> str:
         chosen, _ = interpreters.choose(None, env, Path.cwd())
     except Problem:
         return "python3"
-    return interpreters.shown(chosen.path, env, Path.cwd())
+    return interpreters.format_path(chosen.path, env, Path.cwd())

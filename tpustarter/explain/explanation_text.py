@@ -9,15 +9,15 @@ from enum import Enum, auto
 from typing import Any
 
 from tpustarter.core.problem import ExitCode
-from tpustarter.core.redact import without_half_line
+from tpustarter.core.redact import drop_cut_line
 from tpustarter.explain import known_failures, memory_sizes
 from tpustarter.explain.log_scanner import FailureSign
 from tpustarter.explain.program_mistakes import FoundMistake
 from tpustarter.explain.ranking import FailureMatch
 from tpustarter.machine import frameworks, pip
 from tpustarter.text import phrases
-from tpustarter.text.invocation import as_typed
-from tpustarter.text.terminal import Paint, cut, unpainted, visible, wrap
+from tpustarter.text.invocation import format_commands
+from tpustarter.text.terminal import Paint, cut, escape_text, leave_unpainted, wrap
 
 SCHEMA = "tpustarter.explain/1"
 """Name of the document; `schema.json` is its shape."""
@@ -87,7 +87,7 @@ class Explanation:
         return ExitCode.OK if self.is_explained else ExitCode.NOTHING_VERIFIED
 
 
-def named_framework(end_of_log: str) -> str:
+def find_framework(end_of_log: str) -> str:
     """Return the framework that a log names last; empty where it names none."""
     names: list[str] = _PACKAGE.findall(end_of_log)
     return _LIBRARY.get(names[-1], names[-1]) if names else ""
@@ -101,18 +101,18 @@ def last_error(end_of_log: str) -> str:
         if match:
             # What a progress bar has drawn before it, in the same line, tells nothing.
             start = max(0, match.start() - _LONGEST // 2) if len(line) > _LONGEST else 0
-            part = without_half_line(line[start:]) if start else line
+            part = drop_cut_line(line[start:]) if start else line
             return " ".join(part[:_LONGEST].split())
     return ""
 
 
 def title(match: FailureMatch) -> str:
     """Return the problem of a match as a sentence, with values of the log filled in."""
-    what = known_failures.filled(match.failure.what, _values(match))
+    what = known_failures.fill_placeholders(match.failure.what, _values(match))
     return what[:1].upper() + what[1:]
 
 
-def fixes(match: FailureMatch, python: str) -> list[str]:
+def list_fixes(match: FailureMatch, python: str) -> list[str]:
     """Return the fixes of a match: the one for this machine first, then the general ones."""
     values = {"PYTHON": python} | _values(match)
     hint = [sentence(match.hint)] if match.hint else []
@@ -120,17 +120,19 @@ def fixes(match: FailureMatch, python: str) -> list[str]:
     last = [f"If that machine has no TPU, {without}."] if without else []
     return [
         *hint,
-        *(pip.command(known_failures.filled(fix, values)) for fix in match.failure.fix),
+        *(pip.command(known_failures.fill_placeholders(fix, values)) for fix in match.failure.fix),
         *last,
     ]
 
 
 def cause(match: FailureMatch) -> str:
     """Return the reason of a failure, with the sizes of memory from the log where it has some."""
-    told = next((size for sign in match.signs if (size := memory_sizes.told(sign.values))), None)
+    told = next(
+        (size for sign in match.signs if (size := memory_sizes.format_sizes(sign.values))), None
+    )
     if not told or not match.failure.numbers:
         return match.failure.why
-    return f"{known_failures.filled(match.failure.numbers, told)} {match.failure.why}"
+    return f"{known_failures.fill_placeholders(match.failure.numbers, told)} {match.failure.why}"
 
 
 def sentence(hint: str) -> str:
@@ -181,19 +183,19 @@ class ExplanationPart:
         return self.kind in (PartKind.COMMAND, PartKind.LESSON, PartKind.SOURCE)
 
 
-def text(one: Explanation, paint: Paint = unpainted) -> str:
+def text(one: Explanation, paint: Paint = leave_unpainted) -> str:
     """Return the explanation for people: the first cause at length, the others in a line each."""
     return "\n".join(as_lines(parts(one), paint))
 
 
-def as_lines(parts: Iterable[ExplanationPart], paint: Paint = unpainted) -> list[str]:
+def as_lines(parts: Iterable[ExplanationPart], paint: Paint = leave_unpainted) -> list[str]:
     """Return the lines that show parts on a terminal."""
     return [line for part in parts for line in _lines(part, paint)]
 
 
 def _lines(part: ExplanationPart, paint: Paint) -> list[str]:
     if part.is_literal:  # never wrapped, so that it can be copied
-        text = as_typed(part.text)
+        text = format_commands(part.text)
         return [f"{part.label:<7} {text}" if part.label else f"  {text}"]
     width = 7 if not part.indent else max(9, len(part.label))
     first = f"{' ' * part.indent}{part.label:<{width}} " if part.label else ""
@@ -261,22 +263,22 @@ def _repeats(match: FailureMatch, first: FailureMatch) -> bool:
 
 
 def _at_length(match: FailureMatch, one: Explanation) -> Iterator[ExplanationPart]:
-    yield ExplanationPart(visible(title(match)), sure=match.confidence)
+    yield ExplanationPart(escape_text(title(match)), sure=match.confidence)
     for sign in _telling(match):
         line = _line(sign, one.lines)
         kind = PartKind.QUOTE if line else PartKind.SENTENCE
-        yield ExplanationPart(visible(sign.quote), _place(line), kind, line)
+        yield ExplanationPart(escape_text(sign.quote), _place(line), kind, line)
     if one.own_line:
-        yield ExplanationPart(visible(cut(one.own_line, 300)), "where", PartKind.QUOTE)
+        yield ExplanationPart(escape_text(cut(one.own_line, 300)), "where", PartKind.QUOTE)
     if match.here:
-        yield ExplanationPart(visible(match.here), "here")
+        yield ExplanationPart(escape_text(match.here), "here")
     yield ExplanationPart()
     yield ExplanationPart(cause(match))
     yield ExplanationPart()
-    for number, fix in enumerate(fixes(match, one.python)):
+    for number, fix in enumerate(list_fixes(match, one.python)):
         label = "or" if number else "do"
         kind = PartKind.COMMAND if known_failures.is_command(fix) else PartKind.SENTENCE
-        yield ExplanationPart(visible(fix), label, kind)
+        yield ExplanationPart(escape_text(fix), label, kind)
     if match.failure.never:
         yield ExplanationPart(match.failure.never, "don't")
     if match.failure.read:
@@ -308,7 +310,7 @@ def _telling(match: FailureMatch) -> list[FailureSign]:
 
 
 def _in_a_line(match: FailureMatch, lines: int) -> ExplanationPart:
-    what = known_failures.filled(match.failure.what, _values(match))
+    what = known_failures.fill_placeholders(match.failure.what, _values(match))
     line = _line(match.signs[0], lines)
     return ExplanationPart(what, _place(line), line=line, sure=match.confidence, indent=2)
 
@@ -319,19 +321,19 @@ def _nothing(one: Explanation, *, advises: bool) -> Iterator[ExplanationPart]:
         yield ExplanationPart("The log is empty, so there is nothing to explain.")
         return
     if one.mistake:
-        yield from of_mistake(one.mistake)
+        yield from describe_mistake(one.mistake)
         return
     yield ExplanationPart(f"No known failure of a TPU matches in {size}.")
     if one.last_error:
-        yield ExplanationPart(visible(cut(one.last_error, 300)), "last")
+        yield ExplanationPart(escape_text(cut(one.last_error, 300)), "last")
     if one.own_line:
-        yield ExplanationPart(visible(cut(one.own_line, 300)), "where", PartKind.QUOTE)
+        yield ExplanationPart(escape_text(cut(one.own_line, 300)), "where", PartKind.QUOTE)
     if advises:
         yield ExplanationPart()
         yield from advice(one.framework)
 
 
-def of_mistake(found: FoundMistake) -> Iterator[ExplanationPart]:
+def describe_mistake(found: FoundMistake) -> Iterator[ExplanationPart]:
     """Yield the parts of a mistake: the error, its place, the cause and the fix."""
     if title := found.mistake.title:
         yield ExplanationPart(f"The lesson “{title}” names this error.")
@@ -339,15 +341,15 @@ def of_mistake(found: FoundMistake) -> Iterator[ExplanationPart]:
         yield ExplanationPart(
             "This looks like a mistake in the program, and not like a failure of a TPU."
         )
-    yield ExplanationPart(visible(cut(found.error, 300)), "error", PartKind.QUOTE)
+    yield ExplanationPart(escape_text(cut(found.error, 300)), "error", PartKind.QUOTE)
     if found.place:
         where = cut(": ".join(filter(None, (found.place, found.code))), 300)
-        yield ExplanationPart(visible(where), "where", PartKind.QUOTE)
+        yield ExplanationPart(escape_text(where), "where", PartKind.QUOTE)
     yield ExplanationPart()
     yield ExplanationPart(found.mistake.means)
     yield ExplanationPart()
     if found.command:
-        yield ExplanationPart(visible(found.command), "do", PartKind.COMMAND)
+        yield ExplanationPart(escape_text(found.command), "do", PartKind.COMMAND)
     if found.mistake.fix:
         yield ExplanationPart(found.mistake.fix, "or" if found.command else "do")
     if found.mistake.read:
@@ -414,7 +416,7 @@ def _fields(match: FailureMatch, python: str) -> dict[str, Any]:
         "signs": [{"line": one.line, "quote": one.quote} for one in match.signs],
         "here": match.here or None,
         "cause": cause(match),
-        "fix": fixes(match, python),
+        "fix": list_fixes(match, python),
         "never": failure.never or None,
         "lesson": failure.read or None,
         "sources": list(failure.sources),

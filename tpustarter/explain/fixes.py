@@ -34,7 +34,7 @@ class Fix:
     """The pid of the process that it ends."""
 
 
-def offer(match: FailureMatch, machine: host.Machine) -> Fix | None:
+def find_fix(match: FailureMatch, machine: host.Machine) -> Fix | None:
     """Return the fix of a failure that was confirmed here; None where there is none."""
     hint = Hint.of(match.hint)
     if match.confidence != "confirmed":
@@ -92,12 +92,13 @@ def is_mended(match: FailureMatch) -> bool:
     """Look at this machine again, and return whether a confirmed failure is gone."""
     before = replace(match, confidence="likely", here="", hint="")
     return (
-        machine_evidence.confirmed([before], machine_evidence.look())[0].confidence != "confirmed"
+        machine_evidence.confirm_matches([before], machine_evidence.run_host_checks())[0].confidence
+        != "confirmed"
     )
 
 
-def offers(
+def find_fixes(
     matches: Sequence[FailureMatch], machine: host.Machine
 ) -> list[tuple[FailureMatch, Fix]]:
     """Return every fix with its failure, in the order of the matches."""
-    return [(match, one) for match in matches if (one := offer(match, machine)) is not None]
+    return [(match, one) for match in matches if (one := find_fix(match, machine)) is not None]

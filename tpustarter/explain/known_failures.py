@@ -14,7 +14,7 @@ from tpustarter.core import yaml_rows
 from tpustarter.core.json_values import is_array, mapping
 from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text, Texts
-from tpustarter.explain.translated_errors import in_any_language
+from tpustarter.explain.translated_errors import translate_pattern
 
 FILE = Path(__file__).with_name("failures.yml")
 
@@ -128,21 +128,21 @@ def is_command(fix: str) -> bool:
     return not _SENTENCE.match(fix) and not fix.endswith((".", "`"))
 
 
-def filled(text: str, values: Mapping[str, str]) -> str:
+def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
     """Return a text with ZONE, NAME and other placeholders replaced by the known values."""
     values = _DEFAULTS | dict(values)
     return _PLACEHOLDER.sub(lambda found: values.get(found[0], found[0]), text)
 
 
 @functools.cache
-def generalised(pattern: str) -> str:
+def generalise_pattern(pattern: str) -> str:
     r"""Return a pattern that also finds wrapped, translated and requoted text.
 
     A space stands for any white space, so that a line that a terminal has wrapped still matches;
     a quote stands for any quote. Spaces and quotes inside `[...]` stay as they are. An error of the
     operating system is found in several languages.
     """
-    pattern = in_any_language(pattern)
+    pattern = translate_pattern(pattern)
     made: list[str] = []
     inside = False
     position = 0

@@ -34,7 +34,7 @@ def read(folder: Path | None = None, first: str = "") -> list[Mistake]:
         lessons = content.read_lessons(folder)
     except Problem:  # opening a lesson shows it; an explanation has its other rows
         return []
-    rows = [row for lesson in lessons for row in of_lesson(lesson)]
+    rows = [row for lesson in lessons for row in list_mistakes(lesson)]
     return sorted(rows, key=lambda row: (row.read != first, -len(row.error.pattern)))
 
 
@@ -43,7 +43,7 @@ def has_section(lesson: Lesson) -> bool:
     return HEADING in markdown.source_lines(lesson)
 
 
-def of_lesson(lesson: Lesson) -> Iterator[Mistake]:
+def list_mistakes(lesson: Lesson) -> Iterator[Mistake]:
     """Yield a row for each error that a lesson quotes."""
     section = _SECTION.search("\n".join(markdown.source_lines(lesson)) + "\n")
     for item in _ITEM.finditer(section["items"] if section else ""):
@@ -75,4 +75,4 @@ def _says(item: re.Match[str]) -> str:
     """Return the explanation of an item, with its head if that begins the sentence."""
     head = item["head"].strip()
     text = item["says"] if head.endswith((".", "?", "!")) else head + item["says"]
-    return markdown.without_links(" ".join(text.split()))
+    return markdown.strip_links(" ".join(text.split()))

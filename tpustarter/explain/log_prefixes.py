@@ -80,7 +80,7 @@ class WorkerSplitter:
         self.take(b"\n")
         if len(self._passes) < 2:
             return {}
-        return {name: one.end() for name, one in self._passes.items()}
+        return {name: one.finish() for name, one in self._passes.items()}
 
     def _choose(self, data: bytes) -> None:
         for one in read():
@@ -101,8 +101,8 @@ class WorkerSplitter:
                 if len(self.places) >= MOST_WORKERS:
                     continue
                 self.places[name] = array("Q")
-                self._passes[name] = self._scanner.begin()
+                self._passes[name] = self._scanner.start_pass()
             cast("array[int]", self.places[name]).append(number)
             lines.setdefault(name, []).append(match["rest"])
         for name, own in lines.items():
-            self._passes[name].take(b"".join(own))
+            self._passes[name].feed(b"".join(own))

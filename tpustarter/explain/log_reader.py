@@ -54,7 +54,7 @@ class LogLines:
         self._rest = b""
         self._number = 1
 
-    def take(self, chunk: bytes) -> LogPiece | None:
+    def feed(self, chunk: bytes) -> LogPiece | None:
         """Take the next bytes; return lines once there are enough of them, None before."""
         data = self._rest = self._rest + self._plain(chunk)
         if len(data) < TOGETHER:
@@ -63,7 +63,7 @@ class LogLines:
         own = data.rfind(b"\n", 0, len(data) - AHEAD) + 1 or len(data) - AHEAD
         return self._piece(own)
 
-    def end(self) -> LogPiece | None:
+    def finish(self) -> LogPiece | None:
         """Return the rest of the log; None where there is none."""
         return self._piece(len(self._rest)) if self._rest else None
 

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import IO, Any, Literal
 
-from tpustarter.core.redact import Redactor, without_half_line, without_half_word
+from tpustarter.core.redact import Redactor, drop_cut_line, drop_cut_word
 from tpustarter.explain import log_reader
-from tpustarter.explain.known_failures import KnownFailure, generalised
+from tpustarter.explain.known_failures import KnownFailure, generalise_pattern
 
 Clean = Callable[[str], str]
 """Removes the secrets from a text."""
@@ -127,22 +127,22 @@ class Scanner:
         """
         self._clean = clean or Redactor(os.environ).text
         self._searched = [
-            _Searched(one, part, generalised(pattern))
+            _Searched(one, part, generalise_pattern(pattern))
             for one in failures
             for part in ("shows", "suggests", "unless", "needs")
             for pattern in getattr(one, part)
         ]
 
-    def begin(self) -> LogPass:
+    def start_pass(self) -> LogPass:
         """Start the pass over one log, which is then given in chunks."""
         return LogPass(self._searched, self._clean)
 
     def scan(self, stream: IO[bytes]) -> LogScan:
         """Search a whole log; raise OSError where it cannot be read."""
-        one = self.begin()
+        one = self.start_pass()
         for chunk in log_reader.chunks(stream):
-            one.take(chunk)
-        return one.end()
+            one.feed(chunk)
+        return one.finish()
 
 
 @functools.cache
@@ -219,14 +219,14 @@ class LogPass:
         self._which, self._groups = _together(patterns)
         self._wasted = 0
 
-    def take(self, chunk: bytes) -> None:
+    def feed(self, chunk: bytes) -> None:
         """Search the next bytes of the log."""
-        if piece := self._reader.take(chunk):
+        if piece := self._reader.feed(chunk):
             self._search(piece)
 
-    def end(self) -> LogScan:
+    def finish(self) -> LogScan:
         """Search the rest, and return the result for the whole log."""
-        if piece := self._reader.end():
+        if piece := self._reader.finish():
             self._search(piece)
         return self._result()
 
@@ -329,9 +329,9 @@ class LogPass:
         kept = b"".join(self._last)
         last = _text(kept[-(LAST + WINDOW) :])
         if len(kept) > LAST + WINDOW:
-            last = without_half_line(last)
+            last = drop_cut_line(last)
         last = self._clean(last)
-        return last if len(last) <= LAST else without_half_line(last[-LAST:])
+        return last if len(last) <= LAST else drop_cut_line(last[-LAST:])
 
 
 def _end_of_line(data: bytes, position: int) -> int:
@@ -355,7 +355,7 @@ def _quote(raw: _Raw, pattern: Any, clean: Clean) -> str:
     begin = max(line_start, start - QUOTED // 2)
     before, rest = text[begin:start], text[start : min(line_end, begin + QUOTED)]
     if begin > line_start or (not line_start and not raw.lines.is_begun):
-        before = without_half_line(before)
+        before = drop_cut_line(before)
     if begin + QUOTED < line_end or not is_ended:
-        rest = rest[: end - start] + without_half_word(rest[end - start :])
+        rest = rest[: end - start] + drop_cut_word(rest[end - start :])
     return " ".join((before + rest).split())

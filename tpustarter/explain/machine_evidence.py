@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tpustarter.checking.output.results_text import finding_line
-from tpustarter.checking.results.results import FindingFields, hint_of
+from tpustarter.checking.results.results import FindingFields, read_hint
 from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
-from tpustarter.explain.ranking import FailureMatch, in_order
+from tpustarter.explain.ranking import FailureMatch, sort_matches
 from tpustarter.machine import host
 
 NO_TPU = "this machine has no TPU"
@@ -30,17 +30,17 @@ class HostFindings:
     """None where that is not known, as from a report."""
 
 
-def look() -> HostFindings:
+def run_host_checks() -> HostFindings:
     """Run the host checks on this machine; raise Problem where no Python can run them."""
-    return seen(host_checks())
+    return collect_findings(host_checks())
 
 
 def host_checks(machine: host.Machine | None = None, checks: Path | None = None) -> SelfCheck:
-    """Plan the host checks, which `seen` runs; raise Problem where no Python can run them."""
+    """Plan the checks that `collect_findings` runs; raise Problem without a Python for them."""
     return SelfCheck(CheckRequest(ids=("host.*",), level="static"), machine=machine, checks=checks)
 
 
-def seen(check: SelfCheck) -> HostFindings:
+def collect_findings(check: SelfCheck) -> HostFindings:
     """Run the host checks to their end, and return their findings."""
     for _ in check.events():
         pass
@@ -54,13 +54,13 @@ def can_confirm(matches: Sequence[FailureMatch]) -> bool:
     return any(match.failure.confirm or match.failure.without_tpu for match in matches)
 
 
-def confirmed(matches: Sequence[FailureMatch], machine: HostFindings) -> list[FailureMatch]:
+def confirm_matches(matches: Sequence[FailureMatch], machine: HostFindings) -> list[FailureMatch]:
     """Return the matches with the evidence of this machine, in their order after that.
 
     A log may come from another machine. Such logs are made on machines with a TPU, so only one that
     has a TPU can speak against what the log says.
     """
-    return in_order([_looked_at(match, machine) for match in matches])
+    return sort_matches([_looked_at(match, machine) for match in matches])
 
 
 def _looked_at(match: FailureMatch, machine: HostFindings) -> FailureMatch:
@@ -74,7 +74,7 @@ def _looked_at(match: FailureMatch, machine: HostFindings) -> FailureMatch:
     for finding, word in seen:
         if _is_shown_by(finding, word):
             line = finding_line(finding)
-            hint = hint_of(finding)
+            hint = read_hint(finding)
             return replace(match, confidence="confirmed", here=line, hint=hint)
     if machine.has_tpu is False and match.failure.without_tpu:
         hint = f"if the program ran here, {match.failure.without_tpu}. {_ELSEWHERE}"

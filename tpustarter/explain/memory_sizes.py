@@ -9,7 +9,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s?([KMGT])", re.IGNORECASE)
 _UNITS = "KMGT"
 
 
-def told(values: Mapping[str, str]) -> dict[str, str] | None:
+def format_sizes(values: Mapping[str, str]) -> dict[str, str] | None:
     """Return NEEDED, THERE and OVER in words; None unless more was needed than there was.
 
     Where enough was free in total, as in fragmented memory, the numbers explain nothing.

@@ -48,10 +48,10 @@ def rank(scan: LogScan, failures: Sequence[KnownFailure]) -> list[FailureMatch]:
         FailureMatch(match.failure, match.confidence, match.signs, by.get(match.failure.id, ""))
         for match in found.values()
     ]
-    return in_order(matches)
+    return sort_matches(matches)
 
 
-def in_order(matches: Iterable[FailureMatch]) -> list[FailureMatch]:
+def sort_matches(matches: Iterable[FailureMatch]) -> list[FailureMatch]:
     """Sort matches, the most likely root cause first."""
     return sorted(matches, key=_order)
 

@@ -75,6 +75,6 @@ ERRORS = {
 _ENGLISH = re.compile("|".join(ERRORS))
 
 
-def in_any_language(pattern: str) -> str:
+def translate_pattern(pattern: str) -> str:
     """Return a pattern that finds an error of the system in other languages too."""
     return _ENGLISH.sub(lambda found: f"(?:{'|'.join((found[0], *ERRORS[found[0]]))})", pattern)

@@ -19,7 +19,7 @@ from tpustarter.explain import explain_output, explanation_text, known_failures
 from tpustarter.explain.explanation_text import Explanation, ExplanationPart
 from tpustarter.explain.log_scanner import FailureSign, LogScan, SeenFailure
 from tpustarter.explain.ranking import FailureMatch
-from tpustarter.text.terminal import Paint, cut, unpainted, visible
+from tpustarter.text.terminal import Paint, cut, escape_text, leave_unpainted
 
 COMPARED = "comparison of workers"
 """The pattern of a sign that comes from the other logs."""
@@ -153,7 +153,7 @@ def _share_needs(scans: Sequence[LogScan]) -> None:
 
 
 def _worker(name: str, number: int | None, file: str, scan: LogScan) -> WorkerEnd:
-    found = explain_output.from_log(scan)
+    found = explain_output.explain_log(scan)
     peers = [match for match in found.matches if match.failure.of_peer]
     missed = {number for match in peers for number in _missed(match)}
     last = next((line for line in reversed(scan.last.split("\n")) if line.strip()), "")
@@ -261,7 +261,7 @@ def _with_row(first: WorkerEnd, row: str) -> Explanation:
     return replace(first.found, matches=(match, *first.found.matches))
 
 
-def text(job: JobExplanation, paint: Paint = unpainted) -> str:
+def text(job: JobExplanation, paint: Paint = leave_unpainted) -> str:
     """Return the explanation for people: the first worker's at length, the others in a line."""
     others = [one for one in job.workers if one is not job.first][:MOST_SHOWN]
     head = [ExplanationPart(_headline(job)), ExplanationPart()]
@@ -283,11 +283,11 @@ def _headline(job: JobExplanation) -> str:
         return f"All {count} workers failed with the same error."
     if job.first is None:
         return f"The logs of {count} workers do not tell which one failed first."
-    place = f" ({visible(job.first.log)})" if job.first.log else ""
+    place = f" ({escape_text(job.first.log)})" if job.first.log else ""
     if job.is_shared:
-        name = visible(job.first.name)
+        name = escape_text(job.first.name)
         return f"Of {count} workers, only {name} has other values in its error{place}."
-    return f"Of {count} workers, {visible(job.first.name)} failed first{place}."
+    return f"Of {count} workers, {escape_text(job.first.name)} failed first{place}."
 
 
 def _in_a_line(one: WorkerEnd) -> ExplanationPart:
@@ -299,7 +299,7 @@ def _in_a_line(one: WorkerEnd) -> ExplanationPart:
         text = found.matches[0].failure.what
     else:
         text = found.last_error
-    return ExplanationPart(visible(cut(text, 200)), visible(one.name), indent=2)
+    return ExplanationPart(escape_text(cut(text, 200)), escape_text(one.name), indent=2)
 
 
 def document(job: JobExplanation) -> dict[str, Any]:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 
-from tpustarter.machine.machine import plain
+from tpustarter.machine.machine import clean_text
 
 _PYTHON = re.compile(r"(python|pypy)[\d.]*")
 _SHELL = re.compile(r"-?(ba|da|k|z)?sh")
 
 
-def shown(data: str) -> str:
+def format_command(data: str) -> str:
     """Return program and script from the text of `/proc/PID/cmdline`; empty for an empty one."""
     words = data.rstrip("\0").split("\0")
     if len(words) == 1:
@@ -26,7 +26,7 @@ def shown(data: str) -> str:
         script = _python_script(words[1:])
     elif _SHELL.fullmatch(program):
         script = _shell_script(words[1:])
-    return plain(" ".join(filter(None, (program, script))))
+    return clean_text(" ".join(filter(None, (program, script))))
 
 
 def _python_script(words: list[str]) -> str | None:

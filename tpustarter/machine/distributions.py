@@ -28,7 +28,7 @@ class DistributionInfo(NamedTuple):
     """Its `Requires-Dist` lines."""
 
 
-def named(
+def find_distributions(
     names: Iterable[str], path: Sequence[str] | None = None
 ) -> dict[str, list[DistributionInfo]]:
     """Return the installed distributions of some names, in the order of an import for each.
@@ -38,20 +38,22 @@ def named(
         path: Folders to look in, in place of `sys.path`.
     """
     folders = sys.path if path is None else path
-    wanted = {normalised(name): name for name in names}
+    wanted = {normalise_name(name): name for name in names}
     if not _are_folders(folders):
         return {name: list(_asked(name, path)) for name in wanted.values()}
     found: dict[str, list[DistributionInfo]] = {name: [] for name in wanted.values()}
     for folder in folders:
         for entry in _entries(folder or "."):
             stem, ending = os.path.splitext(entry.lower())  # noqa: PTH122  hundreds of names
-            name = wanted.get(normalised(stem.partition("-")[0])) if ending in _ENDINGS else None
+            name = (
+                wanted.get(normalise_name(stem.partition("-")[0])) if ending in _ENDINGS else None
+            )
             if name is not None:
                 found[name].append(_read(f"{folder or '.'}/{entry}"))
     return found
 
 
-def normalised(name: str) -> str:
+def normalise_name(name: str) -> str:
     """Return a name in the form for comparison: all spellings of a project become one."""
     return re.sub(r"[-_.]+", "_", name).lower()
 

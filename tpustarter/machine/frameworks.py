@@ -206,7 +206,7 @@ def settings_in(framework: str, env: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(sorted(name for name in names if _DEVICE_COUNT.sub("", env[name]).strip()))
 
 
-def without_settings(env: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
+def remove_settings(env: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
     """Return an environment without these settings, but with XLA's number of CPU devices."""
     plain = {name: value for name, value in env.items() if name not in names}
     count = _DEVICE_COUNT.search(env.get("XLA_FLAGS", ""))
@@ -236,7 +236,7 @@ def has_cpu_devices(framework: str) -> bool:
     return framework not in FRAMEWORKS or FRAMEWORKS[framework].on_cpu
 
 
-def lacking(framework: str, installed: Iterable[str]) -> list[str]:
+def list_missing(framework: str, installed: Iterable[str]) -> list[str]:
     """Return the frameworks that one computes with and that are not installed."""
     beside = FRAMEWORKS[framework].beside if framework in FRAMEWORKS else ()
     return [name for name in beside if name not in installed]
@@ -244,7 +244,7 @@ def lacking(framework: str, installed: Iterable[str]) -> list[str]:
 
 def versions() -> dict[str, Any]:
     """Return this Python's version and its packages', read from metadata: imports no framework."""
-    said = distributions.named(DISTRIBUTIONS.values())
+    said = distributions.find_distributions(DISTRIBUTIONS.values())
     installed: dict[str, str] = {}
     for name, distribution in DISTRIBUTIONS.items():
         if said[distribution]:

@@ -40,7 +40,7 @@ class SourcedFigure(NamedTuple):
     others: tuple[tuple[float, str], ...] = ()
 
     @property
-    def judged(self) -> float:
+    def lowest_value(self) -> float:
         """The lowest of all the figures, by which results are judged."""
         return min([self.value, *(value for value, _ in self.others)])
 

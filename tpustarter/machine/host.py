@@ -20,7 +20,7 @@ from tpustarter.machine.containers import Container, container, shm_gib
 from tpustarter.machine.duration import duration
 from tpustarter.machine.generations import Generation
 from tpustarter.machine.locks import LOCK_FILE, Lock, lock
-from tpustarter.machine.machine import Machine, number, plain, product
+from tpustarter.machine.machine import Machine, clean_text, parse_number, product
 from tpustarter.machine.metadata import Metadata
 from tpustarter.machine.occupancy import (
     Holder,
@@ -43,8 +43,10 @@ __all__ = [
     "Slice",
     "all_workers_command",
     "chips",
+    "clean_text",
     "container",
     "duration",
+    "find_unmet",
     "generation",
     "google_cloud",
     "holders",
@@ -52,10 +54,9 @@ __all__ = [
     "metadata",
     "node",
     "nodes",
-    "number",
     "nvidia",
     "other_google_devices",
-    "plain",
+    "parse_number",
     "platform_hint",
     "process",
     "product",
@@ -65,7 +66,6 @@ __all__ = [
     "slice_shape",
     "unknown_google_devices",
     "unknown_text",
-    "unmet",
     "visible_devices",
 ]
 
@@ -114,9 +114,9 @@ def _google_devices(machine: Machine) -> list[tuple[str, int | None, Generation 
     for address in machine.names("/sys/bus/pci/devices"):
         folder = f"/sys/bus/pci/devices/{address}"
         if machine.text(f"{folder}/vendor") == GOOGLE:
-            device = number(machine.text(f"{folder}/device"), 16)
-            subsystem = number(machine.text(f"{folder}/subsystem_device"), 16)
-            generation = None if device is None else tpus.by_pci(device, subsystem)
+            device = parse_number(machine.text(f"{folder}/device"), 16)
+            subsystem = parse_number(machine.text(f"{folder}/subsystem_device"), 16)
+            generation = None if device is None else tpus.find_by_pci(device, subsystem)
             devices.append((address, device, generation))
     return devices
 
@@ -133,7 +133,7 @@ def chips(machine: Machine) -> list[Chip]:
     present = {node.path for node in nodes(machine)} if functions else set[str]()
     tpu_chips: list[Chip] = []
     for index, (address, folders) in enumerate(functions.items()):
-        numa = number(machine.text(f"{folders[0]}/numa_node"))
+        numa = parse_number(machine.text(f"{folders[0]}/numa_node"))
         groups = {_name(machine.link(f"{folder}/iommu_group")) for folder in folders}
         tpu_chips.append(
             Chip(
@@ -169,7 +169,7 @@ def reachable_chips(machine: Machine) -> int | None:
 
 
 def _name(link: str | None) -> str | None:
-    return plain(link.rpartition("/")[2]) if link else None
+    return clean_text(link.rpartition("/")[2]) if link else None
 
 
 def other_google_devices(machine: Machine) -> list[str]:
@@ -195,7 +195,7 @@ def unknown_google_devices(machine: Machine) -> list[str]:
 
 
 def _other_kind(machine: Machine, address: str, device: int | None) -> str | None:
-    pci_class = number(machine.text(f"/sys/bus/pci/devices/{address}/class"), 16)
+    pci_class = parse_number(machine.text(f"/sys/bus/pci/devices/{address}/class"), 16)
     by_class = None if pci_class is None else OTHER_CLASSES.get(pci_class >> 16)
     return OTHER_DEVICES.get(device) or by_class if device is not None else by_class
 
@@ -222,7 +222,7 @@ def node(machine: Machine, path: str) -> DeviceNode | None:
     status = machine.status(path)
     if status is None:
         return None
-    readable, writable = machine.may(path, os.R_OK), machine.may(path, os.W_OK)
+    readable, writable = machine.has_access(path, os.R_OK), machine.has_access(path, os.W_OK)
     owner = machine.user_name(status.st_uid)
     return DeviceNode(path, readable, writable, owner, stat.filemode(status.st_mode))
 
@@ -244,7 +244,7 @@ def generation(machine: Machine, metadata: Metadata | None = None) -> Generation
     names = {chip.generation for chip in chips(machine)}
     if names:
         return tpus.generation(names.pop()) if len(names) == 1 else None
-    kind = slices.named(machine, metadata)[0]
+    kind = slices.find_tpu_type(machine, metadata)[0]
     return kind.generation if kind else None
 
 
@@ -252,7 +252,7 @@ def metadata(machine: Machine, timeout_s: float = 1.0) -> Metadata:
     """Return the metadata server's answers, within `timeout_s` seconds of wall clock in all."""
     if not google_cloud(machine):
         return Metadata("not-google", "not a Google Cloud machine")
-    return _metadata.ask(machine, timeout_s)
+    return _metadata.fetch_metadata(machine, timeout_s)
 
 
 def google_cloud(machine: Machine) -> bool:
@@ -311,7 +311,7 @@ def nvidia(machine: Machine) -> bool:
     return any(machine.status(name) for name in ("/dev/nvidia0", "/proc/driver/nvidia"))
 
 
-def unmet(machine: Machine, needs: Mapping[str, Any]) -> str | None:
+def find_unmet(machine: Machine, needs: Mapping[str, Any]) -> str | None:
     """Return why a check does not apply here, with the value found; None when it does.
 
     The keys `chips` (a number), `container` and `google_cloud` are judged here, others are not.

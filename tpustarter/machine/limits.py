@@ -12,7 +12,7 @@ import resource
 import traceback
 from typing import NamedTuple
 
-from tpustarter.machine.machine import Machine, number
+from tpustarter.machine.machine import Machine, parse_number
 
 FORKING = ("_execute_child", "_start_child", "_fork_exec")
 """Functions in which EAGAIN means that no process can be made; elsewhere it is about a pipe."""
@@ -32,7 +32,7 @@ class ReachedLimit(NamedTuple):
     hint: str
 
 
-def behind(error: BaseException | None, machine: Machine | None = None) -> ReachedLimit | None:
+def find_limit(error: BaseException | None, machine: Machine | None = None) -> ReachedLimit | None:
     """Return the limit behind an error, or behind one it came from; None for any other error."""
     machine = machine or Machine()
     while error is not None:
@@ -42,7 +42,7 @@ def behind(error: BaseException | None, machine: Machine | None = None) -> Reach
     return None
 
 
-def named_in(text: str, machine: Machine | None = None) -> ReachedLimit | None:
+def find_limit_in_text(text: str, machine: Machine | None = None) -> ReachedLimit | None:
     """Return the limit that a process reached, judged by its last output; None for no limit."""
     kind = next((kind for kind, pattern in _TEXTS.items() if re.search(pattern, text)), None)
     return describe(kind, machine or Machine()) if kind else None
@@ -112,9 +112,9 @@ def _control_group(machine: Machine) -> tuple[int, int] | None:
         base = paths.get("pids" if "pids" in controllers.split(",") else hierarchy)
         while base:
             folder = f"{base}{path}".rstrip("/")
-            most = number(machine.text(f"{folder}/pids.max"))
+            most = parse_number(machine.text(f"{folder}/pids.max"))
             if most is not None:
-                limits.append((most, number(machine.text(f"{folder}/pids.current")) or 0))
+                limits.append((most, parse_number(machine.text(f"{folder}/pids.current")) or 0))
             if path in ("", "/"):
                 break
             path = path.rpartition("/")[0]

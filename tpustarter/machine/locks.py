@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from tpustarter.machine.machine import Machine, number
+from tpustarter.machine.machine import Machine, parse_number
 
 LOCK_FILE = "/tmp/libtpu_lockfile"  # noqa: S108 -- where libtpu puts it, whatever TMPDIR says
 _FOLDER = os.path.dirname(LOCK_FILE)  # noqa: PTH120 -- a name on that machine
@@ -77,7 +77,9 @@ def _unheld(machine: Machine) -> Lock:
         if folder is None:
             return Lock("unusable", why="no folder")
         return (
-            Lock("absent") if machine.may(_FOLDER, os.W_OK) else Lock("unusable", why="read-only")
+            Lock("absent")
+            if machine.has_access(_FOLDER, os.W_OK)
+            else Lock("unusable", why="read-only")
         )
     owner = machine.user_name(status.st_uid)
     if stat.S_ISDIR(status.st_mode):
@@ -87,7 +89,7 @@ def _unheld(machine: Machine) -> Lock:
     if _can_reopen(machine, status, folder):
         return Lock("stale", owner)
     uid = os.geteuid() if machine.uid is None else machine.uid
-    if uid in (0, status.st_uid) and not machine.may(_FOLDER, os.W_OK):
+    if uid in (0, status.st_uid) and not machine.has_access(_FOLDER, os.W_OK):
         return Lock("unusable", owner, why="read-only")
     return Lock("foreign", owner)
 
@@ -99,7 +101,7 @@ def _in_proc_locks(machine: Machine, status: os.stat_result) -> int:
     for line in (machine.text("/proc/locks", 1 << 20) or "").splitlines():
         fields = line.split()
         if len(fields) > 5 and fields[1] in ("POSIX", "OFDLCK") and fields[5] == file_id:
-            return max(number(fields[4]) or -1, -1)
+            return max(parse_number(fields[4]) or -1, -1)
     return 0
 
 
@@ -135,9 +137,9 @@ def _can_reopen(machine: Machine, status: os.stat_result, folder: os.stat_result
     # for a file of another user in a sticky folder such as /tmp. Source:
     # docs.kernel.org/admin-guide/sysctl/fs.html, protected_regular (read 2026-11).
     uid = os.geteuid() if machine.uid is None else machine.uid
-    guarded = (number(machine.text("/proc/sys/fs/protected_regular")) or 0) > 0
+    guarded = (parse_number(machine.text("/proc/sys/fs/protected_regular")) or 0) > 0
     shared = stat.S_ISVTX | stat.S_IWOTH
     if guarded and folder and folder.st_mode & shared == shared:
         usable = status.st_uid in (uid, folder.st_uid)
-        return usable and machine.may(LOCK_FILE, os.R_OK | os.W_OK)
-    return machine.may(LOCK_FILE, os.R_OK | os.W_OK)
+        return usable and machine.has_access(LOCK_FILE, os.R_OK | os.W_OK)
+    return machine.has_access(LOCK_FILE, os.R_OK | os.W_OK)

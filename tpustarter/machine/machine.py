@@ -66,7 +66,7 @@ class Machine:
         status = self.status(name)
         return status is not None and stat.S_ISREG(status.st_mode)
 
-    def may(self, name: str, want: int) -> bool:
+    def has_access(self, name: str, want: int) -> bool:
         """Return whether the user may open a path: looked up, never tried.
 
         Args:
@@ -91,11 +91,11 @@ class Machine:
             for line in (self.text(name, 1 << 20) or "").splitlines():
                 fields = line.split(":")
                 if len(fields) > 2 and fields[2] == str(uid):
-                    return plain(fields[0], 40)
+                    return clean_text(fields[0], 40)
         return f"uid {uid}"
 
 
-def plain(text: str, limit: int = 200) -> str:
+def clean_text(text: str, limit: int = 200) -> str:
     """Return text of the machine as one printable line, cut at `limit` characters."""
     return cut(" ".join("".join(c if c.isprintable() else " " for c in text).split()), limit)
 
@@ -114,7 +114,7 @@ MAX_PRODUCT = 1_000_000
 """Limit above any number of chips or hosts of a TPU: a larger product is not of bounds."""
 
 
-def number(text: str | None, base: int = 10) -> int | None:
+def parse_number(text: str | None, base: int = 10) -> int | None:
     """Return text as an integer; None for any other text."""
     try:
         return int(text or "", base)
@@ -126,7 +126,7 @@ def product(bounds: str | None) -> int | None:
     """Return the product of bounds such as `2,2,1`; None unless they are positive and not huge."""
     total = 1
     for part in (bounds or "").split(","):
-        size = number(part)
+        size = parse_number(part)
         if size is None or size < 1:
             return None
         total *= size

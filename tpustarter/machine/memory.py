@@ -49,7 +49,7 @@ def oom_kills(machine: Machine) -> int | None:
     return int(match[1]) if match else None
 
 
-def kills(machine: Machine) -> dict[str, int]:
+def count_kills(machine: Machine) -> dict[str, int]:
     """Return how many processes the kernel has killed for lack of memory, by the counting file.
 
     The control group of this process comes first: its count is of this container, while the whole

@@ -1,6 +1,6 @@
 """Answers of Google's metadata server about this machine, within a time limit of the caller.
 
-Only `ask` uses the network.
+Only `fetch_metadata` uses the network.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tpustarter.machine.machine import Machine, plain
+from tpustarter.machine.machine import Machine, clean_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _FOLDER = "/computeMetadata/v1/instance"
 _FLAVOR = {"Metadata-Flavor": "Google"}
 
 
-def empty() -> Mapping[str, str]:
+def make_empty() -> Mapping[str, str]:
     """Return a mapping without entries, as a default for fields."""
     return {}
 
@@ -47,7 +47,7 @@ class Metadata:
     accelerator_type: str | None = None
     worker_number: int | None = None
     worker_endpoints: tuple[str, ...] = ()
-    tpu_env: Mapping[str, str] = field(default_factory=empty)
+    tpu_env: Mapping[str, str] = field(default_factory=make_empty)
     zone: str | None = None
     machine_type: str | None = None
     seconds: float = 0.0
@@ -61,7 +61,7 @@ def address(machine: Machine) -> str:
     return ADDRESS
 
 
-def ask(machine: Machine, timeout_s: float = 1.0) -> Metadata:
+def fetch_metadata(machine: Machine, timeout_s: float = 1.0) -> Metadata:
     """Return the metadata server's values for `KEYS`, after at most `timeout_s` seconds.
 
     A value is taken only if it has its documented form; any other is unknown.
@@ -80,7 +80,7 @@ def ask(machine: Machine, timeout_s: float = 1.0) -> Metadata:
         else:
             reasons[paths[path]] = why
     seconds = time.monotonic() - started
-    why = plain(next(iter(reasons.values()), ""))
+    why = clean_text(next(iter(reasons.values()), ""))
     if not any(values.values()):
         why = why or "it told nothing of this machine"
         return Metadata("no-answer", why, seconds=seconds)
@@ -116,7 +116,7 @@ def _text(answer: HttpResponse | str) -> str | None:
 
 def entries(text: str | None) -> tuple[str, ...]:
     """Return the non-empty entries of a comma-separated list."""
-    return tuple(plain(part) for part in (text or "").split(",") if part.strip())
+    return tuple(clean_text(part) for part in (text or "").split(",") if part.strip())
 
 
 def _name(text: str | None) -> str | None:
@@ -144,5 +144,5 @@ def _pairs(text: str) -> dict[str, str]:
     for line in text.splitlines():
         key, colon, value = line.partition(":")
         if colon and key.strip().isidentifier():
-            pairs[key.strip()] = plain(value.strip().strip("'\""))
+            pairs[key.strip()] = clean_text(value.strip().strip("'\""))
     return pairs

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tpustarter.machine import command_line
-from tpustarter.machine.machine import Machine, number, plain
+from tpustarter.machine.machine import Machine, clean_text, parse_number
 
 NODE = re.compile(r"/dev/(accel|vfio/)\d+")
 """Source: tpu_info/device.py 0.14.2, get_chip_owners (read 2026-11)."""
@@ -58,11 +58,11 @@ def process(machine: Machine, pid: int, nodes: Iterable[str] = ()) -> Holder | N
     fields = line.rpartition(")")[2].split()
     if len(fields) < 20:
         return None
-    state, parent, started = fields[0], number(fields[1]), number(fields[19])
+    state, parent, started = fields[0], parse_number(fields[1]), parse_number(fields[19])
     command = ""
     # Reading the command line of a process stuck in the kernel can get stuck too; its name cannot.
     if state not in "DZX":
-        command = command_line.shown(machine.text(f"/proc/{pid}/cmdline", 4096) or "")
+        command = command_line.format_command(machine.text(f"/proc/{pid}/cmdline", 4096) or "")
     uptime_s = re.match(r"\d+(\.\d+)?", machine.text("/proc/uptime") or "")
     age_s = None
     if uptime_s and started is not None:
@@ -73,7 +73,7 @@ def process(machine: Machine, pid: int, nodes: Iterable[str] = ()) -> Holder | N
         pid=pid,
         parent=parent,
         user=machine.user_name(int(uid[1])) if uid else "unknown user",
-        command=command or f"[{plain(line[line.find('(') + 1 : line.rfind(')')])}]",
+        command=command or f"[{clean_text(line[line.find('(') + 1 : line.rfind(')')])}]",
         age_s=age_s,
         zombie=state in "ZX",
         nodes=tuple(sorted(nodes)),
@@ -83,4 +83,4 @@ def process(machine: Machine, pid: int, nodes: Iterable[str] = ()) -> Holder | N
 def sees_every_process(machine: Machine) -> bool | None:
     """Return whether this user sees the open files of every process; None without /proc."""
     pids = [name for name in machine.names("/proc") if name.isdecimal()]
-    return all(machine.may(f"/proc/{pid}/fd", os.R_OK) for pid in pids) if pids else None
+    return all(machine.has_access(f"/proc/{pid}/fd", os.R_OK) for pid in pids) if pids else None

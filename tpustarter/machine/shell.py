@@ -39,7 +39,7 @@ def uv(
     for place in (environ.get("UV", ""), *places):
         # Unlike a Path this also answers where this user may not look.
         if os.path.isfile(place) and os.access(place, os.X_OK):  # noqa: PTH113
-            return shown(place, environ)
+            return format_path(place, environ)
     return None
 
 
@@ -50,7 +50,7 @@ def uv_as_typed(environ: Mapping[str, str], path: Sequence[str]) -> str:
         return f"{program(python, path, environ)} -m uv"
     if not place or shutil.which("uv", path=os.pathsep.join(path)):
         return "uv"
-    return shown(place, environ)
+    return format_path(place, environ)
 
 
 def is_by_uv(environ: Mapping[str, str], prefix: str) -> bool:
@@ -69,7 +69,7 @@ def program(place: str, path: Sequence[str], environ: Mapping[str, str]) -> str:
     name = Path(place).name
     if is_found(name, path, place):
         return name
-    return shown(place, environ)
+    return format_path(place, environ)
 
 
 def is_found(name: str, path: Sequence[str], place: str) -> bool:
@@ -86,7 +86,7 @@ def is_found(name: str, path: Sequence[str], place: str) -> bool:
     return False
 
 
-def shown(place: str, environ: Mapping[str, str]) -> str:
+def format_path(place: str, environ: Mapping[str, str]) -> str:
     """Return a path as typed in a shell, with `~` for the home folder."""
     quoted, home = shlex.quote(place), environ.get("HOME", "").rstrip("/")
     is_plain = quoted == place and home and place.startswith(f"{home}/")

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tpustarter.machine import tpus
-from tpustarter.machine.machine import Machine, number, plain, product
-from tpustarter.machine.metadata import Metadata, empty, entries
+from tpustarter.machine.machine import Machine, clean_text, parse_number, product
+from tpustarter.machine.metadata import Metadata, entries, make_empty
 
 MACHINE_TYPE = "metadata machine-type"
 
@@ -53,7 +53,7 @@ class Slice:
     """Whether a framework started on this host alone would wait for the others."""
     chips_per_host_bounds: str | None
     """Arrangement of the chips of this host, such as `2,2,1`."""
-    sources: Mapping[str, str] = field(default_factory=empty)
+    sources: Mapping[str, str] = field(default_factory=make_empty)
     """The variable or metadata key that each field was read from."""
     misfit: HostCountMismatch | None = None
     """The number of hosts, where it does not fit the type."""
@@ -61,7 +61,7 @@ class Slice:
 
 def shape(machine: Machine, metadata: Metadata | None, chips: int) -> Slice:
     """Return the slice according to variables and metadata; `chips` are those seen on PCI."""
-    kind, text, type_source = named(machine, metadata)
+    kind, text, type_source = find_tpu_type(machine, metadata)
     hosts, hosts_source = _hosts(machine, metadata)
     worker, worker_source = _worker(machine, metadata)
     # A machine type names one host: one of four chips may be part of a larger slice.
@@ -127,7 +127,9 @@ def _bounds(metadata: Metadata | None, chips: int) -> str | None:
     return bounds if chips and product(bounds) == chips else BOUNDS.get(chips)
 
 
-def named(machine: Machine, metadata: Metadata | None) -> tuple[tpus.TpuType | None, str, str]:
+def find_tpu_type(
+    machine: Machine, metadata: Metadata | None
+) -> tuple[tpus.TpuType | None, str, str]:
     """Return the TPU type this machine is part of, its text, and where that was read."""
     candidates = [(machine.env.get("TPU_ACCELERATOR_TYPE"), "TPU_ACCELERATOR_TYPE")]
     if metadata:
@@ -141,11 +143,11 @@ def named(machine: Machine, metadata: Metadata | None) -> tuple[tpus.TpuType | N
         if not text:
             continue
         try:
-            return tpus.parse_type(text), plain(text, 40), source
+            return tpus.parse_type(text), clean_text(text, 40), source
         except LookupError:
             # Any machine has a machine type: one that is no TPU's has no meaning here.
             if not unread and source != MACHINE_TYPE:
-                unread, unread_source = plain(text, 40), source
+                unread, unread_source = clean_text(text, 40), source
     return None, unread, unread_source
 
 
@@ -164,7 +166,7 @@ def _hosts(machine: Machine, metadata: Metadata | None) -> tuple[int | None, str
 
 def _worker(machine: Machine, metadata: Metadata | None) -> tuple[int | None, str]:
     for name in ("TPU_WORKER_ID", "CLOUD_TPU_TASK_ID"):
-        if (index := number(machine.env.get(name))) is not None:
+        if (index := parse_number(machine.env.get(name))) is not None:
             return index, name
     if metadata and metadata.worker_number is not None:
         return metadata.worker_number, "metadata agent-worker-number"
@@ -179,7 +181,7 @@ def all_workers_command(
     NAME and ZONE are used where this machine does not know its own. Source:
     docs.cloud.google.com/sdk/gcloud/reference/compute/tpus/tpu-vm/ssh (read 2026-11).
     """
-    name = plain(machine.env.get("TPU_NAME", "")) if machine else ""
+    name = clean_text(machine.env.get("TPU_NAME", "")) if machine else ""
     zone = metadata.zone if metadata else None
     return (
         f"gcloud compute tpus tpu-vm ssh {shlex.quote(name or 'NAME')}"

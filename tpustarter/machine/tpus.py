@@ -105,7 +105,7 @@ def generation(name: str) -> Generation:
     return row
 
 
-def by_pci(device: int, subsystem: int | None) -> Generation | None:
+def find_by_pci(device: int, subsystem: int | None) -> Generation | None:
     """Return the generation with these PCI ids; v2 and v3 differ in the subsystem only."""
     for row in GENERATIONS:
         if any(p.device == device and p.subsystem in (None, subsystem) for p in row.pci):
@@ -113,7 +113,7 @@ def by_pci(device: int, subsystem: int | None) -> Generation | None:
     return None
 
 
-def by_device_kind(kind: str) -> Generation | None:
+def find_by_device_kind(kind: str) -> Generation | None:
     """Return the generation with this device kind in JAX, such as `TPU v5 lite`; None for none."""
     return next((row for row in GENERATIONS if kind in row.device_kinds), None)
 

@@ -246,7 +246,7 @@ def import_failure(framework: str, error: ImportError) -> str | None:
     )
 
 
-def ran_on(framework: str) -> RanOn | None:
+def read_devices(framework: str) -> RanOn | None:
     """Return platform, kind and count of the devices a check could use; None for the host."""
     found = ADAPTERS[framework].devices() if framework in ADAPTERS else None
     if found is None:
@@ -256,9 +256,9 @@ def ran_on(framework: str) -> RanOn | None:
     return {"platform": platform, "kind": kind, "count": count, "virtual": virtual}
 
 
-def started() -> RanOn | None:
+def read_started_devices() -> RanOn | None:
     """Return `ran_on` of the first framework whose devices this process has started; else None."""
     for name, adapter in ADAPTERS.items():
         if name in sys.modules and adapter.is_initialised():
-            return ran_on(name)
+            return read_devices(name)
     return None

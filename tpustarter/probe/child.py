@@ -122,7 +122,7 @@ def _where(command: dict[str, Any], error: BaseException) -> dict[str, object]:
         return {}
     from tpustarter.probe.lesson import blocks
 
-    return {"lines": blocks.lines_of(error, command["file"])}
+    return {"lines": blocks.list_error_lines(error, command["file"])}
 
 
 def _is_ours(frame: types.TracebackType) -> bool:
@@ -163,7 +163,7 @@ def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, object]
     except Exception as error:  # noqa: BLE001
         traceback.print_exc()
         return {"outcome": "load", "detail": clip(describe(error))}
-    unmet = needs.unmet(framework, command["needs"])
+    unmet = needs.find_unmet(framework, command["needs"])
     if unmet:
         return {"outcome": "unmet", "detail": unmet}
     try:
@@ -180,7 +180,7 @@ def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, object]
     changed = _changes(before, adapters.configuration(framework))
     if changed:
         return {"outcome": "changed", "detail": f"left changed: {changed}"}
-    return {"outcome": "done", "ran_on": adapters.ran_on(framework)}
+    return {"outcome": "done", "ran_on": adapters.read_devices(framework)}
 
 
 def _answered(run: Generator[Any, bool | None], control: int) -> Iterator[Any]:

@@ -18,7 +18,7 @@ def unmet_by_plan(needs: Mapping[str, Any]) -> str | None:
     return _other_platform(platform, target().platform)
 
 
-def unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
+def find_unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
     """Return the first need this machine does not meet, with the value found, or None."""
     device_needs = {
         key: needs[key] for key in ("devices", "platform", "generation") if key in needs
@@ -28,12 +28,12 @@ def unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
         # It is compiled again in every process, so only where it is needed.
         from tpustarter.machine import host
 
-        reason = host.unmet(host.Machine(root=target().root, uid=target().uid), host_needs)
+        reason = host.find_unmet(host.Machine(root=target().root, uid=target().uid), host_needs)
         if reason:
             return reason
     if not device_needs:
         return None
-    return _unmet_devices(adapters.ran_on(framework), device_needs)
+    return _unmet_devices(adapters.read_devices(framework), device_needs)
 
 
 def _other_platform(needed: str, found: str) -> str:

@@ -171,7 +171,7 @@ def _wait(
         ready, _, _ = select.select([0, wakeup, *terminal], [], [], tick_s)
         for descriptor in {*terminal} & {*ready}:
             os.read(descriptor, 4096)
-        if limit is not None and (excess := memory_watch.excess(child, limit)):
+        if limit is not None and (excess := memory_watch.measure_excess(child, limit)):
             return None, excess
         if 0 in ready:
             return None, None  # "stop", or the other end is gone: both mean the same

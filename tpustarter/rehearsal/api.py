@@ -70,7 +70,7 @@ def rehearse(
     **named: Any,
 ) -> Answer:
     """Return the compiler's answer on a function for a TPU; see `tpustarter.rehearse`."""
-    folder = run_folder.make()
+    folder = run_folder.make_folder()
     try:
         name = str(getattr(function, "__name__", type(function).__name__))
         nothing = LoweredProgram(name, (), {})
@@ -110,7 +110,7 @@ def _lower(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     jax: Any = importlib.import_module("jax")
     fields = lowering.tpu_fields([topology])[topology.name]
-    device = device_questions.device_of(fields) if device_questions.can_separate(jax) else None
-    with DeviceAnswers(jax) as answers, answers.of(device) as asked:
+    device = device_questions.read_device(fields) if device_questions.can_separate(jax) else None
+    with DeviceAnswers(jax) as answers, answers.answer_for(device) as asked:
         written = exports.write(path, function, *arguments, answers=answers, **named)
     return written, (*device_questions.notes(asked), *written["notes"])

@@ -68,7 +68,7 @@ Event = (
 )
 
 
-def beside(machine: host.Machine) -> str:
+def describe_local_chips(machine: host.Machine) -> str:
     """Return the chips of this machine, which the compiler must not disturb, in words; else empty.
 
     A device that may be a TPU counts as one.
@@ -96,13 +96,13 @@ class Rehearsal:
         # Several names may stand for one TPU: v5litepod-8 is v5e-8.
         self.topologies = [_topology(name) for name in request.tpus]
         self.topologies = list({topology.name: topology for topology in self.topologies}.values())
-        self._code = own_code.named(request.ids, request.arguments, request.framework)
+        self._code = own_code.resolve_function(request.ids, request.arguments, request.framework)
         names = tuple(topology.name for topology in self.topologies)
         if self._code:
             typed = () if request.tpus == EVERY_GENERATION else request.tpus
             file = request.ids[0].partition(":")[0]
             resolve.verify(self._code, file, request.arguments, typed)
-        self._program = request.program or own_code.named_stablehlo(request.ids, names)
+        self._program = request.program or own_code.resolve_stablehlo(request.ids, names)
         own = self._code or own_code.script(request.script) or self._program
         self._checks = [] if own else resolve.checks(request.ids, checks)
         self._torch_checks = [check for check in self._checks if check.framework == "torch_xla"]
@@ -131,7 +131,7 @@ class Rehearsal:
             interpreters.choose(self._request.python, self._machine.env, Path.cwd())
         explicit = self._request.compiler
         named = compiler.find(explicit, self._machine) if explicit is not None else None
-        if (chips := beside(self._machine)) and not self._request.beside_tpu:
+        if (chips := describe_local_chips(self._machine)) and not self._request.beside_tpu:
             raise Problem(
                 f"this machine has {chips}, and the compiler was never tried beside a running job",
                 hint="if nothing is running on them, add `--beside-tpu`",
@@ -148,7 +148,7 @@ class Rehearsal:
 
     def events(self) -> Iterator[Event]:
         """Compile everything; yields events, and fills `results` as they come."""
-        with run_folder.of_run(self._redact, self._has_error) as folder:
+        with run_folder.open_run_folder(self._redact, self._has_error) as folder:
             yield from self._events(self._session(folder))
 
     def _has_error(self) -> bool:
@@ -165,7 +165,7 @@ class Rehearsal:
         ):
             if self.stopped_by is not None:  # stop() came before there was a process to stop
                 jobs.stop()
-            versions = self._versions(jobs.first)
+            versions = self._versions(jobs.first_compiler)
             compiler_path, names = (
                 self._display_path(self._compiler),
                 tuple(topology.name for topology in self.topologies),
@@ -175,14 +175,14 @@ class Rehearsal:
             lowered = chain(self._lower_own(session), self._lower_torch_checks(session))
             for item in chain(tasks, lowered):
                 if isinstance(item, Task):
-                    self.progress.given(item.name, item.tpu)
-                    jobs.give(item)
+                    self.progress.add_task(item.name, item.tpu)
+                    jobs.add_task(item)
                 else:
                     yield self._keep(item)
-                yield from map(self._keep, jobs.told())
+                yield from map(self._keep, jobs.read_events())
             self.progress.all_given = True
             jobs.complete()
-            yield from map(self._keep, jobs.told())
+            yield from map(self._keep, jobs.read_events())
 
     @property
     def runs_script(self) -> bool:
@@ -226,7 +226,7 @@ class Rehearsal:
             {**self._machine.env, **compiler.QUIET, **limits},
             {"platform": "cpu", "root": str(self._machine.root), "uid": self._machine.uid},
             self._redact,
-            drop=locations.caller(),
+            drop=locations.find_caller(),
         )
 
     def _versions(self, first: Compiler) -> dict[str, str]:
@@ -234,7 +234,7 @@ class Rehearsal:
         frameworks = reported.frameworks
         names = ("jax", "jaxlib", "libtpu")
         if missing := [name for name in names if name not in frameworks]:
-            raise compiler.missing(
+            raise compiler.make_missing_problem(
                 f"`{self._display_path(self._compiler)}` has no {' and no '.join(missing)}"
             )
         return {"python": reported.python_version, **{name: frameworks[name] for name in names}}
@@ -289,7 +289,7 @@ class Rehearsal:
                 raise
             names = ", ".join(topology.name for topology in self.topologies)
             entry = {"name": f"torch_xla.* ({len(ids)} checks)", "tpu": names}
-            self.skipped.append({**entry, "reason": problem.what})
+            self.skipped.append({**entry, "reason": problem.full_text})
 
     def _tasks_of_events(
         self, events: Iterable[LoweredProgram | Event | float]
@@ -326,7 +326,7 @@ class Rehearsal:
             failure = compiler.failure(
                 task, exported.program, exported.error, detail=exported.traceback
             )
-            yield RehearsalAnswer(compiler.noted(failure | {"status": status}, exported.notes))
+            yield RehearsalAnswer(compiler.add_notes(failure | {"status": status}, exported.notes))
 
     def _remember_probe(self, probe: Probe) -> None:
         self._lowering = probe
@@ -343,7 +343,7 @@ class Rehearsal:
             raise event
         self.progress.follow(event)
         if isinstance(event, RehearsalAnswer):
-            answer_cache.keep(event.result)
+            answer_cache.save_answer(event.result)
             self.results.append(event.result)
         elif isinstance(event, JittedPlace):
             self.functions.append(event)
@@ -354,7 +354,7 @@ class Rehearsal:
         return event
 
     def _display_path(self, path: Path) -> str:
-        return interpreters.shown(path, self._machine.env, Path.cwd())
+        return interpreters.format_path(path, self._machine.env, Path.cwd())
 
 
 def _topology(name: str) -> tpus.Topology:

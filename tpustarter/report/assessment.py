@@ -29,7 +29,9 @@ NAMED = "you named it with `--for`"
 """The reason for a tracker that the user has chosen."""
 
 
-def first(facts: Facts, unanswered: Sequence[ReportSection], wanted: str | None) -> ReportJudgement:
+def judge_facts(
+    facts: Facts, unanswered: Sequence[ReportSection], wanted: str | None
+) -> ReportJudgement:
     """Judge the facts of a report.
 
     Args:
@@ -95,13 +97,13 @@ def _reason(one: FrameworkFacts, facts: Facts, unanswered: Collection[str]) -> s
 
 def _where(facts: Facts, wanted: str | None) -> tuple[Tracker, str]:
     if wanted:
-        return trackers.named(wanted), NAMED
+        return trackers.find_tracker(wanted), NAMED
     fails = [one.code for one in facts.checks.findings if one.verdict == "fail"]
     if facts.tpu.chips and re.search(r"HOST-(CHIPS|NODES?|METADATA)", " ".join(fails)):
-        return trackers.named("cloud-tpu"), (
+        return trackers.find_tracker("cloud-tpu"), (
             "host checks fail on this TPU VM before a framework is involved, and the VM is Google's"
         )
-    tracker = trackers.of_frameworks(list(facts.python.packages))
+    tracker = trackers.choose_tracker(list(facts.python.packages))
     if not facts.python.packages:
         return tracker, "no framework is installed in this Python, so this is a guess"
     hangs = any(one.hung_in for one in facts.frameworks.values())

@@ -45,7 +45,7 @@ class BugReport:
     """The way back to the names; it stays on this machine."""
 
 
-def make(
+def make_report(
     context: Context,
     *,
     wanted: str | None = None,
@@ -83,7 +83,7 @@ def make(
         tool={"version": __version__},
         made=started.isoformat(timespec="seconds"),
         seconds=round(time.monotonic() - began, 1),
-        first=assessment.first(facts_of(sections), unanswered, wanted),
+        first=assessment.judge_facts(facts_of(sections), unanswered, wanted),
         sections=sections,
         replacements={kind: names.counts[kind] for kind in KINDS} | {"secret": cleaner.secrets},
         left_out=[{"what": one.what, "why": one.why} for one in left_out],
@@ -128,7 +128,7 @@ def _proved(
 def _unproved(value: Any, cleaner: Cleaner) -> str:
     try:
         for text in texts(value):
-            cleaner.proved(text)
+            cleaner.require_clean(text)
     except UncleanText as error:
         return str(error)
     return ""

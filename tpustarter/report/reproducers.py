@@ -22,10 +22,10 @@ from tpustarter.machine import frameworks
 from tpustarter.report.clean.allowed_fields import (
     VERSION,
     Shape,
-    figure,
-    like,
-    one_of,
-    ours,
+    choice_shape,
+    clean_number,
+    clean_own_text,
+    pattern_shape,
     rows,
     text,
 )
@@ -65,7 +65,7 @@ def collector(ids: Sequence[str], why_not: str = "") -> Collector:
 
 def _collect(context: Context, ids: Sequence[str], why_not: str) -> Fields:
     since = (datetime.now(timezone.utc) - timedelta(seconds=RECENT_S)).isoformat()
-    found = [failures.named(one) for one in ids] if ids else failures.newest(since)
+    found = [failures.find_reproducer(one) for one in ids] if ids else failures.list_newest(since)
     without: list[Fields] = []
     if not ids:
         why = "it is not among the newest; the option --reproduce with its name makes one"
@@ -90,7 +90,7 @@ class _Tester:
     def __init__(self, context: Context, interpreter: Interpreter, why_not: str) -> None:
         self._context = context
         self._python: Path = interpreter.path
-        self._plan = plan.make(context.machine, gpu_plugin=interpreter.has_gpu_plugin)
+        self._plan = plan.make_plan(context.machine, gpu_plugin=interpreter.has_gpu_plugin)
         self._why_not = why_not
         self._packages: Mapping[str, str] = context.found.packages or software.packages(
             interpreter.path.parent.parent, context.machine.env
@@ -103,7 +103,7 @@ class _Tester:
         except NotStandalone as error:
             return None, str(error)
         except Problem as problem:
-            return None, problem.what
+            return None, problem.full_text
 
     def row(self, one: WantedReproducer) -> Fields:
         own = Redactor(self._context.machine.env).text(str(self._python))
@@ -125,7 +125,7 @@ class _Tester:
             "state": state,
             "says": says,
             "command": made.command,
-            "conclusion": variants.conclusion(tried) if first else None,
+            "conclusion": variants.compare_outcomes(tried) if first else None,
             "variants": [
                 {
                     "variant": row.variant.title,
@@ -159,7 +159,7 @@ class _Tester:
             self._plan.platform,
             self._plan.devices,
             self._plan.generation,
-            "its devices" if "=" in self._plan.where else self._plan.where,
+            "its devices" if "=" in self._plan.devices_text else self._plan.devices_text,
             versions,
             python if re.fullmatch(VERSION, python) else "",
             told,
@@ -172,9 +172,9 @@ class _Tester:
             return [], why
         try:
             with self._bench(one.framework) as bench:
-                return list(self._run_all(made, variants.of(made, place), bench)), ""
+                return list(self._run_all(made, variants.list_variants(made, place), bench)), ""
         except Problem as problem:  # another run holds the device, or Python is gone
-            return [], problem.what
+            return [], problem.full_text
 
     def _why_none(self, framework: str) -> str:
         for name, step in self._context.found.hung.items():
@@ -191,13 +191,15 @@ class _Tester:
         """Make a folder, and lease the device where it is not the CPU; raise Problem."""
         machine = self._context.machine
         with contextlib.ExitStack() as stack:
-            folder = stack.enter_context(run_folder.of_run(Redactor(machine.env), lambda: False))
+            folder = stack.enter_context(
+                run_folder.open_run_folder(Redactor(machine.env), lambda: False)
+            )
             env = dict(machine.env) | plan.own_folders(folder)
             hold = None
             if framework:
                 env = plan.run_env(self._plan, machine.env, folder, framework)
                 settings = frameworks.settings_in(framework, machine.env)
-                env = frameworks.without_settings(env, settings)
+                env = frameworks.remove_settings(env, settings)
             if framework and self._plan.platform != "cpu":
                 hold = stack.enter_context(lease.device("tpustarter report", machine))
             yield FileTrials(self._python, folder, env, hold)
@@ -243,22 +245,26 @@ def _code(value: object, cleaner: Cleaner) -> str:
         cleaner.text(line, 1) if line.startswith(program.SEEN) else line
         for line in head.split("\n")
     ]
-    return cleaner.proved("\n".join(lines) + end + body)
+    return cleaner.require_clean("\n".join(lines) + end + body)
 
 
-_ID = like(r"[a-z_]{1,20}\.[a-z0-9_]{1,40}|[a-z]{1,20}/[a-z0-9-]{1,60}(?::[a-z0-9-]{1,60})?")
+_ID = pattern_shape(
+    r"[a-z_]{1,20}\.[a-z0-9_]{1,40}|[a-z]{1,20}/[a-z0-9-]{1,60}(?::[a-z0-9-]{1,60})?"
+)
 _ALLOWED: Mapping[str, Shape] = {
     "files": rows(
         {
             "id": _ID,
-            "name": like(r"\w{1,150}"),
-            "title": ours,
+            "name": pattern_shape(r"\w{1,150}"),
+            "title": clean_own_text,
             "says": text(4),
-            "command": ours,
-            "state": one_of("same", "other", "alone", "not run"),
+            "command": clean_own_text,
+            "state": choice_shape("same", "other", "alone", "not run"),
             "conclusion": text(3),
-            "variants": rows({"variant": ours, "outcome": text(2), "seconds": figure}),
-            "lines": figure,
+            "variants": rows(
+                {"variant": clean_own_text, "outcome": text(2), "seconds": clean_number}
+            ),
+            "lines": clean_number,
             "code": _code,
             "output": text(80),
         }

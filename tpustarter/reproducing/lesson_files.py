@@ -40,7 +40,7 @@ class LessonFiles:
     """Sentences about these texts for the comment at its top."""
 
 
-def needed(lesson: Lesson, blocks: Iterable[str]) -> LessonFiles:
+def find_needed_files(lesson: Lesson, blocks: Iterable[str]) -> LessonFiles:
     """Return the files of a lesson that blocks need, given their code; raise Problem."""
     texts = code_files.read(lesson)
     wanted = _wanted("\n".join(blocks), texts)

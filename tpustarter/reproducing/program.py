@@ -12,7 +12,7 @@ from typing import Any
 from tpustarter.core.content import Check, Lesson
 from tpustarter.learning.content.blocks import Block
 from tpustarter.reproducing import lesson_files, standalone, statement_names
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 
 WIDTH = 98
 MARK = "--- output of block"
@@ -96,7 +96,7 @@ def _expected(place: FailurePlace) -> dict[str, str]:
     return {f"EXPECTED_{key}": str(value) for key, value in values.items() if value}
 
 
-def of_check(
+def make_check_file(
     check: Check,
     failure: ReproducedFailure | None,
     place: FailurePlace,
@@ -105,7 +105,7 @@ def of_check(
 ) -> ReproducerFile:
     """Make the file of a check; raise NotStandalone where the check needs more than its text."""
     merged = standalone.merge(check.id, generation=place.generation, checks=checks)
-    env = {**place.env, **(_expected(place) if merged.uses("target") else {})}
+    env = {**place.env, **(_expected(place) if merged.has_name("target") else {})}
     name = check.id.replace(".", "_")
     program = ReproducerFile(
         name,
@@ -156,7 +156,7 @@ def _set_first(imports: str, env: Mapping[str, str]) -> Iterator[str]:
     yield imports
 
 
-def of_block(
+def make_block_file(
     lesson: Lesson,
     blocks: Sequence[Block],
     block: Block,
@@ -166,7 +166,7 @@ def of_block(
     """Make the file of a block: the blocks above it that it needs, then itself."""
     name = "_".join((*lesson.id.split("/"), block.id)).replace("-", "_")
     above = _needed(blocks, block)
-    files = lesson_files.needed(lesson, [one.code for one in (*above, block)])
+    files = lesson_files.find_needed_files(lesson, [one.code for one in (*above, block)])
     program = ReproducerFile(
         name,
         f"{lesson.id}:{block.id}",
@@ -205,7 +205,11 @@ def _needed(blocks: Sequence[Block], block: Block) -> list[Block]:
     above = [one for one in blocks[: blocks.index(block)] if not one.is_try]
     wanted, needed = _names(block.code), list[Block]()
     for one in reversed(above):
-        own = {name for node in _statements(one.code) for name in statement_names.bound(node)}
+        own = {
+            name
+            for node in _statements(one.code)
+            for name in statement_names.list_bound_names(node)
+        }
         if own & wanted or any(word in one.code for word in _CONFIGURES):
             needed.insert(0, one)
             wanted |= _names(one.code)
@@ -270,7 +274,7 @@ def _quoted(value: Any) -> str:
 
 def _plain(text: str) -> str:
     """Return a text without the characters that would end a docstring."""
-    return visible(text).replace("\\", "/").replace('"""', "'''")
+    return escape_text(text).replace("\\", "/").replace('"""', "'''")
 
 
 def _with_text(program: ReproducerFile, text: str) -> ReproducerFile:

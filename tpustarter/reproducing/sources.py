@@ -51,12 +51,12 @@ class ModuleSource:
     names: set[str] = field(default_factory=set[str])
     """The names that its statements bind."""
 
-    def binds(self, name: str) -> bool:
+    def has_binding(self, name: str) -> bool:
         """Return whether a statement of this module binds a name."""
         return name in self.names
 
 
-def taken_apart(name: str, text: str) -> ModuleSource:
+def parse_module(name: str, text: str) -> ModuleSource:
     """Parse a module into its statements and its imports."""
     tree, lines = ast.parse(text), text.splitlines()
     source = ModuleSource(name, doc=ast.get_docstring(tree) or "")
@@ -75,7 +75,7 @@ def taken_apart(name: str, text: str) -> ModuleSource:
             source.names |= {*source.pieces[-1].names}
     for piece in source.pieces:
         piece.references = [
-            one if one.name in source.links else one.without_attribute() for one in piece.references
+            one if one.name in source.links else one.drop_attribute() for one in piece.references
         ]
     return source
 
@@ -101,7 +101,7 @@ def _piece(source: ModuleSource, node: ast.stmt, lines: list[str], top: int) -> 
         source.name,
         lines[first - 1 : last],
         first,
-        statement_names.bound(node),
+        statement_names.list_bound_names(node),
         list(statement_names.references(node)),
         is_block,
         gap=first - 1 > top and not lines[first - 2].strip(),
@@ -122,7 +122,7 @@ def _add_import(source: ModuleSource, node: ast.Import | ast.ImportFrom) -> None
             source.imports.setdefault(local, set()).add((module, inner))
 
 
-def only_rows(piece: SourcePiece, name: str | None) -> None:
+def keep_rows(piece: SourcePiece, name: str | None) -> None:
     """Remove the rows of a table whose field `name` is another one; other statements stay."""
     value = getattr(ast.parse("\n".join(piece.lines)).body[0], "value", None)
     if not isinstance(value, ast.Tuple):

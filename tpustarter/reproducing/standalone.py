@@ -18,8 +18,8 @@ from tpustarter.reproducing.sources import (
     Key,
     ModuleSource,
     SourcePiece,
-    only_rows,
-    taken_apart,
+    keep_rows,
+    parse_module,
 )
 from tpustarter.reproducing.statement_names import NameReference
 
@@ -42,7 +42,7 @@ class MergedParts:
     names: Mapping[Key, str]
     """The name of each thing in the file, by its module and its name there."""
 
-    def uses(self, name: str) -> bool:
+    def has_name(self, name: str) -> bool:
         """Return whether a name of `probe_stand_in.py` is in the file."""
         return (_PLAIN, name) in self.names
 
@@ -83,7 +83,7 @@ class _Merger:
         name = _PLAIN if path == PLAIN else name
         if name in self._sources:
             return name
-        source = taken_apart(name, path.read_text(encoding="utf-8"))
+        source = parse_module(name, path.read_text(encoding="utf-8"))
         for local, (module, inner) in list(source.links.items()):
             if inner and self._path(f"{module}.{inner}").is_file():
                 source.links[local] = (self._read(f"{module}.{inner}"), "")
@@ -91,7 +91,7 @@ class _Merger:
                 source.links[local] = (self._read(module), inner)
         for piece in source.pieces:
             if "GENERATIONS" in piece.names:
-                only_rows(piece, self._generation)
+                keep_rows(piece, self._generation)
         self._sources[name] = source
         return name
 
@@ -141,13 +141,13 @@ class _Merger:
         """Return the thing of this program that a reference means; None for anything else."""
         if link := source.links.get(reference.name):
             return self._home((link[0], link[1] or reference.attribute))
-        return (source.name, reference.name) if source.binds(reference.name) else None
+        return (source.name, reference.name) if source.has_binding(reference.name) else None
 
     def _home(self, key: Key) -> Key:
         """Return the place where a name is bound, if it was imported here."""
         source = self._sources[key[0]]
         link = source.links.get(key[1])
-        return key if link is None or source.binds(key[1]) else self._home(link)
+        return key if link is None or source.has_binding(key[1]) else self._home(link)
 
     def _choose_names(self, pieces: list[SourcePiece], main: str) -> dict[Key, str]:
         """Return a name for each thing: that of its own file, unless it is taken or hidden."""
@@ -213,7 +213,7 @@ class _Merger:
 
 def _edited(piece: SourcePiece, edits: Iterable[tuple[NameReference, str]]) -> list[str]:
     lines = list(piece.lines)
-    for reference, name in sorted(edits, key=lambda one: one[0].place, reverse=True):
+    for reference, name in sorted(edits, key=lambda one: one[0].sort_key, reverse=True):
         row = reference.line - piece.first_line
         data = lines[row].encode()
         lines[row] = (data[: reference.start] + name.encode() + data[reference.end :]).decode()

@@ -30,16 +30,16 @@ class NameReference:
     """Names that mean something else there, because a function binds them."""
 
     @property
-    def place(self) -> tuple[int, int]:
+    def sort_key(self) -> tuple[int, int]:
         """Return the key that sorts the references of a file."""
         return (self.line, self.start)
 
-    def without_attribute(self) -> NameReference:
+    def drop_attribute(self) -> NameReference:
         """Return the reference to the name alone."""
         return replace(self, attribute="", end=self.name_end)
 
 
-def bound(node: ast.stmt) -> tuple[str, ...]:
+def list_bound_names(node: ast.stmt) -> tuple[str, ...]:
     """Return the names that a statement binds in its module."""
     return tuple(dict.fromkeys(_bound_in([node])))
 

@@ -84,7 +84,7 @@ def run(
             archive.build(bench.folder / "probe.pyz"),
             log,
             env=whole,
-            drop=locations.caller(),
+            drop=locations.find_caller(),
             lease=bench.lease,
             command=words,
             stream=True,
@@ -106,7 +106,7 @@ def run(
         probe.close()
         log.close()
     seconds = time.monotonic() - began
-    output = log.since(0).replace(f"{place}/", "")
+    output = log.read_since(0).replace(f"{place}/", "")
     platform = whole.get("EXPECTED_PLATFORM", program.platform)
     text = printed.decode("utf-8", "replace")
     difference = _difference(program.block, text, platform) if program.block else None
@@ -131,7 +131,7 @@ def _outcome(
     elif gone["signal"]:
         kind, detail = "crashes", signal_name(gone["signal"])
     elif gone["code"] and "Traceback (most recent call last)" in output:
-        kind, (error, function) = "raises", raised(output)
+        kind, (error, function) = "raises", parse_traceback(output)
     elif gone["code"]:
         kind, detail = "crashes", f"exit code {gone['code']}"
     elif difference:
@@ -139,7 +139,7 @@ def _outcome(
     return TrialOutcome(kind, codes, error, function, detail, output, round(seconds, 1))
 
 
-def raised(text: str) -> tuple[str, str]:
+def parse_traceback(text: str) -> tuple[str, str]:
     """Return the type of a traceback's exception, and the function that raised it."""
     frames, errors = list(_FRAME.finditer(text)), list[str]()
     if frames:
@@ -163,7 +163,7 @@ def is_same(failure: ReproducedFailure, outcome: TrialOutcome) -> bool:
         return outcome.kind == "hangs"
     if failure.reason == "crashed":
         return outcome.kind == "crashes" and outcome.detail in failure.detail
-    error, function = raised(failure.log)
+    error, function = parse_traceback(failure.log)
     error = error or failure.detail.partition(":")[0].rpartition(".")[2]
     # A function may have got the name of its file in front.
     near = not function or outcome.function.endswith(function.strip("_"))

@@ -39,7 +39,7 @@ class TriedVariant:
         return self.outcome.words if self.outcome else f"not run: {self.why_not}"
 
 
-def of(program: ReproducerFile, place: FailurePlace) -> list[Variant]:
+def list_variants(program: ReproducerFile, place: FailurePlace) -> list[Variant]:
     """Return the variants of a file on this machine; one that does not apply has the reason."""
     first = Variant(AS_IT_IS, {}, "as it is")
     if not program.framework:
@@ -107,7 +107,7 @@ def _without_jit(program: ReproducerFile) -> Variant:
     return Variant("JAX_DISABLE_JIT=1", {"JAX_DISABLE_JIT": "1"}, "without jit", why)
 
 
-def conclusion(tried: Sequence[TriedVariant]) -> str:
+def compare_outcomes(tried: Sequence[TriedVariant]) -> str:
     """Return one sentence that compares the outcomes."""
     ran = [(one.variant.told, one.outcome) for one in tried if one.outcome]
     if not ran:

@@ -20,12 +20,14 @@ DATE = (2026, 1, 1, 0, 0, 0)
 
 def build(path: Path, checks: Path | None = None) -> Path:
     """Write the probe to `path`, with the checks below `checks`; returns `path`."""
-    with locations.writing(path):
+    with locations.convert_write_errors(path):
         files = _files(checks or locations.content("checks"))
         listing = b"".join(
             b"%s %d\n%s" % (name.encode(), len(data), data) for name, data in files.items()
         )
-        data = cache.built("probe", listing, __file__, lambda: _zipped(files, compiled=True))
+        data = cache.read_or_build(
+            "probe", listing, __file__, lambda: _zipped(files, compiled=True)
+        )
         path.write_bytes(data or _zipped(files, compiled=False))
     path.chmod(0o644)
     locations.give_to_caller(path)

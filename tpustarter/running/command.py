@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.core import locations
-from tpustarter.core.problem import Problem, of_limit
-from tpustarter.core.redact import KEY_BEGIN, KEY_END, Redactor, without_half_word
+from tpustarter.core.problem import Problem, find_limit_problem
+from tpustarter.core.redact import KEY_BEGIN, KEY_END, Redactor, drop_cut_word
 from tpustarter.running.process import CappedLog, Probe, signal_name
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 
 LIMIT_S = 3600.0
 """Time limit of a command: libtpu over a slow line needs minutes, a hang would need forever."""
@@ -105,12 +105,12 @@ class LineLog(CappedLog):
 
     def note(self, text: str) -> None:
         """Write a line of this program, which is not the command's output."""
-        super().write(f"{self._redact.text(visible(text))}\n".encode())
+        super().write(f"{self._redact.text(escape_text(text))}\n".encode())
 
     def _add(self, line: bytes) -> None:
         text = line.decode("utf-8", "replace")
         if len(line) >= MAX_LINE_BYTES:
-            text = without_half_word(text)
+            text = drop_cut_word(text)
         was_in_key = self._in_key
         begins = was_in_key or bool(KEY_BEGIN.search(text))
         self._in_key = begins and not KEY_END.search(text)
@@ -124,7 +124,7 @@ class LineLog(CappedLog):
         """Return a line as a terminal would show it, redacted and as plain text."""
         parts = [part for part in _ESCAPE.sub("", text).split("\r") if part.strip()]
         line = _LOGIN.sub("[login]", parts[-1].expandtabs().rstrip() if parts else "")
-        return visible(self._redact.text(line)[:LINE_CHARACTERS])
+        return escape_text(self._redact.text(line)[:LINE_CHARACTERS])
 
 
 def _cut(line: bytes) -> bytes:
@@ -183,14 +183,14 @@ class Command:
                 archive,
                 log,
                 env=env,
-                drop=None if as_root else locations.caller(),
+                drop=None if as_root else locations.find_caller(),
                 lease=keep,
                 command=words,
                 stays=as_root,
             )
         except OSError as error:
             problem = Problem(f"cannot start `{sys.executable}`: {error.strerror or error}")
-            raise of_limit(error) or problem from error
+            raise find_limit_problem(error) or problem from error
 
     def stop(self) -> None:
         """End the command: TERM, 5 s, KILL; safe in any thread and signal handler."""

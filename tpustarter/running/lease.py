@@ -24,14 +24,14 @@ from tpustarter.text import phrases
 
 @contextlib.contextmanager
 def device(name: str, machine: host.Machine) -> Generator[int]:
-    """Hold the lease like `hold`, and leave no lock file of libtpu that others could not open."""
+    """Hold the lease as `hold_lease` does; leave no lock file of libtpu that others cannot open."""
     accelerator = "GPU" if host.nvidia(machine) and not host.chips(machine) else "TPU"
-    with hold(name, accelerator) as descriptor, _own_lock_file(machine):
+    with hold_lease(name, accelerator) as descriptor, _own_lock_file(machine):
         yield descriptor
 
 
 @contextlib.contextmanager
-def hold(name: str, accelerator: str = "TPU") -> Generator[int]:
+def hold_lease(name: str, accelerator: str = "TPU") -> Generator[int]:
     """Hold the lease of the `accelerator`; yields the descriptor that keeps it.
 
     Args:
@@ -84,7 +84,7 @@ def _busy(path: Path, accelerator: str) -> Problem:
 @contextlib.contextmanager
 def _own_lock_file(machine: host.Machine) -> Generator[None]:
     # A lock file of libtpu made by root would keep others from opening it.
-    as_root = hasattr(os, "geteuid") and os.geteuid() == 0 and locations.caller() is None
+    as_root = hasattr(os, "geteuid") and os.geteuid() == 0 and locations.find_caller() is None
     was_absent = host.lock(machine).state == "absent"
     try:
         yield

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.core import locations
-from tpustarter.core.redact import without_half_line
+from tpustarter.core.redact import drop_cut_line
 from tpustarter.machine.machine import cut
 from tpustarter.probe.supervisor import KILL_WAIT_S, STAYS, TERM_GRACE_S
 
@@ -68,11 +68,11 @@ class CappedLog:
         self._recent += data
         del self._recent[:-RECENT_BYTES]
 
-    def since(self, position: int) -> str:
+    def read_since(self, position: int) -> str:
         """Return the output after `position` as text, or its last lines where it is too long."""
         length = min(self.size - position, len(self._recent))
         text = bytes(self._recent[len(self._recent) - length :]).decode("utf-8", "replace")
-        return text if length == self.size - position else without_half_line(text)
+        return text if length == self.size - position else drop_cut_line(text)
 
     def close(self) -> None:
         """Write the last lines below the first, with the number of bytes left out between them.
@@ -81,7 +81,7 @@ class CappedLog:
         """
         with contextlib.suppress(OSError):
             if self.size > LOG_HEAD_BYTES + len(self._recent):
-                last = self.since(0).encode()
+                last = self.read_since(0).encode()
                 left_out = self.size - self._whole_lines - len(last)
                 self._file.truncate(self._whole_lines)
                 self._file.seek(self._whole_lines)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.core.redact import Redactor, without_half_line
+from tpustarter.core.redact import Redactor, drop_cut_line
 
 LOCK_WAIT_S = 30.0
 """Longest wait for another run that makes its folder and removes abandoned ones."""
@@ -38,7 +38,7 @@ _marks: dict[Path, int] = {}
 """Locks on the folders of this process, which end with it, however it ends."""
 
 
-def make() -> Path:
+def make_folder() -> Path:
     """Make and return a fresh folder for one run, and remove abandoned ones."""
     runs = locations.make_folder(locations.state() / "runs")
     busy = Problem(
@@ -47,7 +47,7 @@ def make() -> Path:
         code=ExitCode.BUSY,
     )
     # Under a lock, so that no other run finds a folder before it is marked as in use.
-    with locations.alone(runs, wait_s=LOCK_WAIT_S, busy=busy, is_folder=True):
+    with locations.hold_lock(runs, wait_s=LOCK_WAIT_S, busy=busy, is_folder=True):
         folder = Path(tempfile.mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-"), dir=runs))
         locations.give_to_caller(folder)
         if (descriptor := _lock(folder)) is not None:
@@ -67,7 +67,7 @@ def temporary(folder: Path) -> Path:
         Problem: it cannot be made.
     """
     own = folder / TEMPORARY
-    with locations.writing(own):
+    with locations.convert_write_errors(own):
         if own.exists():
             return own.resolve()
         own.unlink(missing_ok=True)  # a link to a folder that has been removed
@@ -91,9 +91,9 @@ def _delete(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def of_run(redact: Redactor, failed: Callable[[], bool]) -> Generator[Path]:
+def open_run_folder(redact: Redactor, failed: Callable[[], bool]) -> Generator[Path]:
     """Make a folder for one run; its logs are kept if that failed or raised a Problem."""
-    folder, broke = make(), False
+    folder, broke = make_folder(), False
     try:
         yield folder
     except Problem:
@@ -141,7 +141,7 @@ def _tail(path: Path) -> str:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - MAX_LOG_BYTES))
         text = file.read().decode("utf-8", "replace")
-    return without_half_line(text) if size > MAX_LOG_BYTES else text
+    return drop_cut_line(text) if size > MAX_LOG_BYTES else text
 
 
 def _write(name: str, logs: dict[str, str]) -> None:

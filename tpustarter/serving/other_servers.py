@@ -61,7 +61,7 @@ class OtherServer:
             Problem: the port is taken, the server ends by itself, or it needs no token.
         """
         self._refuse_taken_port()
-        folder = run_folder.make()
+        folder = run_folder.make_folder()
         log = LineLog(folder / "server.log", Redactor(self._server.env))
         try:
             python, own = Path(sys.executable), archive.build(folder / "probe.pyz")
@@ -70,7 +70,7 @@ class OtherServer:
                 own,
                 log,
                 env=self._server.env,
-                drop=locations.caller(),
+                drop=locations.find_caller(),
                 command=self._server.words,
             )
             try:

@@ -65,7 +65,7 @@ def jupyter_words(
         "allow_origin_pat": "",
         "allow_credentials": str(bool(origin)),
     }
-    if os.geteuid() == 0 and locations.caller() is None:
+    if os.geteuid() == 0 and locations.find_caller() is None:
         options["allow_root"] = "True"
     return (
         str(folder / "bin/jupyter-notebook"),
@@ -96,7 +96,7 @@ def profiler_words(folder: Path, *, port: int = 0, root: Path | None = None) -> 
 
 def server(what: str, folder: Path, machine: host.Machine, *, port: int, root: Path) -> Server:
     """Return the server of `jupyter`, `colab` or `profiler`; each has a fresh token of 192 bits."""
-    variables = variables_of(folder, machine)
+    variables = list_variables(folder, machine)
     if what == "profiler":
         return Server(profiler_words(folder, port=port, root=root), variables, "/#profile", None)
     token = secrets.token_urlsafe(24)
@@ -110,12 +110,12 @@ def virtual_devices(machine: host.Machine) -> dict[str, str]:
 
     Empty where there is something better than a CPU, or where the user has set the number.
     """
-    env, planned = machine.env, plan.make(machine)
+    env, planned = machine.env, plan.make_plan(machine)
     is_said = COUNT in env or "xla_force_host_platform_device_count" in env.get("XLA_FLAGS", "")
     return {COUNT: planned.env[COUNT]} if planned.virtual and not is_said else {}
 
 
-def variables_of(folder: Path, machine: host.Machine) -> dict[str, str]:
+def list_variables(folder: Path, machine: host.Machine) -> dict[str, str]:
     """Return the variables that make a server find its files in the environment alone."""
     others = {
         name: value

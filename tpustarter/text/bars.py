@@ -13,7 +13,7 @@ _PLAIN = "#", "."
 """Characters of a bar for a stream that cannot encode the others."""
 
 
-def bar(share: float, width: int, encoding: str = "utf-8") -> str:
+def draw_bar(share: float, width: int, encoding: str = "utf-8") -> str:
     """Return a bar of `width` columns, filled by a share of 0 to 1.
 
     A share above 0 shows at least one full column, and only a share of 1 fills all of them.
@@ -26,7 +26,7 @@ def bar(share: float, width: int, encoding: str = "utf-8") -> str:
     return full * filled + empty * (width - filled)
 
 
-def staged(stages: Sequence[tuple[int, float]], width: int) -> str:
+def draw_staged_bar(stages: Sequence[tuple[int, float]], width: int) -> str:
     """Return a bar with a piece for each stage, whose length is proportional to the stage's.
 
     Args:
@@ -36,22 +36,22 @@ def staged(stages: Sequence[tuple[int, float]], width: int) -> str:
     total = max(sum(length for length, _ in stages), 1)
     spare = width - len(stages) * (SHORTEST + 1) + 1
     if len(stages) < 2 or spare < 0:
-        return bar(sum(length * share for length, share in stages) / total, width)
+        return draw_bar(sum(length * share for length, share in stages) / total, width)
     pieces, begin, behind = list[str](), 0, 0
     for length, share in stages:
         behind += length
         end = round(spare * behind / total)
-        pieces.append(bar(share, SHORTEST + end - begin))
+        pieces.append(draw_bar(share, SHORTEST + end - begin))
         begin = end
     return " ".join(pieces)
 
 
-def of_peak(share: float | None, width: int = 40) -> str:
+def draw_peak_bar(share: float | None, width: int = 40) -> str:
     """Return a measured rate as a bar whose whole length is the documented peak.
 
     Empty where no peak is documented for the device, as on a CPU.
     """
-    return "" if share is None else f"{bar(share, width)}  {100 * share:.0f} % of the peak"
+    return "" if share is None else f"{draw_bar(share, width)}  {100 * share:.0f} % of the peak"
 
 
 def _can_write(text: str, encoding: str) -> bool:
@@ -73,7 +73,7 @@ def _columns(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def shortened(text: str, width: int) -> str:
+def shorten(text: str, width: int) -> str:
     """Return a text cut to so many columns, with dots for the rest."""
     if columns(text) <= width:
         return text

@@ -1,7 +1,8 @@
 """The command that started this program, and texts with the command that starts it again.
 
 Texts are written with `tpustarter` alone, and so they are stored in files and JSON. For people,
-`as_typed` inserts the command that works in this folder: `python3 -m uv run tpustarter check`.
+`format_commands` inserts the command that works in this folder, such as
+`python3 -m uv run tpustarter check`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def command_anywhere() -> str:
     return command() if given.strip() else find(os.environ, sys.argv[0], anywhere=True)
 
 
-def as_typed(text: str) -> str:
+def format_commands(text: str) -> str:
     """Return a text whose commands work as typed in this folder; for people only.
 
     It is idempotent, also where wrapping has split a command between the two calls.
@@ -83,4 +84,4 @@ def _project(environ: Mapping[str, str], prefix: Path, *, anywhere: bool) -> str
     is_found = project in (here, *here.parents) and not anywhere
     if is_found or not (project / "pyproject.toml").is_file():
         return ""
-    return f" --project {shell.shown(str(project), environ)}"
+    return f" --project {shell.format_path(str(project), environ)}"

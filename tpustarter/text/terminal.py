@@ -1,6 +1,6 @@
 """Streams that may be broken, safe characters, widths, and colour, for every text.
 
-The app lays out its own screens; its plain text goes through `visible` as well.
+The app lays out its own screens; its plain text goes through `escape_text` as well.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tpustarter.text.invocation import as_typed, command
+from tpustarter.text.invocation import command, format_commands
 
 WIDTH, WIDEST = 80, 120
 """Columns that every terminal has, and those of the longest lines that are still easy to read."""
@@ -28,7 +28,7 @@ Paint = Callable[[str, str], str]
 """A function that colours a word by the status it is for."""
 
 
-def visible(text: str) -> str:
+def escape_text(text: str) -> str:
     """Return text as one line, with control characters escaped as Python writes them."""
     if text.isprintable():
         return text
@@ -83,7 +83,7 @@ def wrap(text: str, first: str = "", hang: str | None = None) -> list[str]:
         hang: Beginning of the other lines; None for that of the first.
     """
     hang = first if hang is None else hang
-    return _filled(as_typed(text), line_width(), as_typed(first), hang)
+    return _filled(format_commands(text), line_width(), format_commands(first), hang)
 
 
 _SPAN = re.compile(r"`[^`\n]+`")
@@ -128,7 +128,7 @@ def _folded(line: str, width: int) -> list[str]:
     if len(line) <= min(width, WIDEST) or "\x1b" in line:
         return [line]
     if begins := re.match(rf"(?:.*  )?(?={re.escape(command())} )|(?:do|or) {{2,}}|\s*\$ ", line):
-        first, *rest = continued(line[begins.end() :], width - begins.end())
+        first, *rest = break_command(line[begins.end() :], width - begins.end())
         return [f"{begins[0]}{first}", *(f"{'':{begins.end()}}{row}" for row in rest)]
     if _LAID_OUT.match(line):
         return [line]
@@ -166,7 +166,7 @@ _WORD = re.compile(r"""(?:[^\s'"\\]|\\.|'[^']*'|"(?:\\.|[^"\\])*")+""")
 """A word of a shell, with its quotes."""
 
 
-def continued(command: str, width: int) -> list[str]:
+def break_command(command: str, width: int) -> list[str]:
     """Return a command in as many lines as it needs, joined by backslashes."""
     room = width - len(" \\")
     rows: list[str] = []
@@ -183,16 +183,16 @@ def cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
-def unpainted(word: str, status: str) -> str:  # noqa: ARG001  what every `Paint` takes
+def leave_unpainted(word: str, status: str) -> str:  # noqa: ARG001  what every `Paint` takes
     """Return the word unchanged; the `Paint` for pipes and `NO_COLOR`."""
     return word
 
 
 def paint_for(colours: Mapping[str, str]) -> Paint:
-    """Return the `Paint` for stdout; `unpainted` in a pipe, with `NO_COLOR`, on a dumb terminal."""
+    """Return the `Paint` for stdout; `leave_unpainted` in a pipe or without colours."""
     is_dumb = os.environ.get("TERM") == "dumb"
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or is_dumb:
-        return unpainted
+        return leave_unpainted
     from click import style  # not needed where nothing is coloured
 
     return lambda word, status: style(word, fg=colours[status]) if status in colours else word
@@ -204,7 +204,7 @@ _CODE = re.compile(
 )
 
 
-def coded(text: str, stream: Any = None) -> str:
+def format_code(text: str, stream: Any = None) -> str:
     """Return a text of this program for display: on a terminal its code is bold, without backticks.
 
     In a pipe, with `NO_COLOR` and on a dumb terminal the backticks stay, because nothing else marks
@@ -283,7 +283,7 @@ class LossyStream(io.TextIOWrapper):
         if isinstance(sys.stdout, DataStream):
             with contextlib.suppress(UnwrittenError):
                 sys.stdout.end_line(self)
-        return self.draw(coded(fold(as_typed(text), self), self))
+        return self.draw(format_code(fold(format_commands(text), self), self))
 
     def draw(self, text: str) -> int:
         """Write text unchanged, as a screen is drawn, ignoring errors."""

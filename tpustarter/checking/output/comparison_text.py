@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from tpustarter.checking.output.results_text import ID_WIDTH, number
+from tpustarter.checking.output.results_text import ID_WIDTH, format_number
 from tpustarter.checking.results.comparison import (
     ORDER,
     FigureChange,
@@ -13,7 +13,7 @@ from tpustarter.checking.results.comparison import (
     ValueChange,
 )
 from tpustarter.text import phrases
-from tpustarter.text.terminal import WIDTH, Paint, unpainted, visible
+from tpustarter.text.terminal import WIDTH, Paint, escape_text, leave_unpainted
 
 _PRESENT = {
     "fail": "fails",
@@ -41,10 +41,10 @@ MOST_ALONE = 3
 _LONGEST = 40
 
 
-def render(changed: RunComparison, paint: Paint = unpainted) -> str:
+def render(changed: RunComparison, paint: Paint = leave_unpainted) -> str:
     """Return a comparison as text: what is worse first, then what may explain it."""
     since = (
-        visible(changed.started or "an unknown time")
+        escape_text(changed.started or "an unknown time")
         .replace("T", " ")
         .replace("+00:00", " UTC")[:30]
     )
@@ -143,9 +143,9 @@ def _value(value: object) -> str:
         return "none"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
-    return _cut(number(value))
+    return _cut(format_number(value))
 
 
 def _cut(value: object) -> str:
-    text = visible(str(value))
+    text = escape_text(str(value))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

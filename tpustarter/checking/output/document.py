@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from tpustarter.checking.results.results import SCHEMA, Result, Run, published
+from tpustarter.checking.results.results import SCHEMA, Result, Run, select_published
 from tpustarter.checking.results.verdict import exit_code, verdict, verified_on
 from tpustarter.checking.run.runner import CheckEnded, CheckStarted, CheckWaiting, FindingSeen
 from tpustarter.checking.selfcheck import Event, PlanMade
-from tpustarter.core.problem import ExitCode, Problem, foreseen
+from tpustarter.core.problem import ExitCode, Problem, find_problem
 from tpustarter.core.redact import Redactor
 
 
@@ -40,7 +40,7 @@ def result_fields(result: Result) -> dict[str, Any]:
         "seconds": round(result.seconds, 3),
         "optional": result.optional,
         "ran_on": msgspec.to_builtins(result.ran_on),
-        "findings": [published(finding) for finding in result.findings],
+        "findings": [select_published(finding) for finding in result.findings],
         "lesson": result.lesson or None,
         "log": result.log,
     }
@@ -64,7 +64,7 @@ def event_fields(event: Event) -> dict[str, Any]:
             fields = {"event": "waiting", "id": check.id, "seconds": round(seconds, 1)}
             return {**fields, "progress": progress} if progress else fields
         case FindingSeen(id=check_id, finding=finding):
-            return {"event": "finding", "id": check_id, "finding": published(finding)}
+            return {"event": "finding", "id": check_id, "finding": select_published(finding)}
         case CheckEnded(result=result):
             return {"event": "ended", **result_fields(result)}
 
@@ -76,9 +76,9 @@ def finished_fields(run: Run) -> dict[str, Any]:
 
 def error_fields(error: Exception) -> dict[str, Any]:
     """Return the JSON that replaces the document on stdout when a run ends with an error."""
-    error = foreseen(error) or error
+    error = find_problem(error) or error
     code = error.code if isinstance(error, Problem) else ExitCode.BUG
-    what = error.what if isinstance(error, Problem) else f"{type(error).__name__}: {error}"
+    what = error.full_text if isinstance(error, Problem) else f"{type(error).__name__}: {error}"
     hint = error.hint if isinstance(error, Problem) else None
     redacted = Redactor(os.environ).value({"what": what, "hint": hint})
     return {"schema": SCHEMA, "error": redacted, "exit_code": int(code)}
@@ -115,7 +115,7 @@ def _tail(run: Run) -> dict[str, Any]:
     blocked = run.blocked
     return {
         "blocked": {"what": blocked.what, "hint": blocked.hint or None} if blocked else None,
-        "counts": run.counts(),
+        "counts": run.count_statuses(),
         "verified_on": verified_on(run),
         "verdict": verdict(run),
         "exit_code": int(exit_code(run)),

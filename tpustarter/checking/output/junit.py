@@ -10,7 +10,7 @@ from tpustarter.checking.results.headline import headline
 from tpustarter.checking.results.results import Result, Run
 from tpustarter.checking.results.verdict import verdict, verified_on
 from tpustarter.core import locations
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 
 _OURS = b'<testsuite name="tpustarter on '
 """The beginning of every file written here, after the XML declaration."""
@@ -41,7 +41,7 @@ def _keep_what_is_not_ours(path: Path) -> None:
     with path.open("rb") as stream:
         head = stream.read(_HEAD_BYTES)
     if head and _OURS not in head:
-        locations.put_aside(path, f"{path.name}.old", why="is no JUnit file of tpustarter")
+        locations.move_aside(path, f"{path.name}.old", why="is no JUnit file of tpustarter")
 
 
 def write_error(what: str, path: Path) -> None:
@@ -50,7 +50,7 @@ def write_error(what: str, path: Path) -> None:
         "testsuite", name="tpustarter on none", tests="1", failures="0", errors="1", skipped="0"
     )
     case = ET.SubElement(root, "testcase", classname="tpustarter", name="run")
-    ET.SubElement(case, "error", type="error", message=visible(what))
+    ET.SubElement(case, "error", type="error", message=escape_text(what))
     _write(root, path)
 
 
@@ -60,7 +60,7 @@ def _write(root: ET.Element, path: Path) -> None:
 
 def suite(run: Run) -> ET.Element:
     """Return the test suite; its name includes the kind of device the claims were verified on."""
-    counts = run.counts()
+    counts = run.count_statuses()
     root = ET.Element(
         "testsuite",
         name=f"tpustarter on {verified_on(run)}",
@@ -75,8 +75,8 @@ def suite(run: Run) -> ET.Element:
     for name, value in (
         ("verified_on", verified_on(run)),
         ("verdict", verdict(run)),
-        ("headline", visible(headline(run))),
-        ("python", visible(str(run.target.get("python", "")))),
+        ("headline", escape_text(headline(run))),
+        ("python", escape_text(str(run.target.get("python", "")))),
     ):
         ET.SubElement(properties, "property", name=name, value=value)
     for result in run.results:
@@ -91,16 +91,16 @@ def _case(result: Result) -> ET.Element:
         name=result.id,
         time=f"{result.seconds:.3f}",
     )
-    why = visible(": ".join(part for part in (result.reason, result.detail) if part))
-    text = "\n".join(visible(finding_line(finding)) for finding in result.findings)
+    why = escape_text(": ".join(part for part in (result.reason, result.detail) if part))
+    text = "\n".join(escape_text(finding_line(finding)) for finding in result.findings)
     if result.status == "fail":
-        message = visible(summary(result))  # not the claim: alone it reads as the opposite
+        message = escape_text(summary(result))  # not the claim: alone it reads as the opposite
         codes = [finding["code"] for finding in result.findings if finding["verdict"] == "fail"]
         ET.SubElement(case, "failure", type=",".join(codes), message=message).text = text
     elif result.status in ("error", "notrun"):
         kind = result.reason or result.status
         element = ET.SubElement(case, "error", type=kind, message=why)
-        element.text = "\n".join(visible(line) for line in result.log.splitlines())
+        element.text = "\n".join(escape_text(line) for line in result.log.splitlines())
     elif result.status == "skip":
         ET.SubElement(case, "skipped", message=why)
     elif text:

@@ -20,8 +20,8 @@ from tpustarter.checking.results.status_words import no_tpu
 from tpustarter.checking.run import known_causes
 from tpustarter.machine import frameworks
 from tpustarter.text import bars, phrases
-from tpustarter.text.invocation import as_typed
-from tpustarter.text.terminal import Paint, line_width, unpainted, visible, wrap
+from tpustarter.text.invocation import format_commands
+from tpustarter.text.terminal import Paint, escape_text, leave_unpainted, line_width, wrap
 
 ID_WIDTH = 22
 """Columns for the name of a check; more where a run has a check with a longer one."""
@@ -54,9 +54,9 @@ LOG_LINES = 12
 
 
 def render(
-    run: Run, *, verbose: bool = False, fold_passes: bool = False, paint: Paint = unpainted
+    run: Run, *, verbose: bool = False, fold_passes: bool = False, paint: Paint = leave_unpainted
 ) -> str:
-    """Return the whole report, without the first line (`opening`).
+    """Return the whole report, without the first line (`format_opening`).
 
     Args:
         run: The finished run.
@@ -65,8 +65,10 @@ def render(
         paint: Colours words by a status.
     """
     lines: list[str] = []
-    raised = known_causes.raised(run.results, _rank)
-    results = sorted(run.results, key=lambda one: known_causes.place(one.id, _rank(one), raised))
+    raised = known_causes.rank_causes(run.results, _rank)
+    results = sorted(
+        run.results, key=lambda one: known_causes.make_sort_key(one.id, _rank(one), raised)
+    )
     folded, widths = (
         0,
         {
@@ -97,7 +99,7 @@ def _rank(result: Result) -> known_causes.Rank:
     return WORST_FIRST.index(result.status), False
 
 
-def opening(run: Run) -> str:
+def format_opening(run: Run) -> str:
     """Return the Python, frameworks and devices under test, in lines of the terminal's width."""
     return "\n".join(
         line
@@ -107,7 +109,7 @@ def opening(run: Run) -> str:
 
 
 def opening_lines(run: Run) -> Iterator[tuple[str, int]]:
-    """Yield the unwrapped lines of `opening`, each with its hanging indent in columns."""
+    """Yield the unwrapped lines of `format_opening`, each with its hanging indent in columns."""
     target = run.target
     names = [
         f"{name} {version}"
@@ -121,13 +123,13 @@ def opening_lines(run: Run) -> Iterator[tuple[str, int]]:
     if run.level == "static":
         where = "nothing is started on a device"
     line = f"python {target['shown']} {target['python_version']}, {what} ({where})"
-    yield visible(line), 7
+    yield escape_text(line), 7
     if target.get("settings") and run.level != "static":
         settings = ", ".join(target["settings"])
         text = f"with   {settings} set; `tpustarter check host.environment -v` explains"
-        yield as_typed(visible(text)), 7
+        yield format_commands(escape_text(text)), 7
     if target["others"] and not names:
-        yield from ((f"also   {visible(interpreter)}", 0) for interpreter in target["others"])
+        yield from ((f"also   {escape_text(interpreter)}", 0) for interpreter in target["others"])
     if names and target.get("left_out") and run.level != "static":
         why = _why_left_out(target["left_out"], target["frameworks"])
         yield f"without {why}", 8
@@ -136,7 +138,7 @@ def opening_lines(run: Run) -> Iterator[tuple[str, int]]:
 def _why_left_out(left_out: Iterable[str], installed: Iterable[str]) -> str:
     absent = [name for name in left_out if name not in installed]
     alone = {
-        name: phrases.join(frameworks.lacking(name, installed))
+        name: phrases.join(frameworks.list_missing(name, installed))
         for name in left_out
         if name in installed
     }
@@ -145,9 +147,11 @@ def _why_left_out(left_out: Iterable[str], installed: Iterable[str]) -> str:
     return "; without ".join([said, *others] if absent else others)
 
 
-def waiting(check_id: str, seconds: float, *, platform: str, progress: str = "") -> tuple[str, str]:
+def format_waiting(
+    check_id: str, seconds: float, *, platform: str, progress: str = ""
+) -> tuple[str, str]:
     """Return a line on a check that is still running, and the usual time of its activity."""
-    activity, usual = visible(progress), ""
+    activity, usual = escape_text(progress), ""
     framework, _, name = check_id.partition(".")
     if not activity and name == "devices_visible":
         known = frameworks.FRAMEWORKS[framework]
@@ -168,16 +172,16 @@ def id_width(ids: Iterable[str]) -> int:
 def _result(result: Result, paint: Paint, width: int, *, verbose: bool) -> Iterator[str]:
     word = paint(f"{_WORDS[result.status]:<6}", result.status)
     seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
-    yield from _row(word, result.id, visible(summary(result)), seconds, width)
+    yield from _row(word, result.id, escape_text(summary(result)), seconds, width)
     yield from _findings(result) if verbose else _worst(result)
     if result.cause:
-        yield from wrap(visible(known_causes.sentence(result.cause)), _INDENT)
+        yield from wrap(escape_text(known_causes.sentence(result.cause)), _INDENT)
     yield from _log(result, verbose=verbose)
     if result.status in ("fail", "error", "warn"):
-        step = visible(next_step.hint(result))
+        step = escape_text(next_step.hint(result))
         yield from wrap(f"{_INDENT}do    {step}", "", hang=_INDENT + " " * 6)
         if result.lesson:
-            yield as_typed(f"{_INDENT}read  tpustarter learn {result.lesson}")
+            yield format_commands(f"{_INDENT}read  tpustarter learn {result.lesson}")
 
 
 def _row_finding(result: Result) -> FindingFields | None:
@@ -194,7 +198,7 @@ def _worst(result: Result) -> Iterator[str]:
         if finding is not row_finding and finding["verdict"] == verdict
     ]
     for finding in others[:3] if row_finding else ():
-        yield from wrap(visible(finding_line(finding)), _INDENT)
+        yield from wrap(escape_text(finding_line(finding)), _INDENT)
     if row_finding and len(others) > 3:
         yield f"{_INDENT}and {len(others) - 3} more: -v shows them"
 
@@ -205,14 +209,14 @@ def _findings(result: Result) -> Iterator[str]:
     for finding in result.findings:
         if finding is row_finding:
             continue
-        line = f"{finding['verdict']:<5} {visible(finding_line(finding))}"
+        line = f"{finding['verdict']:<5} {escape_text(finding_line(finding))}"
         yield from wrap(line, _INDENT, hang=_INDENT * 2)
-        if filled := bars.of_peak(finding.get("share")):
+        if filled := bars.draw_peak_bar(finding.get("share")):
             yield _INDENT * 2 + filled
         hint = str(finding["hint"] or "")
         if hint and hint not in hints and finding["verdict"] != "ok":
             hints.add(hint)
-            yield from wrap(visible(hint), _INDENT * 2)
+            yield from wrap(escape_text(hint), _INDENT * 2)
 
 
 def _log(result: Result, *, verbose: bool) -> Iterator[str]:
@@ -222,7 +226,7 @@ def _log(result: Result, *, verbose: bool) -> Iterator[str]:
         if result.reason not in ("timeout", "crashed", "protocol"):
             lines = []  # the traceback of an exception ends with what the row already shows
     for line in lines:
-        yield visible(f"{_INDENT}| {line}")[:400]
+        yield escape_text(f"{_INDENT}| {line}")[:400]
 
 
 def _last_words(lines: list[str]) -> list[str]:
@@ -243,7 +247,7 @@ def _row(word: str, name: str, text: str, seconds: str, width: int) -> Iterator[
         yield _spread(word, name, seconds)
         yield from wrap(text, _INDENT)
         return
-    first, *rest = textwrap.wrap(as_typed(text), room, break_on_hyphens=False) or [""]
+    first, *rest = textwrap.wrap(format_commands(text), room, break_on_hyphens=False) or [""]
     yield f"{word}{name:<{width - 1}} {first:<{room}}{seconds:>{SECONDS_WIDTH}}".rstrip()
     for line in rest:
         yield " " * (6 + width) + line
@@ -279,9 +283,9 @@ def finding_line(finding: PublishedFinding) -> str:
     differs = expected is not None and expected != found
     if found is not None:
         word = "found " if differs or finding["verdict"] in ("warn", "fail") else ""
-        text += f": {word}{number(found)}{unit}"
+        text += f": {word}{format_number(found)}{unit}"
     if differs:
-        text += f", expected {number(expected)}{unit if found is None else ''}"
+        text += f", expected {format_number(expected)}{unit if found is None else ''}"
     elif found is None and finding["verdict"] == "fail":
         text += ": not as it has to be"
     return text
@@ -294,7 +298,7 @@ def _says_where(finding: PublishedFinding) -> bool:
     return named or phrase in str(finding["found"])
 
 
-def number(value: object) -> str:
+def format_number(value: object) -> str:
     """Return a value for people: three significant digits for a float, `yes` or `no` for a bool."""
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -325,7 +329,7 @@ def _skips(run: Run) -> str:
     reasons: dict[str, list[str]] = {}
     for result in run.results:
         if result.status == "skip":
-            reasons.setdefault(visible(summary(result)), []).append(result.id)
+            reasons.setdefault(escape_text(summary(result)), []).append(result.id)
     parts = [
         f"{phrases.plural(len(ids), ids[0], f'{len(ids)} checks')}: {why}"
         for why, ids in reasons.items()

@@ -24,7 +24,7 @@ CANDIDATES = (TESTED, *(name for name in frameworks.FRAMEWORKS if name != "jax")
 KEYS = (*CANDIDATES, COMPILES, *SERVED.values())
 
 
-def proved(key: str = TESTED) -> Path | None:
+def find_proved(key: str = TESTED) -> Path | None:
     """Return the folder of an environment that set-up made and proved, if it is still there.
 
     Raises:
@@ -43,12 +43,12 @@ def has_python(folder: Path) -> bool:
     return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113  answers for what this user may not look at
 
 
-def remember(folder: Path, key: str = TESTED) -> None:
+def remember_environment(folder: Path, key: str = TESTED) -> None:
     """Save this folder as the proved environment for `key`; raises Problem on a full disk."""
     state.save(STATE, {**state.load(STATE), key: str(folder)})
 
 
-def forget(folder: Path) -> None:
+def forget_environment(folder: Path) -> None:
     """Forget the environment in this folder; raises Problem on a full disk."""
     saved = state.load(STATE)
     remaining = {

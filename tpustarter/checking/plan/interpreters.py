@@ -44,9 +44,11 @@ class Interpreter:
     frameworks: Mapping[str, str] = field(default_factory=dict[str, str])
     """Versions of the frameworks whose metadata is in its package folders."""
 
-    def has(self, framework: str) -> bool:
+    def has_framework(self, framework: str) -> bool:
         """Return whether a framework is installed in it, together with what it computes with."""
-        return framework in self.frameworks and not frameworks.lacking(framework, self.frameworks)
+        return framework in self.frameworks and not frameworks.list_missing(
+            framework, self.frameworks
+        )
 
     @property
     def frameworks_text(self) -> str:
@@ -90,7 +92,7 @@ def choose(
     if explicit is not None:
         chosen = _explicit(explicit, option)
     elif in_order:
-        having = (candidate for candidate in in_order if wanted and candidate.has(wanted))
+        having = (candidate for candidate in in_order if wanted and candidate.has_framework(wanted))
         chosen = next(having, in_order[0])
     else:
         raise Problem(
@@ -113,9 +115,9 @@ def _saved() -> Interpreter | None:
     return None
 
 
-def with_libtpu(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
+def find_with_libtpu(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
     """Yield the Pythons that have JAX and libtpu: set-up's, the saved one, then others."""
-    proved = environments.proved(environments.COMPILES)
+    proved = environments.find_proved(environments.COMPILES)
     first = (
         [Interpreter(proved / "bin/python", "made by `tpustarter setup rehearse`")]
         if proved
@@ -129,7 +131,7 @@ def with_libtpu(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
             yield candidate
 
 
-def shown(path: Path, env: Mapping[str, str], folder: Path | None = None) -> str:
+def format_path(path: Path, env: Mapping[str, str], folder: Path | None = None) -> str:
     """Return a path relative to `folder`, else relative to home with `~`, else whole."""
     if folder and path.is_relative_to(folder):
         return str(path.relative_to(folder))
@@ -147,7 +149,7 @@ def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
         *((Path(path), "active environment") for path in active),
         (folder / ".venv", "./.venv"),
     ]
-    proved = {key: environments.proved(key) for key in environments.CANDIDATES}
+    proved = {key: environments.find_proved(key) for key in environments.CANDIDATES}
     made = {key: (path, "the environment setup made") for key, path in proved.items() if path}
     general = [made.pop(environments.TESTED)] if environments.TESTED in made else []
 
@@ -180,7 +182,7 @@ def _explicit(text: str, option: str) -> Interpreter:
         )
     from shutil import which
 
-    path = locations.expanded(text)
+    path = locations.expand_path(text)
     # os.path also answers where this user may not look; pathlib raises there.
     if os.path.isdir(path):  # noqa: PTH112
         path = path / "bin" / "python"
@@ -210,7 +212,9 @@ def requirement(name: str) -> str:
     return f"{name}=={VERSIONS[name]}" if name in VERSIONS else name
 
 
-def missing(names: Iterable[str], prefix: Path, env: Mapping[str, str] | None = None) -> list[str]:
+def list_missing(
+    names: Iterable[str], prefix: Path, env: Mapping[str, str] | None = None
+) -> list[str]:
     """Return the packages, by the names to install, that are not below a prefix."""
     files = {name: name.replace("-", "_") for name in names}
     versions = _versions(files.values(), prefix, env)

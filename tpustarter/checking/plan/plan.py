@@ -63,12 +63,12 @@ class FrameworkPlan:
     """The devices in words, the most important first: `TPU v6e`, `8 chips`."""
 
     @property
-    def where(self) -> str:
+    def devices_text(self) -> str:
         """The devices in words, such as `8 virtual CPU devices` or `TPU v6e, 8 chips`."""
         return ", ".join(self.where_parts)
 
 
-def make(
+def make_plan(
     machine: host.Machine,
     *,
     require: str | None = None,
@@ -107,7 +107,9 @@ def make(
             hint = "`JAX_PLATFORMS=tpu,cpu tpustarter check --require tpu` lets JAX decide"
         blocked = Blocked(what, ExitCode.NO_DEVICE, hint)
     generation = host.generation(machine)
-    where = "NVIDIA GPU" if platform == "gpu" else f"JAX_PLATFORMS={host.plain(jax_platforms, 40)}"
+    where = (
+        "NVIDIA GPU" if platform == "gpu" else f"JAX_PLATFORMS={host.clean_text(jax_platforms, 40)}"
+    )
     if platform == "cpu" and devices:
         where = phrases.count(devices, "virtual CPU device" if virtual else "CPU device")
     name = generation.name if generation else None
@@ -147,7 +149,7 @@ def _on_tpu(
     devices = host.visible_devices(machine, metadata)
     where = (generation.title.split(" (")[0] if generation else "TPU",)  # without the code name
     if not sees_tpu(machine):
-        jax_platforms = host.plain(machine.env.get("JAX_PLATFORMS", ""), 40)
+        jax_platforms = host.clean_text(machine.env.get("JAX_PLATFORMS", ""), 40)
         named = (NOT_KNOWN, host.unknown_text(unknown)) if unknown else ("no TPU seen",)
         where = (*named, f"JAX_PLATFORMS={jax_platforms}")
     if total_chips:
@@ -274,7 +276,7 @@ def _one_of_many(machine: host.Machine, metadata: host.Metadata, shape: host.Sli
     )
 
 
-def without_framework(
+def explain_missing_framework(
     framework: str,
     python: str,
     installed: Iterable[str],
@@ -309,7 +311,7 @@ def without_framework(
     )
 
 
-def unusable(
+def explain_unusable(
     framework: str,
     python: str,
     installed: Mapping[str, str],
@@ -338,7 +340,7 @@ def unusable(
     elif framework == "jax" and "jaxlib" not in installed:
         what = f"jax {version} in {python} has no jaxlib beside it, and cannot be imported"
         hint = "`tpustarter check host.frameworks` says what to install"
-    elif lacking := frameworks.lacking(framework, installed):
+    elif lacking := frameworks.list_missing(framework, installed):
         what = f"{framework} {version} in {python} has no {phrases.join(lacking, 'or')} beside it"
         profile = frameworks.FRAMEWORKS[framework].profile
         hint = f"`tpustarter setup {profile}` makes an environment with both"
@@ -371,7 +373,7 @@ def wrong_platform(framework: str, plan: FrameworkPlan) -> Blocked | None:
     )
 
 
-def without_packages(missing: Sequence[str], python: str) -> Blocked:
+def explain_missing_packages(missing: Sequence[str], python: str) -> Blocked:
     """Return why no block of a lesson is run in a Python that lacks packages, and what to do."""
     wanted = shlex.join(map(interpreters.requirement, missing))
     install = pip.command(f"{python} -m pip install {wanted}")
@@ -383,13 +385,13 @@ def without_packages(missing: Sequence[str], python: str) -> Blocked:
     )
 
 
-def host_of(plan: FrameworkPlan) -> dict[str, Any]:
+def make_host_fields(plan: FrameworkPlan) -> dict[str, Any]:
     """Return the fields of a document that describe the host."""
     facts: dict[str, Any] = {"chips": plan.chips, "generation": plan.generation}
     return {**facts, "unknown_google_devices": [*plan.unknown]} if plan.unknown else facts
 
 
-def target_of(plan: FrameworkPlan, machine: host.Machine) -> dict[str, Any]:
+def make_target(plan: FrameworkPlan, machine: host.Machine) -> dict[str, Any]:
     """Return the fields of the probe's `Target`."""
     return {
         "platform": plan.platform,

@@ -221,7 +221,7 @@ def _figure(
         return
     if before.unit != now.unit:
         return  # figures in two units cannot be compared
-    row = noise(str(now.code), now.unit, old, new, rows)
+    row = find_noise(str(now.code), now.unit, old, new, rows)
     factor = row.factor if row else None
     change = FigureChange(
         name,
@@ -231,10 +231,10 @@ def _figure(
         now.unit,
         old if _is_number(old) else _text(old),
         new if _is_number(new) else _text(new),
-        relative(old, new),
+        compute_relative_change(old, new),
         factor,
     )
-    yield change, beyond(old, new, factor)
+    yield change, is_beyond_noise(old, new, factor)
 
 
 def _is_number(value: Any) -> bool:
@@ -243,7 +243,7 @@ def _is_number(value: Any) -> bool:
     return abs(value) < 1e300  # a whole number may be too large for a float
 
 
-def noise(code: str, unit: Any, before: Any, now: Any, rows: Sequence[Noise]) -> Noise | None:
+def find_noise(code: str, unit: Any, before: Any, now: Any, rows: Sequence[Noise]) -> Noise | None:
     """Return the first row that matches a figure; None for an exact one."""
     whole = all(_is_number(value) and float(value).is_integer() for value in (before, now))
     for row in rows:
@@ -253,7 +253,7 @@ def noise(code: str, unit: Any, before: Any, now: Any, rows: Sequence[Noise]) ->
     return None
 
 
-def beyond(before: Any, now: Any, factor: float | None) -> bool:
+def is_beyond_noise(before: Any, now: Any, factor: float | None) -> bool:
     """Return whether a figure changed beyond noise; without a factor any difference does."""
     if before == now:
         return False
@@ -263,7 +263,7 @@ def beyond(before: Any, now: Any, factor: float | None) -> bool:
     return large > small * factor
 
 
-def relative(before: Any, now: Any) -> float | None:
+def compute_relative_change(before: Any, now: Any) -> float | None:
     """Return the change relative to `before`, as a fraction; None without a usable base."""
     if not (_is_number(before) and _is_number(now)) or before == 0:
         return None

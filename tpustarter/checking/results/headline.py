@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tpustarter.checking.results.results import Run
-from tpustarter.checking.results.verdict import verified_on, without_verdict
+from tpustarter.checking.results.verdict import is_verdict_missing, verified_on
 from tpustarter.core.json_values import typed
 from tpustarter.text import phrases
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class RunSummary:
 
 def summarize(run: Run) -> RunSummary:
     """Return the summary of a run."""
-    counts = run.counts()
-    unknown = [result for result in run.results if without_verdict(result)]
+    counts = run.count_statuses()
+    unknown = [result for result in run.results if is_verdict_missing(result)]
     dependent = sum(result.reason == "dependency" for result in unknown)
     not_started = run.blocked.what if run.blocked else ""
     details = [result.detail for result in run.results if result.status == "skip"]
@@ -53,7 +53,7 @@ def summarize(run: Run) -> RunSummary:
         failed=counts["fail"],
         undecided=len(unknown) - dependent,
         dependent=dependent,
-        devices=place(run),
+        devices=describe_devices(run),
         on_tpu=verified_on(run) == "tpu",
         was_stopped=run.stopped_by is not None,
         not_started=not_started,
@@ -68,7 +68,7 @@ def read_summary(fields: Mapping[str, Any]) -> RunSummary | None:
     return typed(fields, RunSummary) if is_whole else None
 
 
-def place(run: Run) -> str:
+def describe_devices(run: Run) -> str:
     """Return the devices on which claims were shown to hold, in words; empty for none."""
     kind = verified_on(run)
     device = next(
@@ -108,9 +108,9 @@ def sentence(summary: RunSummary, named: Mapping[str, Sequence[str]] | None = No
     """
     total = summary.claims
     if not total:
-        text = nothing(summary)
+        text = explain_no_claim(summary)
         return text[0].upper() + text[1:] + closing(summary)
-    on = f" on {visible(summary.devices)}" if summary.devices else ""
+    on = f" on {escape_text(summary.devices)}" if summary.devices else ""
     if total == 1:
         return _of_one(summary, on) + closing(summary)
     names = {status: f" ({', '.join(ids)})" for status, ids in (named or {}).items() if ids}
@@ -139,20 +139,20 @@ def _of_one(summary: RunSummary, on: str) -> str:
     return "The claim has no verdict"
 
 
-def nothing(summary: RunSummary) -> str:
+def explain_no_claim(summary: RunSummary) -> str:
     """Return why a run has no claim to report, as part of a sentence."""
     if not summary.not_applicable:
         return "nothing was checked"
     count = summary.skipped
     which = phrases.plural(count, "this check does", f"these {count} checks do")
-    return f"nothing to check here: {which} not apply ({visible(summary.not_applicable)})"
+    return f"nothing to check here: {which} not apply ({escape_text(summary.not_applicable)})"
 
 
 def closing(summary: RunSummary) -> str:
     """Return the end of a headline: why the run stopped, and what was not tested."""
     text = ", stopped before the end." if summary.was_stopped else "."
     if summary.not_started:
-        text += f" No framework was started: {visible(summary.not_started)}."
+        text += f" No framework was started: {escape_text(summary.not_started)}."
     if not summary.on_tpu:
         text += " No TPU was tested." if summary.devices else " No device was tested."
     return text

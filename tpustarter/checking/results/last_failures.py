@@ -9,7 +9,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import Any
 
-from tpustarter.checking.results.results import Result, Run, published
+from tpustarter.checking.results.results import Result, Run, select_published
 from tpustarter.core import state
 from tpustarter.core.json_values import entries, items
 from tpustarter.core.problem import Problem
@@ -38,7 +38,7 @@ class FailedCheck:
     log: str
 
 
-def remember(run: Run) -> None:
+def save_failures(run: Run) -> None:
     """Save the failures of a run and forget the checks that passed.
 
     A full disk is no error, nor a file that cannot be read, which stays as it is.
@@ -55,7 +55,7 @@ def remember(run: Run) -> None:
             state.save(_NAME, {"failures": dict(by_age[:MOST])})
 
 
-def remembered() -> list[FailedCheck]:
+def read_failures() -> list[FailedCheck]:
     """Return the saved failures, the newest first."""
     return [_failed(name, fields) for name, fields in _kept().items()]
 
@@ -67,7 +67,7 @@ def _fields(result: Result, run: Run) -> Fields:
         "status": result.status,
         "reason": result.reason or "",
         "detail": result.detail,
-        "findings": [published(one) for one in result.findings if one["verdict"] == "fail"],
+        "findings": [select_published(one) for one in result.findings if one["verdict"] == "fail"],
         "log": result.log[-_LOG_CHARACTERS:],
     }
 

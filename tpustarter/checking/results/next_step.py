@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from tpustarter.checking.results.results import WORST_FIRST, Result, Run, hint_of
+from tpustarter.checking.results.results import WORST_FIRST, Result, Run, read_hint
 from tpustarter.probe.finding import Hint
 
 
@@ -28,11 +28,11 @@ class NextAction(Enum):
 def hint(result: Result) -> Hint:
     """Return the hint of the cause, else of the worst finding, else the command that shows more."""
     if result.cause and result.cause.finding["hint"]:
-        return hint_of(result.cause.finding)
+        return read_hint(result.cause.finding)
     for verdict in ("fail", "warn"):
         for finding in result.findings:
             if finding["verdict"] == verdict and finding["hint"]:
-                return hint_of(finding)
+                return read_hint(finding)
     return Hint.see(f"tpustarter check {result.id} --isolate -v", "shows all it wrote")
 
 

@@ -73,7 +73,7 @@ class FindingFields(PublishedFinding, total=False):
     share: float | None
 
 
-def hint_of(finding: FindingFields) -> Hint:
+def read_hint(finding: FindingFields) -> Hint:
     """Return the hint of a finding with the command or set-up it names; empty for no hint."""
     return Hint(
         finding["hint"] or "",
@@ -83,7 +83,7 @@ def hint_of(finding: FindingFields) -> Hint:
     )
 
 
-def published(finding: FindingFields) -> dict[str, object]:
+def select_published(finding: FindingFields) -> dict[str, object]:
     """Return the fields of a finding that documents and state files have."""
     return {name: value for name, value in finding.items() if name not in _UNPUBLISHED}
 
@@ -172,12 +172,12 @@ class Run:
     stopped_by: int | None = None
     """The signal that stopped the run; None for a run that ended by itself."""
 
-    def counts(self) -> dict[str, int]:
+    def count_statuses(self) -> dict[str, int]:
         """Return the number of results per status, zeros included."""
         counter = Counter(result.status for result in self.results)
         return {status: counter[status] for status in STATUSES}
 
-    def failed(self) -> list[Result]:
+    def list_failed(self) -> list[Result]:
         """Return the required checks that failed."""
         return [
             result for result in self.results if result.status == "fail" and not result.optional

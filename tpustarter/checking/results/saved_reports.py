@@ -18,7 +18,7 @@ from tpustarter.checking.results.results import SCHEMA, Run
 from tpustarter.core import locations, state
 from tpustarter.core.json_values import mapping
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 
 LAST = "last"
 """The name that means the newest report saved with `--save`."""
@@ -83,14 +83,14 @@ def save(run: Run, document: dict[str, Any]) -> Path:
     if state.path(name).exists():  # two runs in one second
         name += f"-{time.time_ns()}"
     state.save(name, document)
-    paths = kept()
+    paths = list_reports()
     for path in paths[: max(0, len(paths) - MOST)]:
         with contextlib.suppress(OSError):
             path.unlink()
     return state.path(name)
 
 
-def kept() -> list[Path]:
+def list_reports() -> list[Path]:
     """Return the saved reports, the oldest first: their names begin with the time.
 
     A time in the future comes from a clock that was wrong, so that report counts as the oldest.
@@ -108,11 +108,11 @@ def read(name: str) -> tuple[str, SavedReport]:
     """
     path = Path(name)
     if name == LAST:
-        paths = kept()
+        paths = list_reports()
         if not paths:
             raise Problem("no report has been saved yet", hint=_HINT, code=ExitCode.USAGE)
         path = paths[-1]
-    shown_path = visible(str(path))
+    shown_path = escape_text(str(path))
     try:
         fields = state.parse(locations.read_text(path, state.MAX_BYTES))
     except FileNotFoundError:
@@ -125,7 +125,7 @@ def read(name: str) -> tuple[str, SavedReport]:
     if defect := _defect(fields):
         raise _unusable(shown_path, defect)
     try:
-        return visible(path.name)[:_LONGEST_NAME], parse(fields)
+        return escape_text(path.name)[:_LONGEST_NAME], parse(fields)
     except ValueError as error:
         raise _unusable(shown_path, str(error)) from error
 
@@ -152,7 +152,7 @@ def _unusable(shown_path: str, why: str) -> Problem:
 def _defect(fields: object) -> str | None:
     schema = mapping(fields).get("schema")
     if schema != SCHEMA:
-        shown_schema = f"`{visible(schema)[:40]}`" if isinstance(schema, str) else "no schema"
+        shown_schema = f"`{escape_text(schema)[:40]}`" if isinstance(schema, str) else "no schema"
         kind, _, major = SCHEMA.rpartition("/")
         parts = schema.rpartition("/") if isinstance(schema, str) else ("", "", "")
         newer = parts[0] == kind and parts[2].isdecimal() and len(parts[2]) < 9

@@ -18,7 +18,7 @@ def verified_on(run: Run) -> Kind:
     return KINDS[min(KINDS.index(kind) for kind in device_kinds)] if device_kinds else "none"
 
 
-def without_verdict(result: Result) -> bool:
+def is_verdict_missing(result: Result) -> bool:
     """Return whether a check that should have had a verdict has none."""
     if result.status in ("error", "notrun"):
         return True
@@ -40,7 +40,7 @@ def verdict(run: Run) -> Verdict:
     required = [result for result in run.results if not result.optional]
     if any(result.status == "fail" for result in required):
         return "unhealthy"
-    if any(without_verdict(result) for result in required) or nothing_verified(run):
+    if any(is_verdict_missing(result) for result in required) or nothing_verified(run):
         return "inconclusive"
     if any(result.status in ("warn", "fail") for result in run.results):
         return "degraded"

@@ -19,7 +19,7 @@ Rank = tuple[int, bool]
 """Sort key of a result before causes are taken into account."""
 
 
-def with_cause(result: Result, earlier: Sequence[Result]) -> Result:
+def add_cause(result: Result, earlier: Sequence[Result]) -> Result:
     """Return a result with its cause, where an earlier result of the run shows that for certain."""
     words = "\n".join(_words(result))
     for verdict in ("fail", "warn"):
@@ -30,7 +30,7 @@ def with_cause(result: Result, earlier: Sequence[Result]) -> Result:
     return result
 
 
-def raised(results: Iterable[Result], rank: Callable[[Result], Rank]) -> dict[str, Rank]:
+def rank_causes(results: Iterable[Result], rank: Callable[[Result], Rank]) -> dict[str, Rank]:
     """Return the checks that are causes, each with the best rank among its effects."""
     ranks: dict[str, Rank] = {}
     for result in results:
@@ -40,7 +40,7 @@ def raised(results: Iterable[Result], rank: Callable[[Result], Rank]) -> dict[st
     return ranks
 
 
-def place(check: str, rank: Rank, raised: Mapping[str, Rank]) -> tuple[Rank, bool]:
+def make_sort_key(check: str, rank: Rank, raised: Mapping[str, Rank]) -> tuple[Rank, bool]:
     """Return the sort key of a check: a cause comes directly above the first of its effects."""
     return min(rank, raised.get(check, rank)), check not in raised
 

@@ -28,7 +28,7 @@ def did_not_stop(limit_s: float) -> Ending:
     return ("notrun", "interrupted", detail, None)
 
 
-def ended(event: Event, redact: Redactor) -> Ending:
+def read_ending(event: Event, redact: Redactor) -> Ending:
     """Return the ending that the process itself reports in an `end` event."""
     detail = redact.text(str(event.get("detail", "")))
     kinds: dict[str, tuple[Status, Reason | None]] = {
@@ -41,7 +41,7 @@ def ended(event: Event, redact: Redactor) -> Ending:
         "protocol": ("error", "protocol"),
     }
     status, reason = kinds.get(str(event.get("outcome")), ("error", "protocol"))
-    return (status, reason, detail, probe_events.place(event.get("ran_on")))
+    return (status, reason, detail, probe_events.parse_place(event.get("ran_on")))
 
 
 def process_ending(gone: Event) -> Ending:

@@ -24,7 +24,7 @@ def finding(value: object) -> FindingFields | None:
     return typed(value, FindingFields)
 
 
-def place(value: object) -> RanOn | None:
+def parse_place(value: object) -> RanOn | None:
     """Return the devices of a run; None for an invalid value."""
     return typed(value, RanOn)
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tpustarter.checking.results.results import Result
-from tpustarter.core.problem import ExitCode, Problem, of_limit
+from tpustarter.core.problem import ExitCode, Problem, find_limit_problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import frameworks, host, limits
 from tpustarter.running.process import CappedLog, Event, Probe
@@ -61,10 +61,10 @@ def start(
         log = CappedLog(_fresh_log(session.folder))
     except OSError as error:
         problem = Problem(f"cannot write to `{session.folder}`: {error.strerror}")
-        raise of_limit(error) or problem from error
+        raise find_limit_problem(error) or problem from error
     env = session.env
     if not with_settings:
-        env = frameworks.without_settings(env, session.settings)
+        env = frameworks.remove_settings(env, session.settings)
     try:
         probe = Probe(
             session.python,
@@ -78,12 +78,12 @@ def start(
     except OSError as error:
         log.close()
         problem = Problem(f"cannot start `{session.python}`: {error.strerror}")
-        raise of_limit(error) or problem from error
-    tell(probe, session)
+        raise find_limit_problem(error) or problem from error
+    send_target(probe, session)
     return probe, log
 
 
-def tell(probe: Probe, session: Session) -> None:
+def send_target(probe: Probe, session: Session) -> None:
     """Send a probe the target of its session; the last one sent counts."""
     probe.send({"do": "target", **session.target})
 
@@ -115,7 +115,7 @@ def python_problem(
         waited_s: Seconds after which it was ended without an answer; None where it ended itself.
         option: The option that names another one.
     """
-    if limit := limits.named_in(output):
+    if limit := limits.find_limit_in_text(output):
         return Problem(limit.what, hint=limit.hint, code=ExitCode.LIMIT)
     line = _telling_line(output)
     hint = f"name another Python with `{option} PATH`"
@@ -141,4 +141,4 @@ def _telling_line(output: str) -> str:
     lines = [line for line in output.splitlines() if line.strip()] or ["it said nothing"]
     fatal = [line for line in lines if line.startswith("Fatal Python error")]
     is_traceback = any(line.startswith("Traceback") for line in lines)
-    return host.plain((fatal or (lines[-1:] if is_traceback else lines))[0])
+    return host.clean_text((fatal or (lines[-1:] if is_traceback else lines))[0])

@@ -17,17 +17,17 @@ from tpustarter.checking.run import probe_events
 from tpustarter.checking.run.outcomes import (
     Ending,
     did_not_stop,
-    ended,
     judge,
     outcome,
     process_ending,
+    read_ending,
     timed_out,
 )
 from tpustarter.checking.run.probe_events import Versions
-from tpustarter.checking.run.probe_session import Session, python_problem, start, tell
+from tpustarter.checking.run.probe_session import Session, python_problem, send_target, start
 from tpustarter.core.content import Check
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.core.redact import without_half_line
+from tpustarter.core.redact import drop_cut_line
 from tpustarter.machine import limits
 from tpustarter.running.process import CappedLog, Event, Probe
 
@@ -118,7 +118,7 @@ class Runner:
         is_warm = self.is_warm
         probe = self._ready({})
         if is_warm:
-            tell(probe, self._session)
+            send_target(probe, self._session)
         probe.send({"do": "versions"})
         event = probe.read(START_S)
         found = probe_events.versions(event) if event and event["event"] == "versions" else None
@@ -139,7 +139,7 @@ class Runner:
     ) -> Iterator[CheckStarted | CheckWaiting | FindingSeen | CheckEnded]:
         """Run checks in the order of their `AFTER`; yields events, one `CheckEnded` for each."""
         try:
-            for check in in_order(checks):
+            for check in sort_checks(checks):
                 result = self._without_running(check)
                 if result is None:
                     yield CheckStarted(check)
@@ -172,12 +172,12 @@ class Runner:
 
         result = yield from self._run_unseen(check)
         if not self._with_settings:
-            result = user_settings.left_out(result, names)
-        elif user_settings.may_be_to_blame(result) and self.stopped_by is None:
+            result = user_settings.add_settings_finding(result, names)
+        elif user_settings.is_suspect(result) and self.stopped_by is None:
             self._restart(with_settings=False)
             without = yield from self._run_unseen(check)
-            self._changed_by_settings += user_settings.are_to_blame(result, without)
-            result = user_settings.joined(result, without, names)
+            self._changed_by_settings += user_settings.is_caused_by_settings(result, without)
+            result = user_settings.join_results(result, without, names)
             if self._changed_by_settings < user_settings.MOST:
                 self._restart(with_settings=True)
         for finding in result.findings:
@@ -206,7 +206,7 @@ class Runner:
         try:
             probe = self._ready(check.env)
         except Problem as problem:
-            return outcome(check, "error", "protocol", problem.what)
+            return outcome(check, "error", "protocol", problem.full_text)
         start = self._log.size if self._log else 0
         began = time.monotonic()
         findings: list[FindingFields] = []
@@ -219,7 +219,7 @@ class Runner:
             if gone and gone["left"]:
                 status, reason, detail, ran_on = end
                 end = (status, reason, f"{detail}; the kernel kept {gone['left']}", ran_on)
-        if end[1] == "crashed" and (limit := limits.named_in(log)):
+        if end[1] == "crashed" and (limit := limits.find_limit_in_text(log)):
             end = (end[0], end[1], f"{end[2]}; {limit.what}", end[3])
         result = judge(check, findings, end)
         return replace(result, seconds=seconds, log="" if result.status == "pass" else log)
@@ -270,7 +270,7 @@ class Runner:
     def _ending(self, event: Event, check: Check) -> Ending:
         kind = event["event"]
         if kind == "end" and event.get("id") == check.id:
-            return ended(event, self._session.redact)
+            return read_ending(event, self._session.redact)
         if kind == "interrupted":
             return ("notrun", "interrupted", "stopped while it ran", None)
         if kind == "gone":
@@ -301,10 +301,10 @@ class Runner:
         return gone
 
     def _tail(self, position: int) -> str:
-        text = self._log.since(position) if self._log else ""
+        text = self._log.read_since(position) if self._log else ""
         # Redacted before it is cut: half a secret would not be recognised.
         if len(text) > 2 * LOG_TAIL_CHARACTERS:
-            text = without_half_line(text[-2 * LOG_TAIL_CHARACTERS :])
+            text = drop_cut_line(text[-2 * LOG_TAIL_CHARACTERS :])
         return self._session.redact.text(text)[-LOG_TAIL_CHARACTERS:]
 
 
@@ -316,7 +316,7 @@ def time_limit_s(check: Check, target: Mapping[str, Any]) -> float:
 
 def skip_all(checks: list[Check], blocked: Blocked) -> Iterator[CheckEnded]:
     """Yield a skip for each check of a framework that is not started at all."""
-    for check in in_order(checks):
+    for check in sort_checks(checks):
         yield CheckEnded(outcome(check, "skip", blocked.reason, blocked.what))
 
 
@@ -338,7 +338,7 @@ def describe(names: list[str], results: Mapping[str, Result]) -> str:
     return ", ".join(f"{name} {words[results[name].status]}" for name in names)
 
 
-def in_order(checks: list[Check]) -> list[Check]:
+def sort_checks(checks: list[Check]) -> list[Check]:
     """Return checks so that each comes after those it names in `AFTER`, otherwise in their order.
 
     Those that need a process of their own come last: the warm process ends for each of them, and

@@ -17,17 +17,17 @@ MOST = 3
 """Claims that settings may change before the other checks run without them: each costs a start."""
 
 
-def may_be_to_blame(result: Result) -> bool:
+def is_suspect(result: Result) -> bool:
     """Return whether a setting could cause this result; a time-out takes too long to repeat."""
     return result.status == "fail" or result.reason in ("exception", "crashed")
 
 
-def are_to_blame(result: Result, without: Result) -> bool:
+def is_caused_by_settings(result: Result, without: Result) -> bool:
     """Return whether a claim that failed with the settings holds without them."""
-    return may_be_to_blame(result) and without.status in ("pass", "warn")
+    return is_suspect(result) and without.status in ("pass", "warn")
 
 
-def joined(result: Result, without: Result, names: tuple[str, ...]) -> Result:
+def join_results(result: Result, without: Result, names: tuple[str, ...]) -> Result:
     """Return one result for two runs of a check, the first with the settings `names`.
 
     The run without them counts, and a finding describes the other one. Only if the first process
@@ -35,7 +35,7 @@ def joined(result: Result, without: Result, names: tuple[str, ...]) -> Result:
     them.
     """
     variables, seconds = phrases.join(names), result.seconds + without.seconds
-    if not are_to_blame(result, without):
+    if not is_caused_by_settings(result, without):
         same = _finding("SETTINGS-SAME", f"it is the same without {variables}", "info")
         return replace(without, seconds=seconds, findings=(*without.findings, same))
     changed = _finding(
@@ -50,7 +50,7 @@ def joined(result: Result, without: Result, names: tuple[str, ...]) -> Result:
     return replace(without, status="warn", seconds=seconds, findings=(changed, *without.findings))
 
 
-def left_out(result: Result, names: tuple[str, ...]) -> Result:
+def add_settings_finding(result: Result, names: tuple[str, ...]) -> Result:
     """Return a result with a finding that it comes from a run without the settings."""
     note = _finding("SETTINGS-LEFT-OUT", f"it ran without {phrases.join(names)}", "info")
     return replace(result, findings=(*result.findings, note))

@@ -13,13 +13,13 @@ from typing import Any
 import click
 
 from tpustarter.checking.plan.check_request import CheckRequest
-from tpustarter.cli.command_end import json_even_if_it_breaks, print_result, stopped_by_signals
+from tpustarter.cli.command_end import print_errors_as_json, print_result, stop_at_signals
 from tpustarter.cli.parameters import FiniteRange, StrictCommand
 from tpustarter.core import content
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
 from tpustarter.text import phrases
-from tpustarter.text.terminal import coded, paint_for, visible, wrap
+from tpustarter.text.terminal import escape_text, format_code, paint_for, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def check(
     if listing:
         _list(request)
         return
-    with json_even_if_it_breaks(results.SCHEMA, wanted=as_json or ndjson):
+    with print_errors_as_json(results.SCHEMA, wanted=as_json or ndjson):
         earlier = _read_earlier(compare)
         with _error_in(junit):
             selfcheck = _run(request, ndjson=ndjson, quiet=as_json or ndjson)
@@ -170,15 +170,15 @@ def _end(selfcheck: SelfCheck, code: ExitCode, *, is_text: bool) -> None:
     run, context = selfcheck.run, click.get_current_context()
     is_read = is_text and sys.stdout.isatty()
     if steps := check_end.next_steps(run, code) if is_read else []:
-        click.echo(coded("\n".join(["", *steps])))
+        click.echo(format_code("\n".join(["", *steps])))
     if code != ExitCode.OK:
-        left = check_end.left(run)
+        left = check_end.list_left_checks(run)
         again = rebuild_command.words(context, **({"ids": left} if left else {}))
-        click.echo(visible(check_end.explain_exit(run, code, again)), err=True)
-    if why := check_end.why(run, selfcheck.logs):
+        click.echo(escape_text(check_end.explain_exit(run, code, again)), err=True)
+    if why := check_end.format_log_hint(run, selfcheck.logs):
         click.echo(why, err=True)
-    elif is_read and code == ExitCode.OK and (now := check_end.what_now(run)):
-        click.echo(coded("\n".join([*([] if steps else [""]), *wrap(now)])))
+    elif is_read and code == ExitCode.OK and (now := check_end.format_next_step(run)):
+        click.echo(format_code("\n".join([*([] if steps else [""]), *wrap(now)])))
 
 
 @contextlib.contextmanager
@@ -216,7 +216,7 @@ def _run(request: CheckRequest, *, ndjson: bool, quiet: bool) -> SelfCheck:
     from tpustarter.checking.selfcheck import SelfCheck
 
     selfcheck = SelfCheck(request)
-    with stopped_by_signals(selfcheck.stop):
+    with stop_at_signals(selfcheck.stop):
         if quiet:
             _stream(selfcheck, ndjson=ndjson)
         else:
@@ -225,7 +225,7 @@ def _run(request: CheckRequest, *, ndjson: bool, quiet: bool) -> SelfCheck:
     from tpustarter.learning.progress import lesson_progress
 
     lesson_progress.remember_check(selfcheck.run)
-    last_failures.remember(selfcheck.run)
+    last_failures.save_failures(selfcheck.run)
     return selfcheck
 
 
@@ -252,7 +252,7 @@ def _follow(selfcheck: SelfCheck) -> None:
         for event in selfcheck.events():
             if isinstance(event, PlanMade):
                 progress.clear()
-                opening = f"{results_text.opening(event.run)}\n"
+                opening = f"{results_text.format_opening(event.run)}\n"
                 if sys.stdout.isatty() or not progress.rewrites:
                     click.echo(opening)
                     opening = ""
@@ -289,7 +289,7 @@ def _save(run: Run) -> None:
     except Problem as problem:
         click.echo(str(problem), err=True)
     else:
-        click.echo(f"saved: {visible(Redactor(os.environ).text(str(path)))}", err=True)
+        click.echo(f"saved: {escape_text(Redactor(os.environ).text(str(path)))}", err=True)
 
 
 def _select_checks(request: CheckRequest) -> list[content.Check]:
@@ -345,8 +345,10 @@ def _report(
 
     paint = paint_for(_COLOURS)
     folded = can_rewrite(sys.stdout)  # in a pipe each check keeps its line
-    click.echo(coded(results_text.render(run, verbose=verbose, fold_passes=folded, paint=paint)))
+    click.echo(
+        format_code(results_text.render(run, verbose=verbose, fold_passes=folded, paint=paint))
+    )
     if comparison:
         from tpustarter.checking.output import comparison_text
 
-        click.echo(coded(f"\n{comparison_text.render(comparison, paint)}"))
+        click.echo(format_code(f"\n{comparison_text.render(comparison, paint)}"))

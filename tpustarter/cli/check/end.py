@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from tpustarter.checking.output import results_text
 from tpustarter.checking.results import headline, next_step, verdict
 from tpustarter.checking.run import known_causes
-from tpustarter.cli.command_end import explaining
+from tpustarter.cli.command_end import format_explain_command
 from tpustarter.core.problem import ExitCode
 from tpustarter.text import phrases
-from tpustarter.text.invocation import as_typed
-from tpustarter.text.terminal import cut, visible, wrap
+from tpustarter.text.invocation import format_commands
+from tpustarter.text.terminal import cut, escape_text, wrap
 
 if TYPE_CHECKING:
     from tpustarter.checking.results.results import Result, Run
@@ -41,20 +41,24 @@ def explain_exit(run: Run, code: ExitCode, again: Sequence[str] = ("tpustarter",
         return f"exit {int(code)}: {blocked.what}" + (
             f". Next: {blocked.hint}" if blocked.hint else ""
         )
-    worst = next((result for result in run.failed()), None)
+    worst = next((result for result in run.list_failed()), None)
     if worst:
         return f"exit {int(code)}: {worst.id} failed. Next: {next_step.hint(worst)}"
-    unknown = next((result for result in run.results if verdict.without_verdict(result)), None)
+    unknown = next((result for result in run.results if verdict.is_verdict_missing(result)), None)
     if unknown:
         step, reason = (
             next_step.hint(unknown),
-            f" ({cut(visible(results_text.summary(unknown)), 100)})",
+            f" ({cut(escape_text(results_text.summary(unknown)), 100)})",
         )
         if unknown.cause:
             reason = f", {known_causes.sentence(unknown.cause)}"
         return f"exit {int(code)}: {unknown.id} has no verdict{reason}. Next: {step}"
     all_skipped = bool(run.results) and all(result.status == "skip" for result in run.results)
-    summary = headline.nothing(headline.summarize(run)) if all_skipped else "nothing was verified"
+    summary = (
+        headline.explain_no_claim(headline.summarize(run))
+        if all_skipped
+        else "nothing was verified"
+    )
     step = "tpustarter check" if all_skipped else "tpustarter check --list"
     reasons = {
         ExitCode.SOFT: "there are warnings, and `--fail-on warn` was given. Next: read them above",
@@ -64,7 +68,7 @@ def explain_exit(run: Run, code: ExitCode, again: Sequence[str] = ("tpustarter",
     return f"exit {int(code)}: {reasons.get(code, summary)}"
 
 
-def left(run: Run) -> list[str]:
+def list_left_checks(run: Run) -> list[str]:
     """Return the ids of checks that a stop left without a result; empty for too many to type."""
     names = [result.id for result in run.results if result.status == "notrun"]
     return names if len(names) <= _TYPED else []
@@ -78,7 +82,7 @@ def _stopped(run: Run) -> str:
     return f"stopped; this report has the results of {ran} of {len(applying)} checks"
 
 
-def why(run: Run, logs: Sequence[Path]) -> str:
+def format_log_hint(run: Run, logs: Sequence[Path]) -> str:
     """Return the command that explains an error, on a line of its own; empty where there is none.
 
     An error with a known cause is explained by the lesson of the check that found the cause.
@@ -86,11 +90,11 @@ def why(run: Run, logs: Sequence[Path]) -> str:
     errors = [result for result in run.results if result.status == "error"]
     known = {result.cause.check for result in errors if result.cause}
     caused = [result for result in run.results if result.id in known]
-    lessons = [result.lesson for result in (*run.failed(), *caused) if result.lesson]
+    lessons = [result.lesson for result in (*run.list_failed(), *caused) if result.lesson]
     if logs and any(map(next_step.is_unexplained, errors)):
-        command = explaining(logs)
+        command = format_explain_command(logs)
     elif lessons:
-        command = f"tpustarter learn {visible(lessons[0])}"
+        command = f"tpustarter learn {escape_text(lessons[0])}"
     else:
         return ""
     return f"This says why:\n  {command}"
@@ -103,7 +107,7 @@ def next_steps(run: Run, code: ExitCode) -> list[str]:
     """
     failed = [result for result in run.results if result.status == "fail"]
     if code == ExitCode.FAILED:
-        failed = [result for result in failed if result is not run.failed()[0]]
+        failed = [result for result in failed if result is not run.list_failed()[0]]
     told = run.blocked.hint if run.blocked and run.blocked.code == code else ""
     warned = [result for result in run.results if result.status == "warn"]
     checks: dict[str, list[str]] = {}
@@ -111,11 +115,11 @@ def next_steps(run: Run, code: ExitCode) -> list[str]:
         if next_step.hint(result) == told:
             continue
         word = "failure" if result.status == "fail" else "warning"
-        checks.setdefault(_step(result), []).append(f"the {word} of {visible(result.id)}")
+        checks.setdefault(_step(result), []).append(f"the {word} of {escape_text(result.id)}")
     lines: list[str] = []
     for step, names in list(checks.items())[:_NAMED]:
         lines += wrap(f"Next, for {phrases.join(names)}:")
-        lines += wrap(step, "  ") if "`" in step else [f"  {as_typed(step)}"]
+        lines += wrap(step, "  ") if "`" in step else [f"  {format_commands(step)}"]
     if len(checks) > _NAMED:
         lines.append("What helps with the others stands above, beside the word do.")
     return lines
@@ -124,14 +128,14 @@ def next_steps(run: Run, code: ExitCode) -> list[str]:
 def _step(result: Result) -> str:
     hint = next_step.hint(result)
     if hint.command:
-        return visible(hint.command)
-    step = visible(hint)
+        return escape_text(hint.command)
+    step = escape_text(hint)
     if "`" in step or not result.lesson:
         return step
-    return f"{step}, see `tpustarter learn {visible(result.lesson)}`"
+    return f"{step}, see `tpustarter learn {escape_text(result.lesson)}`"
 
 
-def what_now(run: Run) -> str:
+def format_next_step(run: Run) -> str:
     """Return the next step after a run that ended well; empty where the warnings have their own.
 
     A user who named checks gets the lesson on them. A user without any lesson so far is sent to the
@@ -147,7 +151,7 @@ def what_now(run: Run) -> str:
         (*others, lesson) = lessons or {""}
         is_one = lesson and not others
         if is_one:
-            return f"Read what it means: `tpustarter learn {visible(lesson)}`"
+            return f"Read what it means: `tpustarter learn {escape_text(lesson)}`"
         return "All checks of this machine: `tpustarter check`"
     if is_new:
         return "Now open the tutor, and run your first lesson: `tpustarter`"

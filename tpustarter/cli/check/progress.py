@@ -62,7 +62,9 @@ class CheckProgress:
                 (event.seconds, event.progress) if isinstance(event, CheckWaiting) else (0, "")
             )
             platform, name = self._progress.platform, event.check.id
-            activity, usual = results_text.waiting(name, seconds, platform=platform, progress=said)
+            activity, usual = results_text.format_waiting(
+                name, seconds, platform=platform, progress=said
+            )
             if self.rewrites:
                 self._draw(activity, usual)
             elif isinstance(event, CheckWaiting) and int(seconds) % WAIT_LINE_S == 0:
@@ -76,14 +78,14 @@ class CheckProgress:
         room = min(self._width() - 1, _MOST)
         line = self._line(f"{activity}, {usual}" if usual else activity, room)
         if bars.columns(line) > room:
-            line = bars.shortened(self._line(activity, room), room)
+            line = bars.shorten(self._line(activity, room), room)
         self._write(self._erasing() + line)
         self._shown = bars.columns(line)
 
     def _line(self, activity: str, room: int) -> str:
         line = self._progress.numbers()
         if room >= 40:
-            bar = bars.bar(self._progress.share, room // 5, self._stream.encoding or "ascii")
+            bar = bars.draw_bar(self._progress.share, room // 5, self._stream.encoding or "ascii")
             line = f"{bar}  {line}"
         return f"{line}  {activity}".rstrip()
 

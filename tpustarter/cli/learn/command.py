@@ -11,16 +11,16 @@ from typing import Any
 import click
 
 from tpustarter.checking.results.results import LEARN_SCHEMA
-from tpustarter.cli.command_end import json_even_if_it_breaks
-from tpustarter.cli.echo import say_if_it_waits
+from tpustarter.cli.command_end import print_errors_as_json
+from tpustarter.cli.echo import echo_if_waiting
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.core import content, locations, state
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.text import phrases
-from tpustarter.text.invocation import as_typed
-from tpustarter.text.terminal import visible
+from tpustarter.text.invocation import format_commands
+from tpustarter.text.terminal import escape_text
 
 # The modules for lessons are imported where they are used, because each takes long to load.
 
@@ -131,7 +131,7 @@ def learn(**values: Any) -> None:
     if action := _standalone_action(options):
         action()
         return
-    with json_even_if_it_breaks(LEARN_SCHEMA, wanted=options.as_json):
+    with print_errors_as_json(LEARN_SCHEMA, wanted=options.as_json):
         lessons = content.read_lessons()
         if _names_track(options, lessons):
             from tpustarter.cli.learn import lesson_list
@@ -259,7 +259,7 @@ def _exercise(options: SimpleNamespace) -> None:
 
         options.exercise = learn_next_step.next_exercise() or ""
         if not options.exercise:
-            exercise.say_all_solved()
+            exercise.print_all_solved()
             return
     if options.lesson:
         lessons = [_find_lesson(options.lesson, lessons)]
@@ -321,8 +321,8 @@ def _find_lesson(name: str, lessons: list[Lesson]) -> Lesson:
     lesson = content.find_lesson(name, lessons, path.lessons if path else ())
     others = short_ids.candidates(name, [one.id for one in lessons if one is not lesson])
     if others:
-        commands = ", ".join(f"`tpustarter learn {visible(other)}`" for other in others)
-        click.echo(as_typed(f"note: `{visible(name)}` is also {commands}"), err=True)
+        commands = ", ".join(f"`tpustarter learn {escape_text(other)}`" for other in others)
+        click.echo(format_commands(f"note: `{escape_text(name)}` is also {commands}"), err=True)
     return lesson
 
 
@@ -348,8 +348,8 @@ def _import(name: str) -> None:
 def _exported(name: str) -> str:
     """Return the text of a file or of stdin; raises OSError, or ValueError for one too large."""
     if name != "-":
-        path = locations.expanded(name)
-        say_if_it_waits(path)
+        path = locations.expand_path(name)
+        echo_if_waiting(path)
         return locations.read_given(path, state.MAX_BYTES)
     data = sys.stdin.buffer.read(state.MAX_BYTES + 1)
     if len(data) > state.MAX_BYTES:

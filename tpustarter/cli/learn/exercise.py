@@ -8,41 +8,47 @@ from typing import Any
 
 import click
 
-from tpustarter.cli.command_end import left_by_signals, typed
-from tpustarter.cli.echo import say
+from tpustarter.cli.command_end import exit_at_signals, format_path
+from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.learn import next_step as learn_next_step
-from tpustarter.cli.learn.exercise_text import again, judge_once, show_hint, show_task, tell_help
+from tpustarter.cli.learn.exercise_text import (
+    format_retry_command,
+    judge_once,
+    print_help_command,
+    show_hint,
+    show_task,
+)
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode
 from tpustarter.learning.content import exercises
 from tpustarter.learning.content.exercises import AnswerVerdict, Exercise
 from tpustarter.learning.run.lesson_process import LessonSession
-from tpustarter.text.terminal import visible, wrap
+from tpustarter.text.terminal import escape_text, wrap
 
 
 def show_all(lessons: list[Lesson]) -> None:
     """List the exercises of lessons, each with the learner's progress."""
     known = [exercise for lesson in lessons for exercise in exercises.read(lesson)]
     if not known:
-        say(f"The lesson `{visible(lessons[0].title)}` has no exercise.")
+        echo_lines(f"The lesson `{escape_text(lessons[0].title)}` has no exercise.")
         return
     if len(lessons) == 1 < len(known):
-        say(f"The lesson `{visible(lessons[0].title)}` has {len(known)} exercises.\n")
+        echo_lines(f"The lesson `{escape_text(lessons[0].title)}` has {len(known)} exercises.\n")
     width = max(len(exercise.id) for exercise in known)
     for exercise in known:
         state = f"{exercises.WORDS[exercises.state(exercise)]:<{exercises.WIDTH}}"
         prefix = f"{state}{exercise.id:<{width}}  "
-        for line in wrap(visible(exercise.title), prefix, " " * len(prefix)):
+        for line in wrap(escape_text(exercise.title), prefix, " " * len(prefix)):
             click.echo(line)
     if following := learn_next_step.next_exercise():
-        say("\nThe next open one of your path:")
-        say(f"  tpustarter learn --exercise {visible(following)}")
+        echo_lines("\nThe next open one of your path:")
+        echo_lines(f"  tpustarter learn --exercise {escape_text(following)}")
 
 
-def say_all_solved() -> None:
+def print_all_solved() -> None:
     """Print that every exercise of the path is solved, and the command that lists all of them."""
-    say("You have solved every exercise of your path. This lists all exercises:")
-    say(f"  {exercises.LISTED_BY}")
+    echo_lines("You have solved every exercise of your path. This lists all exercises:")
+    echo_lines(f"  {exercises.LISTED_BY}")
 
 
 def work(
@@ -54,8 +60,8 @@ def work(
     elif solution:
         click.echo(exercises.show_solution(exercise), nl=False)
     elif reset:
-        kept = exercises.start_again(exercise)
-        path = typed(exercises.learner_file(exercise))
+        kept = exercises.restart_exercise(exercise)
+        path = format_path(exercises.learner_file(exercise))
         click.echo(f"started again: {path}\n{exercises.words_of_kept(kept)}")
     else:
         _judge(exercise, watch=watch, **options)
@@ -66,27 +72,27 @@ def _judge(exercise: Exercise, *, watch: bool, **options: Any) -> None:
     path = exercises.open_file(exercise)
     show_task(exercise, path)
     if is_new and not watch:
-        say("Open it in your editor and fill the gap. Then this judges it:")
-        say(f"  tpustarter learn --exercise {visible(exercise.id)}")
-        say("With --watch it is judged whenever you save. --hint gives a hint.")
+        echo_lines("Open it in your editor and fill the gap. Then this judges it:")
+        echo_lines(f"  tpustarter learn --exercise {escape_text(exercise.id)}")
+        echo_lines("With --watch it is judged whenever you save. --hint gives a hint.")
         return
     if watch:
         from tpustarter.cli.learn import exercise_watch
 
-        judged = exercise_watch.follow(exercise, **options)
+        judged = exercise_watch.watch_exercise(exercise, **options)
     else:
         if sys.stderr.isatty():
             starts = " A framework takes some seconds to start." * bool(exercise.lesson.framework)
             click.echo(f"Running your file.{starts}", err=True)
         with (
-            left_by_signals(lambda: again(exercise)),
+            exit_at_signals(lambda: format_retry_command(exercise)),
             contextlib.closing(LessonSession(exercise.lesson, **options)) as session,
         ):
             judged = judge_once(exercise, session)
         if judged.is_right:
             learn_next_step.after_right(exercise)
         elif judged.result.status in ("fail", "error"):
-            tell_help(exercise)
+            print_help_command(exercise)
     sys.exit(_exit_code(judged))
 
 

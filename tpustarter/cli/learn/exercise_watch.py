@@ -17,9 +17,14 @@ from typing import Any
 
 import click
 
-from tpustarter.cli.command_end import left_by_signals
+from tpustarter.cli.command_end import exit_at_signals
 from tpustarter.cli.learn import next_step as learn_next_step
-from tpustarter.cli.learn.exercise_text import again, judge_once, show_hint, show_task
+from tpustarter.cli.learn.exercise_text import (
+    format_retry_command,
+    judge_once,
+    show_hint,
+    show_task,
+)
 from tpustarter.core import content
 from tpustarter.learning.content import exercises
 from tpustarter.learning.content.exercises import AnswerVerdict, Exercise
@@ -33,12 +38,12 @@ ENTER = ("\n", "\r")
 ReadKey = Callable[[], str]
 
 
-def follow(exercise: Exercise, **options: Any) -> AnswerVerdict:
+def watch_exercise(exercise: Exercise, **options: Any) -> AnswerVerdict:
     """Judge the file at each save, and continue with the next exercise on request.
 
     Without a terminal, the watch ends with the first right answer.
     """
-    with left_by_signals(lambda: f"{again(exercise)} --watch"), _keys() as read_key:
+    with exit_at_signals(lambda: f"{format_retry_command(exercise)} --watch"), _keys() as read_key:
         while True:
             judged, way = _one(exercise, read_key, **options)
             if way is None or way.exercise is None:
@@ -58,7 +63,7 @@ def _one(
     path, has_keys = exercises.open_file(exercise), read_key is not None
     with contextlib.closing(LessonSession(exercise.lesson, **options)) as session:
         while True:
-            last_saved = exercises.saved(path)
+            last_saved = exercises.read_save_stamp(path)
             judged = judge_once(exercise, session)
             way = learn_next_step.after_right(exercise) if judged.is_right else None
             leads_on = way is not None and bool(way.exercise or way.lesson)
@@ -95,7 +100,7 @@ def _wait(
 ) -> str:
     """Wait for a save or for a key that ends the wait, and return the key, `r` for a save."""
     path = exercises.learner_file(exercise)
-    while (saved := exercises.saved(path)) == last_saved or saved is None:
+    while (saved := exercises.read_save_stamp(path)) == last_saved or saved is None:
         key = read_key() if read_key else time.sleep(exercises.LOOK_S)
         if key in ("q", END_OF_INPUT) or (key == "n" and way):
             return key

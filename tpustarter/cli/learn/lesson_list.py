@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tpustarter.cli.echo import say, say_rows
+from tpustarter.cli.echo import echo_lines, echo_rows
 from tpustarter.cli.learn import next_step as learn_next_step
 from tpustarter.core import content
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content.paths import LessonPath, read_paths
 from tpustarter.text import phrases
-from tpustarter.text.invocation import as_typed
-from tpustarter.text.terminal import cut, visible, wrap
+from tpustarter.text.invocation import format_commands
+from tpustarter.text.terminal import cut, escape_text, wrap
 
 if TYPE_CHECKING:
     from tpustarter.learning.progress.path_progress import PathPart, PathProgress
@@ -37,12 +37,12 @@ def show(lessons: list[Lesson], *, every: bool = False) -> None:
     paths = read_paths()
     path = learn_next_step.path_here(paths)
     standing = shelf.standing(path) if path else None
-    say_rows(shelf.path_lines(standing, every=every) if standing else ())
+    echo_rows(shelf.path_lines(standing, every=every) if standing else ())
     others = [lesson for lesson in lessons if not path or lesson.id not in path.lessons]
     if every or not standing:
-        say_rows(shelf.by_track(others, "Not on your path: " if standing else ""))
-        say_rows(shelf.other_paths([other for other in paths if other is not path]))
-    say(shelf.end(standing, 0 if every else len(others)))
+        echo_rows(shelf.by_track(others, "Not on your path: " if standing else ""))
+        echo_rows(shelf.other_paths([other for other in paths if other is not path]))
+    echo_lines(shelf.end(standing, 0 if every else len(others)))
 
 
 def show_path(chosen: str = "") -> None:
@@ -54,21 +54,23 @@ def show_path(chosen: str = "") -> None:
         from tpustarter.learning.progress import course
 
         titles = {path.id: path.title for path in paths}
-        course.follow(short_ids.find(chosen, titles, kind="path", listed_by="tpustarter learn -v"))
+        course.choose_path(
+            short_ids.find(chosen, titles, kind="path", listed_by="tpustarter learn -v")
+        )
     path = learn_next_step.path_here(paths)
     if path is None:
         raise Problem("there are no paths here", hint="install tpustarter again")
-    click.echo(visible(f"{path.title}. {path.who}"))
+    click.echo(escape_text(f"{path.title}. {path.who}"))
     standing = shelf.standing(path)
-    say_rows(list(shelf.path_lines(standing, every=True))[1:])
-    say(shelf.end(standing, 0))
+    echo_rows(list(shelf.path_lines(standing, every=True))[1:])
+    echo_lines(shelf.end(standing, 0))
 
 
 def show_track(lessons: list[Lesson], track: str) -> None:
     """Print the lessons of one track."""
     shelf = _Shelf(lessons)
     rows = shelf.by_track([one for one in lessons if _track(one) == track], "")
-    say_rows(list(rows)[:-1])
+    echo_rows(list(rows)[:-1])
 
 
 def describe(lessons: list[Lesson]) -> None:
@@ -86,18 +88,18 @@ class _Shelf:
 
         self._lessons = {lesson.id: lesson for lesson in lessons}
         self._records = lesson_progress.read().lessons
-        self._done, self._read = lesson_progress.done(), lesson_progress.read_only()
+        self._done, self._read = lesson_progress.read_done_lessons(), lesson_progress.read_only()
 
     def standing(self, path: LessonPath) -> PathProgress:
-        from tpustarter.learning.progress.path_progress import standing_on
+        from tpustarter.learning.progress.path_progress import find_path_progress
 
-        return standing_on(path, self._lessons, self._done, self._read)
+        return find_path_progress(path, self._lessons, self._done, self._read)
 
     def path_lines(self, standing: PathProgress, *, every: bool) -> Iterator[str]:
         """Yield a path: its stages, and the lessons of the current one."""
         from tpustarter.learning.progress import solved_exercises
 
-        yield visible(f"Your path: {standing.path.title}")
+        yield escape_text(f"Your path: {standing.path.title}")
         yield f"{_bar(standing.whole)}  {standing.whole.words}"
         on_path = [self._lessons[name] for name in standing.whole.lessons]
         if achieved := solved_exercises.words(on_path, self._records):
@@ -107,7 +109,7 @@ class _Shelf:
             is_here = number == standing.current
             if stage.title:
                 mark = "done" if stage.is_done else "next" if is_here else ""
-                yield f"  {mark:<5} {visible(stage.title):<38} {_amount(stage):>33}"
+                yield f"  {mark:<5} {escape_text(stage.title):<38} {_amount(stage):>33}"
             if every or is_here or not stage.title:
                 indent = "    " if stage.title else ""
                 for name in stage.lessons:
@@ -119,24 +121,24 @@ class _Shelf:
         for lesson in lessons:
             tracks.setdefault(_track(lesson), []).append(lesson)
         for track, members in tracks.items():
-            yield visible(f"{prefix}lessons on {track}").capitalize()
+            yield escape_text(f"{prefix}lessons on {track}").capitalize()
             for lesson in members:
                 yield from self._lesson_lines(lesson.id, None, "")
             yield ""
 
     def other_paths(self, paths: Collection[LessonPath]) -> Iterator[str]:
         if paths:
-            yield as_typed("Other paths, to be followed with `tpustarter learn --path ID`")
+            yield format_commands("Other paths, to be followed with `tpustarter learn --path ID`")
             for path in paths:
                 amount = _amount(self.standing(path).whole)
-                yield visible(f"  {path.id:<15} {path.title:<27} {amount:>34}")
+                yield escape_text(f"  {path.id:<15} {path.title:<27} {amount:>34}")
             yield ""
 
     def end(self, standing: PathProgress | None, left_out: int) -> Iterator[str]:
         if standing and standing.next:
             lesson = self._lessons[standing.next]
-            yield visible(f"Next: {lesson.title}, {_minutes(lesson)}")
-            yield visible(f"  tpustarter learn {lesson.id}")
+            yield escape_text(f"Next: {lesson.title}, {_minutes(lesson)}")
+            yield escape_text(f"  tpustarter learn {lesson.id}")
         elif standing:
             yield "You have done all of your path. `tpustarter learn -v` shows what else there is."
         if left_out:
@@ -154,12 +156,12 @@ class _Shelf:
         mark = "begun" if state.startswith("begun") and not mark else mark
         right = state if state.startswith("begun ") else ""
         if state == "done":
-            count = len(solved_exercises.still_open(lesson, self._records))
+            count = len(solved_exercises.list_open(lesson, self._records))
             right = f"{count} open" if count else ""
         if known := self._records.get(name) if state == "read" else None:
-            right = solved_exercises.things_open(known.open)
-        title = cut(visible(lesson.title), _TITLE - len(indent) - len(right) + 1)
-        left = f"  {indent}{mark:<5} {visible(name):<{_ID}}"
+            right = solved_exercises.format_open_count(known.open)
+        title = cut(escape_text(lesson.title), _TITLE - len(indent) - len(right) + 1)
+        left = f"  {indent}{mark:<5} {escape_text(name):<{_ID}}"
         if len(name) > _ID:
             yield left
             left = " " * (len(indent) + _BEFORE_ID + _ID)
@@ -172,7 +174,7 @@ def _track(lesson: Lesson) -> str:
 
 
 def _minutes(lesson: Lesson) -> str:
-    return f"{visible(str(lesson.header.get('minutes', '?')))} min"
+    return f"{escape_text(str(lesson.header.get('minutes', '?')))} min"
 
 
 def _amount(stage: PathPart) -> str:
@@ -180,11 +182,11 @@ def _amount(stage: PathPart) -> str:
         read = f", {stage.read} read" if stage.read else ""
         left = f", {phrases.duration(60 * stage.left)} left" if stage.left else ""
         return f"{stage.done} of {len(stage.lessons)} done{read}{left}"
-    return stage.amount
+    return stage.size_text
 
 
 def _bar(part: PathPart, width: int = 20) -> str:
     """Return a bar of the share of time that is done, in ASCII, which every terminal has."""
     from tpustarter.text import bars
 
-    return f"[{bars.bar(part.share_behind, width, 'ascii')}]"
+    return f"[{bars.draw_bar(part.done_share, width, 'ascii')}]"

@@ -15,8 +15,8 @@ from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.text import phrases
-from tpustarter.text.invocation import as_typed
-from tpustarter.text.terminal import visible
+from tpustarter.text.invocation import format_commands
+from tpustarter.text.terminal import escape_text
 
 
 def show(lessons: list[Lesson]) -> None:
@@ -31,7 +31,7 @@ def lines(lessons: list[Lesson]) -> Iterator[str]:
 
     records, done, read = (
         lesson_progress.read().lessons,
-        lesson_progress.done(),
+        lesson_progress.read_done_lessons(),
         lesson_progress.read_only(),
     )
     path = learn_next_step.path_here(read_paths())
@@ -39,9 +39,9 @@ def lines(lessons: list[Lesson]) -> Iterator[str]:
         if number:
             yield ""
         known = records.get(lesson.id, lesson_progress.LessonProgress())
-        following = course.onward(lesson.id, path, done, read).lesson
+        following = course.find_next_lesson(lesson.id, path, done, read).lesson
         for line in lesson_text.render(lesson, known, following):
-            yield as_typed(visible(line))
+            yield format_commands(escape_text(line))
 
 
 def write_notebook(lesson: Lesson, file: Path, *, force: bool) -> None:
@@ -58,7 +58,7 @@ def write_notebook(lesson: Lesson, file: Path, *, force: bool) -> None:
         )
     text = notebook.text(lesson)
     locations.write(file, text)
-    click.echo(visible(f"{lesson.title}: written to {file}; open it in Jupyter or Colab"))
+    click.echo(escape_text(f"{lesson.title}: written to {file}; open it in Jupyter or Colab"))
 
 
 def show_code(lesson: Lesson, name: str, *, force: bool) -> None:
@@ -80,16 +80,16 @@ def show_code(lesson: Lesson, name: str, *, force: bool) -> None:
     for one, text in texts.items():
         locations.write(folder / one, text)
     names = phrases.join(texts) if texts else "it uses no files"
-    click.echo(visible(f"{lesson.title}: {names}"))
+    click.echo(escape_text(f"{lesson.title}: {names}"))
 
 
 def lint() -> None:
     """Print the mistakes in the lessons, and exit with 78 if there are any."""
     from tpustarter.learning.lint import lesson_problems as linter
 
-    complaints = linter.everything()
+    complaints = linter.list_problems()
     for complaint in complaints:
-        click.echo(visible(complaint))
+        click.echo(escape_text(complaint))
     if complaints:
         count = phrases.count(len(complaints), "complaint")
         click.echo(f"exit 78: {count}. Next: fix the lines above", err=True)

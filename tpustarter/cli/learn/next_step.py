@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tpustarter.cli.echo import say
+from tpustarter.cli.echo import echo_lines
 from tpustarter.core import content
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content.paths import LessonPath, lessons_on, read_paths
-from tpustarter.text.terminal import visible, wrap
+from tpustarter.text.terminal import escape_text, wrap
 
 if TYPE_CHECKING:
     from tpustarter.learning.content.exercises import Exercise
@@ -33,20 +33,22 @@ def after_run(lesson: Lesson, *, all_passed: bool) -> None:
 
     known = lesson_progress.read().lessons.get(lesson.id, lesson_progress.LessonProgress())
     of_lesson = exercises.read(lesson)
-    end = lesson_end.look(blocks.parse(lesson), known, of_lesson, by_id=True)
+    end = lesson_end.summarize_lesson(blocks.parse(lesson), known, of_lesson, by_id=True)
     _say(end.headline)
     for sentence in end.still_open:
-        say(wrap(visible(f"{sentence}."), "  "))
+        echo_lines(wrap(escape_text(f"{sentence}."), "  "))
     if all_passed:
         if not end.is_done:  # a question or a task is open
-            say(wrap("In the tutor you answer questions and change blocks: `tpustarter`", "  "))
+            echo_lines(
+                wrap("In the tutor you answer questions and change blocks: `tpustarter`", "  ")
+            )
         _say_achieved()
         for exercise in of_lesson:
             if exercises.state(exercise) != "pass":
                 _say_way(lesson_end.NextStep(f"Exercise: {exercise.title}", exercise=exercise.id))
         lessons, done, read = (
             content.read_lessons(),
-            lesson_progress.done(),
+            lesson_progress.read_done_lessons(),
             lesson_progress.read_only(),
         )
         _say_way(lesson_end.after_lesson(lesson.id, _path(), lessons, done, read))
@@ -61,7 +63,7 @@ def after_right(exercise: Exercise) -> NextStep:
     _say_achieved()
     lessons, done, read = (
         content.read_lessons(),
-        lesson_progress.done(),
+        lesson_progress.read_done_lessons(),
         lesson_progress.read_only(),
     )
     way = lesson_end.after_exercise(exercise, _path(), lessons, done, read)
@@ -96,11 +98,11 @@ def _say_achieved() -> None:
 def _say_way(way: NextStep) -> None:
     _say(way.text)
     if way.exercise:
-        say(f"  tpustarter learn --exercise {visible(way.exercise)}")
+        echo_lines(f"  tpustarter learn --exercise {escape_text(way.exercise)}")
     elif way.lesson:
-        say(f"  tpustarter learn {visible(way.lesson)}")
+        echo_lines(f"  tpustarter learn {escape_text(way.lesson)}")
 
 
 def _say(text: str) -> None:
     click.echo("")
-    say(wrap(visible(text)))
+    echo_lines(wrap(escape_text(text)))

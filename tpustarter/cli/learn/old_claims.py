@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tpustarter.cli.echo import say
+from tpustarter.cli.echo import echo_lines
 from tpustarter.core.problem import ExitCode
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 
 if TYPE_CHECKING:
     from tpustarter.learning.content.then_now import Claim
@@ -33,7 +33,7 @@ def _found(text: str) -> list[Claim]:
         return literally
     shelf = searching.read_shelf()
     found = searching.SearchLibrary(shelf, searching.read_synonyms()).search(text)
-    hits = found.of("old")
+    hits = found.select_kind("old")
     return [claims[hit.id] for hit in hits if hit.is_whole == hits[0].is_whole]
 
 
@@ -43,7 +43,7 @@ def search(text: str) -> None:
     for number, claim in enumerate(claims):
         if number:
             click.echo()
-        click.echo(visible(claim.heading))
+        click.echo(escape_text(claim.heading))
         command = f"{claim.command}" if claim.command else "no lesson yet"
         for label, value in (
             ("then", claim.then),
@@ -54,9 +54,9 @@ def search(text: str) -> None:
         ):
             if not value:
                 continue
-            say(
+            echo_lines(
                 textwrap.wrap(
-                    visible(value),
+                    escape_text(value),
                     79,
                     initial_indent=f"  {label:<9}",
                     subsequent_indent=" " * 11,
@@ -66,7 +66,7 @@ def search(text: str) -> None:
             )
     if not claims:
         error = (
-            f"exit 5: no older claim is about `{visible(text)}`. Next: `tpustarter learn "
+            f"exit 5: no older claim is about `{escape_text(text)}`. Next: `tpustarter learn "
             "--search TEXT`"
         )
         click.echo(error, err=True)

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from tpustarter.cli.command_end import print_result, stopped_by_signals
-from tpustarter.cli.echo import say
+from tpustarter.cli.command_end import print_result, stop_at_signals
+from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.learn import next_step as learn_next_step
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 
 
 def run(lessons: list[Lesson], *, as_json: bool, **options: Any) -> None:
@@ -21,22 +21,22 @@ def run(lessons: list[Lesson], *, as_json: bool, **options: Any) -> None:
     from tpustarter.learning.run.batch_run import BatchRun
 
     practice = BatchRun(lessons, **options)
-    printer = lesson_run.LessonRunPrinter(click.echo, say, finished=not as_json)
-    with stopped_by_signals(practice.stop):
+    printer = lesson_run.LessonRunPrinter(click.echo, echo_lines, finished=not as_json)
+    with stop_at_signals(practice.stop):
         for event in practice.events():
             printer.event(event)
     code = practice.exit_code()
     if as_json:
         print_result(lesson_run.document(practice))
     else:
-        say(lesson_run.headline(practice))
+        echo_lines(lesson_run.headline(practice))
         if len(lessons) == 1 and practice.run.results:
             learn_next_step.after_run(lessons[0], all_passed=code == ExitCode.OK)
     if practice.not_kept:
-        message = f"warning: what you did is not remembered: {practice.not_kept.what}"
-        click.echo(visible(message), err=True)
+        message = f"warning: what you did is not remembered: {practice.not_kept.full_text}"
+        click.echo(escape_text(message), err=True)
     if code != ExitCode.OK:
-        click.echo(lesson_run.why(practice, code), err=True)
+        click.echo(lesson_run.format_reason(practice, code), err=True)
     if broken := next((one for one in practice.run.results if one.status == "error"), None):
         command = f"tpustarter learn {broken.lesson} --run 2>&1 | tpustarter explain"
         click.echo(f"why: `{command}`", err=True)

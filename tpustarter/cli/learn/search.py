@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable
 
 import click
 
-from tpustarter.cli.echo import say
+from tpustarter.cli.echo import echo_lines
 from tpustarter.core import state
 from tpustarter.core.problem import ExitCode
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.learning.search import search as searching
 from tpustarter.learning.search.passages import Kind
 from tpustarter.learning.search.search import SPOTS, FoundLine, Hit, Parts, SearchResult
-from tpustarter.text.terminal import WIDTH, glue, unglue, visible, wrap
+from tpustarter.text.terminal import WIDTH, escape_text, glue, unglue, wrap
 
 _SHOWN: dict[Kind, int] = {"lesson": 8, "word": 3, "check": 5, "old": 3}
 """Hits of each kind that are shown; the app shows more."""
@@ -41,9 +41,9 @@ def search(text: str) -> None:
     path = next((path for path in read_paths() if path.id == chosen), None)
     found = library.search(text, path.lessons if path else ())
     if not found.hits:
-        meant = f"tpustarter learn --search {visible(repr(found.meant))}" if found.meant else ""
+        meant = f"tpustarter learn --search {escape_text(repr(found.meant))}" if found.meant else ""
         following = f"Did you mean `{meant}`?" if meant else "Next: `tpustarter learn`"
-        click.echo(f"exit 5: nothing here is about `{visible(text)}`. {following}", err=True)
+        click.echo(f"exit 5: nothing here is about `{escape_text(text)}`. {following}", err=True)
         sys.exit(ExitCode.NOTHING_VERIFIED)
     _show(found, _marked if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else str)
 
@@ -55,7 +55,7 @@ def _marked(text: str) -> str:
 
 def _show(found: SearchResult, mark: Mark) -> None:
     if found.also:
-        others = ", ".join(visible(word) for word in found.also)
+        others = ", ".join(escape_text(word) for word in found.also)
         for line in wrap(f"Also looked for: {others}.", hang="  "):
             click.echo(line)
         click.echo()
@@ -75,7 +75,7 @@ def _show(found: SearchResult, mark: Mark) -> None:
         if len(hits) > _SHOWN[kind]:
             click.echo(f"  and {len(hits) - _SHOWN[kind]} more")
         click.echo()
-    say(_following(groups[0][1][0] if groups else found.hits[0]))
+    echo_lines(_following(groups[0][1][0] if groups else found.hits[0]))
 
 
 def _groups(found: SearchResult) -> Iterable[tuple[Kind, list[Hit]]]:
@@ -85,49 +85,49 @@ def _groups(found: SearchResult) -> Iterable[tuple[Kind, list[Hit]]]:
         yield hit.kind, [hit]
     kinds: list[Kind] = [*_TITLES]
     for kind in kinds:
-        others = [hit for hit in found.of(kind) if hit not in named]
+        others = [hit for hit in found.select_kind(kind) if hit not in named]
         if hits := [hit for hit in others if not found.is_asked_for(hit)]:
             yield kind, hits
 
 
 def _whole(word: Hit) -> list[str]:
     name, meaning = ("".join(text for text, _ in parts) for parts in (word.title, word.text))
-    return wrap(f"  {visible(name)}: {visible(' '.join(meaning.split()))}", hang="    ")
+    return wrap(f"  {escape_text(name)}: {escape_text(' '.join(meaning.split()))}", hang="    ")
 
 
 def _following(best: Hit) -> str:
     if best.kind == "check":
-        return f"Run it: tpustarter check {visible(best.id)}"
+        return f"Run it: tpustarter check {escape_text(best.id)}"
     if best.kind == "old":
-        return f"Read all of it: tpustarter learn --old {visible(best.id)}"
+        return f"Read all of it: tpustarter learn --old {escape_text(best.id)}"
     if best.kind == "word":
         return "To read it, open the app with `tpustarter`, and press / to search."
-    return f"Read it: tpustarter learn {visible(best.id)}"
+    return f"Read it: tpustarter learn {escape_text(best.id)}"
 
 
 def _lines(hit: Hit, spots: int, mark: Mark) -> Iterable[str]:
     if hit.kind == "lesson":
-        yield f"  {visible(hit.id):<30}  {_windowed(hit.title, WIDTH - 34, mark)}"
+        yield f"  {escape_text(hit.id):<30}  {_windowed(hit.title, WIDTH - 34, mark)}"
         yield from (_spot(spot, mark) for spot in hit.spots[:spots])
     elif hit.kind == "check":
-        yield f"  {visible(hit.id):<32}  {_windowed(hit.title, WIDTH - 36, mark)}"
+        yield f"  {escape_text(hit.id):<32}  {_windowed(hit.title, WIDTH - 36, mark)}"
     elif hit.kind == "word":
         name = "".join(text for text, _ in hit.title)
-        yield f"  {visible(name)}: {_windowed(hit.text, WIDTH - len(name) - 4, mark)}"
+        yield f"  {escape_text(name)}: {_windowed(hit.text, WIDTH - len(name) - 4, mark)}"
     else:
-        yield f"  {visible(hit.id)}  {_windowed(hit.title, WIDTH - len(hit.id) - 4, mark)}"
+        yield f"  {escape_text(hit.id)}  {_windowed(hit.title, WIDTH - len(hit.id) - 4, mark)}"
 
 
 def _spot(spot: FoundLine, mark: Mark) -> str:
-    label = f"    {visible('code' if spot.is_code else spot.heading)}: "
+    label = f"    {escape_text('code' if spot.is_code else spot.heading)}: "
     if len(label) > WIDTH // 2:
         label = f"{label[: WIDTH // 2 - 5].rstrip()}...: "
     return label + _windowed(spot.parts, WIDTH - len(label), mark)
 
 
 def _windowed(parts: Parts, width: int, mark: Mark) -> str:
-    text = glue("".join(visible(piece.strip("\n")) for piece, _ in parts))
-    found = [is_found for piece, is_found in parts for _ in visible(piece.strip("\n"))]
+    text = glue("".join(escape_text(piece.strip("\n")) for piece, _ in parts))
+    found = [is_found for piece, is_found in parts for _ in escape_text(piece.strip("\n"))]
     begin, end = _window(text, found, width)
     before, after = ("... " if begin else ""), (" ..." if end < len(text) else "")
     signs = [(text[n], found[n]) for n in range(begin, end)]

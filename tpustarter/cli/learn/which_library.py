@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
-from tpustarter.cli.command_end import json_even_if_it_breaks, print_result
-from tpustarter.cli.echo import say
+from tpustarter.cli.command_end import print_errors_as_json, print_result
+from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.learn import next_step as learn_next_step
 from tpustarter.core import content
 from tpustarter.core.content import Lesson
@@ -26,7 +26,7 @@ from tpustarter.learning.content.which_library import (
 )
 from tpustarter.machine import host
 from tpustarter.text import phrases
-from tpustarter.text.terminal import paint_for, visible, wrap
+from tpustarter.text.terminal import escape_text, paint_for, wrap
 
 READ_ON = "pytorch/which-library"
 """Lesson that compares the libraries at length."""
@@ -40,7 +40,7 @@ def recommend(given: Mapping[str, str | None], *, as_json: bool) -> None:
         given: The text typed for each question's option, by its name; None where nothing was typed.
         as_json: Print one JSON document.
     """
-    with json_even_if_it_breaks(which_library.SCHEMA, wanted=as_json):
+    with print_errors_as_json(which_library.SCHEMA, wanted=as_json):
         guide = which_library.read()
         answers = {
             question.id: which_library.parse_answer(question, typed)
@@ -59,7 +59,9 @@ def recommend(given: Mapping[str, str | None], *, as_json: bool) -> None:
             print_result(which_library.document(advice))
             return
         paths = read_paths()
-        say(_describe(advice, content.read_lessons(), paths, learn_next_step.path_here(paths)))
+        echo_lines(
+            _describe(advice, content.read_lessons(), paths, learn_next_step.path_here(paths))
+        )
 
 
 def _nobody_to_ask(guide: LibraryGuide, unanswered: Sequence[LibraryQuestion]) -> Problem:
@@ -103,7 +105,7 @@ def _ask(question: LibraryQuestion) -> str:
         if found := which_library.choice(question, typed.strip() or str(number_here or "")):
             return found.id
         names = f"one of {', '.join(one.id for one in question.choices)}"
-        given = visible(typed.strip()[:40])
+        given = escape_text(typed.strip()[:40])
         refusal = f"`{given}` is not an answer. " if given else ""
         for line in wrap(f"{refusal}Type {expected}, or {names}."):
             click.echo(line, err=True)
@@ -139,7 +141,9 @@ def _describe(
     yield f"\n{paint('Begin with', 'heading')}"
     names = list(dict.fromkeys((advice.start.lesson, READ_ON)))
     for lesson in names:
-        yield from wrap(visible(titles.get(lesson, "")), f"  tpustarter learn {lesson}  ", "      ")
+        yield from wrap(
+            escape_text(titles.get(lesson, "")), f"  tpustarter learn {lesson}  ", "      "
+        )
     yield from _describe_path(names, advice, paths, followed)
     options = " ".join(f"--{name} {answer}" for name, answer in advice.answers.items())
     yield f"\n{paint('The same without questions', 'heading')}"
@@ -161,10 +165,10 @@ def _describe_path(
     both = len(names) > 1 and names[1] in path.lessons
     what = "Both are" if both else "The first one is" if len(names) > 1 else "It is"
     whose = "your" if path is followed else "the"
-    yield from wrap(visible(f'{what} on {whose} path "{path.title}".'), "  ")
+    yield from wrap(escape_text(f'{what} on {whose} path "{path.title}".'), "  ")
 
 
 def _describe_rows(rows: Sequence[AdviceRow]) -> Iterator[str]:
     for row in rows:
-        yield from wrap(visible(row.text), "  * ", "    ")
+        yield from wrap(escape_text(row.text), "  * ", "    ")
         yield from wrap(f"{row.source} (read {row.read})", "    ")

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tpustarter.checking.results.results import REHEARSAL_SCHEMA
-from tpustarter.cli.command_end import json_even_if_it_breaks, print_result, stopped_by_signals
-from tpustarter.cli.echo import say
+from tpustarter.cli.command_end import print_errors_as_json, print_result, stop_at_signals
+from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.parameters import FiniteRange, StrictCommand
 from tpustarter.core import content
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
-from tpustarter.text.terminal import paint_for, visible, wrap
+from tpustarter.text.terminal import escape_text, paint_for, wrap
 
 if TYPE_CHECKING:
     from tpustarter.rehearsal.compile.compiler import StillCompiling
@@ -138,12 +138,12 @@ def rehearse(
     if not (ids or script or _anything(tpus, as_json, options)):
         from tpustarter.cli.rehearse.start import start
 
-        say(start(Path.cwd()))
+        echo_lines(start(Path.cwd()))
         return
-    with json_even_if_it_breaks(REHEARSAL_SCHEMA, wanted=as_json):
+    with print_errors_as_json(REHEARSAL_SCHEMA, wanted=as_json):
         rehearsal = _asked(ids, tpus, script, options)
         shown = _Shown(rehearsal, quiet=as_json)
-        with stopped_by_signals(rehearsal.stop), _ends_with_a_command():
+        with stop_at_signals(rehearsal.stop), _ends_with_a_command():
             try:
                 for event in rehearsal.events():
                     shown.show(event)
@@ -221,10 +221,12 @@ class _Shown:
         if isinstance(event, ScriptOutput):
             click.echo(event.data, nl=False, err=True)
         elif isinstance(event, ProgramWarning):
-            lines = wrap(visible(f"{event.program}: {event.text}"), "warning: ", hang=" " * 9)
+            lines = wrap(escape_text(f"{event.program}: {event.text}"), "warning: ", hang=" " * 9)
             click.echo("\n".join(lines), err=True)
         elif isinstance(event, RehearsalStarted) and not self._quiet:
-            click.echo(f"{rehearsal_text.opening(event.compiler, event.versions, event.tpus)}\n")
+            click.echo(
+                f"{rehearsal_text.format_first_line(event.compiler, event.versions, event.tpus)}\n"
+            )
 
     def _follow(self, event: StillCompiling) -> None:
         from tpustarter.text import bars
@@ -233,11 +235,11 @@ class _Shown:
         check = (event.check or "").partition(".")[2]
         program = event.program if event.program == event.check else f"{check}: {event.program}"
         program = program if check else event.program
-        line = visible(f"{program} for {event.tpu}  {event.seconds:.0f} s")
+        line = escape_text(f"{program} for {event.tpu}  {event.seconds:.0f} s")
         if self._on_screen:
             if text := progress.text():
-                line = f"{progress.bar(sys.stderr.encoding)}  {text}  {line}"
-            click.echo(f"\r\x1b[K{bars.shortened(line, 78)}", nl=False, err=True)
+                line = f"{progress.draw_bar(sys.stderr.encoding)}  {text}  {line}"
+            click.echo(f"\r\x1b[K{bars.shorten(line, 78)}", nl=False, err=True)
             self._stands = True
         elif event.seconds >= 1 and int(event.seconds) % 30 == 0:
             click.echo(line, err=True)
@@ -250,7 +252,7 @@ def _ends_with_a_command() -> Generator[None]:
     except Problem as problem:
         from tpustarter.cli.rehearse import end as rehearse_end
 
-        completed = rehearse_end.completed(problem, click.get_current_context())
+        completed = rehearse_end.add_next_command(problem, click.get_current_context())
         raise completed from (None if completed is problem else problem)
 
 
@@ -261,8 +263,8 @@ def _report(rehearsal: Rehearsal, *, verbose: bool, as_json: bool) -> None:
     from tpustarter.rehearsal.text import rehearsal_text
 
     paint = paint_for(_COLOURS)
-    say(rehearsal_text.render(rehearsal, verbose=verbose, paint=paint))
+    echo_lines(rehearsal_text.render(rehearsal, verbose=verbose, paint=paint))
     from tpustarter.cli.rehearse import end as rehearse_end
 
     if lines := [*rehearse_end.lines(rehearsal, click.get_current_context())]:
-        say(lines)
+        echo_lines(lines)

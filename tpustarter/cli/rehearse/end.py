@@ -13,8 +13,8 @@ import click
 
 from tpustarter.cli.rebuild_command import words
 from tpustarter.core.problem import Problem
-from tpustarter.text.invocation import as_typed
-from tpustarter.text.terminal import visible, wrap
+from tpustarter.text.invocation import format_commands
+from tpustarter.text.terminal import escape_text, wrap
 
 if TYPE_CHECKING:
     from tpustarter.rehearsal.run import Rehearsal
@@ -96,7 +96,7 @@ def _mend(said: str, *, or_arguments: bool = False) -> str:
     what, command = (" or the --arg", "the") if or_arguments else ("", "the same")
     if not place:
         return ""
-    return f"Now mend {visible(place['place'])}{what}, and type {command} command again. "
+    return f"Now mend {escape_text(place['place'])}{what}, and type {command} command again. "
 
 
 def _after_too_big(
@@ -116,7 +116,7 @@ def _after_too_big(
         return
     needed = max(one["hbm_bytes"] for one in too_big)
     count = max(topology.devices for topology in rehearsal.topologies)
-    if best := verdict.larger(needed, count):
+    if best := verdict.find_larger_tpu(needed, count):
         yield from _shown(
             f"Now make it smaller, or try a TPU with {best.hbm_gib_per_device:.4g} GiB a device:",
             shlex.join(words(context, tpus=[best.name])),
@@ -132,7 +132,7 @@ def _after_too_big(
 def _shown(sentence: str, command: str) -> Iterator[str]:
     yield ""
     yield from wrap(sentence)
-    yield as_typed(f"  {visible(command)}")
+    yield format_commands(f"  {escape_text(command)}")
 
 
 def _is_explained(text: str) -> bool:
@@ -140,10 +140,10 @@ def _is_explained(text: str) -> bool:
     from tpustarter.explain.log_scanner import Scanner
 
     scan = Scanner(known_failures.read()).scan(io.BytesIO(text.encode()))
-    return explain_output.from_log(scan).is_explained
+    return explain_output.explain_log(scan).is_explained
 
 
-def completed(problem: Problem, context: click.Context) -> Problem:
+def add_next_command(problem: Problem, context: click.Context) -> Problem:
     """Return a problem with its next command; where JAX narrows 64-bit types, with both ways."""
     from tpustarter.rehearsal.compile.lowering import LoweringProblem
 
@@ -159,4 +159,4 @@ def completed(problem: Problem, context: click.Context) -> Problem:
             f"`{narrower}` compiles what JAX makes of it, and\n"
             f"`JAX_ENABLE_X64=1 {command}` compiles it in 64 bits"
         )
-    return Problem(problem.what, hint=hint, code=problem.code)
+    return Problem(problem.full_text, hint=hint, code=problem.code)

@@ -11,8 +11,8 @@ from tpustarter.core import content
 from tpustarter.rehearsal.programs import source, suggestions
 from tpustarter.rehearsal.programs.source import FileSource
 from tpustarter.text import phrases
-from tpustarter.text.invocation import as_typed, command_anywhere
-from tpustarter.text.terminal import cut, visible, wrap
+from tpustarter.text.invocation import command_anywhere, format_commands
+from tpustarter.text.terminal import cut, escape_text, wrap
 
 MOST_FILES = 6
 """Files of the user that are shown."""
@@ -54,20 +54,20 @@ def start(folder: Path) -> Iterator[str]:
 
 
 def _shown(command: str, does: str) -> Iterator[str]:
-    yield as_typed(f"{_INDENT}{visible(command)}")
+    yield format_commands(f"{_INDENT}{escape_text(command)}")
     yield f"{_INDENT * 3}{does}"
 
 
 def _compiler(folder: Path) -> Iterator[str]:
-    for found in interpreters.with_libtpu(os.environ, folder):
-        path = interpreters.shown(found.path, os.environ, folder)
-        yield from wrap(visible(f"The compiler is in {path}."))
+    for found in interpreters.find_with_libtpu(os.environ, folder):
+        path = interpreters.format_path(found.path, os.environ, folder)
+        yield from wrap(escape_text(f"The compiler is in {path}."))
         return
     yield from wrap(
         "The compiler isn't installed yet, and the commands below need it. This makes an "
         "environment with it (400 MB to download, 1.2 GB on the disk):"
     )
-    yield as_typed(f"{_INDENT}tpustarter setup rehearse")
+    yield format_commands(f"{_INDENT}tpustarter setup rehearse")
 
 
 def _own(folder: Path) -> Iterator[str]:
@@ -82,7 +82,7 @@ def _own(folder: Path) -> Iterator[str]:
         yield from _file(one)
     if more := sources[MOST_FILES:]:
         names = ", ".join(one.path.name for one in more)
-        yield from wrap(visible(cut(f"and {len(more)} more: {names}", 200)), _INDENT)
+        yield from wrap(escape_text(cut(f"and {len(more)} more: {names}", 200)), _INDENT)
 
 
 def _file(one: FileSource) -> Iterator[str]:
@@ -90,6 +90,6 @@ def _file(one: FileSource) -> Iterator[str]:
     named = ["jitted " * f.jitted + suggestions.signature(f) for f in one.functions]
     listed = phrases.join(named, most=suggestions.MOST_FUNCTIONS)
     about = listed or ("a script" if one.jits else "a script without `jax.jit`")
-    yield from wrap(visible(f"{name}: {about}"), _INDENT, hang=_INDENT * 3)
-    for command in suggestions.offers(one, name, (TPU,)):
-        yield as_typed(f"{_INDENT * 3}{visible(command)}")
+    yield from wrap(escape_text(f"{name}: {about}"), _INDENT, hang=_INDENT * 3)
+    for command in suggestions.suggest_commands(one, name, (TPU,)):
+        yield format_commands(f"{_INDENT * 3}{escape_text(command)}")

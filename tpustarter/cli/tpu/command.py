@@ -6,9 +6,9 @@ import importlib
 
 import click
 
-from tpustarter.cli.command_end import json_even_if_it_breaks
-from tpustarter.core.problem import ExitCode, Problem, schema_of
-from tpustarter.core.short_ids import nearest
+from tpustarter.cli.command_end import print_errors_as_json
+from tpustarter.core.problem import ExitCode, Problem, find_schema
+from tpustarter.core.short_ids import find_nearest
 
 VERBS: dict[str, str] = {
     "zones": "offers",
@@ -44,11 +44,11 @@ class _Verbs(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in VERBS:
-            matches = nearest(args[0], VERBS)
+            matches = find_nearest(args[0], VERBS)
             hint = "run `tpustarter tpu --help` for the list of commands"
             if matches:
                 hint = f"did you mean `tpustarter tpu {matches[0]}`?"
-            with json_even_if_it_breaks(schema_of(["tpu"]), wanted="--json" in args):
+            with print_errors_as_json(find_schema(["tpu"]), wanted="--json" in args):
                 raise Problem(
                     f"there is no command `tpu {args[0]}`", hint=hint, code=ExitCode.USAGE
                 )

@@ -6,10 +6,16 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from tpustarter.cli.command_end import json_even_if_it_breaks, print_result
-from tpustarter.cli.echo import say
+from tpustarter.cli.command_end import print_errors_as_json, print_result
+from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.parameters import StrictCommand
-from tpustarter.cli.tpu.options import INDENT, common_options, connect, place, show_commands
+from tpustarter.cli.tpu.options import (
+    INDENT,
+    choose_project,
+    common_options,
+    connect,
+    show_commands,
+)
 from tpustarter.cloud.api import gcloud_commands
 from tpustarter.cloud.api.client import EVERY_ZONE
 from tpustarter.cloud.api.clock import WallClock
@@ -19,7 +25,7 @@ from tpustarter.cloud.billing.cost import Estimate
 from tpustarter.cloud.create import request
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.text import phrases
-from tpustarter.text.terminal import visible, wrap
+from tpustarter.text.terminal import escape_text, wrap
 
 
 @click.command("cost", cls=StrictCommand, epilog="Example: tpustarter tpu cost")
@@ -33,13 +39,13 @@ def cost_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
     which is shown with its date. If a price is not known, the answer says so. Chips that a TRC
     grant covers cost nothing.
     """
-    with json_even_if_it_breaks(cost.SCHEMA, wanted=as_json):
-        where = place(project, dry_run=dry_run)
+    with print_errors_as_json(cost.SCHEMA, wanted=as_json):
+        where = choose_project(project, dry_run=dry_run)
         zone_name = request.check_zone(zone) if zone else EVERY_ZONE
         if dry_run:
             kinds = ("queued-resources", "tpu-vm")
             show_commands(
-                [gcloud_commands.listing(kind, zone_name, where) for kind in kinds],
+                [gcloud_commands.build_list_command(kind, zone_name, where) for kind in kinds],
                 dry_run=True,
                 schema=cost.SCHEMA if as_json else None,
             )
@@ -50,12 +56,12 @@ def cost_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
         if trc_grant.is_broken():
             text = "note: the TRC grant cannot be read, so no chips are taken for covered by it"
             click.echo(text, err=True)
-        estimates = cost.estimate(rows, WallClock().now(), trc_grant.known())
+        estimates = cost.estimate(rows, WallClock().now(), trc_grant.find_grant())
         unreachable = tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))
         if as_json:
             print_result(cost.document(estimates, unreachable))
             return
-        say(describe(estimates, unreachable))
+        echo_lines(describe(estimates, unreachable))
 
 
 def describe(estimates: Sequence[Estimate], unreachable: Sequence[str]) -> Iterator[str]:
@@ -64,8 +70,8 @@ def describe(estimates: Sequence[Estimate], unreachable: Sequence[str]) -> Itera
         row = one.resource
         age = f", {phrases.duration(one.hours * 3600)}" if one.hours is not None else ""
         what = f"{chips.type_name(row.type)} {row.tier} in {row.zone}"
-        yield f"{visible(row.name)}  {visible(what)}{age}"
-        yield from wrap(visible(one.words), INDENT)
+        yield f"{escape_text(row.name)}  {escape_text(what)}{age}"
+        yield from wrap(escape_text(one.words), INDENT)
         if one.usd_per_hour:
             yield f"{INDENT}each further hour: {one.usd_per_hour:,.2f} USD"
     if not estimates:
@@ -80,7 +86,7 @@ def describe(estimates: Sequence[Estimate], unreachable: Sequence[str]) -> Itera
         line = f"{price.usd_per_chip_hour:g} USD a chip and hour, read {price.read}: {price.source}"
         yield from wrap(line, "", INDENT)
     if unreachable:
-        zones = ", ".join(map(visible, unreachable))
+        zones = ", ".join(map(escape_text, unreachable))
         yield from wrap(f"Google could not reach {zones}, so what is there is not in this list.")
 
 

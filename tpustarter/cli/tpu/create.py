@@ -9,17 +9,17 @@ from typing import Any
 
 import click
 
-from tpustarter.cli.echo import say, say_if_it_waits
+from tpustarter.cli.echo import echo_if_waiting, echo_lines
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import (
+    choose_project,
     command_lines,
     common_options,
     confirm,
     connect,
-    place,
     show_commands,
     show_events,
-    stoppable,
+    stop_at_signals,
 )
 from tpustarter.cli.tpu.watch import finish
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
@@ -37,7 +37,7 @@ from tpustarter.cloud.trc.grant import Grant
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine.tpus import TpuType
-from tpustarter.text.terminal import visible, wrap
+from tpustarter.text.terminal import escape_text, wrap
 
 MAX_METADATA_BYTES = 256 * 1024
 """Largest value of metadata that Compute Engine accepts.
@@ -220,7 +220,7 @@ def create_command(**typed: Any) -> None:
     options = CreateOptions(**typed)
     grant = None if options.outside_grant else trc_grant.load()
     requests = [_request(options, zone) for zone in _zones(options, grant)]
-    project = place(options.project, dry_run=options.dry_run)
+    project = choose_project(options.project, dry_run=options.dry_run)
     run_s = request.parse_duration(options.flex_start) if options.flex_start else 0
     if run_s or compute_engine.is_needed(requests[0].type):
         _judge(requests, grant, None)
@@ -252,7 +252,7 @@ def _ask(
     patience_s = float(request.parse_duration(options.patience) or PATIENCE_S)
     creation = Creation(client, project, WallClock())
     happening = creation.run(requests, patience_s=patience_s, wait=not options.no_wait)
-    with stoppable(
+    with stop_at_signals(
         f"the request stays; `tpustarter tpu watch {name}` follows it, "
         f"`tpustarter tpu delete {name}` takes it back"
     ):
@@ -260,7 +260,7 @@ def _ask(
     if resource:
         finish(resource)
     else:
-        say(f"Follow it with: tpustarter tpu watch {name}")
+        echo_lines(f"Follow it with: tpustarter tpu watch {name}")
 
 
 def _judge(
@@ -280,9 +280,9 @@ def _judge(
         is_whole = not (queued.unreachable or nodes.unreachable)
         in_use = [*queued.items, *nodes.items] if is_whole else None
     for one in requests:
-        judgement = trc_grant.require(one, grant, in_use, WallClock().now())
+        judgement = trc_grant.require_coverage(one, grant, in_use, WallClock().now())
         for note in (f"{one.zone}: {judgement.why}.", *judgement.notes):
-            say(wrap(note))
+            echo_lines(wrap(note))
 
 
 def _show_compute_engine(one: TpuRequest, project: Project, run_s: int) -> None:
@@ -291,13 +291,13 @@ def _show_compute_engine(one: TpuRequest, project: Project, run_s: int) -> None:
     else:
         steps = compute_engine.steps(one, project)
     for note in compute_engine.notes(one, run_s=run_s):
-        say(wrap(note))
+        echo_lines(wrap(note))
     after = () if run_s else compute_engine.removal(one, project)
     for step in (*steps, *after):
         click.echo("")
-        say(visible(line) for line in wrap(step.sentence))
+        echo_lines(escape_text(line) for line in wrap(step.sentence))
         for line in command_lines(step.command):
-            click.echo(visible(line))
+            click.echo(escape_text(line))
     click.echo("")
     click.echo("Nothing was sent.")
 
@@ -368,13 +368,13 @@ def _metadata(options: CreateOptions) -> dict[str, str]:
     if options.startup_script:
         script = _read(options.startup_script)
     if options.libtpu_flags:
-        script = request.with_libtpu_flags(script, options.libtpu_flags)
+        script = request.add_libtpu_flags(script, options.libtpu_flags)
     return values | ({"startup-script": script} if script else {})
 
 
 def _read(path: Path) -> str:
     try:
-        say_if_it_waits(path)
+        echo_if_waiting(path)
         return locations.read_given(path, MAX_METADATA_BYTES)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
@@ -394,7 +394,7 @@ def _disk(typed: str) -> DataDisk:
 
 
 def _say_what_is_special(one: TpuRequest) -> None:
-    lines = [*event_text.of_request(one)]
+    lines = [*event_text.describe_request(one)]
     if one.reservation:
         lines.append(
             "gcloud has no option for one reservation by name, so its command below takes any that "
@@ -402,4 +402,4 @@ def _say_what_is_special(one: TpuRequest) -> None:
         )
     lines.append(compute_engine.FIXED_BOOT_DISK)
     for line in lines:
-        say(wrap(line))
+        echo_lines(wrap(line))

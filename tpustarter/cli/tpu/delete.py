@@ -6,14 +6,14 @@ import click
 
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import (
+    choose_project,
     common_options,
     confirm,
     connect,
     describe_row,
-    place,
     show_commands,
     show_events,
-    stoppable,
+    stop_at_signals,
 )
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
 from tpustarter.cloud.api.client import EVERY_ZONE, Client
@@ -26,7 +26,7 @@ from tpustarter.cloud.delete import removal
 from tpustarter.cloud.delete.removal import DeletionPlan
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 
 
 @click.command(
@@ -65,7 +65,7 @@ def delete_command(
             hint="`tpustarter tpu list` shows what exists",
             code=ExitCode.USAGE,
         )
-    where = place(project, dry_run=dry_run)
+    where = choose_project(project, dry_run=dry_run)
     if dry_run:
         _show_what_would_be_sent(name, zone, where)
         return
@@ -77,12 +77,12 @@ def delete_command(
     _show(client, doomed, where)
     word = name or "leftovers"
     confirm(f"To delete this, type `{word}`", word, "--yes", yes=yes)
-    if not no_wait and not any(one.must_wait for one in doomed):
+    if not no_wait and not any(one.is_too_early for one in doomed):
         click.echo(
             f"Waiting until Google lists it no longer, for {phrases.duration(GONE_S)} at most."
         )
     kept = 0
-    with stoppable("`tpustarter tpu list` shows what is left"):
+    with stop_at_signals("`tpustarter tpu list` shows what is left"):
         for one in doomed:
             kept += not show_events(removal.delete(client, one, WallClock(), wait=not no_wait))
     if kept and not no_wait:
@@ -98,7 +98,8 @@ def _show_what_would_be_sent(name: str | None, zone: str | None, project: Projec
     zone_shown = zone or project_and_zone.zone(None) or "ZONE"
     if name is None:
         commands = [
-            gcloud_commands.listing(kind, "-", project) for kind in ("queued-resources", "tpu-vm")
+            gcloud_commands.build_list_command(kind, "-", project)
+            for kind in ("queued-resources", "tpu-vm")
         ]
         click.echo("What is SUSPENDED, FAILED or PREEMPTED in these lists would be deleted.")
     else:
@@ -112,20 +113,20 @@ def _find(client: Client, name: str | None, zone: str) -> list[DeletionPlan]:
     if name is None:
         return removal.leftovers(queued.items, nodes.items)
     doomed = removal.find(queued.items, nodes.items, name)
-    asked = ledger.of_name(client.project, name)
+    asked = ledger.find_entries(client.project, name)
     if not doomed and any(zone in (EVERY_ZONE, entry.zone) for entry in asked):
         raise Problem(
-            f"Google does not list `{visible(name)}`, but its request may still arrive",
-            hint=f"follow it with `tpustarter tpu watch {visible(name)}`, and delete it once it "
-            "is there",
+            f"Google does not list `{escape_text(name)}`, but its request may still arrive",
+            hint=f"follow it with `tpustarter tpu watch {escape_text(name)}`, and delete it once "
+            "it is there",
             code=ExitCode.BUSY,
         )
     if not doomed:
-        raise removal.nothing_of(visible(name))
+        raise removal.make_absent_problem(escape_text(name))
     if len(doomed) > 1:
         zones = ", ".join(one.zone for one in doomed)
         raise Problem(
-            f"`{visible(name)}` exists in {len(doomed)} zones: {zones}",
+            f"`{escape_text(name)}` exists in {len(doomed)} zones: {zones}",
             hint="add `--zone ZONE` with the zone of the one that you mean",
             code=ExitCode.USAGE,
         )
@@ -135,9 +136,9 @@ def _find(client: Client, name: str | None, zone: str) -> list[DeletionPlan]:
 def _show(client: Client, doomed: list[DeletionPlan], project: Project) -> None:
     now = WallClock().now()
     for one in doomed:
-        for line in describe_row(inventory.row_of(one, client.project), now):
+        for line in describe_row(inventory.make_row(one, client.project), now):
             click.echo(line)
-        names = ", ".join(visible(node.name) for node in one.nodes)
+        names = ", ".join(escape_text(node.name) for node in one.nodes)
         click.echo(f"      goes with its nodes: {names}" if names else "      it has no nodes")
     click.echo("What is on their disks is lost.")
     show_commands([line for one in doomed for line in one.commands(project)], dry_run=False)

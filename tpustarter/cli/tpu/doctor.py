@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tpustarter.cli.command_end import json_even_if_it_breaks, print_result
-from tpustarter.cli.echo import say
+from tpustarter.cli.command_end import print_errors_as_json, print_result
+from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.parameters import StrictCommand
-from tpustarter.cli.tpu.options import common_options, place, print_commands
+from tpustarter.cli.tpu.options import choose_project, common_options, print_commands
 from tpustarter.cloud.api import project_and_zone
 from tpustarter.cloud.create import request
 from tpustarter.cloud.doctor.subject import WantedTpu
-from tpustarter.text.terminal import WIDTH, Paint, paint_for, visible, wrap
+from tpustarter.text.terminal import WIDTH, Paint, escape_text, paint_for, wrap
 
 if TYPE_CHECKING:
     from tpustarter.cloud.doctor.diagnosis import DoctorReport
@@ -70,11 +70,11 @@ def doctor_command(
       3   something that matters is unknown
       77  there are no credentials that work
     """  # noqa: D301  click looks for the character itself
-    with json_even_if_it_breaks(SCHEMA, wanted=as_json):
+    with print_errors_as_json(SCHEMA, wanted=as_json):
         from tpustarter.cloud.doctor import diagnosis as core
 
         subject = WantedTpu(
-            place(project, dry_run=dry_run),
+            choose_project(project, dry_run=dry_run),
             project_and_zone.zone(zone),
             request.parse_type(tpu_type) if tpu_type else None,
             show_names=show_names,
@@ -88,11 +88,11 @@ def doctor_command(
         if as_json:
             print_result(report.fields())
         else:
-            say(_describe(report, core.headline(report), paint_for(_COLOURS)))
+            echo_lines(_describe(report, core.headline(report), paint_for(_COLOURS)))
     if report.exit_code:
         worst = report.findings[0]
-        fix = f". Next: `{visible(worst.fix)}`" if worst.fix else ""
-        text = f"exit {int(report.exit_code)}: {worst.id}: {visible(worst.found)}{fix}"
+        fix = f". Next: `{escape_text(worst.fix)}`" if worst.fix else ""
+        text = f"exit {int(report.exit_code)}: {worst.id}: {escape_text(worst.found)}{fix}"
         click.echo(text, err=True)
     sys.exit(report.exit_code)
 
@@ -103,7 +103,7 @@ def _show_commands(commands: dict[str, str], *, as_json: bool) -> None:
         return
     click.echo("The same with gcloud:")
     for title, command in commands.items():
-        say(f"# {title}")
+        echo_lines(f"# {title}")
         for line in _command(command, "", "    "):
             click.echo(line)
     click.echo("Nothing was sent.")
@@ -113,7 +113,9 @@ def _describe(report: DoctorReport, headline: str, paint: Paint) -> Iterator[str
     subject = report.subject
     named = f"`{subject.id}`" if subject.show_names else f"from {subject.project.source}"
     wanted = subject.type.name if subject.type else "any type"
-    yield from wrap(visible(f"project {named}, {subject.zone or 'no zone'}, {wanted}"), "", _INDENT)
+    yield from wrap(
+        escape_text(f"project {named}, {subject.zone or 'no zone'}, {wanted}"), "", _INDENT
+    )
     if report.server:
         yield from wrap(f"asks   {report.server} on this machine, not Google", "", " " * 7)
     yield ""
@@ -126,11 +128,11 @@ def _describe(report: DoctorReport, headline: str, paint: Paint) -> Iterator[str
 def _row(finding: ProjectFinding, paint: Paint) -> Iterator[str]:
     word = f"{_WORDS.get(finding.verdict, finding.verdict):<8}"
     hang = " " * 23
-    first, *others = wrap(visible(finding.found), f"{word}{finding.id:<14} ", hang)
+    first, *others = wrap(escape_text(finding.found), f"{word}{finding.id:<14} ", hang)
     yield paint(first[:8], finding.verdict) + first[8:]
     yield from others
     if finding.fix and finding.verdict != "ok":
-        yield from _command(visible(finding.fix))
+        yield from _command(escape_text(finding.fix))
 
 
 def _command(text: str, lead: str = _DO, hang: str = _DO_ON) -> Iterator[str]:

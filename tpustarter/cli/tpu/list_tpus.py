@@ -9,14 +9,14 @@ from pathlib import Path
 
 import click
 
-from tpustarter.cli.command_end import json_even_if_it_breaks, print_result, typed
+from tpustarter.cli.command_end import format_path, print_errors_as_json, print_result
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import (
+    choose_project,
     common_options,
     connect,
     describe_row,
     draw,
-    place,
     show_commands,
 )
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
@@ -29,8 +29,8 @@ from tpustarter.cloud.create import request
 from tpustarter.cloud.delete import removal
 from tpustarter.cloud.text import event_text
 from tpustarter.text import phrases
-from tpustarter.text.invocation import as_typed
-from tpustarter.text.terminal import coded, visible, wrap
+from tpustarter.text.invocation import format_commands
+from tpustarter.text.terminal import escape_text, format_code, wrap
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
@@ -50,8 +50,8 @@ def list_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
     A request that you made with tpustarter is listed until it is known to be gone, even if Google
     no longer lists it.
     """
-    with json_even_if_it_breaks(inventory.SCHEMA, wanted=as_json):
-        where = place(project, dry_run=dry_run)
+    with print_errors_as_json(inventory.SCHEMA, wanted=as_json):
+        where = choose_project(project, dry_run=dry_run)
         zone_name = request.check_zone(zone) if zone else EVERY_ZONE
         if dry_run:
             show_commands(
@@ -60,7 +60,7 @@ def list_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
                 schema=inventory.SCHEMA if as_json else None,
             )
             return
-        seen = inventory.look(connect(where), WallClock(), zone_name)
+        seen = inventory.fetch_overview(connect(where), WallClock(), zone_name)
         _print(seen, seen.rows, as_json=as_json)
 
 
@@ -78,8 +78,8 @@ def show_command(
     *, name: str, project: str | None, zone: str | None, dry_run: bool, as_json: bool
 ) -> None:
     """Show the state of one TPU, its workers with their addresses, and its health."""
-    with json_even_if_it_breaks(inventory.SCHEMA, wanted=as_json):
-        where = place(project, dry_run=dry_run)
+    with print_errors_as_json(inventory.SCHEMA, wanted=as_json):
+        where = choose_project(project, dry_run=dry_run)
         zone_name = request.check_zone(zone) if zone else EVERY_ZONE
         if dry_run:
             zone_shown = zone or project_and_zone.zone(None) or "ZONE"
@@ -87,15 +87,18 @@ def show_command(
             commands = [gcloud_commands.describe(kind, zone_shown, name, where) for kind in kinds]
             show_commands(commands, dry_run=True, schema=inventory.SCHEMA if as_json else None)
             return
-        seen = inventory.look(connect(where), WallClock(), zone_name)
+        seen = inventory.fetch_overview(connect(where), WallClock(), zone_name)
         rows = inventory.find(seen.rows, name)
         if not rows:
-            raise removal.nothing_of(visible(name))
+            raise removal.make_absent_problem(escape_text(name))
         _print(seen, tuple(rows), as_json=as_json, whole=True)
 
 
 def _commands(zone: str, project: Project) -> list[tuple[str, ...]]:
-    return [gcloud_commands.listing(kind, zone, project) for kind in ("queued-resources", "tpu-vm")]
+    return [
+        gcloud_commands.build_list_command(kind, zone, project)
+        for kind in ("queued-resources", "tpu-vm")
+    ]
 
 
 def _print(seen: Overview, rows: tuple[Tpu, ...], *, as_json: bool, whole: bool = False) -> None:
@@ -112,7 +115,7 @@ def _print(seen: Overview, rows: tuple[Tpu, ...], *, as_json: bool, whole: bool 
         print_result(fields)
         return
     for row in rows:
-        click.echo(coded("\n".join(describe_row(row, now))))
+        click.echo(format_code("\n".join(describe_row(row, now))))
         if whole:
             for line in _describe_nodes(row):
                 click.echo(line)
@@ -130,7 +133,7 @@ def _unreadable(path: Path) -> dict[str, str]:
 def _describe_nodes(row: Tpu) -> Iterator[str]:
     for node in row.nodes:
         facts = ", ".join(filter(None, (node.state, node.runtime_version)))
-        yield visible(f"      {node.name}: {facts}")
+        yield escape_text(f"      {node.name}: {facts}")
         yield from draw(node, "        ")
         for worker, address in enumerate(node.internal_addresses):
             outside = node.external_addresses[worker : worker + 1]
@@ -144,7 +147,9 @@ def _summary(seen: Overview, rows: tuple[Tpu, ...], now: datetime) -> Iterator[s
         yield ""
     if not seen.rows:
         yield "No TPU and no request for one exists in this project, as far as Google lists them."
-        yield as_typed("To get one: tpustarter tpu create NAME --type v5e-1 --zone ZONE --dry-run")
+        yield format_commands(
+            "To get one: tpustarter tpu create NAME --type v5e-1 --zone ZONE --dry-run"
+        )
     elif seen.billed_chips:
         number = seen.billed_chips
         chips = phrases.count(number, "chip is billed", "chips are billed")
@@ -154,9 +159,9 @@ def _summary(seen: Overview, rows: tuple[Tpu, ...], now: datetime) -> Iterator[s
     if seen.leftovers:
         count = len(seen.leftovers)
         subject = phrases.count(count, "leftover takes up its", "leftovers take up their")
-        yield as_typed(f"{subject} name and quota: tpustarter tpu delete --leftovers")
+        yield format_commands(f"{subject} name and quota: tpustarter tpu delete --leftovers")
     for path in ledger.unreadable():
-        yield from wrap(visible(event_text.of_unreadable(typed(path))))
+        yield from wrap(escape_text(event_text.of_unreadable(format_path(path))))
     if seen.unreachable:
-        zones = ", ".join(map(visible, seen.unreachable))
+        zones = ", ".join(map(escape_text, seen.unreachable))
         yield from wrap(f"Google could not reach {zones}, so what is there is not in this list.")

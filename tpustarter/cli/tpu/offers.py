@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 import click
 
-from tpustarter.cli.command_end import json_even_if_it_breaks
+from tpustarter.cli.command_end import print_errors_as_json
 from tpustarter.cli.parameters import StrictCommand
-from tpustarter.cli.tpu.options import common_options, connect, place, show_commands
+from tpustarter.cli.tpu.options import choose_project, common_options, connect, show_commands
 from tpustarter.cloud.api import gcloud_commands, offers, project_and_zone
 from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.offers import CloudOffer
 from tpustarter.text import phrases
-from tpustarter.text.terminal import visible, wrap
+from tpustarter.text.terminal import escape_text, wrap
 
 SCHEMA = "tpustarter.offers/1"
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -83,26 +83,26 @@ def _show(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    with json_even_if_it_breaks(SCHEMA, wanted=as_json):
+    with print_errors_as_json(SCHEMA, wanted=as_json):
         zone = need_zone()
-        project = place(typed, dry_run=dry_run)
+        project = choose_project(typed, dry_run=dry_run)
         if dry_run:
             show_commands(
-                [gcloud_commands.offer(kind, zone or "", project)],
+                [gcloud_commands.build_offer_command(kind, zone or "", project)],
                 dry_run=True,
                 schema=SCHEMA if as_json else None,
             )
             return
         client, clock = connect(project), WallClock()
         key = " ".join(filter(None, (project.name, kind, zone)))
-        offer = offers.ask(key, lambda: read(client, zone or ""), clock)
+        offer = offers.fetch_offer(key, lambda: read(client, zone or ""), clock)
         if as_json:
             from tpustarter.checking.output import document
 
             click.echo(document.line(_fields(kind, zone, offer)))
             return
         for item in offer.items:
-            click.echo(visible(item))
+            click.echo(escape_text(item))
         _say_age(offer, (clock.now() - offer.read).total_seconds())
 
 
@@ -110,7 +110,9 @@ def _say_age(offer: CloudOffer, age_s: float) -> None:
     if offer.problem:
         known = offer.problem.failure is not None
         why = offer.problem.summary if known else "Google does not answer"
-        for line in wrap(f"This list is {phrases.duration(age_s)} old, because {visible(why)}."):
+        for line in wrap(
+            f"This list is {phrases.duration(age_s)} old, because {escape_text(why)}."
+        ):
             click.echo(line, err=True)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tpustarter.cli.command_end import print_result
-from tpustarter.cli.echo import say
+from tpustarter.cli.echo import echo_lines
 from tpustarter.cloud.api import project_and_zone
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
@@ -25,7 +25,7 @@ from tpustarter.cloud.text import event_text
 from tpustarter.cloud.text.event_text import command_lines
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
-from tpustarter.text.terminal import paint_for, visible, wrap
+from tpustarter.text.terminal import escape_text, paint_for, wrap
 
 if TYPE_CHECKING:
     from tpustarter.cloud.api.client import Client
@@ -65,7 +65,7 @@ def connect(project: Project) -> Client:
     return client.Client(project.name)
 
 
-def place(typed: str | None, *, dry_run: bool) -> Project:
+def choose_project(typed: str | None, *, dry_run: bool) -> Project:
     """Return the project; in a dry run a placeholder where none is known."""
     if dry_run and project_and_zone.find_project(typed) is None:
         return project_and_zone.PLACEHOLDER
@@ -88,7 +88,7 @@ def show_commands(
     click.echo("The same with gcloud:")
     for command in commands:
         for line in command_lines(command):
-            click.echo(visible(line))
+            click.echo(escape_text(line))
     if dry_run:
         click.echo("Nothing was sent.")
 
@@ -119,7 +119,7 @@ def confirm(question: str, expected: str, option: str, *, yes: bool) -> None:
     typed = click.prompt(question, default="", show_default=False, err=True)
     if typed.strip() != expected:
         raise Problem(
-            f"found `{visible(typed)}`, expected `{expected}`, so nothing was sent",
+            f"found `{escape_text(typed)}`, expected `{expected}`, so nothing was sent",
             code=ExitCode.INTERRUPTED,
         )
 
@@ -128,12 +128,16 @@ def describe_row(row: Tpu, now: datetime) -> Iterator[str]:
     """Yield the lines of one TPU: its state, what the state means, and what can be done."""
     age = event_text.age(row, now)
     mark = paint_for(_COLOURS)(row.state.name, row.state.mark)
-    where = visible(event_text.place(row)) + (f", {age}" if age else "")
-    yield f"{visible(row.name)}  {where}  {mark}"
-    for sentence in (row.state.meaning, *event_text.of_row(row), event_text.of_clocks(row, now)):
-        yield from wrap(visible(sentence), INDENT)
-    if workers := event_text.of_workers(row):
-        yield f"{INDENT}{visible(workers)}"
+    where = escape_text(event_text.format_place(row)) + (f", {age}" if age else "")
+    yield f"{escape_text(row.name)}  {where}  {mark}"
+    for sentence in (
+        row.state.meaning,
+        *event_text.describe_row(row),
+        event_text.describe_clock(row, now),
+    ):
+        yield from wrap(escape_text(sentence), INDENT)
+    if workers := event_text.count_workers(row):
+        yield f"{INDENT}{escape_text(workers)}"
     yield from wrap(row.state.do, f"{INDENT}do  ", f"{INDENT}    ")
 
 
@@ -145,7 +149,7 @@ def draw(node: TpuNode, indent: str) -> Iterator[str]:
         yield f"{indent}{slice_drawing.title(node)}"
     paint = paint_for(_COLOURS)
     for begin, state, mark in lines:
-        yield f"{indent}{begin}{paint(visible(state), mark)}"
+        yield f"{indent}{begin}{paint(escape_text(state), mark)}"
 
 
 class _StoppedError(BaseException):
@@ -157,7 +161,7 @@ class _StoppedError(BaseException):
 
 
 @contextlib.contextmanager
-def stoppable(hint: str) -> Generator[None]:
+def stop_at_signals(hint: str) -> Generator[None]:
     """Let Ctrl-C, TERM and HUP end a wait; raises Problem with a hint about the request."""
 
     def stop(number: int, _: object) -> None:
@@ -190,7 +194,7 @@ def show_events(happening: Generator[events.Event, None, _Result]) -> _Result:
             event = next(happening)
         except StopIteration as end:
             return end.value
-        say(describe_event(event))
+        echo_lines(describe_event(event))
 
 
 def describe_event(event: events.Event) -> Iterator[str]:
@@ -198,5 +202,5 @@ def describe_event(event: events.Event) -> Iterator[str]:
     now = WallClock().now().astimezone()
     at = f"{now:%H:%M:%S}  "
     hang = " " * len(at)
-    for number, line in enumerate(event_text.of_event(event)):
-        yield from wrap(visible(line), hang if number else at, hang)
+    for number, line in enumerate(event_text.describe_event(event)):
+        yield from wrap(escape_text(line), hang if number else at, hang)

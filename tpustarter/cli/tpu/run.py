@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from tpustarter.cli.command_end import stopped_by_signals
+from tpustarter.cli.command_end import stop_at_signals
 from tpustarter.cli.parameters import FiniteRange, StrictCommand
-from tpustarter.cli.tpu.options import command_lines, common_options, connect, place
+from tpustarter.cli.tpu.options import choose_project, command_lines, common_options, connect
 from tpustarter.cloud.api import project_and_zone, workers
 from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.project_and_zone import Project
@@ -25,7 +25,7 @@ from tpustarter.cloud.jobs import remote_command, remote_text, worker_output
 from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerEnded, WorkerJob, WorkerLines
 from tpustarter.core.problem import ExitCode
 from tpustarter.explain import known_failures
-from tpustarter.text.terminal import visible, wrap
+from tpustarter.text.terminal import escape_text, wrap
 
 CommandFor = Callable[[Worker], tuple[str, ...]]
 """A function that returns the command for a worker."""
@@ -75,7 +75,7 @@ def run_command(*, name: str, words: tuple[str, ...], **options: Any) -> None:
     """
     choice = workers.parse_choice(options["worker"])
     user = worker_connection.check_user(options["user"])
-    project = place(options["project"], dry_run=options["dry_run"])
+    project = choose_project(options["project"], dry_run=options["dry_run"])
     zone = project_and_zone.zone(options["zone"])
     text = worker_connection.remote_text(words)
 
@@ -91,8 +91,8 @@ def run_command(*, name: str, words: tuple[str, ...], **options: Any) -> None:
     path = remote_command.program(options["via"])
     client = connect(project)
     nodes = workers.find(client, name, zone)
-    chosen = workers.of_nodes(nodes, choice)
-    remote_text.refuse_without_way(chosen, options["via"], iap=options["iap"])
+    chosen = workers.choose_workers(nodes, choice)
+    remote_text.require_route(chosen, options["via"], iap=options["iap"])
     _announce(chosen, nodes, command)
     jobs = [
         WorkerJob(worker.label, (path, *command(worker)[1:]), number)
@@ -124,11 +124,11 @@ def _show_what_would_run(
         external_addresses=addresses,
     )
     for line in command_lines(command(Worker(node, number, f"w{number}"))):
-        click.echo(visible(line))
+        click.echo(escape_text(line))
     if choice is None or choice[1:]:
         which = "every further worker"
         if choice:
-            which = remote_text.of_labels([f"w{other}" for other in choice[1:]])
+            which = remote_text.join_labels([f"w{other}" for other in choice[1:]])
         for line in wrap(
             f"The same is run for {which}. {remote_command.CONNECTING} are connected at a "
             "time, and all that are connected run side by side."
@@ -139,11 +139,11 @@ def _show_what_would_run(
 
 def _announce(chosen: Sequence[Worker], nodes: Sequence[TpuNode], command: CommandFor) -> None:
     for line in command_lines(command(chosen[0])):
-        click.echo(visible(line), err=True)
-    if others := remote_text.of_others(chosen, nodes):
+        click.echo(escape_text(line), err=True)
+    if others := remote_text.describe_other_workers(chosen, nodes):
         click.echo(others, err=True)
-    for caution in remote_text.cautions(chosen, nodes):
-        for line in wrap(visible(caution)):
+    for caution in remote_text.list_cautions(chosen, nodes):
+        for line in wrap(escape_text(caution)):
             click.echo(line, err=True)
 
 
@@ -156,7 +156,7 @@ def _run(client: Client, chosen: Sequence[Worker], job: RemoteCommand, folder: P
         signals.append(number)
         job.stop()
 
-    with stopped_by_signals(stop), contextlib.closing(job.events()) as happening:
+    with stop_at_signals(stop), contextlib.closing(job.events()) as happening:
         for event in happening:
             if isinstance(event, WorkerEnded):
                 endings.append(event)
@@ -166,8 +166,8 @@ def _run(client: Client, chosen: Sequence[Worker], job: RemoteCommand, folder: P
     for line in _summary(endings, time.monotonic() - began, folder):
         click.echo(line, err=True)
     if not all(ended.reached for ended in endings):
-        for sentence in remote_text.what_became(client, chosen):
-            for line in wrap(visible(sentence)):
+        for sentence in remote_text.describe_unready(client, chosen):
+            for line in wrap(escape_text(sentence)):
                 click.echo(line, err=True)
     if signals:
         return ExitCode.INTERRUPTED if signals[0] == 2 else ExitCode.TERMINATED  # SIGINT
@@ -178,7 +178,7 @@ def _show_lines(output: WorkerLines) -> None:
     stream = sys.stdout if output.stream == "stdout" else sys.stderr
     lines = output.lines
     if stream.isatty():  # output of a worker must not control this terminal
-        lines = tuple(visible(line.expandtabs()) for line in lines)
+        lines = tuple(escape_text(line.expandtabs()) for line in lines)
     label = output.job.label
     stream.write("".join(f"{label} | {line}\n" for line in lines))
     stream.flush()
@@ -186,16 +186,16 @@ def _show_lines(output: WorkerLines) -> None:
 
 def _summary(endings: Sequence[WorkerEnded], seconds: float, folder: Path) -> Iterator[str]:
     yield remote_text.count(endings, seconds)
-    for way, fixes in remote_text.ways(endings):
-        yield from wrap(visible(way))
+    for way, fixes in remote_text.group_failures(endings):
+        yield from wrap(escape_text(way))
         for fix in fixes:
             if known_failures.is_command(fix):
-                yield f"  $ {visible(fix)}"  # in one line, so that it can be copied
+                yield f"  $ {escape_text(fix)}"  # in one line, so that it can be copied
             else:
-                yield from wrap(visible(fix), "  - ", "    ")
+                yield from wrap(escape_text(fix), "  - ", "    ")
     if any(ended.cut_short for ended in endings):
         yield from wrap(remote_text.STILL_RUNNING)
     for ended in endings:
         if ended.left_out:
             yield f"{ended.job.label}: {ended.left_out} bytes are not in its file"
-    yield f"output of each worker: {visible(str(folder))}"
+    yield f"output of each worker: {escape_text(str(folder))}"

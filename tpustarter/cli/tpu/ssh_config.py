@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from tpustarter.cli.command_end import typed
+from tpustarter.cli.command_end import format_path
 from tpustarter.cli.parameters import StrictCommand
-from tpustarter.cli.tpu.options import connect, place
+from tpustarter.cli.tpu.options import choose_project, connect
 from tpustarter.cloud.api import errors as api_errors
 from tpustarter.cloud.api import project_and_zone, workers
 from tpustarter.cloud.api.client import Client
@@ -22,7 +22,7 @@ from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import ssh_config
 from tpustarter.cloud.jobs.ssh_config import SshConfigFile, SshEntry
 from tpustarter.core import locations
-from tpustarter.text.terminal import visible, wrap
+from tpustarter.text.terminal import escape_text, wrap
 
 
 @click.command(
@@ -71,18 +71,18 @@ def ssh_config_command(
     entries for every TPU that is READY, and removes those of TPUs that are gone. You see the
     difference first, and all other lines stay as they are.
     """
-    path = locations.expanded(file) if file else ssh_config.default_path()
+    path = locations.expand_path(file) if file else ssh_config.default_path()
     zone = request.check_zone(zone) if zone else None
     before = ssh_config.read(path)
     if remove:
         entries = _without(before, names, zone)
     else:
         who = worker_connection.check_user(user) or worker_connection.default_user()
-        where = place(project, dry_run=dry_run)
+        where = choose_project(project, dry_run=dry_run)
         entries = _with(before, names, zone, where, iap=iap, user=who, dry_run=dry_run)
-    data = ssh_config.changed(before, entries)
+    data = ssh_config.build_config(before, entries)
     if data == before.data:
-        click.echo(f"{typed(path)} is as it should be.")
+        click.echo(f"{format_path(path)} is as it should be.")
         return
     for line in _difference(path, before.data, data):
         click.echo(line)
@@ -90,7 +90,7 @@ def ssh_config_command(
         click.echo("Nothing was written.")
         return
     ssh_config.write(before, data)
-    click.echo(f"{typed(path)} was written.")
+    click.echo(f"{format_path(path)} was written.")
     for line in _what_next(entries, before.entries):
         click.echo(line)
 
@@ -102,7 +102,7 @@ def _without(file: SshConfigFile, names: Sequence[str], zone: str | None) -> lis
 
     known = {entry.name for entry in file.entries if goes(entry)}
     for name in sorted({*names} - known):
-        click.echo(f"`{visible(name)}` has no entry.", err=True)
+        click.echo(f"`{escape_text(name)}` has no entry.", err=True)
     return [entry for entry in file.entries if not goes(entry)]
 
 
@@ -135,9 +135,9 @@ def _with(
             f"Google was not asked, because {problem.summary}. The addresses "
             "below stand for those that it would name."
         ):
-            click.echo(visible(line), err=True)
+            click.echo(escape_text(line), err=True)
     for node in nodes:
-        hosts = workers.of_nodes([node])
+        hosts = workers.choose_workers([node])
         entry = ssh_config.entry(hosts, iap=iap, user=user)
         stays[entry.key] = entry
     return list(stays.values())
@@ -147,10 +147,10 @@ def _all_ready(
     client: Client, file: SshConfigFile, zone: str | None
 ) -> tuple[list[TpuNode], dict[tuple[str, str, str], SshEntry]]:
     """Return the nodes that are READY, and the entries of projects and zones that were not read."""
-    listing = workers.listed(client, zone)
+    listing = workers.list_nodes(client, zone)
     for name in listing.unreachable:
         click.echo(
-            f"Google could not reach {visible(name)}: its entries stay as they are.", err=True
+            f"Google could not reach {escape_text(name)}: its entries stay as they are.", err=True
         )
     stays = {
         entry.key: entry
@@ -188,7 +188,7 @@ def _examples(names: Sequence[str], zone: str | None, project: Project) -> list[
 def _difference(path: Path, before: bytes, after: bytes) -> Iterator[str]:
     old, new = (data.decode("utf-8", "replace").splitlines() for data in (before, after))
     for line in difflib.unified_diff(old, new, str(path), str(path), "now", "then", lineterm=""):
-        yield visible(line.expandtabs())
+        yield escape_text(line.expandtabs())
 
 
 def _what_next(entries: Sequence[SshEntry], before: Sequence[SshEntry]) -> Iterator[str]:

@@ -5,14 +5,20 @@ from __future__ import annotations
 import click
 
 from tpustarter.cli.parameters import StrictCommand
-from tpustarter.cli.tpu.options import common_options, confirm, connect, place, show_commands
+from tpustarter.cli.tpu.options import (
+    choose_project,
+    common_options,
+    confirm,
+    connect,
+    show_commands,
+)
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
 from tpustarter.cloud.api.client import EVERY_ZONE, Client
 from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.delete import removal, stop_and_start
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.text.invocation import as_typed
-from tpustarter.text.terminal import visible
+from tpustarter.text.invocation import format_commands
+from tpustarter.text.terminal import escape_text
 
 _YES = click.option("--yes", is_flag=True, help="Don't ask me to type the name.")
 
@@ -45,7 +51,7 @@ def start_command(
 def _send(
     verb: str, name: str, typed: str | None, zone: str | None, *, dry_run: bool, yes: bool
 ) -> None:
-    project = place(typed, dry_run=dry_run)
+    project = choose_project(typed, dry_run=dry_run)
     zone_name = project_and_zone.zone(zone)
     if dry_run:
         show_commands(
@@ -54,7 +60,7 @@ def _send(
         return
     client = connect(project)
     node = _find(client, name, zone_name)
-    stop_and_start.refuse_what_cannot_be(verb, node)
+    stop_and_start.require_possible(verb, node)
     show_commands([gcloud_commands.on_node(verb, node.zone, node.name, project)], dry_run=False)
     billed = "it is billed from then on" if verb == "start" else "what runs on it ends"
     confirm(f"To {verb} `{name}`, type its name ({billed})", name, "--yes", yes=yes)
@@ -62,18 +68,18 @@ def _send(
         client.stop_node(node.zone, node.name)
     else:
         client.start_node(node.zone, node.name)
-    following = f"tpustarter tpu show {visible(name)}"
-    click.echo(as_typed(f"Google has taken it. Follow it with: {following}"))
+    following = f"tpustarter tpu show {escape_text(name)}"
+    click.echo(format_commands(f"Google has taken it. Follow it with: {following}"))
 
 
 def _find(client: Client, name: str, zone: str | None) -> TpuNode:
     nodes = [node for node in client.nodes(zone or EVERY_ZONE).items if node.name == name]
     if not nodes:
-        raise removal.nothing_of(visible(name))
+        raise removal.make_absent_problem(escape_text(name))
     if len(nodes) > 1:
         zones = ", ".join(node.zone for node in nodes)
         raise Problem(
-            f"`{visible(name)}` exists in {len(nodes)} zones: {zones}",
+            f"`{escape_text(name)}` exists in {len(nodes)} zones: {zones}",
             hint="add `--zone ZONE` with the zone of the one that you mean",
             code=ExitCode.USAGE,
         )

@@ -11,8 +11,8 @@ from datetime import date, datetime, timezone
 
 import click
 
-from tpustarter.cli.command_end import json_even_if_it_breaks, print_result
-from tpustarter.cli.echo import say, say_if_it_waits
+from tpustarter.cli.command_end import print_errors_as_json, print_result
+from tpustarter.cli.echo import echo_if_waiting, echo_lines
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.billing import other_charges
@@ -23,7 +23,7 @@ from tpustarter.cloud.trc.grant import MOST_ALLOWANCES, MOST_DAYS, Grant
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
-from tpustarter.text.terminal import paint_for, visible, wrap
+from tpustarter.text.terminal import escape_text, paint_for, wrap
 
 SCHEMA = "tpustarter.trc/1"
 SITE = "https://sites.research.google/trc/about/"
@@ -76,7 +76,7 @@ def trc(
     and only on this machine. From then on, `tpustarter tpu create` refuses what the grant doesn't
     cover.
     """
-    with json_even_if_it_breaks(SCHEMA, wanted=as_json):
+    with print_errors_as_json(SCHEMA, wanted=as_json):
         now = WallClock().now()
         if forget:
             _refuse_both(file, paste=paste, allow=allow)
@@ -85,7 +85,7 @@ def trc(
         grant, notes = _find(file, paste=paste, allow=allow)
         first = _day(start) if start else grant.start
         changed = replace(grant, start=first, days=days or grant.days)
-        kept = trc_grant.known()
+        kept = trc_grant.find_grant()
         if changed != kept and not (file or allow):
             changed = _ask_for_what_is_missing(changed)
         if changed != kept:
@@ -93,7 +93,7 @@ def trc(
         if as_json:
             print_result(fields(changed, None, now, notes))
             return
-        say(describe(changed, None, now, notes))
+        echo_lines(describe(changed, None, now, notes))
 
 
 def _refuse_both(file: str | None, *, paste: bool, allow: Sequence[str]) -> None:
@@ -123,7 +123,7 @@ def _mail(file: str | None) -> str:
         from pathlib import Path
 
         try:
-            say_if_it_waits(Path(file))
+            echo_if_waiting(Path(file))
             return locations.read_given(Path(file), _MOST_BYTES)
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
@@ -139,7 +139,7 @@ def _mail(file: str | None) -> str:
             read="start/trc-to-first-vm",
             code=ExitCode.USAGE,
         )
-    return pasted(sys.stdin.fileno())
+    return read_pasted(sys.stdin.fileno())
 
 
 def _read_stdin() -> str:
@@ -150,7 +150,7 @@ def _read_stdin() -> str:
         return data.decode("latin-1")
 
 
-def pasted(terminal: int) -> str:
+def read_pasted(terminal: int) -> str:
     """Return the text that is pasted into a terminal, until Ctrl-D or a last empty line.
 
     E-mails have empty lines of their own, so one ends the text only if nothing follows at once.
@@ -196,12 +196,14 @@ def _day(text: str) -> date:
 
 
 def _forget(*, as_json: bool) -> None:
-    existed = trc_grant.forget()
+    existed = trc_grant.delete_grant()
     if as_json:
         print_result({"schema": SCHEMA, "grant": None, "exit_code": 0})
     elif existed:
         command = "`tpustarter tpu create`"
-        say(wrap(f"The grant is forgotten. {command} no longer asks whether it covers a TPU."))
+        echo_lines(
+            wrap(f"The grant is forgotten. {command} no longer asks whether it covers a TPU.")
+        )
     else:
         click.echo("There was no grant to forget.")
 
@@ -230,7 +232,7 @@ def describe(
     yield ""
     yield from wrap(_when(grant, now))
     for note in notes:
-        yield from wrap(visible(note))
+        yield from wrap(escape_text(note))
     yield ""
     yield paint("What is billed all the same", "heading")
     for thing in other_charges.BESIDE_CHIPS:

@@ -6,12 +6,12 @@ import click
 
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import (
+    choose_project,
     common_options,
     connect,
-    place,
     show_commands,
     show_events,
-    stoppable,
+    stop_at_signals,
 )
 from tpustarter.cloud.api import errors as api_errors
 from tpustarter.cloud.api import gcloud_commands, project_and_zone, states
@@ -20,11 +20,11 @@ from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
-from tpustarter.cloud.create.follow import follow
+from tpustarter.cloud.create.follow import follow_request
 from tpustarter.cloud.delete import removal, withdrawal
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.text.invocation import as_typed
-from tpustarter.text.terminal import visible
+from tpustarter.text.invocation import format_commands
+from tpustarter.text.terminal import escape_text
 
 
 @click.command(
@@ -40,7 +40,7 @@ def watch_command(*, name: str, project: str | None, zone: str | None, dry_run: 
 
     Ctrl-C only stops following, and the request stays in the queue.
     """
-    where = place(project, dry_run=dry_run)
+    where = choose_project(project, dry_run=dry_run)
     if dry_run:
         zone_shown = zone or project_and_zone.zone(None) or "ZONE"
         show_commands(
@@ -50,11 +50,11 @@ def watch_command(*, name: str, project: str | None, zone: str | None, dry_run: 
     client, clock = connect(where), WallClock()
     entry = find_entry(client, name, zone)
     hint = f"`{name}` stays as it is; take it back with `tpustarter tpu delete {name}`"
-    with stoppable(hint):
-        resource = show_events(follow(client, entry, clock))
+    with stop_at_signals(hint):
+        resource = show_events(follow_request(client, entry, clock))
     if resource is None:
         show_events(withdrawal.wait_until_gone(client, entry, clock))
-        raise removal.nothing_of(name)
+        raise removal.make_absent_problem(name)
     finish(resource)
 
 
@@ -73,11 +73,11 @@ def find_entry(client: Client, name: str, zone: str | None) -> LedgerEntry:
         if one.name == name or name in one.nodes
     ]
     if not rows:
-        raise removal.nothing_of(visible(name))
+        raise removal.make_absent_problem(escape_text(name))
     if len(rows) > 1:
         zones = ", ".join(row.zone for row in rows)
         raise Problem(
-            f"`{visible(name)}` is the name of {len(rows)} requests, in {zones}",
+            f"`{escape_text(name)}` is the name of {len(rows)} requests, in {zones}",
             hint="add `--zone ZONE` with the zone of the one that you mean",
             code=ExitCode.USAGE,
         )
@@ -91,13 +91,15 @@ def finish(resource: QueuedResource) -> None:
         node = resource.nodes[0] if resource.nodes else resource.name
         click.echo("")
         click.echo(f"Connect:        gcloud compute tpus tpu-vm ssh {node} --zone={resource.zone}")
-        click.echo(as_typed(f"On all workers: tpustarter tpu run {node} --worker all -- COMMAND"))
-        click.echo(as_typed(f"When done:      tpustarter tpu delete {resource.name}"))
+        click.echo(
+            format_commands(f"On all workers: tpustarter tpu run {node} --worker all -- COMMAND")
+        )
+        click.echo(format_commands(f"When done:      tpustarter tpu delete {resource.name}"))
         return
     if resource.error:
         raise api_errors.problem(*resource.error, f"Google Cloud did not provide `{resource.name}`")
     raise Problem(
-        f"`{resource.name}` is {resource.state}: {states.of_resource(resource).meaning}",
+        f"`{resource.name}` is {resource.state}: {states.find_resource_state(resource).meaning}",
         hint=f"run `tpustarter tpu delete {resource.name}`, then ask for the TPU again",
         code=ExitCode.FAILED,
     )

@@ -82,7 +82,7 @@ class Client:
                 "list the zones",
                 lambda r=request: self._client.list_locations(r, timeout=self._read_s),
             )
-            names += [api_messages.plain(row.location_id) for row in answer.locations]
+            names += [api_messages.clean_text(row.location_id) for row in answer.locations]
             if answer.next_page_token in ("", token):
                 return sorted(names)
             token = answer.next_page_token
@@ -90,12 +90,14 @@ class Client:
     def types(self, zone: str) -> list[str]:
         """Return the accelerator types that a zone offers, in Google's spelling."""
         rows, _ = self._all_pages("accelerator_types", zone)
-        return sorted((api_messages.plain(row.type_) for row in rows), key=api_messages.type_order)
+        return sorted(
+            (api_messages.clean_text(row.type_) for row in rows), key=api_messages.type_order
+        )
 
     def versions(self, zone: str) -> list[str]:
         """Return the runtime versions that a zone offers, which are the images of TPU VMs."""
         rows, _ = self._all_pages("runtime_versions", zone)
-        return sorted(api_messages.plain(row.version) for row in rows)
+        return sorted(api_messages.clean_text(row.version) for row in rows)
 
     def nodes(self, zone: str = EVERY_ZONE) -> Listing[TpuNode]:
         """Return the nodes of a zone, or of all zones."""
@@ -181,7 +183,7 @@ class Client:
         rows = [row for page in pages for row in getattr(page, kind)]
         unreachable = (zone for page in pages for zone in page.unreachable)
         return rows, tuple(
-            dict.fromkeys(api_messages.plain(name).rpartition("/")[2] for name in unreachable)
+            dict.fromkeys(api_messages.clean_text(name).rpartition("/")[2] for name in unreachable)
         )
 
     def _one(self, doing: str, method: Callable[..., Any], path: str) -> Any | None:
@@ -230,7 +232,7 @@ def _ending(operation: Any, doing: str) -> OperationState:
     if not (operation.done and operation.HasField("error")):
         return OperationState(done=bool(operation.done))
     status = operation.error
-    text = api_messages.plain(status.message)
+    text = api_messages.clean_text(status.message)
     problem = api_errors.problem(status.code, text, _did_not(doing), status.details)
     return OperationState(done=True, problem=problem)
 
@@ -266,11 +268,13 @@ def _in_words(doing: str, ask: Callable[[], _Answer]) -> _Answer:
         problem = api_errors.problem(code, _text(raised), _did_not(doing), raised.details)
         raise _doubt_the_proxy(problem) from error
     except (exceptions.RetryError, auth.TransportError) as error:
-        problem = api_errors.problem(UNAVAILABLE, api_messages.plain(str(error)), _did_not(doing))
+        problem = api_errors.problem(
+            UNAVAILABLE, api_messages.clean_text(str(error)), _did_not(doing)
+        )
         raise _doubt_the_proxy(problem) from error
     except auth.GoogleAuthError as error:
         raise api_errors.problem(
-            UNAUTHENTICATED, api_messages.plain(str(error)), _did_not(doing)
+            UNAUTHENTICATED, api_messages.clean_text(str(error)), _did_not(doing)
         ) from error
 
 
@@ -290,7 +294,7 @@ def _text(raised: Any) -> str:
     told = (
         raised.message or getattr(first, "message", "") or (details() if callable(details) else "")
     )
-    return api_messages.plain(str(told or ""))
+    return api_messages.clean_text(str(told or ""))
 
 
 def _connect(channel: Any, project: str) -> Any:

@@ -113,11 +113,15 @@ class CloudProblem(Problem):
         values: Mapping[str, str] | None = None,
         quotas: Sequence[Quota] = (),
     ) -> None:
-        fixes = [known_failures.filled(fix, values or {}) for fix in failure.fix] if failure else []
-        summary = known_failures.filled(failure.what, values or {}) if failure else doing
+        fixes = (
+            [known_failures.fill_placeholders(fix, values or {}) for fix in failure.fix]
+            if failure
+            else []
+        )
+        summary = known_failures.fill_placeholders(failure.what, values or {}) if failure else doing
         if quotas and failure:
             summary += f" ({'; '.join(map(str, quotas))})"
-        shown = terminal.cut(terminal.visible(" ".join(text.split())), SHOWN_AT_MOST)
+        shown = terminal.cut(terminal.escape_text(" ".join(text.split())), SHOWN_AT_MOST)
         super().__init__(
             summary,
             detail=f"Google's text: {shown or 'none'}",
@@ -183,7 +187,7 @@ def _failure(row: known_failures.KnownFailure, google: known_failures.GoogleErro
 
 def _compiled(row: known_failures.KnownFailure, pattern: str) -> re.Pattern[str]:
     try:
-        return re.compile(known_failures.generalised(pattern), re.IGNORECASE)
+        return re.compile(known_failures.generalise_pattern(pattern), re.IGNORECASE)
     except re.error as error:
         raise Problem(f"the row `{row.id}`: its pattern {pattern!r} is wrong: {error}") from error
 
@@ -212,7 +216,7 @@ def problem(
         doing: The summary of an unknown error: "Google Cloud did not list the nodes".
         details: Messages of google.rpc that came with it, such as a QuotaFailure; packed or not.
     """
-    known = list(quota.unpacked(details))
+    known = list(quota.unpack_details(details))
     told = text.strip()[:READ_AT_MOST]
     searched = "\n".join((told, *_lines(known)))
     failure = match(searched, grpc_code)

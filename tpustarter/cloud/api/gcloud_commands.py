@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.create.request import TpuRequest
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 
 _TPUS = ("gcloud", "compute", "tpus")
 _CREATE = (*_TPUS, "queued-resources", "create")
@@ -78,12 +78,12 @@ def describe(kind: str, zone: str, name: str, project: Project) -> tuple[str, ..
     return (*_TPUS, kind, "describe", name, *_place(zone, project))
 
 
-def listing(kind: str, zone: str, project: Project) -> tuple[str, ...]:
+def build_list_command(kind: str, zone: str, project: Project) -> tuple[str, ...]:
     """Return the command that lists `queued-resources` or `tpu-vm` in a zone; `-` means all."""
     return (*_TPUS, kind, "list", *_place(zone, project))
 
 
-def offer(kind: str, zone: str, project: Project) -> tuple[str, ...]:
+def build_offer_command(kind: str, zone: str, project: Project) -> tuple[str, ...]:
     """Return the command that lists `locations`, `accelerator-types` or `tpu-vm versions`.
 
     The types are those of TPU VMs: `gcloud compute tpus accelerator-types` asks the older API.
@@ -125,4 +125,4 @@ def shell_word(text: str) -> str:
     if text.isprintable():
         return shlex.quote(text)
     spelt = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"$'{visible(spelt)}'"
+    return f"$'{escape_text(spelt)}'"

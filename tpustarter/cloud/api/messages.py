@@ -8,7 +8,7 @@ from typing import Any
 
 from tpustarter.cloud.api.resources import NodeSymptom, QueuedResource, Tier, TpuNode
 from tpustarter.cloud.create.request import TpuRequest
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 
 MOST_SLICES = 1000
 """Slices of one request that are named; Google allows fewer."""
@@ -75,25 +75,25 @@ def node(message: Any) -> TpuNode:
         project=project,
         zone=zone,
         name=name,
-        type=plain(raw.accelerator_type) or _type_of(raw.accelerator_config),
+        type=clean_text(raw.accelerator_type) or _type_of(raw.accelerator_config),
         state=_enum(raw, "state"),
         health=_enum(raw, "health"),
-        health_description=plain(raw.health_description),
+        health_description=clean_text(raw.health_description),
         tier="spot" if spot else "reserved" if scheduling.reserved else "on-demand",
         created=_time(raw, "create_time"),
-        runtime_version=plain(raw.runtime_version),
+        runtime_version=clean_text(raw.runtime_version),
         queued_resource=_last(raw.queued_resource),
         workers=len(endpoints),
-        internal_addresses=tuple(plain(row.ip_address) for row in endpoints),
+        internal_addresses=tuple(clean_text(row.ip_address) for row in endpoints),
         external_addresses=tuple(
-            plain(address) for row in endpoints if (address := row.access_config.external_ip)
+            clean_text(address) for row in endpoints if (address := row.access_config.external_ip)
         ),
-        data_disks=tuple(plain(disk.source_disk) for disk in raw.data_disks),
+        data_disks=tuple(clean_text(disk.source_disk) for disk in raw.data_disks),
         symptoms=tuple(
             NodeSymptom(
                 _enum(row, "symptom_type"),
-                plain(row.worker_id),
-                plain(row.details),
+                clean_text(row.worker_id),
+                clean_text(row.details),
                 _time(row, "create_time"),
             )
             for row in raw.symptoms
@@ -118,17 +118,19 @@ def queued_resource(message: Any) -> QueuedResource:
         zone=zone,
         name=name,
         state=_enum(raw.state, "state"),
-        type=(plain(first.accelerator_type) or _type_of(first.accelerator_config)) if first else "",
+        type=(clean_text(first.accelerator_type) or _type_of(first.accelerator_config))
+        if first
+        else "",
         tier=tier,
         created=_time(raw, "create_time"),
         nodes=tuple(node_name for spec in specs for node_name in _node_names(spec, name)),
-        error=(status.code, plain(status.message)) if status else None,
+        error=(status.code, clean_text(status.message)) if status else None,
     )
 
 
-def plain(text: str) -> str:
+def clean_text(text: str) -> str:
     """Return a text of Google's without control characters; its line breaks stay."""
-    return "\n".join(visible(line) for line in text.splitlines())
+    return "\n".join(escape_text(line) for line in text.splitlines())
 
 
 def _raw(message: Any) -> Any:
@@ -139,24 +141,24 @@ def _raw(message: Any) -> Any:
 def _node_names(spec: Any, name: str) -> tuple[str, ...]:
     """Return the names of nodes; without a prefix they begin with the queued resource's name."""
     if spec.node_id:
-        return (plain(spec.node_id),)
+        return (clean_text(spec.node_id),)
     several = spec.multislice_params
-    prefix = plain(several.node_id_prefix) or name
+    prefix = clean_text(several.node_id_prefix) or name
     return tuple(f"{prefix}-{number}" for number in range(min(several.node_count, MOST_SLICES)))
 
 
 def _type_of(configuration: Any) -> str:
     """Return the generation and topology of a node that has no accelerator type: `V6E 4x4`."""
-    return f"{_enum(configuration, 'type_')} {plain(configuration.topology)}".strip()
+    return f"{_enum(configuration, 'type_')} {clean_text(configuration.topology)}".strip()
 
 
 def _parts(path: str) -> tuple[str, str, str]:
-    parts = plain(path).split("/")
+    parts = clean_text(path).split("/")
     return (parts[1], parts[3], parts[-1]) if len(parts) >= 6 else ("", "", parts[-1])
 
 
 def _last(path: str) -> str:
-    return plain(path).rpartition("/")[2]
+    return clean_text(path).rpartition("/")[2]
 
 
 def _enum(raw: Any, field: str) -> str:

@@ -39,7 +39,7 @@ class _StoredOffer(msgspec.Struct):
     read: datetime
 
 
-def ask(key: str, read: Callable[[], list[str]], clock: Clock) -> CloudOffer:
+def fetch_offer(key: str, read: Callable[[], list[str]], clock: Clock) -> CloudOffer:
     """Return a list of Google's; the stored one where Google cannot be reached now.
 
     Args:
@@ -53,7 +53,7 @@ def ask(key: str, read: Callable[[], list[str]], clock: Clock) -> CloudOffer:
     try:
         items = tuple(read())
     except CloudProblem as problem:
-        known = kept(key)
+        known = read_stored_offer(key)
         if problem.kind != "network" or known is None:
             raise
         return CloudOffer(known.items, known.read, problem)
@@ -65,7 +65,7 @@ def ask(key: str, read: Callable[[], list[str]], clock: Clock) -> CloudOffer:
     return offer
 
 
-def kept(key: str) -> CloudOffer | None:
+def read_stored_offer(key: str) -> CloudOffer | None:
     """Return the stored list; None where there is none, or it cannot be used."""
     try:
         offer = msgspec.convert(state.load(STATE).get(key), _StoredOffer)

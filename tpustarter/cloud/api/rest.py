@@ -207,7 +207,7 @@ class RestClient:
                 allow_redirects=False,
             )
         except (requests.RequestException, auth.GoogleAuthError, OSError) as error:
-            raise of_exception(error, service) from error
+            raise convert_exception(error, service) from error
         return _content(answer.status_code, answer.content, service)
 
     def _session(self) -> Any:
@@ -262,7 +262,7 @@ def _typed(value: object, kind: type[Answer], service: str, field: str = "") -> 
         raise UnansweredError("garbled", text, service=service) from error
 
 
-def of_exception(error: Exception, service: str) -> UnansweredError:
+def convert_exception(error: Exception, service: str) -> UnansweredError:
     """Return the reason why a call got no answer, without the addresses of proxies."""
     import requests
     from google.auth import exceptions as auth

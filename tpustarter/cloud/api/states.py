@@ -77,7 +77,7 @@ def _table(name: str, table: object, file: Path) -> dict[str, State]:
     }
 
 
-def of(table: Table, name: str) -> State:
+def find_state(table: Table, name: str) -> State:
     """Return a state; one that the table lacks gets its name, with the mark `unknown`."""
     known = read()[table].get(name)
     if known:
@@ -90,10 +90,10 @@ def of(table: Table, name: str) -> State:
     )
 
 
-def of_resource(resource: QueuedResource | TpuNode) -> State:
+def find_resource_state(resource: QueuedResource | TpuNode) -> State:
     """Return the state of a queued resource or a node."""
     table: Table = "queued_resources" if isinstance(resource, QueuedResource) else "nodes"
-    return of(table, resource.state)
+    return find_state(table, resource.state)
 
 
 def is_leftover(resource: QueuedResource | TpuNode) -> bool:

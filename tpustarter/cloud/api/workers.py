@@ -12,7 +12,7 @@ from tpustarter.cloud.api.client import EVERY_ZONE, Client
 from tpustarter.cloud.api.resources import Listing, TpuNode
 from tpustarter.cloud.delete import removal
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 
 EVERY_WORKER = "all"
 Choice = tuple[int, ...] | None
@@ -50,7 +50,7 @@ def find(client: Client, name: str, zone: str | None) -> list[TpuNode]:
     Raises:
         Problem: there is none, or it is in several zones, or one of its nodes is not READY.
     """
-    nodes = listed(client, zone).items
+    nodes = list_nodes(client, zone).items
     matches = [node for node in nodes if node.name == name]
     matches = matches or sorted(
         (node for node in nodes if node.queued_resource == name), key=_order
@@ -58,18 +58,18 @@ def find(client: Client, name: str, zone: str | None) -> list[TpuNode]:
     zones = sorted({node.zone for node in matches})
     if len(zones) > 1:
         raise Problem(
-            f"`{visible(name)}` exists in {len(zones)} zones: {', '.join(zones)}",
+            f"`{escape_text(name)}` exists in {len(zones)} zones: {', '.join(zones)}",
             hint="add `--zone ZONE` with the zone of the one that you mean",
             code=ExitCode.USAGE,
         )
     if not matches:
         raise _no_node(client, name, zone)
     for node in matches:
-        refuse_unready(node)
+        require_ready(node)
     return matches
 
 
-def listed(client: Client, zone: str | None) -> Listing[TpuNode]:
+def list_nodes(client: Client, zone: str | None) -> Listing[TpuNode]:
     """Return the nodes of a zone or of all zones, with the project named as in the request."""
     listing = client.nodes(zone or EVERY_ZONE)
     items = tuple(replace(node, project=client.project) for node in listing.items)
@@ -86,20 +86,20 @@ def _no_node(client: Client, name: str, zone: str | None) -> Problem:
     """Return the Problem for a name without a node; its request may still be in the queue."""
     for resource in client.queued_resources(zone or EVERY_ZONE).items:
         if resource.name == name or name in resource.nodes:
-            state = states.of_resource(resource)
+            state = states.find_resource_state(resource)
             return Problem(
                 f"`{resource.name}` has no TPU VM, because it is {state.name}: {state.meaning}",
                 hint=f"`tpustarter tpu watch {resource.name}` follows it",
                 code=ExitCode.BUSY if state.mark == "wait" else ExitCode.USAGE,
             )
-    return removal.nothing_of(visible(name))
+    return removal.make_absent_problem(escape_text(name))
 
 
-def refuse_unready(node: TpuNode) -> None:
+def require_ready(node: TpuNode) -> None:
     """Raise Problem for a node that is not READY."""
     if node.state == "READY":
         return
-    state = states.of_resource(node)
+    state = states.find_resource_state(node)
     raise Problem(
         f"`{node.name}` is {state.name}, expected READY: {state.meaning}",
         hint=state.do,
@@ -107,7 +107,7 @@ def refuse_unready(node: TpuNode) -> None:
     )
 
 
-def of_nodes(nodes: Sequence[TpuNode], chosen: Choice = None) -> list[Worker]:
+def choose_workers(nodes: Sequence[TpuNode], chosen: Choice = None) -> list[Worker]:
     """Return the chosen workers of READY slices; raises Problem for a missing one."""
     workers = [
         Worker(node, number, _label(node, number, len(nodes)))
@@ -134,8 +134,8 @@ def parse_choice(text: str) -> Choice:
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if first > last:
             raise Problem(
-                f"`{visible(text)}` doesn't name a worker, expected a number from 0, a list such "
-                f"as `0,2`, a range such as `1-3`, or `{EVERY_WORKER}`",
+                f"`{escape_text(text)}` doesn't name a worker, expected a number from 0, a list "
+                f"such as `0,2`, a range such as `1-3`, or `{EVERY_WORKER}`",
                 hint="`tpustarter tpu show NAME` lists the workers",
                 code=ExitCode.USAGE,
             )
@@ -170,4 +170,4 @@ def _refuse_strange(worker: Worker) -> None:
     try:
         ipaddress.ip_address(worker.address or "127.0.0.1")
     except ValueError as error:
-        raise Problem(f"`{visible(worker.address)}` is not the address of a worker") from error
+        raise Problem(f"`{escape_text(worker.address)}` is not the address of a worker") from error

@@ -14,7 +14,7 @@ from tpustarter.machine.tpus import TpuType
 Resource = QueuedResource | TpuNode
 
 
-def type_of(resource: Resource) -> TpuType | None:
+def find_type(resource: Resource) -> TpuType | None:
     """Return the TPU type of each of its slices; None for an unknown type."""
     try:
         return tpus.parse_type(resource.type)
@@ -32,31 +32,33 @@ def type_name(text: str) -> str:
 
 def count(resource: Resource) -> int | None:
     """Return the chips of all its slices; None for an unknown type."""
-    tpu = type_of(resource)
+    tpu = find_type(resource)
     if tpu is None:
         return None
     slices = len(resource.nodes) if isinstance(resource, QueuedResource) else 1
     return tpu.chips * max(1, slices)
 
 
-def without_nodes_of_requests(resources: Iterable[Resource]) -> list[Resource]:
+def drop_requested_nodes(resources: Iterable[Resource]) -> list[Resource]:
     """Return requests, and nodes whose request is not among them, as quota counts them."""
     rows = list(resources)
-    requested = {place(row) for row in rows if isinstance(row, QueuedResource)}
+    requested = {make_key(row) for row in rows if isinstance(row, QueuedResource)}
     return [row for row in rows if not (isinstance(row, TpuNode) and _request(row) in requested)]
 
 
-def without_requests_of_nodes(resources: Iterable[Resource]) -> list[Resource]:
+def drop_fulfilled_requests(resources: Iterable[Resource]) -> list[Resource]:
     """Return nodes, and requests none of whose nodes is among them, as the bill has them."""
     rows = list(resources)
     nodes = [row for row in rows if isinstance(row, TpuNode)]
     from_requests = {_request(node) for node in nodes} | _named(rows, nodes)
     return [
-        row for row in rows if not (isinstance(row, QueuedResource) and place(row) in from_requests)
+        row
+        for row in rows
+        if not (isinstance(row, QueuedResource) and make_key(row) in from_requests)
     ]
 
 
-def place(resource: Resource) -> tuple[str, str, str]:
+def make_key(resource: Resource) -> tuple[str, str, str]:
     """Return the key of a resource, which is unique among requests, and among nodes."""
     return (resource.project, resource.zone, resource.name)
 
@@ -67,9 +69,9 @@ def _request(node: TpuNode) -> tuple[str, str, str]:
 
 
 def _named(rows: Sequence[Resource], nodes: Sequence[TpuNode]) -> set[tuple[str, str, str]]:
-    listed = {place(node) for node in nodes}
+    listed = {make_key(node) for node in nodes}
     return {
-        place(row)
+        make_key(row)
         for row in rows
         if isinstance(row, QueuedResource)
         and any((row.project, row.zone, name) in listed for name in row.nodes)

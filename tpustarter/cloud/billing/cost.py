@@ -93,7 +93,7 @@ def estimate(
         now: The current time.
         grant: A grant of TRC's, whose chips cost nothing.
     """
-    rows = chips.without_requests_of_nodes(resources)
+    rows = chips.drop_fulfilled_requests(resources)
     within = _within(rows, grant) if grant else frozenset[int]()
     end = _midnight(grant.end) if grant else None
     return [_estimate(row, now, end, granted=id(row) in within) for row in rows]
@@ -110,7 +110,7 @@ def _within(rows: Sequence[Resource], grant: Grant) -> frozenset[int]:
         if (start and created < start) or (end and created >= end):
             continue
         for allowance in grant.allowances:
-            fits = trc_grant.covers(Grant((allowance,)), resource)
+            fits = trc_grant.is_covered(Grant((allowance,)), resource)
             if fits and left[allowance.key] >= number:
                 left[allowance.key] -= number
                 within.add(id(resource))
@@ -147,7 +147,7 @@ def _estimate(row: Resource, now: datetime, end: datetime | None, *, granted: bo
 
 def _priced(row: Resource, hours: float, number: int, since: str) -> Estimate:
     """Return the estimate of a row on demand; `since` names the start of the hours."""
-    table, tpu = prices.read(), chips.type_of(row)
+    table, tpu = prices.read(), chips.find_type(row)
     price = table.find(tpu, row.zone) if tpu else None
     if price is None:
         region = row.zone.rpartition("-")[0]
@@ -175,7 +175,7 @@ def _why_unknown(row: Resource, hours: float | None, number: int | None) -> str 
         return "it was created later than this machine's clock says, so the clock may be off"
     if isinstance(row, QueuedResource):
         return f"the request is {row.state or 'in no known state'}, and no node of it was listed"
-    if not states.of_resource(row).billed:
+    if not states.find_resource_state(row).billed:
         return f"it is {row.state}, and since when is not known"
     if row.tier == "reserved":
         return "a reservation has a contract of its own"

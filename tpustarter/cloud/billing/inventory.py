@@ -66,10 +66,10 @@ class Tpu:
         found: list[str] = []
         for node in self.nodes:
             if node.health not in ("", "HEALTHY"):
-                found.append(f"{node.name}: {states.of('health', node.health).meaning}")
+                found.append(f"{node.name}: {states.find_state('health', node.health).meaning}")
             for symptom in node.symptoms:
                 worker = f", worker {symptom.worker}" if symptom.worker else ""
-                meaning = states.of("symptoms", symptom.kind).meaning
+                meaning = states.find_state("symptoms", symptom.kind).meaning
                 found.append(f"{node.name}{worker}: {meaning}")
         return tuple(found)
 
@@ -116,7 +116,7 @@ class Overview:
         return tuple(row for row in self.rows if row.is_leftover)
 
 
-def look(client: Client, clock: Clock, zone: str = EVERY_ZONE) -> Overview:
+def fetch_overview(client: Client, clock: Clock, zone: str = EVERY_ZONE) -> Overview:
     """Return all TPUs of a zone, or of all zones, with those that only the ledger knows.
 
     Entries of TPUs that are known to be gone are removed from the ledger.
@@ -134,7 +134,7 @@ def look(client: Client, clock: Clock, zone: str = EVERY_ZONE) -> Overview:
         and zone in (EVERY_ZONE, entry.zone)
         and entry.key not in gone
     ]
-    things = removal.everything(queued.items, nodes.items)
+    things = removal.plan_all(queued.items, nodes.items)
     mine = {(entry.zone, entry.name): entry for entry in entries}
     rows = [_row(one, mine.get((one.zone, one.name)), client.project) for one in things]
     listed = {(one.zone, one.name) for one in things}
@@ -143,12 +143,12 @@ def look(client: Client, clock: Clock, zone: str = EVERY_ZONE) -> Overview:
     return Overview(tuple(sorted(rows, key=_order)), unreachable)
 
 
-def remembered() -> tuple[Tpu, ...]:
+def read_ledger_rows() -> tuple[Tpu, ...]:
     """Return the entries of the ledger as rows, of every project; nothing is sent."""
     return tuple(_unseen(entry, NOT_LOOKED) for entry in ledger.entries())
 
 
-def row_of(one: DeletionPlan, project: str) -> Tpu:
+def make_row(one: DeletionPlan, project: str) -> Tpu:
     """Return one thing as a row, with the note that the ledger has on it."""
     key = (project, one.zone, one.name)
     return _row(one, next((entry for entry in ledger.entries() if entry.key == key), None), project)
@@ -163,7 +163,7 @@ def _row(one: DeletionPlan, entry: LedgerEntry | None, project: str) -> Tpu:
         zone=one.zone,
         type=chips.type_name(made.type),
         tier=made.tier,
-        chips=chips_of(made.type) * max(1, slices),
+        chips=count_chips(made.type) * max(1, slices),
         state=_state(one),
         created=made.created,
         nodes=one.nodes,
@@ -178,9 +178,9 @@ def _row(one: DeletionPlan, entry: LedgerEntry | None, project: str) -> Tpu:
 def _state(one: DeletionPlan) -> State:
     """Return the state that says most: that of a node that is not READY, for an ACTIVE request."""
     if one.queued_resource is None or one.queued_resource.state != "ACTIVE":
-        return states.of_resource(one.queued_resource or one.nodes[0])
-    others = [states.of_resource(node) for node in one.nodes if node.state != "READY"]
-    return others[0] if others else states.of_resource(one.queued_resource)
+        return states.find_resource_state(one.queued_resource or one.nodes[0])
+    others = [states.find_resource_state(node) for node in one.nodes if node.state != "READY"]
+    return others[0] if others else states.find_resource_state(one.queued_resource)
 
 
 def _unseen(entry: LedgerEntry, state: State) -> Tpu:
@@ -191,7 +191,7 @@ def _unseen(entry: LedgerEntry, state: State) -> Tpu:
         tier=entry.tier,
         chips=entry.chips,
         state=state,
-        created=entry.asked_at,
+        created=entry.request_time,
         nodes=(),
         error="",
         is_leftover=False,
@@ -205,7 +205,7 @@ def _order(row: Tpu) -> tuple[int, str, str]:
     return (["bad", "act", "unknown", "wait", "good"].index(row.state.mark), row.zone, row.name)
 
 
-def chips_of(name: str) -> int:
+def count_chips(name: str) -> int:
     """Return the chips of a type; 0 where it is not known."""
     try:
         return tpus.parse_type(name).chips

@@ -57,7 +57,7 @@ class LedgerEntry:
         return (self.project, self.zone, self.name)
 
     @property
-    def asked_at(self) -> datetime:
+    def request_time(self) -> datetime:
         """Return the time of the request."""
         return datetime.fromisoformat(self.asked)
 
@@ -70,11 +70,11 @@ def entries() -> list[LedgerEntry]:
     """Return all entries, oldest first; none from a ledger in `unreadable`."""
     with contextlib.suppress(Problem):
         read = [entry for row in _rows() if (entry := _read(row)) is not None]
-        return sorted(read, key=lambda entry: entry.asked_at)
+        return sorted(read, key=lambda entry: entry.request_time)
     return []
 
 
-def of_name(project: str, name: str) -> list[LedgerEntry]:
+def find_entries(project: str, name: str) -> list[LedgerEntry]:
     """Return the entries of one name, in all zones."""
     return [entry for entry in entries() if (entry.project, entry.name) == (project, name)]
 
@@ -90,7 +90,7 @@ def unreadable() -> list[Path]:
     try:
         _rows()
     except Problem:
-        present = [state.place(STATE)]
+        present = [state.find_path(STATE)]
     return [*sorted(locations.state_place().glob(f"{STATE}.broken-*.json")), *present]
 
 
@@ -103,7 +103,7 @@ def require_whole() -> None:
     unread = sum(_read(row) is None for row in rows)
     if not unread and not unreadable():
         return
-    file = state.place(STATE) if unread else unreadable()[-1]
+    file = state.find_path(STATE) if unread else unreadable()[-1]
     entries = f"{unread} of its {len(rows)} entries cannot be read" if unread else "it is broken"
     raise Problem(
         f"the ledger of TPUs in `{file}` may name one that is billed, and {entries}",
@@ -118,8 +118,8 @@ def _rows() -> list[Any]:
     rows = stored.get("entries", [])
     if is_array(rows):
         return rows
-    with locations.writing(state.place(STATE)):
-        state.put_aside(STATE)
+    with locations.convert_write_errors(state.find_path(STATE)):
+        state.move_aside(STATE)
     return []
 
 
@@ -127,7 +127,7 @@ def _read(row: Any) -> LedgerEntry | None:
     """Return an entry; None for a row that this version did not write."""
     try:
         entry = msgspec.convert(row, LedgerEntry)
-        is_ours = {*row} <= _FIELDS and entry.asked_at.tzinfo and all(entry.key)
+        is_ours = {*row} <= _FIELDS and entry.request_time.tzinfo and all(entry.key)
     except ValueError:
         return None
     return entry if is_ours else None
@@ -190,7 +190,7 @@ def _change(entry: LedgerEntry, change: Callable[[LedgerEntry | None], _Changed]
         code=ExitCode.BUSY,
     )
     path = locations.state() / f"{STATE}.lock"
-    with locations.alone(path, wait_s=LOCK_WAIT_S, busy=busy, is_needed=True):
+    with locations.hold_lock(path, wait_s=LOCK_WAIT_S, busy=busy, is_needed=True):
         rows = [(row, _read(row)) for row in _rows()]
         before = next((read for _, read in rows if read and read.key == entry.key), None)
         after = change(before)

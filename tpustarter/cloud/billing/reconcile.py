@@ -70,7 +70,7 @@ def _seen(
     entry: LedgerEntry, resource: QueuedResource, clock: Clock
 ) -> Generator[Event, None, LedgerEntry | None]:
     """Return the entry of the resource of its name; None if that belongs to someone else."""
-    owner = ownership.whose(entry, resource)
+    owner = ownership.find_owner(entry, resource)
     if owner == "other":
         ledger.remove(entry)
         yield RequestGone(entry)
@@ -80,7 +80,7 @@ def _seen(
         return entry
     phase = "deleting" if entry.phase == "deleting" else "seen"
     if entry.phase != phase or entry.note or not entry.created:
-        entry = ledger.update(entry, phase, created=ownership.created(resource))
+        entry = ledger.update(entry, phase, created=ownership.format_creation_time(resource))
     yield StateSeen(entry, resource, clock.now())
     return entry
 
@@ -90,7 +90,7 @@ def _unseen(
 ) -> Generator[Event, None, LedgerEntry | None]:
     """Return the entry of a resource that is not listed; None once it is certain to be gone."""
     try:
-        why = why_it_may_exist(client, entry, clock)
+        why = explain_existence(client, entry, clock)
     except CloudProblem as problem:
         why = problem.summary
     if why:
@@ -101,7 +101,7 @@ def _unseen(
     return None
 
 
-def why_it_may_exist(client: Client, entry: LedgerEntry, clock: Clock) -> str:
+def explain_existence(client: Client, entry: LedgerEntry, clock: Clock) -> str:
     """Return why a resource that is not shown may exist all the same; empty if it does not.
 
     Raises:
@@ -111,7 +111,7 @@ def why_it_may_exist(client: Client, entry: LedgerEntry, clock: Clock) -> str:
         return "Google does not list it, but it still exists or is being made"
     if entry.phase in ("seen", "deleting"):
         return ""
-    if (clock.now() - entry.asked_at).total_seconds() < KEPT_AFTER_UNANSWERED_S:
+    if (clock.now() - entry.request_time).total_seconds() < KEPT_AFTER_UNANSWERED_S:
         unanswered = "Google has not answered the request, which may still arrive"
         return _NOT_SHOWN if entry.phase == "taken" else unanswered
     return ""

@@ -18,7 +18,7 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
-from tpustarter.cloud.billing.reconcile import why_it_may_exist
+from tpustarter.cloud.billing.reconcile import explain_existence
 from tpustarter.cloud.create.events import (
     Event,
     RequestGone,
@@ -28,9 +28,9 @@ from tpustarter.cloud.create.events import (
     SendingPaused,
     TpuReady,
 )
-from tpustarter.cloud.create.follow import QUEUED, follow
+from tpustarter.cloud.create.follow import QUEUED, follow_request
 from tpustarter.cloud.create.request import TpuRequest
-from tpustarter.cloud.create.submit import ask
+from tpustarter.cloud.create.submit import submit_request
 from tpustarter.cloud.delete import ownership
 from tpustarter.cloud.delete.withdrawal import wait_until_gone, withdraw
 from tpustarter.core.problem import ExitCode, Problem
@@ -144,7 +144,7 @@ class Creation:
         Returns whether that ended the rounds, and the queued resource if it is active.
         """
         given_up: set[str] = set()
-        for entry in ledger.of_name(self._project.name, request.name):
+        for entry in ledger.find_entries(self._project.name, request.name):
             if not (yield from self._is_alive(entry, request)):
                 continue
             yield RequestResumed(entry)
@@ -163,7 +163,9 @@ class Creation:
             given_up.add(entry.zone)
         if request.zone in given_up:
             return False, None
-        entry = yield from ask(self._client, self._project, request, self._entry(request))
+        entry = yield from submit_request(
+            self._client, self._project, request, self._entry(request)
+        )
         if not wait:
             return True, None
         resource = yield from self._wait(entry, patience_s)
@@ -179,9 +181,9 @@ class Creation:
         resource = self._client.queued_resource(entry.zone, entry.name)
         if resource is None:
             return (yield from self._may_come(entry))
-        owner = ownership.whose(entry, resource)
+        owner = ownership.find_owner(entry, resource)
         if owner == "unclear":
-            raise ownership.unclear(entry, resource)
+            raise ownership.make_unclear_problem(entry, resource)
         if owner == "other":
             ledger.remove(entry)
             yield RequestGone(entry)
@@ -194,7 +196,7 @@ class Creation:
 
     def _may_come(self, entry: LedgerEntry) -> Generator[Event, None, bool]:
         """Return whether an earlier request that is not shown is still being carried out."""
-        why = why_it_may_exist(self._client, entry, self._clock)
+        why = explain_existence(self._client, entry, self._clock)
         if not why:
             ledger.remove(entry)
             yield RequestGone(entry)
@@ -209,7 +211,9 @@ class Creation:
     ) -> Generator[Event, None, QueuedResource | None]:
         """Follow a request to its end; returns the active resource, or None for the next zone."""
         while True:
-            resource = yield from follow(self._client, entry, self._clock, patience_s=patience_s)
+            resource = yield from follow_request(
+                self._client, entry, self._clock, patience_s=patience_s
+            )
             if resource is None:
                 yield from wait_until_gone(self._client, entry, self._clock)
                 raise problem(5, "", f"`{entry.name}` is gone: somebody deleted it")
@@ -237,7 +241,7 @@ class Creation:
 
     def _cancel_losers(self, winner: LedgerEntry) -> Generator[Event, None, None]:
         """Withdraw the requests of this name in other zones; those left stay in the ledger."""
-        for entry in ledger.of_name(winner.project, winner.name):
+        for entry in ledger.find_entries(winner.project, winner.name):
             if entry.zone == winner.zone:
                 continue
             try:
@@ -247,7 +251,7 @@ class Creation:
                 continue
             if resource is None:
                 yield RequestKept(entry, "Google has not shown it, but it may still arrive")
-            elif ownership.whose(entry, resource) == "ours":
+            elif ownership.find_owner(entry, resource) == "ours":
                 yield from self._take_back(entry, resource, "another zone was faster")
             else:
                 yield RequestKept(entry, ownership.UNCLEAR)

@@ -38,7 +38,7 @@ def _is_end(state: str) -> bool:
     return state in ENDS
 
 
-def follow(
+def follow_request(
     client: Client,
     entry: LedgerEntry,
     clock: Clock,
@@ -98,7 +98,7 @@ class _NeverMadeError(Exception):
     """A failure of the operation that creates a resource."""
 
     def __init__(self, problem: CloudProblem) -> None:
-        super().__init__(problem.what)
+        super().__init__(problem.full_text)
         self.problem = problem
 
 
@@ -111,7 +111,7 @@ def _look(
     """
     resource = client.queued_resource(entry.zone, entry.name)
     if resource is not None:
-        return None if ownership.whose(entry, resource) == "other" else resource
+        return None if ownership.find_owner(entry, resource) == "other" else resource
     if not (is_new and _may_come(client, entry, clock)):
         return None
     return QueuedResource(entry.project, entry.zone, entry.name, state="")
@@ -121,7 +121,7 @@ def _may_come(client: Client, entry: LedgerEntry, clock: Clock) -> bool:
     """Return whether a resource that was never seen is still being created."""
     if entry.created:
         return False
-    age_s = (clock.now() - entry.asked_at).total_seconds()
+    age_s = (clock.now() - entry.request_time).total_seconds()
     if not entry.operation:
         return age_s < KEPT_AFTER_UNANSWERED_S
     ending = client.operation(entry.operation)
@@ -133,7 +133,7 @@ def _may_come(client: Client, entry: LedgerEntry, clock: Clock) -> bool:
 def _note(entry: LedgerEntry, resource: QueuedResource) -> LedgerEntry:
     if entry.phase == "deleting" or (entry.phase == "seen" and entry.created):
         return entry
-    return ledger.update(entry, "seen", created=ownership.created(resource))
+    return ledger.update(entry, "seen", created=ownership.format_creation_time(resource))
 
 
 def _never_shown(entry: LedgerEntry) -> CloudProblem:
@@ -142,7 +142,7 @@ def _never_shown(entry: LedgerEntry) -> CloudProblem:
     return CloudProblem(None, "state", "", what)
 
 
-def until_gone(
+def wait_for_removal(
     client: Client, entry: LedgerEntry, clock: Clock, *, limit_s: float = GONE_S
 ) -> bool:
     """Wait until Google shows neither a queued resource nor its nodes; return false at the limit.
@@ -169,7 +169,7 @@ def is_gone(client: Client, entry: LedgerEntry) -> bool:
     """
     resource = client.queued_resource(entry.zone, entry.name)
     if resource is not None:
-        return ownership.whose(entry, resource) == "other"
+        return ownership.find_owner(entry, resource) == "other"
     if not entry.created and entry.operation and not client.operation(entry.operation).done:
         return False
     nodes = (client.node(entry.zone, name) for name in entry.nodes)

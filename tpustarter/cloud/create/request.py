@@ -152,7 +152,7 @@ def check_labels(labels: Mapping[str, str]) -> Mapping[str, str]:
     return labels
 
 
-def with_libtpu_flags(script: str, flags: str) -> str:
+def add_libtpu_flags(script: str, flags: str) -> str:
     """Return a start-up script that also sets `LIBTPU_INIT_ARGS` for every later login.
 
     libtpu reads flags from this variable alone, and no key of the metadata sets it.

@@ -23,7 +23,7 @@ LOST = "Google did not say whether it took the request, so it may have arrived"
 ATTEMPTS = 2
 
 
-def ask(
+def submit_request(
     client: Client, project: Project, request: TpuRequest, entry: LedgerEntry
 ) -> Generator[Event, None, LedgerEntry]:
     """Send a request; return its entry, as the ledger has it, once Google has accepted it.
@@ -82,4 +82,4 @@ def _has_arrived(client: Client, entry: LedgerEntry) -> bool:
         resource = client.queued_resource(entry.zone, entry.name)
     except CloudProblem:
         return False
-    return resource is not None and ownership.fits(entry, resource)
+    return resource is not None and ownership.is_match(entry, resource)

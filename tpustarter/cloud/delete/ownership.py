@@ -19,7 +19,7 @@ Whose = Literal["ours", "other", "unclear"]
 UNCLEAR = "something of this name exists, and it may be somebody else's"
 
 
-def whose(entry: LedgerEntry, resource: QueuedResource) -> Whose:
+def find_owner(entry: LedgerEntry, resource: QueuedResource) -> Whose:
     """Return whether a queued resource of the same name is the one that an entry requested.
 
     It is `unclear` where the request was not answered, and a resource that fits it was created at
@@ -28,18 +28,18 @@ def whose(entry: LedgerEntry, resource: QueuedResource) -> Whose:
     if entry.created:
         is_same = resource.created is None or resource.created.isoformat() == entry.created
         return "ours" if is_same else "other"
-    if not fits(entry, resource):
+    if not is_match(entry, resource):
         return "other"
     if entry.phase != "sent":
         return "ours"
     if resource.created is None:
         return "unclear"
-    late_s = (resource.created - entry.asked_at).total_seconds()
+    late_s = (resource.created - entry.request_time).total_seconds()
     # This machine's clock may be off, in both directions.
     return "ours" if abs(late_s) <= KEPT_AFTER_UNANSWERED_S else "unclear"
 
 
-def created(resource: QueuedResource) -> str:
+def format_creation_time(resource: QueuedResource) -> str:
     """Return the time at which Google created a resource, in the form that the ledger has."""
     return resource.created.isoformat() if resource.created else ""
 
@@ -49,7 +49,7 @@ def same_type(one: str, other: str) -> bool:
     return one == other or _plain(one) == _plain(other)
 
 
-def fits(entry: LedgerEntry, resource: QueuedResource) -> bool:
+def is_match(entry: LedgerEntry, resource: QueuedResource) -> bool:
     """Return whether a queued resource has the requested type, tier and nodes, where known."""
     return (
         (not resource.type or same_type(entry.type, resource.type))
@@ -58,12 +58,12 @@ def fits(entry: LedgerEntry, resource: QueuedResource) -> bool:
     )
 
 
-def unclear(entry: LedgerEntry, resource: QueuedResource) -> Problem:
+def make_unclear_problem(entry: LedgerEntry, resource: QueuedResource) -> Problem:
     """Return the Problem for a resource of the same name that may belong to someone else."""
     made = f"{resource.created:%Y-%m-%d %H:%M} UTC" if resource.created else "an unknown time"
     return Problem(
         f"`{entry.name}` exists in `{entry.zone}` and was made at {made}, but you asked for it at "
-        f"{entry.asked_at:%Y-%m-%d %H:%M} UTC, so it may be somebody else's",
+        f"{entry.request_time:%Y-%m-%d %H:%M} UTC, so it may be somebody else's",
         hint=f"look at it with `tpustarter tpu show {entry.name} --zone {entry.zone}`, or take "
         "another name",
         code=ExitCode.USAGE,

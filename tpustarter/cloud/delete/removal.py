@@ -18,7 +18,7 @@ from tpustarter.cloud.api.resources import QueuedResource, TpuNode
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.cloud.create.events import Event, RequestKept, RequestWithdrawn
-from tpustarter.cloud.create.follow import follow
+from tpustarter.cloud.create.follow import follow_request
 from tpustarter.cloud.delete import ownership
 from tpustarter.cloud.delete.withdrawal import STILL_LISTED, UNFORCED, send, wait_until_gone
 from tpustarter.core.problem import ExitCode, Problem
@@ -40,7 +40,7 @@ class DeletionPlan:
     nodes: tuple[TpuNode, ...]
 
     @property
-    def must_wait(self) -> bool:
+    def is_too_early(self) -> bool:
         """Return whether Google cannot delete it yet."""
         return self.queued_resource is not None and self.queued_resource.state in UNDELETABLE
 
@@ -60,14 +60,14 @@ def find(
     queued_resources: Sequence[QueuedResource], nodes: Sequence[TpuNode], name: str
 ) -> list[DeletionPlan]:
     """Return the resources of a name: a queued resource with its nodes, or a node by itself."""
-    return [one for one in everything(queued_resources, nodes) if _is_meant(one, name)]
+    return [one for one in plan_all(queued_resources, nodes) if _is_meant(one, name)]
 
 
 def leftovers(
     queued_resources: Sequence[QueuedResource], nodes: Sequence[TpuNode]
 ) -> list[DeletionPlan]:
     """Return the resources that never become a TPU, and only hold their name and quota."""
-    return [one for one in everything(queued_resources, nodes) if is_leftover(one)]
+    return [one for one in plan_all(queued_resources, nodes) if is_leftover(one)]
 
 
 def is_leftover(one: DeletionPlan) -> bool:
@@ -77,7 +77,7 @@ def is_leftover(one: DeletionPlan) -> bool:
     return all(map(states.is_leftover, one.nodes))
 
 
-def everything(
+def plan_all(
     queued_resources: Sequence[QueuedResource], nodes: Sequence[TpuNode]
 ) -> list[DeletionPlan]:
     """Return all resources, each queued resource together with its nodes."""
@@ -117,7 +117,7 @@ def delete(
         CloudProblem: Google refused, for another reason than that they are gone already.
     """
     is_added = _known(client.project, one) is None
-    entry = entry_of(client.project, one)
+    entry = find_entry(client.project, one)
     try:
         if one.queued_resource is None:
             for node in one.nodes:
@@ -146,7 +146,7 @@ def _send(
         if seen and seen.state in UNDELETABLE:
             if not wait:
                 return False
-            seen = yield from follow(client, entry, clock, until=_can_be_deleted)
+            seen = yield from follow_request(client, entry, clock, until=_can_be_deleted)
         if seen is None or seen.state == "DELETING":
             return True
         yield RequestWithdrawn(entry, f"it is {seen.state}")
@@ -173,7 +173,7 @@ def _send_node(client: Client, node: TpuNode) -> None:
             raise
 
 
-def entry_of(project: str, one: DeletionPlan) -> LedgerEntry:
+def find_entry(project: str, one: DeletionPlan) -> LedgerEntry:
     """Return the ledger's entry of a plan, after adding one for a TPU created elsewhere."""
     known = _known(project, one)
     if known is not None:
@@ -197,7 +197,7 @@ def entry_for(project: str, one: DeletionPlan) -> LedgerEntry:
         asked=ledger.stamp(made.created) if made.created else "1970-01-01T00:00:00+00:00",
         phase="seen",
         nodes=resource.nodes if resource else (one.name,),
-        created=ownership.created(resource) if resource else "",
+        created=ownership.format_creation_time(resource) if resource else "",
     )
 
 
@@ -206,7 +206,7 @@ def _known(project: str, one: DeletionPlan) -> LedgerEntry | None:
     for entry in ledger.entries():
         if entry.key == (project, one.zone, one.name):
             resource = one.queued_resource
-            is_others = resource is not None and ownership.whose(entry, resource) == "other"
+            is_others = resource is not None and ownership.find_owner(entry, resource) == "other"
             return None if is_others else entry
     return None
 
@@ -218,7 +218,7 @@ def _chips(name: str) -> int:
         return 0
 
 
-def nothing_of(name: str) -> Problem:
+def make_absent_problem(name: str) -> Problem:
     """Return the Problem for a name that no resource has."""
     return Problem(
         f"there is no TPU and no request called `{name}`",

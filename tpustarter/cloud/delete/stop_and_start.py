@@ -24,7 +24,7 @@ _BEFORE = {"stop": "READY", "start": "STOPPED"}
 _AFTER = {"stop": "STOPPED", "start": "READY"}
 
 
-def refuse_what_cannot_be(verb: str, node: TpuNode) -> None:
+def require_possible(verb: str, node: TpuNode) -> None:
     """Raise Problem for a request that Google would refuse, or that is not needed."""
     if verb == "stop" and node.workers > 1:
         raise Problem(

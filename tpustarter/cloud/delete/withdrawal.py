@@ -14,7 +14,7 @@ from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.cloud.create.events import Event, RequestGone, RequestKept, RequestWithdrawn
-from tpustarter.cloud.create.follow import until_gone
+from tpustarter.cloud.create.follow import wait_for_removal
 
 UNFORCED = ("ACCEPTED", "WAITING_FOR_RESOURCES")
 """States in which a queued resource has no nodes, so that its deletion needs no `force`."""
@@ -75,7 +75,7 @@ def wait_until_gone(
     """Wait for the end of an accepted deletion; returns whether nothing is left."""
     entry = ledger.update(entry, "deleting")
     try:
-        is_gone = until_gone(client, entry, clock)
+        is_gone = wait_for_removal(client, entry, clock)
     except CloudProblem as problem:
         yield RequestKept(entry, problem.summary)
         return False

@@ -46,7 +46,7 @@ class ChipLimit:
     value: int
 
     @property
-    def shown(self) -> str:
+    def limit_text(self) -> str:
         """Return the limit in words, such as `16 in the zone`."""
         value = "unlimited" if self.value == UNLIMITED else str(self.value)
         return f"{value} in the {self.place}"
@@ -241,7 +241,7 @@ def _describe(tier: str, found: list[ChipLimit]) -> str:
     kinds: dict[str, list[str]] = defaultdict(list)
     for limit in found:
         if limit.tier == tier:
-            kinds[limit.kind].append(limit.shown)
+            kinds[limit.kind].append(limit.limit_text)
     if not kinds:
         return f"{tier} not listed"
     if "serving" not in kinds:
@@ -285,7 +285,7 @@ def examine_machines(subject: WantedTpu, google: RestClient) -> Observation:
 
 def _command(subject: WantedTpu) -> str:
     words = "gcloud alpha services quota list --service=tpu.googleapis.com"
-    return f"{words} --consumer=projects/{subject.shown}"
+    return f"{words} --consumer=projects/{subject.project_text}"
 
 
 def _region_command(subject: WantedTpu) -> str:

@@ -57,7 +57,7 @@ class DoctorReport:
         doubts = [one for one in self.findings if one.verdict == "unknown" and one.matters]
         return ExitCode.INCONCLUSIVE if doubts else ExitCode.OK
 
-    def counts(self) -> dict[Verdict, int]:
+    def count_verdicts(self) -> dict[Verdict, int]:
         """Return the number of findings with each verdict."""
         verdicts = [finding.verdict for finding in self.findings]
         return {verdict: verdicts.count(verdict) for verdict in WORST_FIRST}
@@ -73,7 +73,7 @@ class DoctorReport:
             "type": subject.type.name if subject.type else None,
             "server": self.server,
             "findings": [vars(finding) for finding in self.findings],
-            "counts": self.counts(),
+            "counts": self.count_verdicts(),
             "exit_code": int(self.exit_code),
         }
 
@@ -96,14 +96,19 @@ def examine(
     address = _server()
     if address:
         found = f"none are read: {address} on this machine is asked instead of Google"
-        pass_, first = login.anonymous(), observations.of(login.LOOK, Observation("info", found))
+        pass_, first = (
+            login.make_anonymous(),
+            observations.make_finding(login.LOOK, Observation("info", found)),
+        )
     else:
-        pass_, first = login.tried(subject, find)
+        pass_, first = login.try_credentials(subject, find)
     if pass_ is None:
         lack = "work" if first.verdict == "fail" else "could be tried"
         why = f"not tried, as no credentials {lack}"
         rest_of = [
-            observations.of(look, Observation("unknown", why, look.command(subject), "not-tried"))
+            observations.make_finding(
+                look, Observation("unknown", why, look.command(subject), "not-tried")
+            )
             for look in LOOKS
         ]
         return DoctorReport(subject, _sorted((first, *rest_of)), address)
@@ -142,9 +147,9 @@ def _all(subject: WantedTpu, google: RestClient, total_s: float) -> Iterator[Pro
             except queue.Empty:
                 return
             try:
-                done.put(observations.of(look, look.examine(subject, google)))
+                done.put(observations.make_finding(look, look.examine(subject, google)))
             except UnansweredError as error:
-                done.put(observations.unknown(look, subject, error))
+                done.put(observations.make_unknown_finding(look, subject, error))
             except Exception as error:  # noqa: BLE001  it is raised in the first thread
                 done.put(error)
 
@@ -162,7 +167,7 @@ def _all(subject: WantedTpu, google: RestClient, total_s: float) -> Iterator[Pro
         del missing[finding.id]
         yield finding
     for look in missing.values():
-        yield observations.unknown(look, subject, UnansweredError("silent"))
+        yield observations.make_unknown_finding(look, subject, UnansweredError("silent"))
 
 
 class _Countdown:
@@ -180,7 +185,7 @@ class _Countdown:
 def _conclude(first: ProjectFinding, seen: Sequence[ProjectFinding]) -> list[ProjectFinding]:
     """Return the findings, changed by what one of them implies for the others."""
     if refused := [finding for finding in seen if finding.reason == "credentials"]:
-        first = login.refused(refused[0].found)
+        first = login.make_refused_finding(refused[0].found)
     project = next(finding for finding in seen if finding.id == "project")
     if project.verdict != "fail":
         return [first, *seen]
@@ -212,7 +217,7 @@ def commands(subject: WantedTpu) -> dict[str, str]:
 
 def headline(report: DoctorReport) -> str:
     """Return the summary of a report in one sentence."""
-    counts, total = report.counts(), len(report.findings)
+    counts, total = report.count_verdicts(), len(report.findings)
     doubts = sum(1 for one in report.findings if one.verdict == "unknown")
     unseen = f"{phrases.count(doubts, 'is', 'are')} not known"
     if report.exit_code == ExitCode.DENIED and doubts == total - 1:

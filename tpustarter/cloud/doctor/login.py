@@ -36,7 +36,7 @@ _CLOCK = "reasonable timeframe"
 _Answer = TypeVar("_Answer")
 
 
-def anonymous() -> Any:
+def make_anonymous() -> Any:
     """Return credentials without content, for a server on this machine."""
     from google.auth import credentials as google
 
@@ -44,7 +44,7 @@ def anonymous() -> Any:
     return library.AnonymousCredentials()
 
 
-def tried(subject: WantedTpu, find: Callable[[], Any]) -> tuple[Any, ProjectFinding]:
+def try_credentials(subject: WantedTpu, find: Callable[[], Any]) -> tuple[Any, ProjectFinding]:
     """Return the credentials and their finding; None in place of unusable credentials."""
     try:
         found = _within(FIND_S, find)
@@ -55,19 +55,19 @@ def tried(subject: WantedTpu, find: Callable[[], Any]) -> tuple[Any, ProjectFind
         text = " ".join(text.split()).rstrip(".")
         text = text if subject.show_names else subject.hide(Redactor(os.environ).text(text))
         fix = Hint.of(problem.hint).command or LOG_IN
-        return None, refused(text or "no credentials were found", fix)
+        return None, make_refused_finding(text or "no credentials were found", fix)
     except UnansweredError as error:
         if error.reason != "credentials":
-            return None, observations.unknown(LOOK, subject, error)
+            return None, observations.make_unknown_finding(LOOK, subject, error)
         text = subject.hide(str(error))
         if _CLOCK in error.text:
             text = f"the clock of this machine is wrong, so Google refused the token: {text}"
-            return None, refused(text, "date -u; timedatectl status")
-        return None, refused(text, LOG_IN)
+            return None, make_refused_finding(text, "date -u; timedatectl status")
+        return None, make_refused_finding(text, LOG_IN)
     own = getattr(found, "quota_project_id", None)
     with_project = getattr(found, "with_quota_project", None)
     if own is None and with_project and not _email(found):  # a user's credentials name no project
-        return with_project(subject.id), observations.of(
+        return with_project(subject.id), observations.make_finding(
             LOOK, Observation("ok", _whose(found, subject))
         )
     if own and own != subject.id:
@@ -75,9 +75,9 @@ def tried(subject: WantedTpu, find: Callable[[], Any]) -> tuple[Any, ProjectFind
             f"{_whose(found, subject)}, but their quota project is another one, whose APIs and "
             "quota then count"
         )
-        fix = f"gcloud auth application-default set-quota-project {subject.shown}"
-        return found, observations.of(LOOK, Observation("warn", text, fix))
-    return found, observations.of(LOOK, Observation("ok", _whose(found, subject)))
+        fix = f"gcloud auth application-default set-quota-project {subject.project_text}"
+        return found, observations.make_finding(LOOK, Observation("warn", text, fix))
+    return found, observations.make_finding(LOOK, Observation("ok", _whose(found, subject)))
 
 
 def _refresh(found: Any) -> None:
@@ -88,7 +88,7 @@ def _refresh(found: Any) -> None:
     try:
         found.refresh(library.Request())
     except exceptions.GoogleAuthError as error:
-        raise rest.of_exception(error, "oauth2.googleapis.com") from error
+        raise rest.convert_exception(error, "oauth2.googleapis.com") from error
 
 
 def _email(found: Any) -> str | None:
@@ -103,9 +103,9 @@ def _whose(found: Any, subject: WantedTpu) -> str:
     return f"Google accepts the credentials, which are those of {kind}{named}"
 
 
-def refused(text: str, fix: str = LOG_IN) -> ProjectFinding:
+def make_refused_finding(text: str, fix: str = LOG_IN) -> ProjectFinding:
     """Return the finding for unusable credentials."""
-    return observations.of(LOOK, Observation("fail", text, fix, "credentials"))
+    return observations.make_finding(LOOK, Observation("fail", text, fix, "credentials"))
 
 
 def _within(seconds: float, do: Callable[[], _Answer]) -> _Answer:

@@ -110,7 +110,7 @@ def examine_firewall(subject: WantedTpu, google: RestClient) -> Observation:
     rules = _rules(subject, google)
     found: dict[Opening, list[FirewallRule]] = {"all": [], "some": [], "usual": []}
     for rule in rules:
-        if WORLD & {*rule.source_ranges} and (kind := opening(rule)):
+        if WORLD & {*rule.source_ranges} and (kind := find_opening(rule)):
             found[kind].append(rule)
     if wide := found["all"] or found["some"]:
         ports = {name for rule in wide for one in rule.lets_in for name in one.names} - USUAL
@@ -154,7 +154,7 @@ def examine_ssh(subject: WantedTpu, google: RestClient) -> Observation:
     return Observation("warn", found, fix)
 
 
-def opening(rule: FirewallRule) -> Opening | None:
+def find_opening(rule: FirewallRule) -> Opening | None:
     """Return how much a rule opens; None for one that lets nothing in."""
     if any(_is_everything(one) for one in rule.lets_in):
         return "all"

@@ -55,7 +55,7 @@ class ProjectFinding:
     reason: Reason | None = None
 
 
-def of(look: ProjectQuestion, seen: Observation) -> ProjectFinding:
+def make_finding(look: ProjectQuestion, seen: Observation) -> ProjectFinding:
     """Return the finding of an observation."""
     return ProjectFinding(
         look.id,
@@ -69,9 +69,11 @@ def of(look: ProjectQuestion, seen: Observation) -> ProjectFinding:
     )
 
 
-def unknown(look: ProjectQuestion, subject: WantedTpu, error: UnansweredError) -> ProjectFinding:
+def make_unknown_finding(
+    look: ProjectQuestion, subject: WantedTpu, error: UnansweredError
+) -> ProjectFinding:
     """Return the finding of a question without an answer, with the command that finds out."""
     fix = look.command(subject)
     if error.reason == "off":
         fix = subject.gcloud("services", "enable", error.service)
-    return of(look, Observation("unknown", subject.hide(str(error)), fix, error.reason))
+    return make_finding(look, Observation("unknown", subject.hide(str(error)), fix, error.reason))

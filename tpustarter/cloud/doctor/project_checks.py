@@ -112,7 +112,7 @@ def examine_project(subject: WantedTpu, google: RestClient) -> Observation:
         more = f", number {answer.number}" if subject.show_names else ""
         return Observation("ok", f"the project {name} is active{more}")
     if answer.state == "DELETE_REQUESTED":
-        fix = f"gcloud projects undelete {subject.shown}"
+        fix = f"gcloud projects undelete {subject.project_text}"
         return Observation("fail", f"the project {name} is marked for deletion", fix)
     raise UnansweredError("garbled", "a project without a state", service=rest.RESOURCES)
 
@@ -129,7 +129,7 @@ def examine_billing(subject: WantedTpu, google: RestClient) -> Observation:
     if account:
         found = "the billing account that is linked is closed, so nothing can be created"
         return Observation("fail", found, "https://console.cloud.google.com/billing")
-    fix = f"gcloud billing projects link {subject.shown} --billing-account=ACCOUNT_ID"
+    fix = f"gcloud billing projects link {subject.project_text} --billing-account=ACCOUNT_ID"
     found = (
         "no billing account is linked, so nothing can be created; a TRC grant needs one too, "
         "and `gcloud billing accounts list` shows yours"
@@ -171,7 +171,8 @@ def examine_roles(subject: WantedTpu, google: RestClient) -> Observation:
         )
     role = (_CREATE | _CONNECT)[lacking[0]]
     fix = (
-        f"gcloud projects add-iam-policy-binding {subject.shown} --member=user:EMAIL --role={role}"
+        f"gcloud projects add-iam-policy-binding {subject.project_text} "
+        f"--member=user:EMAIL --role={role}"
     )
     what = f"the account lacks {phrases.join(lacking, most=3)}"
     if any(name in _CREATE for name in lacking):
@@ -207,14 +208,14 @@ LOOKS = (
         "the project exists and is active",
         "https://docs.cloud.google.com/resource-manager/reference/rest/v3/projects/get",
         examine_project,
-        lambda subject: f"gcloud projects describe {subject.shown}",
+        lambda subject: f"gcloud projects describe {subject.project_text}",
     ),
     ProjectQuestion(
         "billing",
         "an open billing account is linked",
         "https://docs.cloud.google.com/billing/docs/reference/rest/v1/projects/getBillingInfo",
         examine_billing,
-        lambda subject: f"gcloud billing projects describe {subject.shown}",
+        lambda subject: f"gcloud billing projects describe {subject.project_text}",
     ),
     ProjectQuestion(
         "apis",
@@ -228,14 +229,14 @@ LOOKS = (
         "the account may create and connect",
         "https://docs.cloud.google.com/resource-manager/reference/rest/v3/projects/testIamPermissions",
         examine_roles,
-        lambda subject: f"gcloud projects get-iam-policy {subject.shown}",
+        lambda subject: f"gcloud projects get-iam-policy {subject.project_text}",
     ),
     ProjectQuestion(
         "service-agent",
         "Cloud TPU's own account has its role",
         "https://docs.cloud.google.com/sdk/gcloud/reference/beta/services/identity/create",
         examine_agent,
-        lambda subject: f"gcloud projects get-iam-policy {subject.shown}",
+        lambda subject: f"gcloud projects get-iam-policy {subject.project_text}",
         matters=False,
     ),
 )

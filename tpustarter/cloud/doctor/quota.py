@@ -37,7 +37,7 @@ class Quota:
     @property
     def words(self) -> str:
         """Return the meaning of the name: `v5e serving, on-demand, per zone`."""
-        return in_words(self.name)
+        return describe_quota(self.name)
 
     def __str__(self) -> str:
         """Return it as users see it: `v6e, spot, per region: limit 0 in region us-east5`."""
@@ -46,7 +46,7 @@ class Quota:
         return ": ".join(filter(None, (self.words, f"{limit} {where}".strip())))
 
 
-def in_words(name: str) -> str:
+def describe_quota(name: str) -> str:
     """Return the meaning of a quota's name; a name of another form is unchanged."""
     match = _TPU.fullmatch(name)
     if match is None:
@@ -70,7 +70,7 @@ def read(text: str, details: Sequence[Any] = ()) -> tuple[Quota, ...]:
         details: Messages of google.rpc, packed or not.
     """
     found = [*_in_text(text)]
-    for detail in unpacked(() if found else details):
+    for detail in unpack_details(() if found else details):
         if detail.DESCRIPTOR.full_name == "google.rpc.QuotaFailure":
             for violation in detail.violations:
                 found += [*_in_text(violation.description)] or [*_in_violation(violation)]
@@ -108,7 +108,7 @@ def _number(text: str) -> int | None:
         return None
 
 
-def unpacked(details: Sequence[Any]) -> Iterator[Any]:
+def unpack_details(details: Sequence[Any]) -> Iterator[Any]:
     """Yield the details of an error as messages of their own types; unknown ones are left out."""
     for detail in details:
         if getattr(getattr(detail, "DESCRIPTOR", None), "full_name", "") != "google.protobuf.Any":

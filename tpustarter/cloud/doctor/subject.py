@@ -46,7 +46,7 @@ class WantedTpu:
         return self.zone.rpartition("-")[0] if self.zone else None
 
     @property
-    def shown(self) -> str:
+    def project_text(self) -> str:
         """Return the text that stands for the project in a command."""
         if self.show_names:
             return self.project.name
@@ -59,7 +59,7 @@ class WantedTpu:
     def gcloud(self, *words: str) -> str:
         """Return a gcloud command, with the project where gcloud would use another one."""
         knows = self.project.gcloud_knows and not self.show_names
-        return " ".join(("gcloud", *words, *(() if knows else (f"--project={self.shown}",))))
+        return " ".join(("gcloud", *words, *(() if knows else (f"--project={self.project_text}",))))
 
     def hide(self, text: str) -> str:
         """Return Google's text without identifying names, unless the user asked for them."""

@@ -56,7 +56,7 @@ def default_user() -> str:
 
 def key_file() -> Path:
     """Return the path of the private key that gcloud uses."""
-    return locations.expanded(KEY)
+    return locations.expand_path(KEY)
 
 
 def remote_text(words: Sequence[str]) -> str:

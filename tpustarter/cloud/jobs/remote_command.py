@@ -20,7 +20,7 @@ from pathlib import Path
 from tpustarter.cloud.jobs import connection_failures
 from tpustarter.cloud.jobs.worker_output import LineSplitter, WorkerLog
 from tpustarter.core import locations
-from tpustarter.core.problem import ExitCode, Problem, of_limit
+from tpustarter.core.problem import ExitCode, Problem, find_limit_problem
 from tpustarter.running import archive, run_folder
 from tpustarter.running.process import END_WAIT_S, Probe, signal_name
 
@@ -147,7 +147,7 @@ class RemoteCommand:
     def events(self) -> Generator[Event, None, None]:
         """Yield the lines of the workers, and the end of each worker once."""
         _allow_descriptors(FREE_DESCRIPTORS + DESCRIPTORS * len(self._jobs))
-        work = run_folder.make()
+        work = run_folder.make_folder()
         threads: list[threading.Thread] = []
         try:
             self._archive = archive.build(work / "probe.pyz")
@@ -177,8 +177,8 @@ class RemoteCommand:
         try:
             ended = self._run(job) if self._connects_in_turn() else self._not_started(job)
         except (OSError, Problem) as error:
-            limit = of_limit(error)
-            what = limit.what if limit else str(getattr(error, "what", error))
+            limit = find_limit_problem(error)
+            what = limit.full_text if limit else str(getattr(error, "full_text", error))
             ended = WorkerEnded(
                 job, connection_failures.NOT_REACHED, f"could not be started: {what}", reached=False
             )
@@ -212,7 +212,7 @@ class RemoteCommand:
                     self._archive,
                     log,
                     env=self._env,
-                    drop=locations.caller(),
+                    drop=locations.find_caller(),
                     command=job.words,
                     stream=True,
                 )
@@ -225,8 +225,8 @@ class RemoteCommand:
                     with self._lock:
                         del self._probes[job.label]
                     probe.close()
-                tail = log.since(0)[-_TAIL_CHARACTERS:]
-                return replace(_ended(job, gone, why, tail), left_out=log.left_out)
+                tail = log.read_since(0)[-_TAIL_CHARACTERS:]
+                return replace(_ended(job, gone, why, tail), left_out=log.omitted_bytes)
 
     def _follow(
         self, job: WorkerJob, probe: Probe, holds: contextlib.ExitStack
@@ -256,7 +256,7 @@ class RemoteCommand:
 
     def _put_rests(self, job: WorkerJob, lines: Mapping[str, LineSplitter]) -> None:
         for name, one in lines.items():
-            self._put_lines(job, name, one.rest())
+            self._put_lines(job, name, one.take_rest())
 
     def _put_lines(self, job: WorkerJob, stream: str, lines: list[str]) -> None:
         if lines:

@@ -27,7 +27,7 @@ STILL_RUNNING = (
 )
 
 
-def refuse_without_way(chosen: Sequence[Worker], via: str, *, iap: bool) -> None:
+def require_route(chosen: Sequence[Worker], via: str, *, iap: bool) -> None:
     """Raise Problem where the workers cannot be reached from this machine."""
     node = chosen[0].node
     if via == "ssh":
@@ -50,20 +50,20 @@ def refuse_without_way(chosen: Sequence[Worker], via: str, *, iap: bool) -> None
     )
 
 
-def of_others(chosen: Sequence[Worker], nodes: Sequence[TpuNode]) -> str:
+def describe_other_workers(chosen: Sequence[Worker], nodes: Sequence[TpuNode]) -> str:
     """Return a text with the other workers of the same command; empty where there are none."""
     labels = [worker.label for worker in chosen[1:]]
     if not labels:
         return ""
     is_every = len(chosen) == _count(nodes) and len(labels) > 1
-    return f"and the same for {f'{labels[0]} to {labels[-1]}' if is_every else of_labels(labels)}"
+    return f"and the same for {f'{labels[0]} to {labels[-1]}' if is_every else join_labels(labels)}"
 
 
 def _count(nodes: Sequence[TpuNode]) -> int:
     return sum(max(1, node.workers) for node in nodes)
 
 
-def cautions(chosen: Sequence[Worker], nodes: Sequence[TpuNode]) -> Iterator[str]:
+def list_cautions(chosen: Sequence[Worker], nodes: Sequence[TpuNode]) -> Iterator[str]:
     """Yield the reasons against running the command like this."""
     total = _count(nodes)
     if total > len(chosen):
@@ -83,24 +83,24 @@ def count(endings: Sequence[WorkerEnded], seconds: float) -> str:
     return f"{len(good)} of {workers} ended with 0 in {seconds:.1f} s"
 
 
-def ways(endings: Sequence[WorkerEnded]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def group_failures(endings: Sequence[WorkerEnded]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each kind of failure with its workers, and its remedies."""
     found: dict[str, list[WorkerEnded]] = {}
     for ended in sorted(endings, key=lambda ended: ended.job.number):
         if ended.code:
             found.setdefault(ended.what, []).append(ended)
     for what, same in found.items():
-        yield f"{of_labels([ended.job.label for ended in same])} {what}", same[0].fixes
+        yield f"{join_labels([ended.job.label for ended in same])} {what}", same[0].fixes
 
 
-def of_labels(labels: Sequence[str]) -> str:
+def join_labels(labels: Sequence[str]) -> str:
     """Return the names of workers; of many the first ones, and the number of the others."""
     if len(labels) <= SHOWN_LABELS:
         return ", ".join(labels)
     return f"{', '.join(labels[:SHOWN_LABELS])} and {len(labels) - SHOWN_LABELS} more"
 
 
-def what_became(client: Client, chosen: Sequence[Worker]) -> Iterator[str]:
+def describe_unready(client: Client, chosen: Sequence[Worker]) -> Iterator[str]:
     """Yield the state of TPUs that are not READY, after a worker was not reached."""
     for zone, name in dict.fromkeys((one.node.zone, one.node.name) for one in chosen):
         with contextlib.suppress(Problem):
@@ -109,6 +109,6 @@ def what_became(client: Client, chosen: Sequence[Worker]) -> Iterator[str]:
                 if now is None:
                     yield f"`{name}` no longer exists."
                 else:
-                    workers.refuse_unready(now)
+                    workers.require_ready(now)
             except Problem as problem:
-                yield f"{problem.what} {problem.hint or ''}"
+                yield f"{problem.full_text} {problem.hint or ''}"

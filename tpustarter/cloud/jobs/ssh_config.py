@@ -125,7 +125,7 @@ def _entries(text: str) -> tuple[SshEntry, ...]:
     return tuple(entries)
 
 
-def changed(file: SshConfigFile, entries: Collection[SshEntry]) -> bytes:
+def build_config(file: SshConfigFile, entries: Collection[SshEntry]) -> bytes:
     """Return the configuration with these entries; without the marked lines if there are none."""
     if not entries:
         return file.before + file.after

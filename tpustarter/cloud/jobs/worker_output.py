@@ -38,15 +38,15 @@ class WorkerLog(CappedLog):
         del self._recent[: -64 * 1024]
 
     @property
-    def left_out(self) -> int:
+    def omitted_bytes(self) -> int:
         """Return the number of bytes that are not in the file."""
         return max(0, self.size - HEAD_BYTES - len(self._recent))
 
     def close(self) -> None:
         """Write the end of the output below its beginning, with the number of bytes left out."""
         with contextlib.suppress(OSError):
-            if self.left_out:
-                self._file.write(f"\n[{self.left_out} bytes left out]\n".encode())
+            if self.omitted_bytes:
+                self._file.write(f"\n[{self.omitted_bytes} bytes left out]\n".encode())
             if self.size > HEAD_BYTES:
                 self._file.write(self._recent[-(self.size - HEAD_BYTES) :])
         self._file.close()
@@ -71,7 +71,7 @@ class LineSplitter:
             self._pending = self._pending[LINE_BYTES:]
         return [line.decode("utf-8", "replace") for line in lines]
 
-    def rest(self) -> list[str]:
+    def take_rest(self) -> list[str]:
         """Return the text after the last line end."""
         pending, self._pending = self._pending, b""
         return [part.decode("utf-8", "replace") for part in _parts(pending) if part]
@@ -88,7 +88,7 @@ def _parts(line: bytes) -> list[bytes]:
 def make_folder(name: str) -> Path:
     """Make the folder for the output of one run, which only its user may open."""
     place = locations.make_folder(locations.state() / "tpu-runs")
-    with locations.writing(place):
+    with locations.convert_write_errors(place):
         prefix = time.strftime("%Y%m%d-%H%M%S-") + f"{name[:40]}-"
         folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
     locations.give_to_caller(folder)

@@ -24,16 +24,16 @@ CLOCKS_DIFFER_S = 120
 """Seconds in the future that count as a small difference between two clocks."""
 
 
-def of_event(event: events.Event) -> Iterator[str]:
+def describe_event(event: events.Event) -> Iterator[str]:
     """Yield the sentences on an event."""
     if isinstance(event, events.RequestSent):
         yield f"Google has taken the request for `{event.entry.name}` in {event.entry.zone}."
     elif isinstance(event, events.RequestResumed):
         yield f"`{event.entry.name}` was asked for before, and this goes on with that request."
     elif isinstance(event, events.StateSeen):
-        yield from _of_state(states.of_resource(event.resource))
+        yield from _of_state(states.find_resource_state(event.resource))
     elif isinstance(event, events.NodeSeen):
-        yield from _of_state(states.of_resource(event.node))
+        yield from _of_state(states.find_resource_state(event.node))
     elif isinstance(event, events.RequestRefused):
         yield f"{event.entry.zone}: {event.problem.summary}."
         if event.goes_on:  # else the error is shown next
@@ -58,7 +58,7 @@ def _of_state(state: states.State) -> Iterator[str]:
         yield f"Next: {state.next}" + (f" {state.usually}" if state.usually else "")
 
 
-def of_clocks(row: Tpu, now: datetime) -> str:
+def describe_clock(row: Tpu, now: datetime) -> str:
     """Return a sentence on a clock that is certainly wrong; empty otherwise."""
     age_s = row.age_s(now)
     if age_s is None or age_s > -CLOCKS_DIFFER_S:
@@ -69,7 +69,7 @@ def of_clocks(row: Tpu, now: datetime) -> str:
     )
 
 
-def place(row: Tpu) -> str:
+def format_place(row: Tpu) -> str:
     """Return the type, tier and zone of a TPU: `v6e-8 spot in us-central1-b`."""
     return f"{row.type} {row.tier} in {row.zone}"
 
@@ -80,7 +80,7 @@ def age(row: Tpu, now: datetime) -> str:
     return phrases.duration(age_s) if age_s is not None and age_s > -CLOCKS_DIFFER_S else ""
 
 
-def of_row(row: Tpu) -> Iterator[str]:
+def describe_row(row: Tpu) -> Iterator[str]:
     """Yield the sentences on a TPU beside the meaning of its state."""
     if row.error:
         yield f"Google's text: {row.error[:SHOWN_AT_MOST]}"
@@ -89,10 +89,10 @@ def of_row(row: Tpu) -> Iterator[str]:
         yield f"From the ledger: {row.note}."
 
 
-def of_workers(row: Tpu) -> str:
+def count_workers(row: Tpu) -> str:
     """Return the number of workers of a slice in each state; empty for a single worker."""
-    hosts = [host for node in row.nodes for host in slice_drawing.hosts_of(node)]
-    return f"{len(hosts)} workers: {slice_drawing.counted(hosts)}." if len(hosts) > 1 else ""
+    hosts = [host for node in row.nodes for host in slice_drawing.list_hosts(node)]
+    return f"{len(hosts)} workers: {slice_drawing.count_states(hosts)}." if len(hosts) > 1 else ""
 
 
 def of_unreadable(file: str) -> str:
@@ -104,7 +104,7 @@ def of_unreadable(file: str) -> str:
     )
 
 
-def of_error(row: Tpu) -> tuple[str, tuple[str, ...]]:
+def describe_error(row: Tpu) -> tuple[str, tuple[str, ...]]:
     """Return the reason of a failed request and its remedies; both empty where not known."""
     if not row.error:
         return "", ()
@@ -112,7 +112,7 @@ def of_error(row: Tpu) -> tuple[str, tuple[str, ...]]:
     return problem.why, problem.fixes
 
 
-def of_request(request: TpuRequest) -> Iterator[str]:
+def describe_request(request: TpuRequest) -> Iterator[str]:
     """Yield the sentences on a request, with the facts that are not obvious."""
     slices = f"{request.slices} slices of " if request.slices > 1 else ""
     tpu = request.type

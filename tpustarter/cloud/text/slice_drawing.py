@@ -52,9 +52,9 @@ class DrawingRow:
     mark: str
 
 
-def hosts_of(node: TpuNode) -> list[Host]:
+def list_hosts(node: TpuNode) -> list[Host]:
     """Return the workers of a node; none where neither its type nor Google gives their number."""
-    tpu = chips.type_of(node)
+    tpu = chips.find_type(node)
     count = tpu.hosts if tpu else node.workers
     return [_host(node, worker) for worker in range(count)]
 
@@ -62,13 +62,13 @@ def hosts_of(node: TpuNode) -> list[Host]:
 def _host(node: TpuNode, worker: int) -> Host:
     symptoms = [one.kind for one in node.symptoms if _number(one.worker) == worker]
     if symptoms:
-        found = states.of("symptoms", symptoms[0])
+        found = states.find_state("symptoms", symptoms[0])
         return Host(worker, ", ".join(map(_in_words, symptoms)), found.mark)
-    state = states.of_resource(node)
+    state = states.find_resource_state(node)
     if state.mark == "good" and node.internal_addresses and worker >= len(node.internal_addresses):
         return Host(worker, "no address", "act")
     if state.mark == "good" and node.health not in ("", "HEALTHY"):
-        found = states.of("health", node.health)
+        found = states.find_state("health", node.health)
         return Host(worker, f"{_in_words(node.state)}, {_in_words(node.health)}", found.mark)
     return Host(worker, _in_words(node.state), state.mark)
 
@@ -85,8 +85,8 @@ def _in_words(name: str) -> str:
 
 def title(node: TpuNode) -> str:
     """Return the description of a slice: `4 hosts with 4 chips each, topology 4x4`."""
-    tpu = chips.type_of(node)
-    return title_of_type(tpu) if tpu else phrases.count(len(hosts_of(node)), "host")
+    tpu = chips.find_type(node)
+    return title_of_type(tpu) if tpu else phrases.count(len(list_hosts(node)), "host")
 
 
 def title_of_type(tpu: TpuType) -> str:
@@ -101,7 +101,7 @@ def title_of_type(tpu: TpuType) -> str:
 
 def rows(node: TpuNode) -> list[DrawingRow]:
     """Return the drawing of a slice, about 45 columns wide; empty where nothing is known."""
-    return _rows(hosts_of(node), chips.type_of(node))
+    return _rows(list_hosts(node), chips.find_type(node))
 
 
 def rows_of_type(tpu: TpuType) -> list[DrawingRow]:
@@ -127,7 +127,7 @@ def _folded(hosts: Sequence[Host]) -> Iterator[DrawingRow]:
         half = PER_ROW // 2
         boxes = " ".join(filter(None, (signs[:half], signs[half:])))
         label = f"workers {first}-{first + len(some) - 1}"
-        yield DrawingRow(label, f"[{boxes}]", counted(some), _worst(some))
+        yield DrawingRow(label, f"[{boxes}]", count_states(some), _worst(some))
 
 
 def _odd(hosts: Sequence[Host]) -> Iterator[DrawingRow]:
@@ -140,7 +140,7 @@ def _odd(hosts: Sequence[Host]) -> Iterator[DrawingRow]:
         yield DrawingRow("", "", f"{len(odd) - NAMED} more are not {usual}", _worst(odd))
 
 
-def counted(hosts: Sequence[Host]) -> str:
+def count_states(hosts: Sequence[Host]) -> str:
     """Return the number of workers in each state: `15 ready, 1 no address`."""
     return ", ".join(
         f"{_count(hosts, words)} {words}" for words in dict.fromkeys(one.words for one in hosts)
@@ -156,7 +156,7 @@ def _worst(hosts: Sequence[Host]) -> str:
     return min((one.mark for one in hosts), key=order.index)
 
 
-def aligned(drawn: Sequence[DrawingRow]) -> Iterator[DrawingRow]:
+def align_rows(drawn: Sequence[DrawingRow]) -> Iterator[DrawingRow]:
     """Yield rows whose labels have one width, and whose signs have one width."""
     label = max((len(row.label) for row in drawn), default=0)
     signs = max((len(row.signs) for row in drawn), default=0)
@@ -166,5 +166,5 @@ def aligned(drawn: Sequence[DrawingRow]) -> Iterator[DrawingRow]:
 
 def text(node: TpuNode) -> Iterator[tuple[str, str, str]]:
     """Yield each line of the drawing: its beginning, its state in words, and the mark."""
-    for row in aligned(rows(node)):
+    for row in align_rows(rows(node)):
         yield f"{row.label}  {row.signs}  ", row.words, row.mark

@@ -87,12 +87,12 @@ class Judgement:
     """Further facts for the user, in sentences."""
 
     @property
-    def covered(self) -> bool:
+    def is_free(self) -> bool:
         """Return whether it is free of charge."""
         return self.reason == "covered"
 
 
-def judge(
+def judge_request(
     request: TpuRequest, grant: Grant, in_use: Sequence[Resource] | None, now: datetime
 ) -> Judgement:
     """Return whether a grant covers a request, or the reason why it does not.
@@ -175,8 +175,8 @@ def _notes(request: TpuRequest, grant: Grant, today: date) -> list[str]:
 def chips_in_use(resources: Sequence[Resource], allowances: Sequence[Allowance]) -> int | None:
     """Return the chips under some lines that are in use or requested; None where unknown."""
     total = 0
-    for row in chips.without_nodes_of_requests(resources):
-        if not (states.of_resource(row).held and _may_be_under(row, allowances)):
+    for row in chips.drop_requested_nodes(resources):
+        if not (states.find_resource_state(row).held and _may_be_under(row, allowances)):
             continue
         number = chips.count(row)
         if number is None:
@@ -187,7 +187,7 @@ def chips_in_use(resources: Sequence[Resource], allowances: Sequence[Allowance])
 
 def _may_be_under(resource: Resource, allowances: Sequence[Allowance]) -> bool:
     """Return whether a resource falls under one of the lines; true for an unknown type."""
-    tpu = chips.type_of(resource)
+    tpu = chips.find_type(resource)
     return any(
         resource.zone == row.zone
         and resource.tier == row.tier
@@ -197,9 +197,9 @@ def _may_be_under(resource: Resource, allowances: Sequence[Allowance]) -> bool:
     )
 
 
-def covers(grant: Grant, resource: Resource) -> bool:
+def is_covered(grant: Grant, resource: Resource) -> bool:
     """Return whether an existing resource falls under a line, whatever the date."""
-    known = chips.type_of(resource) is not None
+    known = chips.find_type(resource) is not None
     return known and _may_be_under(resource, grant.allowances)
 
 
@@ -214,12 +214,12 @@ def zones(grant: Grant, tpu: TpuType, tier: Tier, slices: int = 1) -> tuple[str,
     return tuple(zone for zone, number in enough.items() if number >= wanted)
 
 
-def require(
+def require_coverage(
     request: TpuRequest, grant: Grant, in_use: Sequence[Resource] | None, now: datetime
 ) -> Judgement:
     """Return the judgement of a covered request; raises Problem for any other."""
-    judgement = judge(request, grant, in_use, now)
-    if judgement.covered:
+    judgement = judge_request(request, grant, in_use, now)
+    if judgement.is_free:
         return judgement
     elsewhere = [
         zone
@@ -301,7 +301,7 @@ def save(grant: Grant) -> None:
         )
     with contextlib.suppress(OSError):  # the write below raises the reason
         if is_broken():
-            state.put_aside(STATE)
+            state.move_aside(STATE)
     state.save(STATE, msgspec.to_builtins(grant))
 
 
@@ -322,7 +322,7 @@ def load() -> Grant | None:
     return grant
 
 
-def known() -> Grant | None:
+def find_grant() -> Grant | None:
     """Return the grant for an estimate; None where none can be read."""
     with contextlib.suppress(Problem):
         return load()
@@ -340,7 +340,7 @@ def is_broken() -> bool:
 
 def _unreadable(why: str) -> Problem:
     return Problem(
-        f"the TRC grant that you had noted in `{state.place(STATE)}` cannot be read: {why}",
+        f"the TRC grant that you had noted in `{state.find_path(STATE)}` cannot be read: {why}",
         hint="`tpustarter trc FILE` notes it anew from its e-mail, `tpustarter trc --forget` "
         "forgets it, and `tpustarter tpu create` with `--outside-grant` asks for what is billed",
         read="start/trc-to-first-vm",
@@ -356,16 +356,16 @@ def _read(saved: dict[str, Any]) -> Grant | None:
     return grant if is_whole else None
 
 
-def forget() -> bool:
+def delete_grant() -> bool:
     """Remove the stored grant; returns whether there was one.
 
     Raises:
         Problem: it cannot be removed.
     """
     file = state.path(STATE)
-    with locations.writing(file):
+    with locations.convert_write_errors(file):
         if is_broken():
-            state.put_aside(STATE)
+            state.move_aside(STATE)
             return True
         existed = file.exists()
         file.unlink(missing_ok=True)

@@ -122,7 +122,7 @@ def _allowances(plain: str) -> tuple[list[Allowance], list[str]]:
         try:
             rows.append(_allowance(match))
         except Problem as problem:
-            unread.append(f"`{match[0][:100]}` ({problem.what[:200]})")
+            unread.append(f"`{match[0][:100]}` ({problem.full_text[:200]})")
     between.append(plain[end:])
     for part in between:
         unread += [f"`{match[0][:100]}`" for match in _LIKE_ONE.finditer(part)]

@@ -139,7 +139,7 @@ def parse(lesson: Lesson) -> list[LessonPart]:
     parts: list[LessonPart] = []
     position, fold, count = 0, "", 0
     for fence in fences:
-        _add_markdown(parts, lines[position : fence.top], fold)
+        _add_markdown(parts, lines[position : fence.first_line], fold)
         position = fence.end
         fold = _follow_fold(lesson, fence, fold)
         if fence.kind == "quiz":
@@ -162,7 +162,7 @@ def parse(lesson: Lesson) -> list[LessonPart]:
     return parts
 
 
-def blocks_of(lesson: Lesson) -> list[Block]:
+def list_blocks(lesson: Lesson) -> list[Block]:
     """Return the blocks of a lesson, in order; raise Problem as `parse` does."""
     return [part.block for part in parse(lesson) if part.block]
 

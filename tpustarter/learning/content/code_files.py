@@ -54,7 +54,7 @@ def _path(lesson: Lesson, name: str) -> Path:
     return lesson.path.parent / "code" / name
 
 
-def place(lesson: Lesson, folder: Path) -> Path | None:
+def write_files(lesson: Lesson, folder: Path) -> Path | None:
     """Write a lesson's files into a folder, and return it; None for a lesson without any.
 
     A file that differs was changed by the learner, and is kept as `NAME.old`.
@@ -68,9 +68,9 @@ def place(lesson: Lesson, folder: Path) -> Path | None:
     locations.make_folder(folder)
     for name, content in texts.items():
         path = folder / name
-        with locations.writing(path):
+        with locations.convert_write_errors(path):
             if path.exists() and _differs(path, content):
-                locations.put_aside(path, f"{name}.old", why="was changed")
+                locations.move_aside(path, f"{name}.old", why="was changed")
             path.write_text(content, encoding="utf-8")
         locations.give_to_caller(path)
     return folder
@@ -88,7 +88,7 @@ def command(lesson: Lesson, name: str) -> str:
     return f"tpustarter learn {lesson.id} --code {name}"
 
 
-def note(lesson: Lesson) -> list[str]:
+def describe_files(lesson: Lesson) -> list[str]:
     """Return a sentence that lists a lesson's files, and a command that prints one.
 
     It prints the last of several, since a lesson is mostly about that one. A lesson without files
@@ -104,7 +104,7 @@ def note(lesson: Lesson) -> list[str]:
     ]
 
 
-def complaints(lesson: Lesson) -> Iterator[str]:
+def find_mistakes(lesson: Lesson) -> Iterator[str]:
     """Yield the mistakes in the files that a lesson names."""
     known = names(lesson)
     for name in sorted({name for name in known if known.count(name) > 1}):
@@ -116,7 +116,7 @@ def complaints(lesson: Lesson) -> Iterator[str]:
         try:
             content = _read(lesson, name)
         except Problem as problem:
-            yield problem.what
+            yield problem.full_text
             continue
         yield from _complaints_of(_path(lesson, name), content)
 

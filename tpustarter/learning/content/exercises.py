@@ -128,7 +128,7 @@ def titles(lessons: Iterable[Lesson]) -> dict[str, str]:
     return known
 
 
-def following(exercise: Exercise) -> Exercise | None:
+def find_next_open(exercise: Exercise) -> Exercise | None:
     """Return the next exercise of the lesson that is not solved, after this one first."""
     all_of_lesson = read(exercise.lesson)
     place = [other.id for other in all_of_lesson].index(exercise.id)
@@ -136,7 +136,7 @@ def following(exercise: Exercise) -> Exercise | None:
     return next((other for other in others if state(other) != "pass"), None)
 
 
-def place(exercise: Exercise) -> str:
+def format_position(exercise: Exercise) -> str:
     """Return its number among the lesson's exercises: `2 of 3`; empty where it is the only one."""
     names = [str(name) for name in exercise.lesson.header.get("exercises") or ()]
     return f"{names.index(exercise.name) + 1} of {len(names)}" if len(names) > 1 else ""
@@ -185,14 +185,14 @@ def open_file(exercise: Exercise) -> Path:
     path = learner_file(exercise)
     locations.make_folder(path.parent)
     if not path.exists():
-        with locations.writing(path):
+        with locations.convert_write_errors(path):
             path.write_text(_shipped(exercise), encoding="utf-8")
         locations.give_to_caller(path)
-    code_files.place(exercise.lesson, path.parent)  # so that an editor finds its imports
+    code_files.write_files(exercise.lesson, path.parent)  # so that an editor finds its imports
     return path
 
 
-def start_again(exercise: Exercise) -> Path | None:
+def restart_exercise(exercise: Exercise) -> Path | None:
     """Replace the learner's copy by the shipped exercise, and keep the former one.
 
     Returns:
@@ -205,8 +205,8 @@ def start_again(exercise: Exercise) -> Path | None:
     path = learner_file(exercise)
     kept = None
     if is_changed(exercise):
-        with locations.writing(path):
-            kept = locations.put_aside(path, f"{path.name}.old")
+        with locations.convert_write_errors(path):
+            kept = locations.move_aside(path, f"{path.name}.old")
     open_file(exercise)
     return kept
 
@@ -304,7 +304,7 @@ def own_code(exercise: Exercise) -> tuple[str, int]:
     return code, above.count("\n") + 1
 
 
-def named_below(exercise: Exercise) -> str:
+def read_mentioned_code(exercise: Exercise) -> str:
     """Return those functions and classes of the judging part that the task or the gap mentions."""
     names = set(re.findall(r"`(\w+)", exercise.task))
     names |= {node.id for node in ast.walk(ast.parse(exercise.gap)) if isinstance(node, ast.Name)}
@@ -323,8 +323,8 @@ def keep_code(exercise: Exercise, code: str, known: tuple[int, int] | None = Non
     Args:
         exercise: The exercise.
         code: The learner's code.
-        known: The value of `saved` for the file that was edited: where another program has saved
-            the file since, that version is kept as `NAME.py.old`.
+        known: The value of `read_save_stamp` for the file that was edited: where another program
+            has saved the file since, that version is kept as `NAME.py.old`.
 
     Raises:
         Problem: The file cannot be read or written.
@@ -332,10 +332,10 @@ def keep_code(exercise: Exercise, code: str, known: tuple[int, int] | None = Non
     path = learner_file(exercise)
     above, _ = _divided(_read_answer(exercise))
     text = f"{above}{code.strip()}\n\n\n{exercise.judged}"
-    with locations.writing(path):
+    with locations.convert_write_errors(path):
         mode = stat.S_IMODE(path.stat().st_mode)
-        if known not in (None, saved(path)):
-            locations.put_aside(path, f"{path.name}.old", why="was saved by another program")
+        if known not in (None, read_save_stamp(path)):
+            locations.move_aside(path, f"{path.name}.old", why="was saved by another program")
         locations.replace(path, text.encode(), mode)
 
 
@@ -371,20 +371,20 @@ def _judge_result(result: BlockResult, own: str, gap: str) -> AnswerVerdict:
         result = replace(result, status="fail")
     lines = None
     if result.reason == "exception":
-        lines = own_lines.raised_at(own, result.raised_at) or own_lines.changed(own, gap)
+        lines = own_lines.raised_at(own, result.raised_at) or own_lines.find_changed_lines(own, gap)
     return AnswerVerdict(result.status == "pass", why or result.reason or "", result, lines)
 
 
 def next_hint(exercise: Exercise) -> str | None:
     """Return the next hint, and remember that it was given; None where no hint is left."""
-    count = hints_given(exercise)
+    count = count_given_hints(exercise)
     if count == len(exercise.hints):
         return None
     lesson_progress.record_hint(exercise.lesson.id, exercise.name, count + 1)
     return exercise.hints[count]
 
 
-def hints_given(exercise: Exercise) -> int:
+def count_given_hints(exercise: Exercise) -> int:
     """Return the number of hints that the learner has had."""
     count = lesson_progress.exercise(exercise.lesson.id, exercise.name).hints
     return max(0, min(count, len(exercise.hints)))
@@ -399,11 +399,11 @@ def show_solution(exercise: Exercise) -> str:
 
 def solution_lines(exercise: Exercise) -> tuple[int, ...]:
     """Return the numbers of the solution's lines that differ from the exercise."""
-    lines = own_lines.changed(exercise.solution, _divided(exercise.gap)[1])
+    lines = own_lines.find_changed_lines(exercise.solution, _divided(exercise.gap)[1])
     return lines.numbers if lines else ()
 
 
-def saved(path: Path) -> tuple[int, int] | None:
+def read_save_stamp(path: Path) -> tuple[int, int] | None:
     """Return the time and size of a file, which change when it is saved; None if it is missing."""
     try:
         file_stat = path.stat()

@@ -54,7 +54,7 @@ class Fence:
     """The label above an output's fence, which says where it holds; empty where there is none."""
 
     @property
-    def top(self) -> int:
+    def first_line(self) -> int:
         """Return the first line that belongs to it: that of its label, or `start`."""
         return self.start - 2 if self.label else self.start
 

@@ -95,7 +95,7 @@ def render(lesson: Lesson, progress: LessonProgress, following: str | None = Non
 
 def _render_head(lesson: Lesson) -> Iterator[str]:
     yield f"Lesson {lesson.id}, {lesson.header.get('minutes', '?')} minutes"
-    for line in code_files.note(lesson):
+    for line in code_files.describe_files(lesson):
         yield from wrap(line, "", "  ")
 
 
@@ -147,7 +147,7 @@ def _render_answers(quizzes: list[Quiz]) -> Iterator[str]:
 
 
 def _announce(expected: Expected) -> list[str]:
-    text = f"Expected output{expected.where}"
+    text = f"Expected output{expected.platform_text}"
     if expected.rtol is not None:
         text += f"; its numbers may differ by {100 * expected.rtol:g} %"
     if "..." in expected.text:

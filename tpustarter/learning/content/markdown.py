@@ -107,13 +107,13 @@ def plain_lines(lesson: Lesson) -> Iterator[MarkdownLine]:
         elif fence and is_quiz:
             was_answer, is_answer = is_answer, bool(_ANSWER.match(line))
             yield MarkdownLine(
-                number, plain(_ANSWER.sub("", line)), "prose", is_answer or was_answer
+                number, strip_markup(_ANSWER.sub("", line)), "prose", is_answer or was_answer
             )
         elif fence:
             yield MarkdownLine(number, line.rstrip(), "code")
         else:
             kind = "heading" if _HEADING.match(line) else "prose"
-            yield MarkdownLine(number, plain(line), kind, begins=True)
+            yield MarkdownLine(number, strip_markup(line), kind, begins=True)
     if paragraph:
         yield from _prose(paragraph)
 
@@ -124,7 +124,7 @@ def _prose(paragraph: list[tuple[int, str]]) -> Iterator[MarkdownLine]:
         yield MarkdownLine(number, line, "prose", bool(_ITEM.match(source)))
 
 
-def plain(line: str) -> str:
+def strip_markup(line: str) -> str:
     """Return a line of Markdown without its marks; empty for a table's rule."""
     if _RULE.match(line):
         return ""
@@ -132,7 +132,7 @@ def plain(line: str) -> str:
     return re.sub(r"\s*(?<!\\)\|\s*", "  ", words).strip() if line.endswith("|") else words
 
 
-def without_links(text: str) -> str:
+def strip_links(text: str) -> str:
     """Return a text of Markdown with the words of each link in quotation marks."""
     return _LINK.sub(r"“\1”", text)
 

@@ -55,7 +55,7 @@ def read_paths(folder: Path | None = None) -> list[LessonPath]:
     try:
         paths: list[LessonPath] = []
         text = locations.read_text(file)
-        with cache.opened("paths", __file__) as known:
+        with cache.open_cache("paths", __file__) as known:
             entries = known.value(text.encode(), lambda: content.read_yaml(text))
         for entry in yaml_rows.convert(entries, tuple[_PathEntry, ...]):
             earlier = {path.id: path.stages for path in paths}

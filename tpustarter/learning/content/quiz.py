@@ -34,7 +34,7 @@ class Quiz:
     """Line of its fence in the lesson's file."""
 
     @property
-    def right(self) -> int:
+    def right_number(self) -> int:
         """Return the number of the right answer, counted from 1."""
         return 1 + next(n for n, answer in enumerate(self.answers) if answer.is_right)
 

@@ -16,7 +16,7 @@ from tpustarter.core import cache, content, locations, yaml_rows
 from tpustarter.core.content import Lesson
 from tpustarter.core.json_values import mapping
 from tpustarter.core.problem import Problem
-from tpustarter.learning.content.blocks import blocks_of
+from tpustarter.learning.content.blocks import list_blocks
 from tpustarter.learning.content.markdown import anchors
 
 Status = Literal["true", "changed", "gone"]
@@ -61,7 +61,7 @@ def read(folder: Path | None = None) -> list[Claim]:
     file = (folder or locations.content("lessons")) / "then-now.yml"
     try:
         text = locations.read_text(file)
-        with cache.opened("then-now", content.__file__) as known:
+        with cache.open_cache("then-now", content.__file__) as known:
             entries: list[object] = (
                 known.value(text.encode(), lambda: content.read_yaml(text)) or []
             )
@@ -94,7 +94,7 @@ def search(claims: Iterable[Claim], text: str) -> list[Claim]:
     return [claim for _, claim in sorted(ranked, key=lambda pair: pair[0])]
 
 
-def complaints(
+def find_mistakes(
     claims: Sequence[Claim], lessons: Sequence[Lesson], check_ids: set[str]
 ) -> Iterator[str]:
     """Yield duplicate ids, missing sources, and lessons, headings or proofs that don't exist."""
@@ -111,7 +111,7 @@ def complaints(
             yield f"then-now.yml: `{claim.id}` names the lesson `{name}`, which does not exist"
         elif heading and heading not in anchors(by_id[name].text):
             yield f"then-now.yml: `{claim.id}` names `{claim.lesson}`: there is no such heading"
-        if block and (proof not in by_id or block not in {b.id for b in blocks_of(by_id[proof])}):
+        if block and (proof not in by_id or block not in {b.id for b in list_blocks(by_id[proof])}):
             yield f"then-now.yml: `{claim.id}` is proven by `{claim.proof}`: there is no such block"
         elif proof and not block and proof not in check_ids:
             yield f"then-now.yml: `{claim.id}` is proven by `{claim.proof}`: there is no such check"

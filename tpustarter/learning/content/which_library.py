@@ -186,7 +186,7 @@ def document(advice: LibraryAdvice) -> dict[str, Any]:
     }
 
 
-def complaints(
+def find_mistakes(
     guide: LibraryGuide, lessons: Collection[str], paths: Collection[str]
 ) -> Iterator[str]:
     """Yield answers without advice, and names or sources that lead nowhere."""
@@ -200,7 +200,7 @@ def complaints(
             if one.lesson not in lessons
         ),
         *(f"the path `{one.path}` does not exist" for one in guide.starts if one.path not in paths),
-        *(_without_advice(guide, answers) for answers in every_answer(guide)),
+        *(_without_advice(guide, answers) for answers in list_answers(guide)),
     ):
         if what:
             yield f"{FILE}: {what}"
@@ -236,11 +236,11 @@ def _without_advice(guide: LibraryGuide, answers: Answers) -> str | None:
     try:
         advise(guide, answers)
     except Problem as problem:
-        return problem.what
+        return problem.full_text
     return None
 
 
-def every_answer(guide: LibraryGuide) -> Iterator[Answers]:
+def list_answers(guide: LibraryGuide) -> Iterator[Answers]:
     """Yield every combination of answers."""
     names = [question.id for question in guide.questions]
     for chosen in itertools.product(*(question.choices for question in guide.questions)):

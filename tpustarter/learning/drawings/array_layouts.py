@@ -47,7 +47,7 @@ class Layout:
     """The devices in the order of the mesh; empty where there is none."""
 
 
-def layout_of(fields: dict[str, Any], clean: Callable[[str], str]) -> Layout:
+def parse_layout(fields: dict[str, Any], clean: Callable[[str], str]) -> Layout:
     """Parse the layout in an event; raise an exception such as ValueError for malformed fields."""
     shape = tuple(int(size) for size in fields["shape"])
     parts = {

@@ -17,10 +17,10 @@ from tpustarter.learning.drawings.array_layouts import (
     MOST_NAME,
     Layout,
     draw_layout,
-    layout_of,
     layout_words,
+    parse_layout,
 )
-from tpustarter.learning.drawings.curves import LinePlot, draw_curves, readable
+from tpustarter.learning.drawings.curves import LinePlot, draw_curves, format_name
 from tpustarter.probe.lesson.plots import MOST_BARS, MOST_NUMBERS
 
 LARGEST = 1e100
@@ -56,7 +56,7 @@ def _drawing_of(fields: dict[str, Any], clean: Callable[[str], str]) -> Drawing 
     makers: dict[str, Callable[[dict[str, Any], Callable[[str], str]], Drawing]] = {
         "lines": _lines_of,
         "bars": _bars_of,
-        "layout": layout_of,
+        "layout": parse_layout,
     }
     try:
         return makers[fields["kind"]](fields, clean)
@@ -116,7 +116,7 @@ def _draw_bars(bars: Bars, width: int) -> str:
     numbers = {label: _short(bars.bars[label]) for label in values}
     room = max(1, width - label_width - max(map(len, numbers.values())) - 4)
     most = max(*values.values(), 0.0) or 1.0
-    rows = [f"  {readable(bars.name)}"]
+    rows = [f"  {format_name(bars.name)}"]
     for label, value in values.items():
         eighths = round(8 * room * max(value, 0.0) / most)
         bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
@@ -130,10 +130,10 @@ def words(drawing: Drawing) -> list[str]:
         return layout_words(drawing)
     if isinstance(drawing, Bars):
         rows = ", ".join(f"{label} {_short(value)}" for label, value in drawing.bars.items())
-        return [f"Bars of {readable(drawing.name)}: {rows}."]
-    over = f" over {readable(drawing.x_name)}" if drawing.x_name else ""
+        return [f"Bars of {format_name(drawing.name)}: {rows}."]
+    over = f" over {format_name(drawing.x_name)}" if drawing.x_name else ""
     return [
-        f"Curve of {readable(name)}{over}, {_trend(drawing.x, values, drawing.count)}."
+        f"Curve of {format_name(name)}{over}, {_trend(drawing.x, values, drawing.count)}."
         for name, values in drawing.series.items()
     ]
 

@@ -148,7 +148,7 @@ def _parse_entry(row: object) -> DocumentedCommand:
     return DocumentedCommand(words, flags, entry.changes, entry.source)
 
 
-def complaints(
+def find_mistakes(
     lesson: Lesson, documented: Sequence[DocumentedCommand]
 ) -> Iterator[tuple[int, str]]:
     """Yield the commands of a lesson that no entry covers, each with its line."""

@@ -19,7 +19,7 @@ from tpustarter.core.content import Lesson
 from tpustarter.core.json_values import is_array, items, mapping
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content import block_names, code_files, exercises, then_now, which_library
-from tpustarter.learning.content.blocks import blocks_of
+from tpustarter.learning.content.blocks import list_blocks
 from tpustarter.learning.content.markdown import anchors, lines_of, links, source_lines, tokens
 from tpustarter.learning.content.paths import LessonPath, read_paths
 from tpustarter.learning.lint import documented_commands, lint_synonyms
@@ -50,22 +50,22 @@ Complaints = Iterator[tuple[int, str]]
 """A line of the file, and the problem there."""
 
 
-def everything(folder: Path | None = None) -> list[str]:
+def list_problems(folder: Path | None = None) -> list[str]:
     """Return the problems of a folder of lessons, with those that cannot be read."""
     folder = folder or locations.content("lessons")
     results = [_read_lesson(path) for path in sorted(folder.glob("*/*.md"))]
     lessons = [result for result in results if isinstance(result, Lesson)]
-    unreadable = [result.what for result in results if isinstance(result, Problem)]
+    unreadable = [result.full_text for result in results if isinstance(result, Problem)]
     check_ids = {check.id for check in content.read_checks()}
     messages = lint(lessons, check_ids)
-    claim_messages = then_now.complaints(then_now.read(folder), lessons, check_ids)
+    claim_messages = then_now.find_mistakes(then_now.read(folder), lessons, check_ids)
     return [
         *unreadable,
         *messages,
         *_lint_paths(folder, [lesson.id for lesson in lessons]),
         *claim_messages,
         *_lint_which(folder, [lesson.id for lesson in lessons]),
-        *lint_synonyms.complaints(folder, lessons),
+        *lint_synonyms.find_mistakes(folder, lessons),
     ]
 
 
@@ -93,7 +93,7 @@ def lint(lessons: Sequence[Lesson], check_ids: set[str]) -> list[str]:
             lambda lesson=lesson: _lint_links(lesson.path, lesson.text, lesson.first_line),
             lambda lesson=lesson: _lint_prose(lesson),
             lambda lesson=lesson: _lint_check_commands(lesson, check_ids),
-            lambda lesson=lesson: documented_commands.complaints(lesson, commands),
+            lambda lesson=lesson: documented_commands.find_mistakes(lesson, commands),
             lambda lesson=lesson: _lint_exercises(lesson),
         ]
         name = f"{lesson.path.parent.name}/{lesson.path.name}"
@@ -176,11 +176,11 @@ def _strings(value: object) -> list[str]:
 
 def _lint_blocks(lesson: Lesson) -> Complaints:
     try:
-        blocks = blocks_of(lesson)
+        blocks = list_blocks(lesson)
     except Problem as problem:
-        yield 1, problem.what
+        yield 1, problem.full_text
         return
-    yield from block_names.complaints(blocks)
+    yield from block_names.find_mistakes(blocks)
     for block in blocks:
         if block.expected_on("cpu") is None:
             yield block.line, f"the block `{block.id}` has no output for `any` or `cpu`"
@@ -194,7 +194,7 @@ def _lint_blocks(lesson: Lesson) -> Complaints:
 
 
 def _lint_code(lesson: Lesson) -> Complaints:
-    for what in code_files.complaints(lesson):
+    for what in code_files.find_mistakes(lesson):
         yield 1, what
     for name in code_files.names(lesson):
         text = _read_text(lesson.path.parent / "code" / name) or ""
@@ -268,14 +268,14 @@ def _lint_exercises(lesson: Lesson) -> Complaints:
                 what = f"no last paragraph `{exercises.LEARNED}...` above its solution"
                 yield 1, f"the exercise `{exercise.id}` has {what}"
     except Problem as problem:
-        yield 1, problem.what
+        yield 1, problem.full_text
 
 
 def _lint_paths(folder: Path, lesson_ids: Iterable[str]) -> list[str]:
     try:
         paths = read_paths(folder)
     except Problem as problem:
-        return [problem.what]
+        return [problem.full_text]
     known_ids = set(lesson_ids)
     messages = [
         f"paths.yml: `{path.id}` names `{lesson_id}`, which does not exist"
@@ -325,6 +325,6 @@ def _lint_which(folder: Path, lesson_ids: Collection[str]) -> list[str]:
         return []
     try:
         path_ids = [path.id for path in read_paths(folder)]
-        return list(which_library.complaints(which_library.read(folder), lesson_ids, path_ids))
+        return list(which_library.find_mistakes(which_library.read(folder), lesson_ids, path_ids))
     except Problem as problem:
-        return [problem.what]
+        return [problem.full_text]

@@ -29,12 +29,12 @@ def read(lesson_id: str) -> str | None:
     return None
 
 
-def keep(lesson_id: str, place: str | None) -> None:
+def save_bookmark(lesson_id: str, place: str | None) -> None:
     """Remember the place where a lesson was left; None forgets it."""
     busy = Problem("another tpustarter is saving where you are in a lesson")
     with (
         contextlib.suppress(Problem),
-        locations.alone(locations.state() / f"{NAME}.lock", wait_s=LOCK_WAIT_S, busy=busy),
+        locations.hold_lock(locations.state() / f"{NAME}.lock", wait_s=LOCK_WAIT_S, busy=busy),
     ):
         entries = _entries()
         entries.pop(lesson_id, None)

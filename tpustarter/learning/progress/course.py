@@ -34,7 +34,7 @@ def suggestion(
     return ELSEWHERE, "it has no TPU"
 
 
-def follow(path_id: str) -> None:
+def choose_path(path_id: str) -> None:
     """Remember the path that the learner chose; raise Problem if it cannot be saved."""
     state.save("settings", {**state.load("settings"), "path": path_id})
 
@@ -73,7 +73,7 @@ class NextInCourse:
     """The id of the next lesson; None at the end."""
 
 
-def first_left(
+def find_first_left(
     lessons: Iterable[str], done: Container[str], read: Container[str] = ()
 ) -> str | None:
     """Return the id of the first lesson neither done nor read, else of the first not done."""
@@ -81,17 +81,17 @@ def first_left(
     return next((name for name in left if name not in read), next(iter(left), None))
 
 
-def onward(
+def find_next_lesson(
     lesson_id: str, path: LessonPath | None, done: Container[str], read: Container[str] = ()
 ) -> NextInCourse:
-    """Return the next lesson after one; `done` and `read` are as in `first_left`."""
+    """Return the next lesson after one; `done` and `read` are as in `find_first_left`."""
     lessons = path.lessons if path else ()
-    left = first_left((name for name in lessons if name != lesson_id), done, read)
+    left = find_first_left((name for name in lessons if name != lesson_id), done, read)
     if lesson_id not in lessons:
         following = left or next(iter(lessons), None)
         return NextInCourse(path, "back" if following else "end", following)
     after = lessons[lessons.index(lesson_id) + 1 :]
-    following = first_left(after, done, read) or (None if left else next(iter(after), None))
+    following = find_first_left(after, done, read) or (None if left else next(iter(after), None))
     if following:
         return NextInCourse(path, "next", following)
     return NextInCourse(path, "left" if left else "end", left)

@@ -1,7 +1,7 @@
 """Drafts: code that the learner typed into blocks, kept until the lesson's own code is back.
 
 Each lesson has a file of its own. It is read again under a lock and replaced whole, so that a kill
-loses no more than the changes after the last call of `keep`.
+loses no more than the changes after the last call of `save_drafts`.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class BlockDraft:
     hash: str
     """The hash of the lesson's code that was changed, see `lesson_progress.code_hash`."""
 
-    def fits(self, block: Block) -> bool:
+    def is_current(self, block: Block) -> bool:
         """Return whether the lesson's code is still the one that was changed."""
         return self.hash == lesson_progress.code_hash(block)
 
 
-def of(block: Block, code: str) -> BlockDraft:
+def make_draft(block: Block, code: str) -> BlockDraft:
     """Return the draft of a block with some code."""
     return BlockDraft(code, lesson_progress.code_hash(block))
 
@@ -63,13 +63,13 @@ def read(lesson_id: str) -> dict[str, BlockDraft]:
     return drafts
 
 
-def kept() -> set[str]:
+def list_drafts() -> set[str]:
     """Return the ids of the lessons that have drafts."""
     files = (locations.state_place() / FOLDER).glob("*.json")
     return {file.stem.replace(".", "/", 1) for file in files}
 
 
-def keep(lesson_id: str, changes: Mapping[str, BlockDraft | None]) -> None:
+def save_drafts(lesson_id: str, changes: Mapping[str, BlockDraft | None]) -> None:
     """Save the code of some blocks; None stands for the lesson's own.
 
     Raises:
@@ -85,12 +85,12 @@ def keep(lesson_id: str, changes: Mapping[str, BlockDraft | None]) -> None:
     busy = Problem(
         f"another tpustarter has kept `{folder}` locked for {progress_file.LOCK_WAIT_S:g} s"
     )
-    with locations.alone(folder / ".lock", wait_s=progress_file.LOCK_WAIT_S, busy=busy):
+    with locations.hold_lock(folder / ".lock", wait_s=progress_file.LOCK_WAIT_S, busy=busy):
         name = _name(lesson_id)
         merged = {**_parse(state.load(name)), **changes}
         drafts = {block: draft for block, draft in merged.items() if draft}
         if not drafts:
-            with locations.writing(state.path(name)):
+            with locations.convert_write_errors(state.path(name)):
                 state.path(name).unlink(missing_ok=True)
             return
         blocks = {block: asdict(draft) for block, draft in drafts.items()}

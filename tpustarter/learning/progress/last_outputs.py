@@ -38,20 +38,20 @@ class KeptOutput:
 
     text: str
     code: str
-    """The hash of the code that printed it, see `lesson_progress.hash_of`."""
+    """The hash of the code that printed it, see `lesson_progress.hash_code`."""
 
     def is_of(self, code: str) -> bool:
         """Return whether some code has printed it."""
-        return self.code == lesson_progress.hash_of(code)
+        return self.code == lesson_progress.hash_code(code)
 
 
-def of(code: str, text: str) -> KeptOutput:
+def make_output(code: str, text: str) -> KeptOutput:
     """Return the output of some code as it is kept, cut in the middle if it is long."""
     if len(text) > MOST_CHARACTERS:
         half = MOST_CHARACTERS // 2
         above, below = text[:half].rpartition("\n"), text[-half:].partition("\n")
         text = f"{above[0] or above[2]}{LEFT_OUT}{below[2] or below[0]}"
-    return KeptOutput(text, lesson_progress.hash_of(code))
+    return KeptOutput(text, lesson_progress.hash_code(code))
 
 
 def read(lesson_id: str) -> dict[str, KeptOutput]:
@@ -71,15 +71,15 @@ def block_ended(lesson: Lesson, block: Block, result: BlockResult, code: str) ->
 
     Outputs of blocks that are not in the lesson are dropped.
     """
-    from tpustarter.learning.content.blocks import blocks_of
+    from tpustarter.learning.content.blocks import list_blocks
 
     if result.status in ("skip", "notrun"):
         return
-    printed, names = of(code, result.output), {one.id for one in blocks_of(lesson)}
+    printed, names = make_output(code, result.output), {one.id for one in list_blocks(lesson)}
     busy = Problem("another tpustarter is saving what a block printed")
     with contextlib.suppress(Problem, OSError):
         folder = locations.make_folder(locations.state() / FOLDER)
-        with locations.alone(folder / ".lock", wait_s=LOCK_WAIT_S, busy=busy):
+        with locations.hold_lock(folder / ".lock", wait_s=LOCK_WAIT_S, busy=busy):
             kept = {**_read(lesson.id), block.id: printed}
             blocks = {name: asdict(kept[name]) for name in kept if name in names}
             state.save(_name(lesson.id), {"schema": SCHEMA, "blocks": blocks})

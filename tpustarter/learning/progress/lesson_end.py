@@ -56,7 +56,7 @@ class LessonEnd:
     """The open things, as sentences without a full stop."""
 
 
-def look(
+def summarize_lesson(
     parts: Sequence[LessonPart],
     known: LessonProgress,
     lesson_exercises: Sequence[Exercise],
@@ -179,7 +179,7 @@ def _short(text: str) -> str:
     return f"{text[:MOST_QUESTION].rpartition(' ')[0]} ..."
 
 
-def achieved(
+def describe_achievements(
     stage: Stage | None, on_path: Sequence[Lesson], records: Mapping[str, LessonProgress]
 ) -> str:
     """Return the achievements so far, and whether a stage of the path is done; empty for nothing.
@@ -225,7 +225,7 @@ def after_lesson(
         done: Ids of those that are done.
         read: Ids of those that are read and not done.
     """
-    onward = course.onward(lesson_id, path, done, read)
+    onward = course.find_next_lesson(lesson_id, path, done, read)
     following = next((lesson for lesson in lessons if lesson.id == onward.lesson), None)
     name = f'your path "{path.title}"' if path else ""
     if following is None:
@@ -257,9 +257,9 @@ def after_exercise(
 
     Where the lesson that follows is done as well, it is the path's next open exercise.
     """
-    other = exercises.following(exercise)
+    other = exercises.find_next_open(exercise)
     if other:
-        text = f"Next exercise of this lesson, {exercises.place(other)}: {other.title}"
+        text = f"Next exercise of this lesson, {exercises.format_position(other)}: {other.title}"
         return NextStep(text, exercise=other.id)
     if exercise.lesson.id not in done:
         title = exercise.lesson.title

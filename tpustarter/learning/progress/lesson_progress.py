@@ -13,10 +13,10 @@ from tpustarter.core.json_values import entries
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress.progress_file import (
     Fields,
-    as_count,
-    as_date,
-    as_entries,
-    now,
+    format_now,
+    parse_count,
+    parse_date,
+    parse_entries,
     read_lessons,
     update,
 )
@@ -87,7 +87,7 @@ class LessonProgress:
     def status_of(self, block: Block, code: str) -> str | None:
         """Return the last status of a block with this code; None where it ran with other code."""
         entry = self.blocks.get(block.id)
-        ran = hash_of(code)
+        ran = hash_code(code)
         if entry and ran == (entry.typed or (None if block.is_try else code_hash(block))):
             return self.status(block)
         edit = self.edits.get(block.id)
@@ -108,16 +108,16 @@ def read() -> LearnerProgress:
 
 def _parse(fields: Fields) -> LessonProgress:
     return LessonProgress(
-        as_date(fields.get("done")),
+        parse_date(fields.get("done")),
         entries(fields.get("blocks"), BlockRecord),
         entries(fields.get("quizzes"), QuizRecord),
         entries(fields.get("exercises"), ExerciseRecord),
         entries(fields.get("edits"), BlockRecord),
-        as_count(fields.get("open")),
+        parse_count(fields.get("open")),
     )
 
 
-def things_done(lesson: Lesson, known: LessonProgress) -> tuple[int, int]:
+def count_done(lesson: Lesson, known: LessonProgress) -> tuple[int, int]:
     """Return how many blocks and questions of a lesson are done now, and how many it has.
 
     Those in a folded part do not count.
@@ -141,16 +141,16 @@ def mark(lesson: Lesson, known: LessonProgress | None) -> str:
         return "done" if known else ""
     if known.is_read:
         return "read"
-    passed, count = things_done(lesson, known)
+    passed, count = count_done(lesson, known)
     return f"begun {passed} of {count}" if count else "begun"
 
 
 def code_hash(block: Block) -> str:
     """Return a hash of the lesson's code of a block."""
-    return hash_of(block.code)
+    return hash_code(block.code)
 
 
-def hash_of(code: str) -> str:
+def hash_code(code: str) -> str:
     """Return a hash of some code, without the space around it."""
     import hashlib
 
@@ -164,17 +164,17 @@ def block_ended(lesson: Lesson, block: Block, result: BlockResult, code: str = "
     entry: Fields = {
         "status": result.status,
         "ran_on": msgspec.to_builtins(result.ran_on),
-        "when": now(),
+        "when": format_now(),
     }
     entry["hash"] = code_hash(block)
-    if code and (block.is_try or hash_of(code) != code_hash(block)):
-        entry["typed"] = hash_of(code)
+    if code and (block.is_try or hash_code(code) != code_hash(block)):
+        entry["typed"] = hash_code(code)
     if result.status != "pass":
         entry |= {"reason": result.reason, "detail": result.detail}
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson.id, {})
-        fields["blocks"] = {**as_entries(fields.get("blocks")), block.id: entry}
+        fields["blocks"] = {**parse_entries(fields.get("blocks")), block.id: entry}
         _settle(lesson, fields)
 
     update(change)
@@ -184,11 +184,11 @@ def edit_ended(lesson: Lesson, block: Block, result: BlockResult, code: str) -> 
     """Remember a failure of code that was typed into a block which is no task; its status stays."""
     if result.status in ("skip", "notrun"):
         return
-    entry: Fields = {"status": result.status, "typed": hash_of(code), "when": now()}
+    entry: Fields = {"status": result.status, "typed": hash_code(code), "when": format_now()}
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson.id, {})
-        fields["edits"] = {**as_entries(fields.get("edits")), block.id: entry}
+        fields["edits"] = {**parse_entries(fields.get("edits")), block.id: entry}
 
     update(change)
 
@@ -212,16 +212,16 @@ def _settle(lesson: Lesson, fields: Fields, *, is_left: bool = False) -> None:
     if blocks and (is_left or "open" in fields):
         fields["open"] = count
     if (blocks or asked) and not count:
-        fields["done"] = as_date(fields.get("done")) or now()
+        fields["done"] = parse_date(fields.get("done")) or format_now()
 
 
-def lesson_left(lesson: Lesson) -> None:
+def record_lesson_left(lesson: Lesson) -> None:
     """Remember that a lesson was left for the next one, with its open tasks and questions."""
 
     def change(lessons: dict[str, Fields]) -> None:
         _settle(lesson, lessons.setdefault(lesson.id, {}), is_left=True)
 
-    if started(lesson.id):
+    if has_progress(lesson.id):
         update(change)
 
 
@@ -230,7 +230,7 @@ def lesson_done(lesson_id: str) -> None:
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson_id, {})
-        fields["done"] = as_date(fields.get("done")) or now()
+        fields["done"] = parse_date(fields.get("done")) or format_now()
 
     update(change)
 
@@ -245,12 +245,12 @@ def is_done(lesson_id: str) -> bool:
     return read().lessons.get(lesson_id, LessonProgress()).done is not None
 
 
-def done() -> set[str]:
+def read_done_lessons() -> set[str]:
     """Return the ids of the lessons that are done."""
     return {lesson_id for lesson_id, known in read().lessons.items() if known.done}
 
 
-def started(lesson_id: str) -> bool:
+def has_progress(lesson_id: str) -> bool:
     """Return whether any progress in a lesson is stored."""
     return lesson_id in read().lessons
 
@@ -288,9 +288,9 @@ def quiz_answered(lesson: Lesson, name: str, *, is_right: bool, answer: str = ""
         entry = {
             "right": is_right or known.right,
             "answers": [*answers, *filter(None, [answer])],
-            "when": now(),
+            "when": format_now(),
         }
-        fields["quizzes"] = {**as_entries(fields.get("quizzes")), name: entry}
+        fields["quizzes"] = {**parse_entries(fields.get("quizzes")), name: entry}
         _settle(lesson, fields)
 
     update(change)
@@ -299,8 +299,8 @@ def quiz_answered(lesson: Lesson, name: str, *, is_right: bool, answer: str = ""
 def _change_exercise(lesson_id: str, name: str, **changes: str | int) -> None:
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson_id, {})
-        stored = as_entries(fields.get("exercises"))
-        entry = {**stored.get(name, {}), **changes, "when": now()}
+        stored = parse_entries(fields.get("exercises"))
+        entry = {**stored.get(name, {}), **changes, "when": format_now()}
         fields["exercises"] = {**stored, name: entry}
 
     update(change)
@@ -325,7 +325,7 @@ def _summary(run: Run) -> dict[str, Any]:
     from tpustarter.checking.results import headline, verdict
 
     python, known = run.target.get("shown", ""), last_check() or {}
-    kept = as_entries({"last": known, "before": known.get("before")}).values()
+    kept = parse_entries({"last": known, "before": known.get("before")}).values()
     before = next((one for one in kept if one.get("python") not in (None, "", python)), None)
     wrong = {
         status: [result.id for result in run.results if result.status == status]
@@ -336,7 +336,7 @@ def _summary(run: Run) -> dict[str, Any]:
         "level": run.level,
         "python": python,
         "ids": run.ids,
-        "counts": run.counts(),
+        "counts": run.count_statuses(),
         "summary": asdict(headline.summarize(run)),
         "headline": headline.headline(run),
         "verdict": verdict.verdict(run),

@@ -11,10 +11,10 @@ from tpustarter.core.json_values import mapping
 from tpustarter.learning.progress.progress_file import (
     SCHEMA,
     Fields,
-    as_count,
-    as_date,
-    as_entries,
     lessons_in,
+    parse_count,
+    parse_date,
+    parse_entries,
     read_lessons,
     update,
 )
@@ -37,27 +37,27 @@ def merge(exported: dict[str, Any]) -> None:
     """Merge an export into the progress here."""
 
     def change(lessons: dict[str, Fields]) -> None:
-        both = merged({"lessons": lessons}, exported)["lessons"]
+        both = merge_exports({"lessons": lessons}, exported)["lessons"]
         lessons.clear()
         lessons.update(both)
 
     update(change)
 
 
-def merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+def merge_exports(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     """Merge two exports: done in either is done, and the newer entry of a block counts."""
     first_lessons, second_lessons = lessons_in(first), lessons_in(second)
     lessons: dict[str, Fields] = {}
     for name in sorted({*first_lessons, *second_lessons}):
         pair = [side[name] for side in (first_lessons, second_lessons) if name in side]
-        dates = [date for fields in pair if (date := as_date(fields.get("done")))]
+        dates = [date for fields in pair if (date := parse_date(fields.get("done")))]
         combined = {key: value for fields in pair for key, value in fields.items()}
         newest = {
             kind: _newest(pair, kind)
             for kind in ("blocks", "edits", "exercises", "quizzes")
             if kind == "blocks" or kind in combined
         }
-        left = [count for fields in pair if (count := as_count(fields.get("open"))) is not None]
+        left = [count for fields in pair if (count := parse_count(fields.get("open"))) is not None]
         newest |= {"open": min(left)} if left else {}
         lessons[name] = {**combined, "done": min(dates, default=None), **newest}
     return {"schema": SCHEMA, "lessons": lessons}
@@ -66,7 +66,7 @@ def merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
 def _newest(pair: Sequence[Fields], kind: str) -> Fields:
     newest: dict[str, Fields] = {}
     for fields in pair:
-        for name, entry in as_entries(fields.get(kind)).items():
+        for name, entry in parse_entries(fields.get(kind)).items():
             newest[name] = max(newest.get(name, {}), entry, key=_sort_key)
     return newest
 

@@ -34,12 +34,12 @@ class PathPart:
         return self.done == len(self.lessons)
 
     @property
-    def share_behind(self) -> float:
+    def done_share(self) -> float:
         """Return the share of its time that is done, from 0 to 1."""
         return (self.minutes - self.left) / max(self.minutes, 1)
 
     @property
-    def amount(self) -> str:
+    def size_text(self) -> str:
         """Return its size: `12 lessons, 2 h 10 min`."""
         return (
             f"{phrases.count(len(self.lessons), 'lesson')}, {phrases.duration(60 * self.minutes)}"
@@ -49,22 +49,22 @@ class PathPart:
     def words(self) -> str:
         """Return the progress in words: `4 of 12 lessons done, 35 min of 2 h 10 min left`."""
         if not self.is_begun:
-            return f"0 of {self.amount}"
+            return f"0 of {self.size_text}"
         if self.is_done:
-            return f"all {self.amount} done"
+            return f"all {self.size_text} done"
         if self.read or not self.left:
-            return self.brief
+            return self.progress_text
         whole = phrases.duration(60 * self.minutes)
-        return f"{self.counted}, {phrases.duration(60 * self.left)} of {whole} left"
+        return f"{self.counts_text}, {phrases.duration(60 * self.left)} of {whole} left"
 
     @property
-    def brief(self) -> str:
+    def progress_text(self) -> str:
         """Return the progress without the total time: `4 of 12 lessons done, 35 min left`."""
         left = phrases.duration(60 * self.left)
-        return f"{self.counted}, {left} left" if self.left else self.counted
+        return f"{self.counts_text}, {left} left" if self.left else self.counts_text
 
     @property
-    def counted(self) -> str:
+    def counts_text(self) -> str:
         """Return the numbers of lessons that are done and read: `4 of 12 lessons done, 2 read`."""
         read = f", {self.read} read" if self.read else ""
         return f"{self.done} of {len(self.lessons)} lessons done{read}"
@@ -91,7 +91,7 @@ class PathProgress:
         return next((n for n, stage in enumerate(self.stages) if self.next in stage.lessons), None)
 
 
-def standing_on(
+def find_path_progress(
     path: LessonPath,
     lessons: Mapping[str, Lesson],
     done: Collection[str],
@@ -110,16 +110,16 @@ def standing_on(
         known = tuple(lesson_id for lesson_id in ids if lesson_id in lessons)
         open_ids = [lesson_id for lesson_id in known if lesson_id not in done]
         unread = [lesson_id for lesson_id in open_ids if lesson_id not in read]
-        total, left = (sum(minutes_of(lessons[one]) for one in some) for some in (known, unread))
+        total, left = (sum(read_minutes(lessons[one]) for one in some) for some in (known, unread))
         count = len(open_ids) - len(unread)
         return PathPart(title, known, len(known) - len(open_ids), total, left, count)
 
     whole = part(path.title, path.lessons)
     stages = tuple(stage for one in path.stages if (stage := part(one.title, one.lessons)).lessons)
-    return PathProgress(path, whole, stages, course.first_left(whole.lessons, done, read))
+    return PathProgress(path, whole, stages, course.find_first_left(whole.lessons, done, read))
 
 
-def minutes_of(lesson: Lesson) -> int:
+def read_minutes(lesson: Lesson) -> int:
     """Return the minutes that a lesson takes; 0 where its header has none."""
     minutes = lesson.header.get("minutes")
     return minutes if isinstance(minutes, int) else 0

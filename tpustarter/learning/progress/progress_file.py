@@ -42,29 +42,29 @@ def _lock() -> contextlib.AbstractContextManager[int]:
         f"another tpustarter has kept `{path}` locked for {LOCK_WAIT_S:g} s",
         hint="end the other tpustarter, then try again",
     )
-    return locations.alone(path, wait_s=LOCK_WAIT_S, busy=busy)
+    return locations.hold_lock(path, wait_s=LOCK_WAIT_S, busy=busy)
 
 
-def now() -> str:
+def format_now() -> str:
     """Return the current time in UTC, in ISO form."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
-def as_date(value: object) -> str | None:
+def parse_date(value: object) -> str | None:
     """Return a date; None for a malformed one."""
     return value if isinstance(value, str) and value else None
 
 
-def as_count(value: object) -> int | None:
+def parse_count(value: object) -> int | None:
     """Return a number of things; None for a malformed one."""
     return value if isinstance(value, int) and value >= 0 else None
 
 
 def lessons_in(value: dict[str, Any]) -> dict[str, Fields]:
     """Return the fields of each lesson in a file of progress, by id."""
-    return as_entries(value.get("lessons"))
+    return parse_entries(value.get("lessons"))
 
 
-def as_entries(value: object) -> dict[str, Fields]:
+def parse_entries(value: object) -> dict[str, Fields]:
     """Return the entries of a mapping that are mappings themselves; malformed ones are left out."""
     return entries(value, Fields)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     """The progress in each lesson, by its id."""
 
 
-def still_open(lesson: Lesson, records: Records) -> list[str]:
+def list_open(lesson: Lesson, records: Records) -> list[str]:
     """Return the ids of a lesson's exercises that are not solved."""
     record = records.get(lesson.id)
     known, track = record.exercises if record else {}, lesson.id.partition("/")[0]
@@ -29,7 +29,7 @@ def still_open(lesson: Lesson, records: Records) -> list[str]:
 
 def open_on(lessons: Iterable[Lesson], records: Records) -> list[str]:
     """Return the ids of the exercises of some lessons that are not solved, in order."""
-    return [one for lesson in lessons for one in still_open(lesson, records)]
+    return [one for lesson in lessons for one in list_open(lesson, records)]
 
 
 def open_words(count: int) -> str:
@@ -37,7 +37,7 @@ def open_words(count: int) -> str:
     return f"{phrases.count(count, 'exercise')} open" if count else ""
 
 
-def things_open(count: int | None) -> str:
+def format_open_count(count: int | None) -> str:
     """Return the number of open tasks and questions, in words; empty for 0 and None."""
     return f"{phrases.count(count, 'thing')} open" if count else ""
 
@@ -53,7 +53,7 @@ def words(lessons: Collection[Lesson], records: Records, today: date | None = No
         today: The local date; None for that of now.
     """
     count = sum(len(_names(lesson)) for lesson in lessons)
-    solved = count - sum(len(still_open(lesson, records)) for lesson in lessons)
+    solved = count - sum(len(list_open(lesson, records)) for lesson in lessons)
     day = today or datetime.now().astimezone().date()
     done_today = sum(_day(known.done) == day for known in records.values())
     solved_today = sum(

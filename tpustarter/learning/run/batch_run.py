@@ -15,7 +15,7 @@ from tpustarter.checking.results.results import Result, Run
 from tpustarter.checking.results.verdict import exit_code
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.learning.content.blocks import Block, blocks_of
+from tpustarter.learning.content.blocks import Block, list_blocks
 from tpustarter.learning.progress import last_outputs, lesson_progress
 from tpustarter.learning.run.block_output import OutputChunk
 from tpustarter.learning.run.block_results import BlockResult
@@ -62,7 +62,7 @@ class BatchRun:
         devices: int | None = None,
     ) -> None:
         self.lessons = list(lessons)
-        self.blocks = {lesson.id: blocks_of(lesson) for lesson in lessons}
+        self.blocks = {lesson.id: list_blocks(lesson) for lesson in lessons}
         self.results: dict[str, dict[str, BlockResult]] = {lesson.id: {} for lesson in lessons}
         self._machine = machine or host.Machine()
         self._python, self._devices = python, devices
@@ -90,7 +90,7 @@ class BatchRun:
                     if isinstance(event, BlockEnded):
                         self._record(event)
                     yield event
-                self._remember(lambda lesson=lesson: lesson_progress.lesson_left(lesson))
+                self._remember(lambda lesson=lesson: lesson_progress.record_lesson_left(lesson))
         finally:
             self.run.seconds = time.monotonic() - started_at
 

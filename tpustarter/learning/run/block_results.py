@@ -49,12 +49,12 @@ class BlockResult:
     """The lines of its code that an exception passed, the innermost first."""
 
 
-def skipped(block: Block, blocked: Blocked) -> BlockResult:
+def make_skipped(block: Block, blocked: Blocked) -> BlockResult:
     """Return the result of a block that cannot run."""
     return BlockResult(block.id, "skip", blocked.reason, blocked.what, hint=blocked.hint)
 
 
-def printed(
+def make_unjudged(
     block: Block, expected: Expected | None, output: BlockOutput, seconds: float
 ) -> BlockResult:
     """Return a result with the output of a block and the expected one, before it is judged."""
@@ -62,12 +62,12 @@ def printed(
         block.id,
         "pass",
         seconds=seconds,
-        output=output.shown,
+        output=output.redacted_text,
         expected=expected.text if expected else None,
     )
 
 
-def judged(
+def judge_block(
     result: BlockResult,
     expected: Expected | None,
     end: Event,
@@ -84,7 +84,7 @@ def judged(
     ran_on = typed(end.get("ran_on"), RanOn)
     drawn = parse_drawings(end.get("drawings"), redact.text)
     result = replace(result, ran_on=ran_on, drawings=drawn)
-    found = first_difference(expected, output.printed) if expected else None
+    found = first_difference(expected, output.stdout_text) if expected else None
     if expected is None or found is None:
         return result
     if _is_of_others(expected, ran_on):

@@ -34,7 +34,7 @@ class Expected:
     """Whether other lines may be between its lines, because the learner has changed the code."""
 
     @property
-    def where(self) -> str:
+    def platform_text(self) -> str:
         """Return the words after "expected", such as ` on a TPU`; empty where it holds anywhere."""
         if self.label:
             return f" {self.label[0].lower()}{self.label[1:]}"
@@ -130,7 +130,7 @@ def _first_missing(expected: Expected, wanted: list[str], lines: list[str]) -> D
     return None
 
 
-def differing(expected: Expected, printed: str) -> list[str]:
+def list_differing(expected: Expected, printed: str) -> list[str]:
     """Return the expected lines that were not printed in the same place."""
     actual_lines = _text_lines(printed)
     return [
@@ -146,7 +146,7 @@ def _text_lines(text: str) -> list[str]:
 
 def _describe(expected: Expected, lines: list[str], number: int, wanted: str | None) -> Difference:
     wanted_lines = _text_lines(expected.text)
-    missing = differing(expected, "\n".join(lines))
+    missing = list_differing(expected, "\n".join(lines))
     return Difference(
         number + 1,
         _shorten(lines[number]) if number < len(lines) else None,

@@ -27,7 +27,13 @@ from tpustarter.learning.drawings.plot import Drawing
 from tpustarter.learning.drawings.plot import parse as parse_drawings
 from tpustarter.learning.run import run_target
 from tpustarter.learning.run.block_output import FLUSH_S, BlockOutput, OutputChunk
-from tpustarter.learning.run.block_results import BlockResult, Status, judged, printed, skipped
+from tpustarter.learning.run.block_results import (
+    BlockResult,
+    Status,
+    judge_block,
+    make_skipped,
+    make_unjudged,
+)
 from tpustarter.learning.run.expected_output import Expected
 from tpustarter.machine import frameworks, host
 from tpustarter.running import archive, lease, run_folder
@@ -83,7 +89,7 @@ class LessonSession:
         self.lesson = lesson
         self._growing = growing
         """Whether plots are drawn while they grow: `run` yields `BlockPlots` then."""
-        self._placement = run_target.look(
+        self._placement = run_target.choose_target(
             lesson, machine or host.Machine(), python=python, devices=devices
         )
         self.target, self.host = self._placement.target, self._placement.host
@@ -253,17 +259,17 @@ class LessonSession:
         self, block: Block, code: str
     ) -> Iterator[OutputChunk | BlockPlots | BlockResult]:
         if self._placement.blocked:
-            yield skipped(block, self._placement.blocked)
+            yield make_skipped(block, self._placement.blocked)
             return
         output = BlockOutput(self._placement.redact)
         try:
             probe = self._ensure_process()
         except Problem as problem:
             if problem.code in (ExitCode.BUSY, ExitCode.LIMIT):
-                self.blocked = Blocked(problem.what, problem.code, problem.hint or "")
-                yield skipped(block, self.blocked)
+                self.blocked = Blocked(problem.full_text, problem.code, problem.hint or "")
+                yield make_skipped(block, self.blocked)
             else:
-                yield BlockResult(block.id, "error", "load", problem.what)
+                yield BlockResult(block.id, "error", "load", problem.full_text)
             return
         self.blocked = None
         started_at = time.monotonic()
@@ -320,11 +326,11 @@ class LessonSession:
         seconds: float,
     ) -> BlockResult:
         """Turn the event that ended a block into its result; a broken process is ended."""
-        result = printed(block, expected, output, seconds)
+        result = make_unjudged(block, expected, output, seconds)
         if event and event["event"] == "end":
             if self._stopped and event.get("outcome") != "done":
                 return replace(result, status="notrun", reason="interrupted", detail=_STOPPED)
-            return judged(result, expected, event, output, self._placement.redact)
+            return judge_block(result, expected, event, output, self._placement.redact)
         gone = self._end_process(gently=False)
         status, reason, detail = self._describe_failure(block, event)
         if gone and gone["left"]:
@@ -338,12 +344,12 @@ class LessonSession:
             return ("error", "timeout", f"not done within {block.timeout_s:g} s")
         if event["event"] == "gone" and "left" in event:
             if not self._answered:
-                log = self._log.since(0) if self._log else ""
+                log = self._log.read_since(0) if self._log else ""
                 problem = python_problem(
                     self._placement.python, event, self._placement.redact.text(log)
                 )
                 reason = "crashed" if problem.code == ExitCode.LIMIT else "load"
-                return ("error", reason, problem.what)
+                return ("error", reason, problem.full_text)
             _, reason, detail, _ = process_ending(event)
             return ("error", reason or "crashed", detail)
         return ("error", "protocol", "wrote something that is not an event")
@@ -387,8 +393,8 @@ class LessonSession:
         return probe
 
     def _make_session(self) -> Session:
-        folder = run_folder.make()
-        self._folder = str(code_files.place(self.lesson, folder / "code") or "")
+        folder = run_folder.make_folder()
+        self._folder = str(code_files.write_files(self.lesson, folder / "code") or "")
         # A lesson without a framework gets the user's environment: it may be about that.
         env = {**self._placement.machine.env, **plan.own_folders(folder)}
         if self.lesson.framework:
@@ -404,9 +410,9 @@ class LessonSession:
             archive.build(folder / "probe.pyz"),
             folder,
             env,
-            plan.target_of(self._placement.plan, self._placement.machine),
+            plan.make_target(self._placement.plan, self._placement.machine),
             self._placement.redact,
-            drop=locations.caller(),
+            drop=locations.find_caller(),
         )
 
     def _end_process(self, *, gently: bool = True) -> Event | None:

@@ -11,7 +11,7 @@ import msgspec
 from tpustarter.checking.results.headline import closing, summarize
 from tpustarter.checking.results.results import LEARN_SCHEMA
 from tpustarter.checking.results.status_words import no_tpu
-from tpustarter.checking.results.verdict import verified_on, without_verdict
+from tpustarter.checking.results.verdict import is_verdict_missing, verified_on
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode
 from tpustarter.learning.drawings.plot import words
@@ -25,7 +25,7 @@ from tpustarter.learning.run.batch_run import (
 from tpustarter.learning.run.block_output import OutputChunk
 from tpustarter.learning.run.block_results import BlockResult, Status
 from tpustarter.text import phrases
-from tpustarter.text.terminal import WIDTH, visible
+from tpustarter.text.terminal import WIDTH, escape_text
 
 _INDENT = " " * 6
 _STATUS_WORDS: dict[Status, str] = {
@@ -62,33 +62,38 @@ class LessonRunPrinter:
         if isinstance(event, OutputChunk):
             *lines, self._unfinished_line = (self._unfinished_line + event.text).split("\n")
             for line in lines:
-                self._echo(_INDENT + visible(line.expandtabs()))
+                self._echo(_INDENT + escape_text(line.expandtabs()))
             return
         if self._unfinished_line:
-            self._echo(_INDENT + visible(self._unfinished_line.expandtabs()))
+            self._echo(_INDENT + escape_text(self._unfinished_line.expandtabs()))
             self._unfinished_line = ""
         for line in self._describe(event):
-            self._say("\n".join(wrapped(line)))
+            self._say("\n".join(wrap_line(line)))
 
     def _describe(self, event: LessonOpened | BlockStarted | BlockEnded) -> list[str]:
         if isinstance(event, LessonOpened):
-            previous, self._python = self._python, opening(event.session.target, event.session.host)
-            first = [visible(self._python)] if previous != self._python else []
+            previous, self._python = (
+                self._python,
+                format_opening(event.session.target, event.session.host),
+            )
+            first = [escape_text(self._python)] if previous != self._python else []
             lesson = event.session.lesson
-            return [*first, "", visible(f"Lesson {lesson.id}: {lesson.title}")]
+            return [*first, "", escape_text(f"Lesson {lesson.id}: {lesson.title}")]
         if isinstance(event, BlockStarted):
             answer = ", with the lesson's answer" if event.block.is_try else ""
             return [f"{event.block.title}{event.block.handle}, line {event.block.line}{answer}"]
-        pictures = [visible(line) for drawing in event.result.drawings for line in words(drawing)]
-        return [*(f"{_INDENT}{line}" for line in pictures), *ending(event.result)]
+        pictures = [
+            escape_text(line) for drawing in event.result.drawings for line in words(drawing)
+        ]
+        return [*(f"{_INDENT}{line}" for line in pictures), *format_block_end(event.result)]
 
 
-def wrapped(text: str) -> list[str]:
+def wrap_line(text: str) -> list[str]:
     """Return a line of the program's own text, wrapped to the width."""
     return textwrap.wrap(text, WIDTH, subsequent_indent=_INDENT, break_on_hyphens=False)
 
 
-def opening(target: Mapping[str, Any], host_facts: Mapping[str, Any]) -> str:
+def format_opening(target: Mapping[str, Any], host_facts: Mapping[str, Any]) -> str:
     """Return the Python that runs the blocks, and the devices it sees."""
     names = [f"{name} {version}" for name, version in target["frameworks"].items()]
     where = target["where"]
@@ -97,60 +102,62 @@ def opening(target: Mapping[str, Any], host_facts: Mapping[str, Any]) -> str:
     return f"python {target['shown']}, {', '.join(names) or 'no framework'} ({where})"
 
 
-def ending(result: BlockResult) -> list[str]:
+def format_block_end(result: BlockResult) -> list[str]:
     """Return the line with the status of a block, and its devices."""
     word = f"{_STATUS_WORDS[result.status]:<6}"
     ran_on = result.ran_on
     device = "on the host alone" if result.status == "pass" else ""
     if ran_on:
         kind = "virtual CPU" if ran_on.virtual else ran_on.kind
-        device = f"on {phrases.count(ran_on.count, f'{visible(kind)} device')}"
+        device = f"on {phrases.count(ran_on.count, f'{escape_text(kind)} device')}"
     seconds = f"{result.seconds:.1f} s" if result.seconds else ""
     if result.status == "pass":
         words = "matches" if result.expected is not None else "the lesson does not say what to see"
     elif result.status == "fail":
-        words = f"differs, {visible(result.detail)}"
+        words = f"differs, {escape_text(result.detail)}"
     else:
         reason = (result.reason or "").replace("-", " ")
-        words = f"{reason}: {visible(result.detail)}" if result.detail else reason
+        words = f"{reason}: {escape_text(result.detail)}" if result.detail else reason
     return [f"{word}{', '.join(filter(None, (words, device, seconds)))}"]
 
 
 def headline(practice: BatchRun) -> str:
     """Return the results of the run in one or two sentences."""
     run = practice.run
-    counts = run.counts()
+    counts = run.count_statuses()
     total = len(run.results)
     summary = summarize(run)
     clause = phrases.plural(len(practice.lessons), "the lesson says", "their lessons say")
     answers = sum(block.is_try for blocks in practice.blocks.values() for block in blocks)
     how = f", {answers} of them with the lesson's answer," if answers else ""
     text = f"{counts['pass']} of {total} blocks{how} do as {clause}"
-    text += f" on {visible(summary.devices)}" if summary.devices else ""
+    text += f" on {escape_text(summary.devices)}" if summary.devices else ""
     if counts["fail"]:
         text += f", {counts['fail']} printed something else"
-    undecided = sum(1 for result in run.results if without_verdict(result))
+    undecided = sum(1 for result in run.results if is_verdict_missing(result))
     if undecided:
         text += f", {phrases.count(undecided, 'has', 'have')} no verdict"
     return "\n".join(["", *textwrap.wrap(text + closing(summary), WIDTH)])
 
 
-def why(practice: BatchRun, code: ExitCode) -> str:
+def format_reason(practice: BatchRun, code: ExitCode) -> str:
     """Return one line for stderr: the problem, the reason, and the next command."""
     run = practice.run
     blocked = run.blocked
     if blocked and blocked.code == code:
         following = f". Next: {blocked.hint}" if blocked.hint else ""
-        return f"exit {int(code)}: {visible(blocked.what)}{following}"
+        return f"exit {int(code)}: {escape_text(blocked.what)}{following}"
     if not run.results:
         return f"exit {int(code)}: no lesson here has a block that runs. Next: `tpustarter learn`"
-    unsuccessful = run.failed() or [result for result in run.results if without_verdict(result)]
+    unsuccessful = run.list_failed() or [
+        result for result in run.results if is_verdict_missing(result)
+    ]
     if run.stopped_by is not None or not unsuccessful:
         what = practice.lessons[0].id if len(practice.lessons) == 1 else "--all"
         again = f"`tpustarter learn {what} --run` runs it again"
         return f"exit {int(code)}: stopped before the end. Next: {again}"
     worst = unsuccessful[0]
-    detail = visible(worst.detail or str(worst.reason))
+    detail = escape_text(worst.detail or str(worst.reason))
     what = "printed something else" if worst.status == "fail" else "has no verdict"
     next_step = f"`tpustarter learn {worst.lesson}`, the section `If it fails`"
     return f"exit {int(code)}: {worst.id} {what} ({detail}). Next: {next_step}"

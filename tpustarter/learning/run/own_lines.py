@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tpustarter.text import phrases
-from tpustarter.text.terminal import cut, visible
+from tpustarter.text.terminal import cut, escape_text
 
 TO_CHANGE = re.compile(
     r"# (?:change|fill|fix|instead of|rewrite|your code (?:here|instead)|and (?:here|this))\b",
@@ -42,7 +42,7 @@ def raised_at(code: str, numbers: Sequence[int]) -> OwnLines | None:
     return OwnLines((number,), _with_code(number, lines)) if number else None
 
 
-def to_change(code: str, answer: str) -> list[range]:
+def find_rows_to_change(code: str, answer: str) -> list[range]:
     """Return the rows of some code that differ in its answer, in order.
 
     An empty range begins where the answer has additional rows.
@@ -54,7 +54,7 @@ def to_change(code: str, answer: str) -> list[range]:
     return [range(first, last) for kind, first, last, *_ in operations if kind != "equal"]
 
 
-def changed(code: str, shipped: str) -> OwnLines | None:
+def find_changed_lines(code: str, shipped: str) -> OwnLines | None:
     """Return the lines that the learner has changed; where some are left to change, the first."""
     from difflib import SequenceMatcher  # needed for a wrong answer alone
 
@@ -89,7 +89,7 @@ def changed(code: str, shipped: str) -> OwnLines | None:
 
 
 def _with_code(number: int, lines: Sequence[str]) -> str:
-    return f"line {number}: {cut(visible(lines[number - 1].strip()), _MOST_CODE)}"
+    return f"line {number}: {cut(escape_text(lines[number - 1].strip()), _MOST_CODE)}"
 
 
 def _without_comment(line: str) -> str:

@@ -33,7 +33,7 @@ class RunTarget:
     """The reason why no block of the lesson can run."""
 
 
-def look(
+def choose_target(
     lesson: Lesson, machine: host.Machine, *, python: str | None, devices: int | None
 ) -> RunTarget:
     """Choose the Python and the devices for a lesson; nothing is started.
@@ -44,19 +44,19 @@ def look(
     redact = Redactor(machine.env)
     folder, env = Path.cwd(), machine.env
     chosen, others = interpreters.choose(python, env, folder, wanted=lesson.framework)
-    device_plan = plan.make(machine, devices=devices, gpu_plugin=chosen.has_gpu_plugin)
+    device_plan = plan.make_plan(machine, devices=devices, gpu_plugin=chosen.has_gpu_plugin)
     installed = chosen.frameworks or interpreters.installed(chosen.path.parents[1], env)
     target: dict[str, Any] = {
         "python": redact.text(str(chosen.path)),
-        "shown": interpreters.shown(chosen.path, env, folder),
+        "shown": interpreters.format_path(chosen.path, env, folder),
         "frameworks": dict(installed),
         "platform": device_plan.platform,
-        "where": device_plan.where,
+        "where": device_plan.devices_text,
         "devices": device_plan.devices,
         "virtual": device_plan.virtual,
         "env": plan.variables(device_plan, lesson.framework, env) if lesson.framework else {},
     }
-    host_facts = plan.host_of(device_plan)
+    host_facts = plan.make_host_fields(device_plan)
     blocked = device_plan.blocked if lesson.framework else None
     blocked = (
         blocked
@@ -81,17 +81,17 @@ def _find_missing(
     hint = ""
     if usable:
         command = f"tpustarter learn {lesson.id} --run --python"
-        path = interpreters.shown(usable[0].path, env, folder)
+        path = interpreters.format_path(usable[0].path, env, folder)
         hint = f"`{command} {path}` runs it with {usable[0].frameworks_text}"
     if lesson.framework and lesson.framework not in installed:
-        missing = plan.without_framework(
+        missing = plan.explain_missing_framework(
             lesson.framework, shown_path, installed, (), chips=chips, asked=True
         )
         return replace(missing, hint=hint or missing.hint)
     if lesson.framework:
-        if not interpreters.missing(["jaxlib"], prefix, env):
+        if not interpreters.list_missing(["jaxlib"], prefix, env):
             installed["jaxlib"] = "unknown"
-        unusable = plan.unusable(
+        unusable = plan.explain_unusable(
             lesson.framework,
             shown_path,
             installed,
@@ -101,8 +101,8 @@ def _find_missing(
         )
         if unusable:
             return replace(unusable, hint=hint or unusable.hint)
-    missing = interpreters.missing(lesson.packages, prefix, env)
-    return plan.without_packages(missing, shown_path) if missing else None
+    missing = interpreters.list_missing(lesson.packages, prefix, env)
+    return plan.explain_missing_packages(missing, shown_path) if missing else None
 
 
 def _find_too_few(lesson: Lesson, device_plan: FrameworkPlan) -> Blocked | None:

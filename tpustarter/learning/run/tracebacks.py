@@ -15,7 +15,7 @@ _MARKS = re.compile(r" {4,}[~^][~^ ]*$")
 _DOTS = "..."
 
 
-def as_read(text: str) -> str:
+def fold_installed_calls(text: str) -> str:
     """Return a text with the calls inside installed packages folded, a line for those in a row.
 
     After the learner's own line follows the way through JAX or PyTorch to the line that raises,
@@ -48,7 +48,7 @@ def _left_out(packages: Sequence[str]) -> str:
     return f"  ... {phrases.count(len(packages), 'call')} inside {names} ..."
 
 
-def with_marks(text: str, width: int) -> str:
+def shorten_code(text: str, width: int) -> str:
     """Shorten the code in a traceback to a width, with Python's marks still below what they mark.
 
     A longer line of code is cut to the marked part and the text around it; other lines stay.

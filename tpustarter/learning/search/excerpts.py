@@ -77,6 +77,6 @@ def _of_paragraph(lines: Sequence[str], first: int) -> Iterator[Excerpt]:
             yield Excerpt(first + line, text, whole, is_sentence)
 
 
-def in_whole_words(text: str) -> str:
+def extend_to_words(text: str) -> str:
     """Extend the marks in a text to whole words, and join those of words in a row."""
     return _NEIGHBOURS.sub(r"\1", _WORD.sub(rf"{BEGIN}\1\2\3{END}", text))

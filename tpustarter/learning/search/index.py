@@ -73,7 +73,7 @@ class Index:
             for row in rows
         ]
 
-    def containing(self, piece: str) -> list[str]:
+    def find_words(self, piece: str) -> list[str]:
         """Return words of the lessons that contain a piece of a word, as the index stems them."""
         piece = piece.casefold().replace("%", "")
         if len(piece) > LONGEST_PIECE:
@@ -103,7 +103,7 @@ def open_index(shelf: SearchSources) -> Index:
     if not hasattr(sqlite3.Connection, "serialize"):  # before Python 3.11
         return Index(_made(shelf))
     database: Any = _opened()
-    kept = cache.built("search", _source(shelf), __file__, lambda: _bytes_of(_made(shelf)))
+    kept = cache.read_or_build("search", _source(shelf), __file__, lambda: _bytes_of(_made(shelf)))
     try:
         if kept:
             database.deserialize(kept)

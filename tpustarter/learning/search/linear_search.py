@@ -51,7 +51,7 @@ class PassageScan:
                     found.append(_match(passage, columns, counts, terms))
         return sorted(found, key=lambda match: -match.weight)[:most]
 
-    def containing(self, piece: str) -> list[str]:
+    def find_words(self, piece: str) -> list[str]:
         """Return words of the lessons that contain a piece of a word."""
         return [word for word in self._words if piece.casefold() in word][:MOST_TERMS]
 

@@ -82,7 +82,7 @@ class PassageSource(Protocol):
         """Return the passages that hold every word, or any of them; the best first."""
         ...
 
-    def containing(self, piece: str) -> list[str]:
+    def find_words(self, piece: str) -> list[str]:
         """Return words of the lessons that contain a piece of a word."""
         ...
 
@@ -98,12 +98,12 @@ def passages(shelf: SearchSources) -> Iterator[Passage]:
         yield _whole(lesson, sections)
         yield from sections
     for anchor, (name, meaning) in shelf.words.items():
-        yield Passage("word", anchor, name, "", markdown.plain(" ".join(meaning.split())))
+        yield Passage("word", anchor, name, "", markdown.strip_markup(" ".join(meaning.split())))
     for check in shelf.checks:
         name = check.id.replace("_", " ").replace(".", " ")
-        yield Passage("check", check.id, markdown.plain(check.title), name)
+        yield Passage("check", check.id, markdown.strip_markup(check.title), name)
     for claim in shelf.claims:
-        then, now = (markdown.plain(text) for text in (claim.then, claim.now))
+        then, now = (markdown.strip_markup(text) for text in (claim.then, claim.now))
         yield Passage("old", claim.id, then, claim.id, now)
 
 

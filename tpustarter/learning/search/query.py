@@ -41,10 +41,10 @@ def parts(texts: PassageSource, word: str) -> list[str]:
     pieces = re.findall(r"\w+", word)
     if len(pieces) != 1:
         return [f"{word}*"]
-    return [f"{word}*", *(texts.containing(word) if len(word) > 2 else [])]
+    return [f"{word}*", *(texts.find_words(word) if len(word) > 2 else [])]
 
 
-def meant(known: Collection[str], words: Sequence[str]) -> str:
+def suggest_words(known: Collection[str], words: Sequence[str]) -> str:
     """Return the words with unknown ones replaced by similar ones; empty without a guess."""
     near = [word if word in known else _near(word, known) for word in words]
     return " ".join(near) if all(near) and near != list(words) else ""

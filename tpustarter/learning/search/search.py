@@ -18,7 +18,7 @@ from tpustarter.core.json_values import is_array, mapping
 from tpustarter.learning.content import glossary, then_now
 from tpustarter.learning.search import index
 from tpustarter.learning.search import query as search_query
-from tpustarter.learning.search.excerpts import Excerpt, excerpts, in_whole_words
+from tpustarter.learning.search.excerpts import Excerpt, excerpts, extend_to_words
 from tpustarter.learning.search.passages import (
     BEGIN,
     END,
@@ -28,7 +28,7 @@ from tpustarter.learning.search.passages import (
     SearchSources,
     Terms,
 )
-from tpustarter.text.invocation import as_typed
+from tpustarter.text.invocation import format_commands
 
 MOST: Mapping[Kind, int] = {"lesson": 20, "word": 8, "check": 12, "old": 12}
 """The most hits of each kind."""
@@ -110,7 +110,7 @@ class SearchResult:
         """Return whether a hit is the word of the glossary that was typed."""
         return hit.kind == "word" and hit.id == self.term
 
-    def of(self, kind: Kind) -> list[Hit]:
+    def select_kind(self, kind: Kind) -> list[Hit]:
         """Return the hits of a kind, the best first."""
         return [hit for hit in self.hits if hit.kind == kind]
 
@@ -131,7 +131,7 @@ class SearchLibrary:
         """
         found = search(self._texts, text, self._synonyms, preferred)
         lessons = {lesson.id: lesson for lesson in self.shelf.lessons}
-        hits = {hit.id: hit for hit in found.of("lesson")}
+        hits = {hit.id: hit for hit in found.select_kind("lesson")}
         own = {_framework(lesson) for lesson in lessons.values() if lesson.id in preferred} | {""}
         of_others = [one for one in hits if _framework(lessons[one]) not in own]
         titled = [one for one, hit in hits.items() if hit.in_title and one not in of_others]
@@ -190,7 +190,7 @@ def search(
     also = tuple(dict.fromkeys(other for word in words for other in synonyms.get(word, ())))
     hits = _gathered(texts, words, synonyms, preferred)
     ordered = tuple(_some(hits.values()))
-    meant = "" if ordered else search_query.meant({*texts.words(), *synonyms}, words)
+    meant = "" if ordered else search_query.suggest_words({*texts.words(), *synonyms}, words)
     titles = {
         "".join(part for part, _ in hit.title).casefold(): hit.id
         for hit in hits.values()
@@ -370,7 +370,7 @@ def _found(line: str) -> set[str]:
 
 def _parts_of(text: str, *, is_code: bool = False) -> Parts:
     """Return a text in pieces; in code, the program is named as the user types it."""
-    marked = in_whole_words(as_typed(text) if is_code else text)
+    marked = extend_to_words(format_commands(text) if is_code else text)
     pieces = re.split(f"{BEGIN}(.*?){END}", marked, flags=re.DOTALL)
     return tuple((piece, bool(number % 2)) for number, piece in enumerate(pieces) if piece)
 
@@ -384,7 +384,7 @@ def read_synonyms(folder: Path | None = None) -> dict[str, list[str]]:
     file = (folder or locations.content("lessons")) / SYNONYMS
     try:
         text = locations.read_text(file)
-        with cache.opened("synonyms", __file__) as known:
+        with cache.open_cache("synonyms", __file__) as known:
             entries = known.value(text.encode(), lambda: content.read_yaml(text))
     except (OSError, ValueError):
         return {}

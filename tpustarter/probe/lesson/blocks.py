@@ -47,7 +47,7 @@ def run(command: dict[str, Any], emit: Emit) -> dict[str, object]:
     finally:
         signal.signal(signal.SIGINT, before)
         _restore_streams()
-    ran_on = adapters.started()
+    ran_on = adapters.read_started_devices()
     return {"outcome": "done", "ran_on": ran_on, "drawings": drawings(command, program.__dict__)}
 
 
@@ -61,7 +61,7 @@ def _interrupt(number: int, frame: types.FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def lines_of(error: BaseException, file: str) -> list[int]:
+def list_error_lines(error: BaseException, file: str) -> list[int]:
     """Return the line numbers of a block that an error went through, the innermost first."""
     numbers = [
         number

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tpustarter.probe.finding import clip
-from tpustarter.probe.lesson.plots import MOST_BARS, evenly
+from tpustarter.probe.lesson.plots import MOST_BARS, select_evenly
 
 TICK_S = 0.4
 """Seconds between two updates."""
@@ -57,14 +57,14 @@ class GrowingPlots:
         while not self._over.wait(TICK_S):
             drawing = None
             with contextlib.suppress(ArithmeticError, LookupError, TypeError, ValueError):
-                drawing = self.look()  # it may change during the read, or hold no numbers
+                drawing = self.read_plot()  # it may change during the read, or hold no numbers
             text = json.dumps(drawing)
             if drawing and text != self._last and len(text) < MOST_BYTES:
                 self._last = text
                 event = {"event": "drawn", "id": self._command["id"], "drawings": [drawing]}
                 self._emit(event)
 
-    def look(self) -> dict[str, object] | None:
+    def read_plot(self) -> dict[str, object] | None:
         """Return the plot so far; None where there is nothing to show yet.
 
         A variable that still has its value from an earlier block is not one of this block.
@@ -104,7 +104,7 @@ def _lines(x_name: str, x: Any, values: Mapping[str, Any]) -> dict[str, object] 
     count = min(length or 0 for length in lengths)
     if count < 2 or any(type(column) is dict for column in columns):
         return None
-    kept = evenly(count, MOST_NUMBERS // (1 + len(values)))
+    kept = select_evenly(count, MOST_NUMBERS // (1 + len(values)))
     series = {name: [_number(column[index]) for index in kept] for name, column in values.items()}
     places = kept if x is None else [_number(x[index]) for index in kept]
     if None in places or not any(number is not None for one in series.values() for number in one):

@@ -48,7 +48,7 @@ def _plot(plotted: list[str], x: str, names: Mapping[str, Any]) -> dict[str, obj
     if set(lengths.values()) != {len(places)} or not places:
         told = ", ".join(f"{name} {length}" for name, length in lengths.items())
         raise ValueError(f"a plot needs as many numbers in each: found {told}, x {len(places)}")
-    kept = evenly(len(places), MOST_NUMBERS // (1 + len(series)))
+    kept = select_evenly(len(places), MOST_NUMBERS // (1 + len(series)))
     return {
         "kind": "lines",
         "x": {"name": x, "values": [places[index] for index in kept]},
@@ -83,7 +83,7 @@ def _number(name: str, value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def evenly(count: int, most: int) -> list[int]:
+def select_evenly(count: int, most: int) -> list[int]:
     """Return the positions to keep, at most `most`: the first, the last, and evenly between."""
     if count <= most:
         return list(range(count))

@@ -13,7 +13,7 @@ _NUMBERS = (bool, int, float, complex)
 DONATES = "what it donates is not seen here: the memory of its arguments is counted in full"
 
 
-def jitted(
+def make_jitted(
     jax: Any, function: Any, arguments: Sequence[Any], named: Mapping[str, Any]
 ) -> tuple[Any, Sequence[Any], Mapping[str, Any], list[str]]:
     """Return a jitted function, its arguments by position and by name, and notes on it.
@@ -55,7 +55,7 @@ def is_array(value: Any) -> bool:
     return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
-def short(value: Any) -> str:
+def format_type(value: Any) -> str:
     """Return an array's type as HLO writes it: `f32[8,128]`.
 
     A type that JAX narrows to 32 bits is named as it is compiled: NumPy's `int64` is `s32`.

@@ -38,7 +38,7 @@ def notes(jax: Any, function: Any, traced: Any) -> list[str]:
 
 
 def _describe(value: Any, candidates: list[Named]) -> str:
-    text = arrays.short(value)
+    text = arrays.format_type(value)
     same = [name for name, array in candidates if array is value]
     # JAX may keep NumPy's arrays as objects of its own.
     alike = [

@@ -51,7 +51,7 @@ class Questions:
     places: list[str] = field(default_factory=list[str])
     """`file:line` of the questions that had a true answer."""
 
-    def also(self, other: Questions) -> Questions:
+    def merge(self, other: Questions) -> Questions:
         """Return the questions of both."""
         return Questions(
             self.device, self.platform or other.platform, self.kind or other.kind, self.places
@@ -108,7 +108,7 @@ class DeviceAnswers:
         self._patches.close()
 
     @contextlib.contextmanager
-    def of(self, device: Device | None) -> Generator[Questions]:
+    def answer_for(self, device: Device | None) -> Generator[Questions]:
         """Answer for a TPU within the block; with None, answer truly and note the questions."""
         outer, self.asked = self.asked, Questions(device)
         try:
@@ -117,7 +117,7 @@ class DeviceAnswers:
             self.asked = outer
 
     @contextlib.contextmanager
-    def abstractly(self) -> Generator[None]:
+    def use_abstract_device(self) -> Generator[None]:
         """Make JAX's abstract device a TPU within the block, in whatever mesh is in force."""
         device, sharding = self.asked.device, self._jax.sharding
         if device is None or not can_separate(self._jax):
@@ -148,7 +148,7 @@ class DeviceAnswers:
         finally:
             kind.abstract_mesh = original
 
-    def of_tpu(self, arguments: Any) -> Any:
+    def convert_to_tpu(self, arguments: Any) -> Any:
         """Return a pytree whose arrays sharded over the mesh in force are types on the TPU.
 
         With explicit axes a mesh is part of the type, and JAX compares it with the mesh in force.
@@ -240,7 +240,7 @@ def _place(frame: Any) -> str:
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
 
-def device_of(fields: Mapping[str, Any]) -> Device:
+def read_device(fields: Mapping[str, Any]) -> Device:
     """Return the device of a TPU from the fields of a command."""
     return Device(str(fields["kind"]), int(fields["cores"]))
 

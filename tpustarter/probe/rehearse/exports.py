@@ -30,7 +30,7 @@ def for_kinds(tpus: Mapping[str, Mapping[str, Any]]) -> dict[Device, tuple[str, 
     """Return the names of TPUs, grouped by the kind of their devices."""
     kinds: dict[Device, tuple[str, ...]] = {}
     for name, fields in tpus.items():
-        device = device_questions.device_of(fields)
+        device = device_questions.read_device(fields)
         kinds[device] = (*kinds.get(device, ()), name)
     return kinds
 
@@ -57,7 +57,7 @@ def lower(
         own: The user's file, whose lines are named.
     """
     fields: dict[str, Any]
-    with answers.of(device) as asked:
+    with answers.answer_for(device) as asked:
         try:
             fields = write(
                 path, job.function, *job.arguments, answers=answers, warn=warn, **job.named
@@ -93,10 +93,10 @@ def write(
     """
     jax: Any = importlib.import_module("jax")
     export: Any = importlib.import_module("jax.export")
-    jitted, values, by_name, notes = arrays.jitted(jax, function, arguments, named)
+    jitted, values, by_name, notes = arrays.make_jitted(jax, function, arguments, named)
     answers = answers or DeviceAnswers(jax)
-    with refusals.whole_tracebacks(jax), answers.abstractly():
-        values, by_name = answers.of_tpu((tuple(values), by_name))
+    with refusals.whole_tracebacks(jax), answers.use_abstract_device():
+        values, by_name = answers.convert_to_tpu((tuple(values), by_name))
         texts = constants.notes(jax, function, jitted.trace(*values, **by_name))
         if warn is not None:
             for text in texts:
@@ -112,6 +112,6 @@ def write(
             "free_arguments": [exported.in_shardings_hlo[index] is None for index in kept],
             "free_outputs": [sharding is None for sharding in exported.out_shardings_hlo],
         },
-        "arguments": [arrays.short(aval) for aval in exported.in_avals],
+        "arguments": [arrays.format_type(aval) for aval in exported.in_avals],
         "notes": [*notes, *texts],
     }

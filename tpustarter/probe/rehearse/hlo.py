@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tpustarter.probe.rehearse.hlo_memory import (
-    arguments_of,
-    called,
     layouts,
+    list_arguments,
+    list_called,
     new_arrays,
     owners,
     running_parts,
@@ -28,8 +28,8 @@ from tpustarter.probe.rehearse.hlo_module import (
     Computation,
     Tables,
     arrays_in,
-    computation_of,
-    origin_of,
+    find_origin,
+    parse_computation,
 )
 from tpustarter.probe.rehearse.hlo_text import HloInstruction, blocks, pairs
 
@@ -132,7 +132,7 @@ def read(text: str, largest: int = 8) -> HloProgram:
             tables[heading] = {row[0]: pairs(row[2].lstrip("{")) for row in rows}
         elif heading.endswith("{"):
             name = heading.removeprefix("ENTRY ").partition(" ")[0].lstrip("%")
-            computations[name] = computation_of(body)
+            computations[name] = parse_computation(body)
             if heading.startswith("ENTRY "):
                 entry = computations[name]
     lines = [line for part in computations.values() for line in part.lines.values()]
@@ -143,7 +143,7 @@ def read(text: str, largest: int = 8) -> HloProgram:
     arguments, outputs = layouts(header)
     return HloProgram(
         name=header.removeprefix("HloModule ").partition(",")[0],
-        arguments=_values("argument", arguments_of(entry, arguments), tables),
+        arguments=_values("argument", list_arguments(entry, arguments), tables),
         outputs=_values("output", owners(entry, outputs), tables),
         values=_values("temporary", biggest, tables),
         collectives=_collectives(computations, tables),
@@ -152,7 +152,7 @@ def read(text: str, largest: int = 8) -> HloProgram:
         kernels=tuple(dict.fromkeys(target for line in lines if (target := _kernel(line)))),
         complete=bool(header and entry.lines)
         and text.rstrip().endswith("\n}")
-        and all(called(line) <= computations.keys() for line in lines),
+        and all(list_called(line) <= computations.keys() for line in lines),
     )
 
 
@@ -161,7 +161,7 @@ def _values(kind: str, arrays: Iterable[Array], tables: Tables) -> tuple[HloValu
     for line, leaf, text, asked_bytes, laid_out_bytes in arrays:
         shape, _, layout = text.partition("]")
         name = f"{line.name}{{{leaf}}}" if line.shape.startswith("(") else line.name
-        origin = origin_of(line.rest, tables)
+        origin = find_origin(line.rest, tables)
         values.append(
             HloValue(name, kind, shape + "]", layout, asked_bytes, laid_out_bytes, *origin)
         )
@@ -187,7 +187,7 @@ def _collectives(computations: Mapping[str, Computation], tables: Tables) -> tup
             if fusion and name.startswith("all-reduce-scatter"):
                 op, origin = "reduce-scatter", fusion
             moved = sum(array.laid_out for array in arrays_in(origin, origin.shape))
-            key = (op, *origin_of(origin.rest, tables))
+            key = (op, *find_origin(origin.rest, tables))
             count, total = totals.get(key, (0, 0))
             totals[key] = (count + 1, total + moved)
     groups = [Collective(key[0], *counted, *key[1:]) for key, counted in totals.items()]

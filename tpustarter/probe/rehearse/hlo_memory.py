@@ -59,7 +59,7 @@ def _aliases(line: HloInstruction) -> dict[int, int]:
     return aliases
 
 
-def called(line: HloInstruction) -> set[str]:
+def list_called(line: HloInstruction) -> set[str]:
     """Return the computations that an instruction names, including those it is made of."""
     attributes = line.rest.partition(", metadata={")[0]
     return {*_CALLS.findall(attributes), *_branches(attributes)}
@@ -92,7 +92,7 @@ def layouts(header: str) -> tuple[str, str]:
     return layout[:end], layout[end:].removeprefix("->")
 
 
-def arguments_of(entry: Computation, text: str) -> Iterator[Array]:
+def list_arguments(entry: Computation, text: str) -> Iterator[Array]:
     """Yield the arguments; a program with thousands of them has one, a tuple of all."""
     lines = entry.lines.values()
     parameters = {line.operands: line for line in lines if line.op == "parameter"}

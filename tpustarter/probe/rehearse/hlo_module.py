@@ -42,7 +42,7 @@ NOTHING = HloInstruction("", "", "", "", "")
 Tables = Mapping[str, Mapping[str, Mapping[str, str]]]
 
 
-def computation_of(body: Iterable[str]) -> Computation:
+def parse_computation(body: Iterable[str]) -> Computation:
     """Return the computation that consists of these lines."""
     lines: dict[str, HloInstruction] = {}
     root = line = NOTHING
@@ -60,7 +60,7 @@ def arrays_in(line: HloInstruction, text: str) -> Iterator[Array]:
             yield Array(line, leaf, match[0], *size)
 
 
-def origin_of(rest: str, tables: Tables) -> tuple[str, str]:
+def find_origin(rest: str, tables: Tables) -> tuple[str, str]:
     """Return the operation and the `file:line` that an instruction was made from."""
     fields = pairs(rest.partition(", metadata={")[2])
     for section, key in KEYS.items():

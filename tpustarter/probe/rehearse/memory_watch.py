@@ -21,7 +21,7 @@ def limit_bytes() -> int | None:
     return int(text) if text.isdigit() and os.path.exists("/proc/self/status") else None  # noqa: PTH110
 
 
-def excess(child: int, limit: int) -> dict[str, int] | None:
+def measure_excess(child: int, limit: int) -> dict[str, int] | None:
     """Return the child's resident memory and the limit, in bytes; None while it need not end.
 
     All processes of the run count: the groups of this supervisor and of its siblings. The largest

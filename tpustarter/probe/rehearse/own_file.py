@@ -41,7 +41,7 @@ def trace(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     try:
         route = torch_module.route(command["torch"]) if command["torch"] else ""
     except refusals.RequestError as error:
-        return refusals.ending(error, path)
+        return refusals.make_end_fields(error, path)
     if route == "torch_xla":
         from tpustarter.probe.rehearse import torch_exports
 
@@ -61,7 +61,7 @@ def trace(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
                 more += f" ({_WHILE_LOADED})"
             if file.told_tpu:
                 more += " (it had asked where it runs, and was answered `tpu`)"
-            return refusals.ending(error, path, more)
+            return refusals.make_end_fields(error, path, more)
     return {"outcome": "done"}
 
 
@@ -103,7 +103,7 @@ class _File:
                     break
 
     def _load(self, device: Device) -> None:
-        with self._answers.of(device) as self._loading:
+        with self._answers.answer_for(device) as self._loading:
             try:
                 self.is_running = True
                 module = _load(self._path)
@@ -128,23 +128,25 @@ class _File:
         # `settled`: one lowering is for all TPUs that are `wanted`.
         titles: set[str] = set()
         differs = False
-        with self._answers.of(device) as listing:
+        with self._answers.answer_for(device) as listing:
             programs = iter(self._programs(count))
             # Each is lowered before the next one is requested: a mesh that the user's function
             # sets round a `yield` is then still in force.
             while (listed := self._next(programs, listing)) is not None:
                 name, function, arguments = listed
-                title = unique(str(name), f"{name}({_types(self._jax, arguments)})", titles)
+                title = make_unique_title(
+                    str(name), f"{name}({_types(self._jax, arguments)})", titles
+                )
                 titles.add(title)
                 if title in settled:
                     continue
                 self._emit({"event": "lowering", "program": title})
                 fields, asked = self._export(title, LoweringJob(function, arguments), device)
-                asked = asked.also(listing).also(self._loading)
+                asked = asked.merge(listing).merge(self._loading)
                 differs |= asked.kind
                 if not asked.kind:
                     settled.add(title)
-                route = [torch_module.note(self._route)] if self._route else []
+                route = [torch_module.describe_versions(self._route)] if self._route else []
                 fields["notes"] = [*route, *device_questions.notes(asked), *fields["notes"]]
                 self._emit(
                     {
@@ -199,7 +201,7 @@ class _File:
             yield name, function, arguments
 
 
-def unique(title: str, longer: str, titles: Collection[str]) -> str:
+def make_unique_title(title: str, longer: str, titles: Collection[str]) -> str:
     """Return a title that no other program has: a longer one, with a number if necessary."""
     numbered = (f"{longer} #{number}" for number in range(2, len(titles) + 3))
     return next(text for text in (title, longer, *numbered) if text not in titles)
@@ -208,7 +210,8 @@ def unique(title: str, longer: str, titles: Collection[str]) -> str:
 def _types(jax: Any, arguments: Any) -> str:
     leaves = jax.tree_util.tree_leaves(arguments)
     text = ", ".join(
-        arrays.short(leaf) if arrays.is_array(leaf) else type(leaf).__name__ for leaf in leaves
+        arrays.format_type(leaf) if arrays.is_array(leaf) else type(leaf).__name__
+        for leaf in leaves
     )
     return cut(text, 60)
 

@@ -62,7 +62,7 @@ def is_refusal(error: BaseException) -> bool:
     return isinstance(error, NotImplementedError) or (in_lowering and kernel)
 
 
-def ending(error: BaseException, path: Path, more: str = "") -> dict[str, Any]:
+def make_end_fields(error: BaseException, path: Path, more: str = "") -> dict[str, Any]:
     """Return the fields of the `end` event for an exception; `more` is appended to its text."""
     facts = error.facts if isinstance(error, RequestError) else missing_module(error)
     return {"outcome": "exception", "detail": describe(error, path) + more, **facts}

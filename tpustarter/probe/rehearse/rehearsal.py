@@ -153,7 +153,7 @@ def _programs(command: Mapping[str, Any], devices: list[Any]) -> Iterable[tuple[
             return stablehlo.compile_for(devices[:count], text, lowered)
 
         decided = text + json.dumps(lowered.get("aliases", "")).encode()
-        names = partial(stablehlo.names_in, text)
+        names = partial(stablehlo.read_argument_names, text)
         yield command["program"], lambda: _Lowered(decided, compile_it, count, names)
         return
     module = importlib.import_module("tpustarter.checks." + command["check"])

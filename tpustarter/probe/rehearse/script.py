@@ -25,7 +25,7 @@ from tpustarter.probe.finding import clip
 from tpustarter.probe.rehearse import arrays, device_questions, exports, refusals
 from tpustarter.probe.rehearse.device_questions import DeviceAnswers
 from tpustarter.probe.rehearse.exports import LoweringJob
-from tpustarter.probe.rehearse.own_file import unique
+from tpustarter.probe.rehearse.own_file import make_unique_title
 
 _SIMPLE = (bool, int, float, str, tuple, type(None))
 
@@ -58,7 +58,7 @@ def serve(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
                 }
         except Exception as error:  # noqa: BLE001  the script's own; what was met still counts
             refusals.print_own(error, path)
-            return refusals.ending(error, path)
+            return refusals.make_end_fields(error, path)
         finally:
             jax.jit = original
             for function in watch.functions.values():
@@ -114,7 +114,7 @@ class JitWatch:
         self._titles: dict[str, str] = {}
         self._signatures: dict[Any, set[tuple[str, ...]]] = {}
 
-    def known(self, fun: Any, options: Mapping[str, Any]) -> set[tuple[str, ...]]:
+    def list_signatures(self, fun: Any, options: Mapping[str, Any]) -> set[tuple[str, ...]]:
         """Return the signatures a function was compiled for; JAX keeps them across new jits."""
         if len(self._signatures) > MOST_KNOWN:
             self._signatures.clear()
@@ -135,7 +135,7 @@ class JitWatch:
         file = self._script.parent / function.where.rpartition(":")[0]
         return file.is_file() and not {"site-packages", "dist-packages"} & {*file.parts}
 
-    def met(self, jitted: Any, function: JittedFunction, arguments: Any, named: Any) -> None:
+    def lower_call(self, jitted: Any, function: JittedFunction, arguments: Any, named: Any) -> None:
         """Lower a function for a TPU, with the shapes of the call that it is compiled for now."""
         number = len(function.signatures)
         if number > MOST_SHAPES:
@@ -143,7 +143,7 @@ class JitWatch:
         title = f"{function.name}({_signature_text(function.signatures[-1])})"
         elsewhere = self._titles.get(title, function.where) != function.where
         longer = f"{title} at {function.where}" if elsewhere else title
-        title = unique(title, longer, self._titles)
+        title = make_unique_title(title, longer, self._titles)
         self._titles[title] = function.where
         event = {"event": "met", "program": title}
         wanted = tuple(name for names in self._kinds.values() for name in names)
@@ -187,24 +187,24 @@ class WatchedFunction:
         self._jitted, self._watch = jitted, watch
         self._function = watch.function(fun)
         self._static = _static(fun, options)
-        self._signatures = watch.known(fun, options)
+        self._signatures = watch.list_signatures(fun, options)
         for name in ("__name__", "__qualname__", "__doc__", "__module__", "__wrapped__"):
             with contextlib.suppress(AttributeError):
                 setattr(self, name, getattr(jitted, name))
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Call the function, after reporting shapes it was not called with before."""
-        with self._told(arguments, named), self._watch.answers.of(None):
+        with self._told(arguments, named), self._watch.answers.answer_for(None):
             return self._jitted(*arguments, **named)
 
     def lower(self, *arguments: Any, **named: Any) -> Any:
         """Lower the function, after reporting shapes it was not called with before."""
-        with self._told(arguments, named), self._watch.answers.of(None):
+        with self._told(arguments, named), self._watch.answers.answer_for(None):
             return self._jitted.lower(*arguments, **named)
 
     def trace(self, *arguments: Any, **named: Any) -> Any:
         """Trace the function, after reporting shapes it was not called with before."""
-        with self._told(arguments, named), self._watch.answers.of(None):
+        with self._told(arguments, named), self._watch.answers.answer_for(None):
             return self._jitted.trace(*arguments, **named)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -237,7 +237,7 @@ class WatchedFunction:
         if signature not in self._signatures:
             self._signatures.add(signature)
             function.signatures.append(signature)
-            self._watch.met(self._jitted, function, arguments, named)
+            self._watch.lower_call(self._jitted, function, arguments, named)
 
 
 def _static(fun: Any, options: Mapping[str, Any]) -> tuple[set[int], set[str]]:
@@ -292,7 +292,7 @@ def _leaf(leaf: Any) -> str:
     sharding = getattr(leaf, "sharding", None)
     spread = getattr(sharding, "spec", "") if len(getattr(sharding, "device_set", ())) > 1 else ""
     weak = " weak" if getattr(leaf, "weak_type", False) else ""
-    return f"{arrays.short(leaf)}{weak}{' ' * bool(spread)}{spread}"
+    return f"{arrays.format_type(leaf)}{weak}{' ' * bool(spread)}{spread}"
 
 
 def _changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:

@@ -17,7 +17,7 @@ _NAMED = re.compile(r'loc\("((?:[^"\\]|\\.)+)"(?:\(.*)?\)', re.DOTALL)
 """The location of an argument, where that is its name and no line of a file."""
 
 
-def names_in(artifact: bytes) -> list[str]:
+def read_argument_names(artifact: bytes) -> list[str]:
     """Return the program's names of its arguments; empty where they cannot be read."""
     with contextlib.suppress(Exception):  # the names are only for display
         mlir: Any = importlib.import_module("jax._src.interpreters.mlir")

@@ -81,7 +81,7 @@ def trace(
             )
     except Exception as error:  # noqa: BLE001  the user's code may raise anything
         refusals.print_own(error, path)
-        return refusals.ending(error, path)
+        return refusals.make_end_fields(error, path)
     return {"outcome": "done"}
 
 
@@ -96,7 +96,7 @@ def _programs(
     if not command["checks"]:
         made = _placed(torch_module.call(load(), command["name"]))
         yield None, "forward", partial(_forward, made)
-        if made.trainable:
+        if made.trainable_parameters:
             yield None, "train_step", partial(_train_step, made)
 
 
@@ -111,7 +111,11 @@ def _lowered(tracing: Callable[[], TracedOutputs], file: Path, own: Path) -> dic
         text = refusals.describe(error, own)
         for name in (NeedsValuesError.__name__, NoKernelError.__name__):
             text = text.replace(f"{name}: ", "")
-        return {"error": text, "refused": refused, "notes": [torch_module.note("torch_xla")]}
+        return {
+            "error": text,
+            "refused": refused,
+            "notes": [torch_module.describe_versions("torch_xla")],
+        }
 
 
 def _write(traced: TracedOutputs, file: Path) -> dict[str, Any]:
@@ -134,7 +138,7 @@ def _write(traced: TracedOutputs, file: Path) -> dict[str, Any]:
             "free_outputs": [True] * len(traced.outputs),
             "aliases": aliases,
         },
-        "notes": [torch_module.note("torch_xla")],
+        "notes": [torch_module.describe_versions("torch_xla")],
     }
 
 
@@ -172,7 +176,7 @@ def _placed(made: MadeModule) -> MadeModule:
 
 def _call(function: Callable[..., Any], arguments: Any) -> TracedOutputs:
     return TracedOutputs(
-        _of_device(torch_module.tensors_of(function(*_on_device(tuple(arguments)))))
+        _of_device(torch_module.list_tensors(function(*_on_device(tuple(arguments)))))
     )
 
 
@@ -180,7 +184,7 @@ def _forward(made: MadeModule) -> TracedOutputs:
     torch: Any = importlib.import_module("torch")
     with torch_module.mode(made.module, training=False), torch.no_grad():
         output = made.module(*made.arguments, **made.named)
-    return TracedOutputs(_of_device(torch_module.tensors_of(output)))
+    return TracedOutputs(_of_device(torch_module.list_tensors(output)))
 
 
 def _train_step(made: MadeModule) -> TracedOutputs:
@@ -189,7 +193,7 @@ def _train_step(made: MadeModule) -> TracedOutputs:
         optimizer = _started(made)
         states = _states(made.module, optimizer)
         before = [_id(tensor) for tensor in states]
-        loss = torch_module.loss_of(made.module(*made.arguments, **made.named))
+        loss = torch_module.find_loss(made.module(*made.arguments, **made.named))
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
@@ -204,12 +208,12 @@ def _train_step(made: MadeModule) -> TracedOutputs:
 
 def _started(made: MadeModule) -> Any:
     # The optimizer has its state only after a first step, and the next step takes part with it.
-    optimizer = made.optimizer(made.trainable)
-    for parameter in made.trainable:
+    optimizer = made.optimizer(made.trainable_parameters)
+    for parameter in made.trainable_parameters:
         parameter.grad = _placeholder(parameter).detach()
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
-    for parameter in made.trainable:
+    for parameter in made.trainable_parameters:
         parameter.data = _placeholder(parameter).detach()
     for state in optimizer.state.values():
         for name, value in state.items():

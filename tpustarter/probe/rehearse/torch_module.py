@@ -38,7 +38,7 @@ class MadeModule:
     optimizer: Callable[[Tensors], Any]
 
     @property
-    def trainable(self) -> Tensors:
+    def trainable_parameters(self) -> Tensors:
         """The parameters that require a gradient."""
         return [parameter for parameter in self.module.parameters() if parameter.requires_grad]
 
@@ -74,7 +74,7 @@ def route(asked: str) -> str:
     raise RequestError(f"this Python has no {names}{more}", missing_lowerer=missing)
 
 
-def note(name: str) -> str:
+def describe_versions(name: str) -> str:
     """Return a note with the library and versions that lowered a program."""
     return f"lowered with {name} {_version(name)} (torch {_version('torch')}), for one device"
 
@@ -111,12 +111,12 @@ def call(function: Callable[..., Any], name: str) -> MadeModule:
     return MadeModule(module, arguments, named, optimizer or _adamw)
 
 
-def loss_of(output: Any) -> Any:
+def find_loss(output: Any) -> Any:
     """Return the loss, one number, of an output: its `loss`, itself, or the mean of its tensors."""
     torch: Any = importlib.import_module("torch")
     loss = output.get("loss") if _is_mapping(output) else getattr(output, "loss", None)
     if loss is None:
-        tensors = [tensor for tensor in tensors_of(output) if tensor.is_floating_point()]
+        tensors = [tensor for tensor in list_tensors(output) if tensor.is_floating_point()]
         if not tensors:
             raise TypeError("the output has no tensor of floats, so there is no loss to train with")
         if len(tensors) == 1 and tensors[0].dim() == 0:
@@ -125,7 +125,7 @@ def loss_of(output: Any) -> Any:
     return loss
 
 
-def tensors_of(output: Any) -> Tensors:
+def list_tensors(output: Any) -> Tensors:
     """Return the tensors of an output, in any nesting of containers."""
     torch: Any = importlib.import_module("torch")
     if isinstance(output, torch.Tensor):
@@ -133,7 +133,7 @@ def tensors_of(output: Any) -> Tensors:
     if _is_mapping(output):
         output = [*output.values()]
     if _is_sequence(output):
-        return [tensor for item in output for tensor in tensors_of(item)]
+        return [tensor for item in output for tensor in list_tensors(item)]
     pytree: Any = importlib.import_module("torch.utils._pytree")
     leaves: Tensors = pytree.tree_leaves(output)
     return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]

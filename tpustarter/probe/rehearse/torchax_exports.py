@@ -41,7 +41,7 @@ class _Module:
     def forward(self) -> Program:
         def forward(weights: Any, buffers: Any, inputs: Any) -> Any:
             with torch_module.mode(self._made.module, training=False):
-                return self._called(torch_module.tensors_of, weights, buffers, inputs)[0]
+                return self._called(torch_module.list_tensors, weights, buffers, inputs)[0]
 
         return "forward", self._jax.jit(forward), (self.weights, self._buffers, self._inputs)
 
@@ -57,7 +57,7 @@ class _Module:
 
         def loss(weights: Any, buffers: Any, key: Any, inputs: Any) -> Any:
             with self._env.override_property(prng=key):
-                return self._called(torch_module.loss_of, weights, buffers, inputs)
+                return self._called(torch_module.find_loss, weights, buffers, inputs)
 
         def train_step(weights: Any, buffers: Any, state: Any, key: Any, inputs: Any) -> Any:
             with torch_module.mode(self._made.module, training=True):

@@ -124,7 +124,7 @@ class Compiler:
         event = probe.read(START_S)
         if event is not None and (versions := probe_events.versions(event)):
             return versions
-        text = self._log.since(0) if self._log else ""
+        text = self._log.read_since(0) if self._log else ""
         gone = self._end(gently=False)
         if self.stopped:
             raise Problem("stopped before anything was compiled", code=ExitCode.INTERRUPTED)
@@ -139,7 +139,7 @@ class Compiler:
     def run(self, task: Task) -> Iterator[StillCompiling | RehearsalAnswer]:
         """Compile the programs of a task; yields progress, and an answer for each program."""
         for told in self._run(task):
-            yield RehearsalAnswer(noted(told, task.notes)) if isinstance(told, dict) else told
+            yield RehearsalAnswer(add_notes(told, task.notes)) if isinstance(told, dict) else told
 
     def close(self) -> None:
         """End the process, waiting for it in bounded time."""
@@ -184,7 +184,7 @@ class Compiler:
                     yield ended
                 return None
             elif event["event"] != "start":
-                text = self._log.since(position) if self._log else ""
+                text = self._log.read_since(position) if self._log else ""
                 self._end(gently=False)
                 if self.stopped or event["event"] == "interrupted":
                     return None
@@ -279,7 +279,7 @@ def failure(
     }
 
 
-def noted(result: dict[str, Any], notes: tuple[str, ...]) -> dict[str, Any]:
+def add_notes(result: dict[str, Any], notes: tuple[str, ...]) -> dict[str, Any]:
     """Return a result with further remarks added to its `notes`."""
     both = [*notes, *result.get("notes", ())]
     return {**result, "notes": both} if both else result
@@ -289,7 +289,7 @@ def exit_reason(event: Event, text: str) -> str:
     """Return why the compiler's process ended unexpectedly."""
     if event["event"] != "gone":
         return "the compiler's process wrote something that is not an event"
-    if excess := memory_limit.excess(event):
+    if excess := memory_limit.format_excess(event):
         return f"the compiler got no answer: {excess}"
     fatal = _FATAL.search(text)
     if fatal:
@@ -301,19 +301,19 @@ def exit_reason(event: Event, text: str) -> str:
 
 def is_here(machine: host.Machine) -> bool:
     """Return whether an environment with the TPU compiler is found without an explicit path."""
-    return any(True for _ in interpreters.with_libtpu(machine.env, Path.cwd()))
+    return any(True for _ in interpreters.find_with_libtpu(machine.env, Path.cwd()))
 
 
 def find(explicit: str | None, machine: host.Machine) -> Path:
     """Return the Python that has the TPU compiler; raises Problem where none is found."""
     if explicit is not None:
         return interpreters.choose(explicit, machine.env, Path.cwd(), option=OPTION)[0].path
-    for interpreter in interpreters.with_libtpu(machine.env, Path.cwd()):
+    for interpreter in interpreters.find_with_libtpu(machine.env, Path.cwd()):
         return interpreter.path
-    raise missing("no Python found here has the TPU compiler")
+    raise make_missing_problem("no Python found here has the TPU compiler")
 
 
-def missing(what: str) -> Problem:
+def make_missing_problem(what: str) -> Problem:
     """Return the Problem for a missing JAX or libtpu."""
     return Problem(
         f"{what} (the packages `jax` and `libtpu`)",

@@ -61,7 +61,7 @@ class Jobs:
         self._threads: list[threading.Thread] = []
 
     @property
-    def first(self) -> Compiler:
+    def first_compiler(self) -> Compiler:
         """The process that exists from the start."""
         return self._compilers[0]
 
@@ -86,7 +86,7 @@ class Jobs:
             for thread in self._threads:
                 thread.join(compiler.END_S)
             if not self._threads:
-                self.first.close()
+                self.first_compiler.close()
 
     def start(self, *, at_once: bool) -> None:
         """Start a thread for each process; those after the first only if there is much to do."""
@@ -97,17 +97,17 @@ class Jobs:
             self._threads.append(thread)
             thread.start()
 
-    def give(self, task: Task) -> None:
+    def add_task(self, task: Task) -> None:
         """Add a task."""
         self._work.tasks.put(task)
 
     def complete(self) -> None:
-        """Mark the tasks as complete, so that `told` continues to the end."""
+        """Mark the tasks as complete, so that `read_events` continues to the end."""
         for _ in self._compilers:
             self._work.tasks.put(None)
         self._work.complete = True
 
-    def told(self) -> Iterator[JobEvent]:
+    def read_events(self) -> Iterator[JobEvent]:
         """Yield the events so far; once the tasks are complete, all that will come."""
         work = self._work
         with contextlib.suppress(queue.Empty):

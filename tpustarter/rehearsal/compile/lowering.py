@@ -25,7 +25,7 @@ from tpustarter.rehearsal.programs.own_code import (
     ScriptEnded,
     ScriptOutput,
 )
-from tpustarter.running.process import Event, Probe
+from tpustarter.running.process import CappedLog, Event, Probe
 
 _PACKAGES = {
     "PIL": "pillow",
@@ -85,7 +85,7 @@ def export(
             }
         )
         for told in _programs(probe, code, session, [t.name for t in topologies], timeout_s):
-            if isinstance(told, LoweredProgram) and told.error and _WANTED_VALUES in log.since(0):
+            if isinstance(told, LoweredProgram) and told.error and _wants_values(log):
                 yield replace(told, error=f"{NEEDS_VALUES}{LAST}")
             else:
                 yield told
@@ -93,6 +93,10 @@ def export(
         probe.end()
         probe.close()
         log.close()
+
+
+def _wants_values(log: CappedLog) -> bool:
+    return _WANTED_VALUES in log.read_since(0)
 
 
 def _programs(
@@ -179,7 +183,7 @@ def run_script(
         topologies: The TPUs to lower for.
         started: Called with the process, so that it can be stopped.
     """
-    path = locations.expanded(words[0])
+    path = locations.expand_path(words[0])
     probe, log = start(session, stream=True)
     started(probe)
     try:

@@ -33,10 +33,10 @@ def variables(machine: Machine, limit: int | None) -> dict[str, str]:
 
 def process_ending(gone: Event) -> str:
     """Return why a process ended unexpectedly, the memory limit included."""
-    return excess(gone) or outcomes.process_ending(gone)[2]
+    return format_excess(gone) or outcomes.process_ending(gone)[2]
 
 
-def excess(gone: Event) -> str | None:
+def format_excess(gone: Event) -> str | None:
     """Return the message for a process that exceeded the memory limit; None for another."""
     memory = typed(gone.get("memory"), _Memory)
     return memory and (

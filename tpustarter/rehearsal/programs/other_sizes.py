@@ -7,7 +7,7 @@ from typing import Any
 
 from tpustarter.machine import tpus
 from tpustarter.text import phrases
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 
 
 def difference(
@@ -46,11 +46,11 @@ def lines(results: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[st
 
 def _line(key: tuple[str, int, int], programs: Sequence[str], names: Sequence[str]) -> str:
     check, needed, count = key
-    of_check = f"{visible(check.partition('.')[2])}: " if check else ""
+    of_check = f"{escape_text(check.partition('.')[2])}: " if check else ""
     are, have = (
         phrases.plural(len(programs), "is", "are"),
         phrases.plural(len(names), "has", "have"),
     )
-    which = f"{of_check}{', '.join(map(visible, programs))}"
+    which = f"{of_check}{', '.join(map(escape_text, programs))}"
     devices = phrases.count(needed, "device")
     return f"{which} {are} for {devices}, and {', '.join(names)} {have} {count}"

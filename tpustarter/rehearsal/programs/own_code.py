@@ -156,7 +156,7 @@ def is_code(text: str) -> bool:
     return text.partition(":")[0].endswith(".py")
 
 
-def named(
+def resolve_function(
     ids: tuple[str, ...], arguments: tuple[str, ...], framework: str | None
 ) -> OwnFunction | None:
     """Return the user's own program, or None if only checks are named; raises Problem."""
@@ -184,7 +184,7 @@ def named(
     return None
 
 
-def named_stablehlo(ids: tuple[str, ...], tpus: tuple[str, ...]) -> LoweredProgram | None:
+def resolve_stablehlo(ids: tuple[str, ...], tpus: tuple[str, ...]) -> LoweredProgram | None:
     """Return the program of a StableHLO file, or None if no such file is named; raises Problem."""
     return next((read_stablehlo(name, tpus) for name in ids if is_stablehlo(name)), None)
 
@@ -268,7 +268,7 @@ def script(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _existing(name: str) -> Path:
-    file = locations.expanded(name)
+    file = locations.expand_path(name)
     if file.is_file():
         return file
     beside = sorted(one.name for one in file.parent.glob(f"*{file.suffix}"))

@@ -49,7 +49,7 @@ def find(
     return without_jax
 
 
-def lowers(torch: str, machine: Machine, folder: Path) -> bool:
+def can_lower(torch: str, machine: Machine, folder: Path) -> bool:
     """Return whether a Python is found that lowers PyTorch modules with this library."""
     try:
         find(None, machine, folder, torch, without_jax=folder)
@@ -68,4 +68,4 @@ def _has_one_of(names: tuple[str, ...], candidate: interpreters.Interpreter) -> 
     if names == ("jax",):
         return "jax" in candidate.frameworks
     prefix = candidate.path.parent.parent
-    return len(interpreters.missing(names, prefix)) < len(names)
+    return len(interpreters.list_missing(names, prefix)) < len(names)

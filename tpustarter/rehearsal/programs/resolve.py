@@ -17,7 +17,7 @@ from tpustarter.rehearsal.programs.own_code import ENTRY, OwnFunction
 from tpustarter.rehearsal.programs.source import FileFunction, FileSource
 from tpustarter.rehearsal.programs.suggestions import command
 from tpustarter.text import phrases
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 
 
 class UnclearProgram(Problem):
@@ -28,7 +28,7 @@ class UnclearProgram(Problem):
     ) -> None:
         super().__init__(summary, hint=hint, code=ExitCode.USAGE)
         self.commands = tuple(commands)
-        self.in_app = visible(in_app) or self.summary
+        self.in_app = escape_text(in_app) or self.summary
         """The summary in the app, where no option is typed."""
 
 
@@ -65,14 +65,14 @@ def _whole(name: str, titles: Mapping[str, str], jax: set[str]) -> str:
 
 
 def _verify_is_no_path(name: str) -> None:
-    if locations.expanded(name).is_dir() and "/" in name:
+    if locations.expand_path(name).is_dir() and "/" in name:
         inside = shlex.join(["cd", name])
         raise Problem(
             f"`{name}` is a folder, expected a file or a check",
             hint=f"`{inside} && tpustarter rehearse` shows what can be compiled in it",
             code=ExitCode.USAGE,
         )
-    if locations.expanded(f"{name}.py").is_file():
+    if locations.expand_path(f"{name}.py").is_file():
         meant = shlex.join(["tpustarter", "rehearse", f"{name}.py"])
         raise Problem(
             f"there is no check `{name}`, but a file `{name}.py`",
@@ -110,7 +110,7 @@ def _no_function(
     if near and (function := read.function(near[0])):
         offers = [command(file, function, given, tpus)]
         hint = f"did you mean `{offers[0]}`?"
-    elif offers := suggestions.offers(read, file, tpus):
+    elif offers := suggestions.suggest_commands(read, file, tpus):
         lines = "\n".join(f"  {offer}" for offer in offers)
         hint = f"type one of these, with the shapes of your own arrays:\n{lines}"
         if code.function == ENTRY:

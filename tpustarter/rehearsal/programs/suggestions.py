@@ -105,7 +105,7 @@ def signature(function: FileFunction) -> str:
     return f"{function.name}({', '.join(function.needed)})"
 
 
-def offers(source: FileSource, file: str, tpus: Sequence[str] = ()) -> list[str]:
+def suggest_commands(source: FileSource, file: str, tpus: Sequence[str] = ()) -> list[str]:
     """Return commands for a file: its jitted functions first, and the file as a script last.
 
     A function that takes a pytree has no command of its own; running the script compiles it.

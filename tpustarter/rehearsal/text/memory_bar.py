@@ -51,7 +51,7 @@ def parts(result: dict[str, Any], buffers: Sequence[ProgramArray]) -> list[Memor
     return [*found, MemoryPart(OTHER, needed, None)]
 
 
-def bar(result: dict[str, Any], taken: Sequence[MemoryPart], width: int = WIDTH) -> str:
+def draw_memory_bar(result: dict[str, Any], taken: Sequence[MemoryPart], width: int = WIDTH) -> str:
     """Return the bar of a program on one device; empty where its need is less than a cell."""
     needed, limit = int(result.get("hbm_bytes") or 0), int(result.get("hbm_limit_bytes") or 0)
     if not limit or needed * width < limit:

@@ -59,7 +59,7 @@ class RehearsalProgress:
     _took: dict[str, dict[str, float]] = field(default_factory=dict[str, "dict[str, float]"])
     """Seconds that a check took, by TPU."""
 
-    def given(self, name: str, tpu: str) -> None:
+    def add_task(self, name: str, tpu: str) -> None:
         """Count a task that is to be done."""
         if self.began is None:
             self.began = self.clock()
@@ -155,15 +155,15 @@ class RehearsalProgress:
         """Return `45 %, 83 of 184, about 3 min left`; empty where there is only one task."""
         if self.total < 2:
             return ""
-        left = "" if self.left_s is None else f", {about(self.left_s)} left"
+        left = "" if self.left_s is None else f", {format_rounded_time(self.left_s)} left"
         return f"{self.percent} %, {self.done} of {self.total}{left}"
 
-    def bar(self, encoding: str = "utf-8", cells: int = BAR) -> str:
+    def draw_bar(self, encoding: str = "utf-8", cells: int = BAR) -> str:
         """Return the bar, as a check run draws it."""
-        return bars.bar(self.done / self.total if self.total else 0.0, cells, encoding)
+        return bars.draw_bar(self.done / self.total if self.total else 0.0, cells, encoding)
 
 
-def about(seconds: float) -> str:
+def format_rounded_time(seconds: float) -> str:
     """Return a rounded time: `about 40 s`, `about 3 min`."""
     return f"about {phrases.estimate(max(10 * math.ceil(seconds / 10), 10))}"
 

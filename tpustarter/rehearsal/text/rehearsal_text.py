@@ -11,9 +11,9 @@ from tpustarter.rehearsal.programs import other_sizes
 from tpustarter.rehearsal.result_fields import CollectiveOperation, MatrixProduct, ProgramArray
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.rehearsal.text import memory_bar, model_estimate, script_text
-from tpustarter.rehearsal.text.verdict import counts_too_much, headline, label
+from tpustarter.rehearsal.text.verdict import headline, is_count_too_large, label
 from tpustarter.text import phrases
-from tpustarter.text.terminal import WIDTH, Paint, cut, unpainted, visible, wrap
+from tpustarter.text.terminal import WIDTH, Paint, cut, escape_text, leave_unpainted, wrap
 
 GIB = 2.0**30
 MIB = 2.0**20
@@ -66,14 +66,14 @@ def sizes(counts: Sequence[float]) -> list[str]:
     ]
 
 
-def opening(compiler: str, versions: dict[str, str], tpus: Sequence[str]) -> str:
+def format_first_line(compiler: str, versions: dict[str, str], tpus: Sequence[str]) -> str:
     """Return the first line: the compiler, its versions and the TPUs."""
     names = f"jax {versions['jax']}, libtpu {versions['libtpu']}"
     line = f"compiler {compiler} {versions['python']}, {names}, for {', '.join(tpus)}"
-    return "\n".join(wrap(visible(line), "", hang=" " * 9))
+    return "\n".join(wrap(escape_text(line), "", hang=" " * 9))
 
 
-def render(rehearsal: Rehearsal, *, verbose: bool = False, paint: Paint = unpainted) -> str:
+def render(rehearsal: Rehearsal, *, verbose: bool = False, paint: Paint = leave_unpainted) -> str:
     """Return the whole report, without the first line."""
     tpus = [topology.name for topology in rehearsal.topologies]
     results = sorted(
@@ -91,18 +91,18 @@ def render(rehearsal: Rehearsal, *, verbose: bool = False, paint: Paint = unpain
         lines += wrap(text, "-     ", hang=_INDENT)
     for entry in rehearsal.skipped:
         lines += wrap(
-            f"{visible(entry['name'])} was left out: {entry['reason']}", "skip  ", hang=_INDENT
+            f"{escape_text(entry['name'])} was left out: {entry['reason']}", "skip  ", hang=_INDENT
         )
     lines += script_text.functions(rehearsal.functions)
     if rehearsal.runs_script:
-        lines += script_text.ending(rehearsal)
+        lines += script_text.format_ending(rehearsal)
     total = rehearsal.progress.total if stopped else None
     last = headline(results, own=own, script=rehearsal.runs_script, stopped_of=total)
     return "\n".join([*lines, "", *wrap(last, "")])
 
 
 def table(
-    results: Sequence[dict[str, Any]], tpus: Sequence[str], paint: Paint = unpainted
+    results: Sequence[dict[str, Any]], tpus: Sequence[str], paint: Paint = leave_unpainted
 ) -> list[str]:
     """Return a table of programs by TPUs, in as many parts as the width requires."""
     lines: list[str] = []
@@ -118,7 +118,7 @@ def table(
         words = {tpu: [WORDS[row[tpu]] for row in rows.values() if tpu in row] for tpu in part}
         widths = {tpu: max(map(len, [tpu, *words[tpu]])) for tpu in part}
         most = WIDTH - sum(widths.values()) - len(part)
-        label_width = min(most, max(len(visible(name)) for name in rows) + 1)
+        label_width = min(most, max(len(escape_text(name)) for name in rows) + 1)
         lines += [""] if lines else []
         lines.append(" " * label_width + " ".join(f"{tpu:<{widths[tpu]}}" for tpu in part))
         for name, row in rows.items():
@@ -128,7 +128,9 @@ def table(
                 else f"{'-':<{widths[tpu]}}"
                 for tpu in part
             ]
-            lines.append(f"{cut(visible(name), label_width - 1):<{label_width}}{' '.join(cells)}")
+            lines.append(
+                f"{cut(escape_text(name), label_width - 1):<{label_width}}{' '.join(cells)}"
+            )
     return [line.rstrip() for line in lines]
 
 
@@ -146,25 +148,27 @@ def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: b
     first = group[0]
     status = first["status"]
     head = paint(f"{_HEADS[status]:<8}", status)
-    what = f"{visible(label(first))} for {', '.join(result['tpu'] for result in group)}"
+    what = f"{escape_text(label(first))} for {', '.join(result['tpu'] for result in group)}"
     if status != "compiles":
         lines = wrap(what, head, hang=_INDENT)
         if status == "does-not-fit" and len(group) > 1:
             lines += [f"{_INDENT}{result['tpu']:<8} {summary(result)}" for result in group]
         else:
-            lines += wrap(visible(summary(first)), _INDENT, hang=_INDENT)
+            lines += wrap(escape_text(summary(first)), _INDENT, hang=_INDENT)
         if status == "does-not-fit":
             lines += memory_bars(group, _INDENT)
             lines += wrap(_ADVICE[status], f"{_INDENT}try   ", hang=_INDENT)
         lines += _noted(group)
         if verbose and first.get("detail"):
-            lines += [f"{_INDENT}| {visible(line)}" for line in first["detail"].splitlines()[-60:]]
+            lines += [
+                f"{_INDENT}| {escape_text(line)}" for line in first["detail"].splitlines()[-60:]
+            ]
         return lines
     room = WIDTH - 9 - len(summary(first))
     if len(group) == 1 and len(what) <= room:
         lines = [f"{head}{what:<{min(42, room)}} {summary(first)}"]
     else:
-        lines = wrap(visible(label(first)), head, hang=_INDENT)
+        lines = wrap(escape_text(label(first)), head, hang=_INDENT)
         lines += [f"{_INDENT}{result['tpu']:<8} {summary(result)}" for result in group]
     lines += memory_bars(group, _INDENT) if facts else []
     lines += _noted(group)
@@ -174,15 +178,18 @@ def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: b
             others = [] if verbose else [peer for peer in group if _differ(result, peer)]
             texts[:1] = [f"{_memory(answer)}, for {answer['tpu']}" for answer in (result, *others)]
         for fact in texts:
-            lines += wrap(visible(fact), _INDENT, hang=f"{_INDENT}  ")
+            lines += wrap(escape_text(fact), _INDENT, hang=f"{_INDENT}  ")
     return lines
 
 
 def memory_bars(group: Sequence[dict[str, Any]], indent: str = "") -> list[str]:
     """Return a bar for each TPU and the legend of its letters; the legend alone without a bar."""
-    buffers = biggest(group[0].get("buffers") or [])
+    buffers = select_largest(group[0].get("buffers") or [])
     taken = [memory_bar.parts(result, buffers) for result in group]
-    bars = [(result, memory_bar.bar(result, own)) for result, own in zip(group, taken, strict=True)]
+    bars = [
+        (result, memory_bar.draw_memory_bar(result, own))
+        for result, own in zip(group, taken, strict=True)
+    ]
     lines = [
         f"{indent}{result['tpu']:<8} {text} {memory_bar.percent(result)}"
         for result, text in bars
@@ -225,7 +232,7 @@ def _noted(group: list[dict[str, Any]]) -> list[str]:
     return [
         line
         for text in texts
-        for line in wrap(visible(text), f"{_INDENT}note    ", hang=f"{_INDENT}  ")
+        for line in wrap(escape_text(text), f"{_INDENT}note    ", hang=f"{_INDENT}  ")
     ]
 
 
@@ -239,7 +246,7 @@ def summary(result: dict[str, Any]) -> str:
     limit = result.get("hbm_limit_bytes") or 0
     if result["status"] == "compiles":
         stored = "stored" if result["cached"] else f"compiled in {result['seconds']:.1f} s"
-        end = "which is too much" if counts_too_much(result) else stored
+        end = "which is too much" if is_count_too_large(result) else stored
         return f"{size(result['hbm_bytes'])} of {size(limit)}  {end}"
     if result["status"] == "does-not-fit":
         text = f"needs {size(result['hbm_bytes'])}, one device has {size(limit)}"
@@ -267,7 +274,7 @@ class ProgramNote:
 def notes(result: dict[str, Any], *, verbose: bool = False) -> list[ProgramNote]:
     """Return the facts worth knowing about a program that compiles."""
     lines = [_memory(result)]
-    lines += [ProgramNote("padding", text) for text in paddings(result["buffers"])]
+    lines += [ProgramNote("padding", text) for text in describe_padding(result["buffers"])]
     buffers: list[ProgramArray] = result["buffers"]
     largest = max(
         (buffer for buffer in buffers if buffer["kind"] == "temporary"),
@@ -336,7 +343,7 @@ def _products(dots: Sequence[MatrixProduct], *, verbose: bool) -> list[ProgramNo
     return [ProgramNote("matmul", "; ".join(parts))] if parts else []
 
 
-def paddings(buffers: Iterable[ProgramArray]) -> list[str]:
+def describe_padding(buffers: Iterable[ProgramArray]) -> list[str]:
     """Return the arrays that take much more memory than was asked for."""
     wasteful = {
         f"{buffer['shape']}: {size(buffer['asked_bytes'])} asked for, "
@@ -351,10 +358,12 @@ def paddings(buffers: Iterable[ProgramArray]) -> list[str]:
 
 def array(buffer: ProgramArray, taken: str) -> str:
     """Return one array as a line: its memory, kind and shape, and the operation that made it."""
-    return visible(f"{taken}  {_kind(buffer):<12} {buffer['shape']}  {_origin(buffer)}").rstrip()
+    return escape_text(
+        f"{taken}  {_kind(buffer):<12} {buffer['shape']}  {_origin(buffer)}"
+    ).rstrip()
 
 
-def biggest(buffers: Sequence[ProgramArray]) -> list[ProgramArray]:
+def select_largest(buffers: Sequence[ProgramArray]) -> list[ProgramArray]:
     """Return the arrays that matter where the memory is too small."""
     largest = max((buffer["laid_out_bytes"] for buffer in buffers), default=0)
     return [buffer for buffer in buffers if buffer["laid_out_bytes"] > largest / 100][:4]

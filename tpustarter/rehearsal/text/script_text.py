@@ -10,8 +10,8 @@ from tpustarter.rehearsal.compile.lowering import install_hint
 from tpustarter.rehearsal.programs.own_code import JittedPlace
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.text import phrases
-from tpustarter.text.invocation import as_typed
-from tpustarter.text.terminal import cut, visible, wrap
+from tpustarter.text.invocation import format_commands
+from tpustarter.text.terminal import cut, escape_text, wrap
 
 STORM = 4
 """Compilations from which a function that is compiled for most of its calls gets a warning."""
@@ -33,30 +33,30 @@ def functions(known: Sequence[JittedPlace]) -> list[str]:
         return []
     lines = ["", f"{'function':<28}{'where':<24}{'calls':>8}{'compiled':>10}"]
     for function in sorted(known, key=lambda function: -function.compilations):
-        name, where = cut(visible(function.name), 27), cut(visible(function.where), 23)
+        name, where = cut(escape_text(function.name), 27), cut(escape_text(function.where), 23)
         lines.append(f"{name:<28}{where:<24}{function.calls:>8}{function.compilations:>10}")
         if function.compilations >= STORM and 2 * function.compilations > function.calls:
             message = (
                 f"a new program for {function.compilations} of {function.calls} calls; "
                 "last change: "
             )
-            lines += wrap(visible(message + function.changed), _INDENT, hang=_INDENT)
-            lines.append(as_typed(f"{_INDENT}read  tpustarter learn {STORM_LESSON}"))
+            lines += wrap(escape_text(message + function.changed), _INDENT, hang=_INDENT)
+            lines.append(format_commands(f"{_INDENT}read  tpustarter learn {STORM_LESSON}"))
     truncated = any(function.compilations > MOST_SHAPES for function in known)
     note = f" Compiled: the first {MOST_SHAPES} shapes of each." if truncated else ""
     return [*lines, "", f"Not seen: pmap, operations outside jit.{note}"]
 
 
-def ending(rehearsal: Rehearsal) -> list[str]:
+def format_ending(rehearsal: Rehearsal) -> list[str]:
     """Return remarks on how a script ended, and its questions outside of jitted code."""
     lines: list[str] = []
-    for text, hint in remarks(rehearsal):
-        lines += ["", *wrap(visible(text), "the script: ", hang=_INDENT)]
-        lines += wrap(visible(hint), f"{_INDENT}hint: ", hang=_INDENT) if hint else []
+    for text, hint in list_remarks(rehearsal):
+        lines += ["", *wrap(escape_text(text), "the script: ", hang=_INDENT)]
+        lines += wrap(escape_text(hint), f"{_INDENT}hint: ", hang=_INDENT) if hint else []
     return lines
 
 
-def remarks(rehearsal: Rehearsal) -> list[tuple[str, str | None]]:
+def list_remarks(rehearsal: Rehearsal) -> list[tuple[str, str | None]]:
     """Return remarks on a script, each with a hint or None."""
     texts: list[tuple[str, str | None]] = []
     if rehearsal.asked:

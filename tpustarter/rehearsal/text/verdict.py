@@ -34,8 +34,8 @@ def headline(
     programs = len({label(result) for result in results})
     text = _counted(results, len(compiled), own=own, stopped_of=stopped_of)
     if own and programs == 1:
-        fits = [result["tpu"] for result in compiled if not counts_too_much(result)]
-        over = [result["tpu"] for result in compiled if counts_too_much(result)]
+        fits = [result["tpu"] for result in compiled if not is_count_too_large(result)]
+        over = [result["tpu"] for result in compiled if is_count_too_large(result)]
         small = [result["tpu"] for result in results if result["status"] == "does-not-fit"]
         subject = (
             "one device"
@@ -74,12 +74,12 @@ def label(result: dict[str, Any]) -> str:
     return f"{check.partition('.')[2]}: {result['program']}" if check else result["program"]
 
 
-def counts_too_much(result: Mapping[str, Any]) -> bool:
+def is_count_too_large(result: Mapping[str, Any]) -> bool:
     """Return whether a program that compiles needs more memory than a device has."""
     return (result.get("hbm_bytes") or 0) > (result.get("hbm_limit_bytes") or math.inf)
 
 
-def larger(needed_bytes: float, devices: int) -> tpus.Topology | None:
+def find_larger_tpu(needed_bytes: float, devices: int) -> tpus.Topology | None:
     """Return the smallest TPU with so many bytes per device and so many devices; else None."""
     enough = [
         one

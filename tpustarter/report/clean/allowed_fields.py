@@ -31,28 +31,28 @@ class LeftOut(NamedTuple):
     """Whether this version does not know the field."""
 
 
-def figure(value: object, _: Cleaner) -> float:
+def clean_number(value: object, _: Cleaner) -> float:
     """Return a number or a boolean, a float rounded to three places; raise UncleanText."""
     if isinstance(value, bool) or (isinstance(value, int | float) and abs(value) < 1e18):
         return round(value, 3) if isinstance(value, float) else value
     raise UncleanText("it is not a number")
 
 
-def like(pattern: str) -> Shape:
+def pattern_shape(pattern: str) -> Shape:
     """Return the shape of a text of at most 200 characters that matches a pattern as a whole."""
     compiled = re.compile(pattern)
 
     def told(value: object, cleaner: Cleaner) -> str:
         if isinstance(value, str) and len(value) <= 200 and compiled.fullmatch(value):
-            return cleaner.proved(value)
+            return cleaner.require_clean(value)
         raise UncleanText("it does not have the form that is allowed")
 
     return told
 
 
-def one_of(*words: str) -> Shape:
+def choice_shape(*words: str) -> Shape:
     """Return the shape of a text that is one of these words."""
-    return like("|".join(map(re.escape, words)))
+    return pattern_shape("|".join(map(re.escape, words)))
 
 
 VERSION = (
@@ -69,7 +69,7 @@ def version(value: object, cleaner: Cleaner) -> str:
     if public != "unknown" and not re.fullmatch(VERSION, public):
         raise UncleanText("it does not have the form of a version")
     shown = local if _LOCAL.fullmatch(local) else "(local)"
-    return cleaner.proved(f"{public}+{shown}" if plus else public)
+    return cleaner.require_clean(f"{public}+{shown}" if plus else public)
 
 
 def path(value: object, cleaner: Cleaner) -> str:
@@ -77,7 +77,7 @@ def path(value: object, cleaner: Cleaner) -> str:
     return cleaner.path(_string(value))
 
 
-def named(kind: str) -> Shape:
+def name_shape(kind: str) -> Shape:
     """Return the shape of a name of a kind, which becomes a pseudonym."""
 
     def told(value: object, cleaner: Cleaner) -> str:
@@ -93,9 +93,9 @@ def text(lines: int = 60) -> Shape:
     return lambda value, cleaner: cleaner.text(_string(value), lines)
 
 
-def ours(value: object, cleaner: Cleaner) -> str:
+def clean_own_text(value: object, cleaner: Cleaner) -> str:
     """Return a text that comes from a data file of this program."""
-    return cleaner.proved(_string(value))
+    return cleaner.require_clean(_string(value))
 
 
 def rows(fields: Mapping[str, Shape]) -> Callable[[Any, Cleaner], list[dict[str, Any]]]:
@@ -108,7 +108,7 @@ def rows(fields: Mapping[str, Shape]) -> Callable[[Any, Cleaner], list[dict[str,
     return told
 
 
-def listed(shape: Shape) -> Shape:
+def list_shape(shape: Shape) -> Shape:
     """Return the shape of a list whose items have one shape."""
     return lambda value, cleaner: [shape(item, cleaner) for item in list(value)[:MOST]]
 
@@ -126,11 +126,11 @@ def pairs(keys: Mapping[str, Shape]) -> Shape:
 def _told_or_not(
     facts: Mapping[str, object], fields: Mapping[str, Shape], cleaner: Cleaner
 ) -> dict[str, Any]:
-    told, left_out = admitted(facts, fields, cleaner)
+    told, left_out = select_allowed(facts, fields, cleaner)
     return told | {one.what: NOT_TOLD for one in left_out if one.what in fields}
 
 
-def admitted(
+def select_allowed(
     facts: Mapping[str, object], allowed: Mapping[str, Shape], cleaner: Cleaner, prefix: str = ""
 ) -> tuple[dict[str, Any], list[LeftOut]]:
     """Return the allowed facts, cleaned, and those that were left out, with the reason.

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from tpustarter.core.redact import Redactor
 from tpustarter.report.clean.name_shapes import address, path
 from tpustarter.report.clean.pseudonyms import Pseudonyms
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 
 LINES = 60
 CHARACTERS = 300
@@ -52,23 +52,23 @@ class Cleaner:
         clean = "\n".join(line[:SEARCHED] for line in clean.split("\n")[-lines:])
         clean = self._without_secrets(self.names.text(clean))
         shown = [_visible(line)[:CHARACTERS] for line in clean.split("\n")]
-        return self.proved("\n".join(shown))
+        return self.require_clean("\n".join(shown))
 
     def name(self, kind: str, value: str) -> str:
         """Return the pseudonym of a name of a kind."""
-        return self.names.of(kind, value)
+        return self.names.make_pseudonym(kind, value)
 
     def path(self, value: str) -> str:
         """Return a path, with pseudonyms unless it is public; raise UncleanText."""
-        return self.proved(self.names.text(path(value, self.names.of)))
+        return self.require_clean(self.names.text(path(value, self.names.make_pseudonym)))
 
     def address(self, value: str) -> str:
         """Return the pseudonym of an address; loopback and the metadata server stay."""
-        return address(value, self.names.of)
+        return address(value, self.names.make_pseudonym)
 
-    def proved(self, text: str) -> str:
+    def require_clean(self, text: str) -> str:
         """Return a text unchanged; raise UncleanText if a secret or a known name is in it."""
-        if kinds := self.names.remaining(text):
+        if kinds := self.names.list_remaining_kinds(text):
             raise UncleanText(f"the name of a {kinds[0]} is left in it")
         if self._redact.secrets(text) != text:
             raise UncleanText("a secret is left in it")
@@ -85,4 +85,4 @@ class Cleaner:
 
 
 def _visible(line: str) -> str:
-    return visible(line.replace("\t", " "))
+    return escape_text(line.replace("\t", " "))

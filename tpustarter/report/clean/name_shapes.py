@@ -273,7 +273,7 @@ _KEPT_ADDRESSES = ("169.254.169.254",)
 """Google's metadata server, the same on every machine."""
 
 
-def replaced(text: str, replace: Replace) -> str:
+def replace_names(text: str, replace: Replace) -> str:
     """Return a text with a pseudonym for everything that has the shape of a name."""
     for pattern in _IN_CONTEXT:
         text = pattern.sub(lambda match: _named(match, replace), text)

@@ -37,7 +37,7 @@ class Pseudonyms:
     """The pseudonyms of one report, and the replacement of names by them."""
 
     def __init__(self, saved: Mapping[str, object] | None = None) -> None:
-        """Continue with the pseudonyms of earlier reports, as `saved` returned them."""
+        """Continue with the pseudonyms of earlier reports, as `list_pseudonyms` returned them."""
         self._numbers: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
         for kind, names in (saved or {}).items():
             if kind in KINDS:
@@ -47,7 +47,7 @@ class Pseudonyms:
         self.counts: Counter[str] = Counter()
         """Number of names that were replaced, by kind."""
 
-    def know(self, kind: str, names: Iterable[str]) -> None:
+    def add_names(self, kind: str, names: Iterable[str]) -> None:
         """Add names that are replaced wherever they occur, not only by their shape."""
         for name in names:
             key = name.strip().casefold()
@@ -55,7 +55,7 @@ class Pseudonyms:
                 self._known.setdefault(key, kind)
                 self._pattern = None
 
-    def of(self, kind: str, name: str) -> str:
+    def make_pseudonym(self, kind: str, name: str) -> str:
         """Return the pseudonym of a name, and count it."""
         self.counts[kind] += 1
         numbers = self._numbers[kind]
@@ -63,27 +63,27 @@ class Pseudonyms:
 
     def text(self, text: str) -> str:
         """Return a text with all names replaced."""
-        text = name_shapes.replaced(text, self.of)
+        text = name_shapes.replace_names(text, self.make_pseudonym)
         if pattern := self._compiled():
             text = pattern.sub(self._known_one, text)
         return text
 
     def is_known(self, name: str) -> bool:
-        """Return whether a name was added by `know`."""
+        """Return whether a name was added by `add_names`."""
         return name.strip().casefold() in self._known
 
-    def remaining(self, text: str) -> list[str]:
+    def list_remaining_kinds(self, text: str) -> list[str]:
         """Return the kinds of known names that a text still contains; empty for a clean one."""
         pattern = self._compiled()
         found = pattern.finditer(text) if pattern else ()
         return sorted({self._known[match[0].casefold()] for match in found})
 
-    def saved(self) -> dict[str, dict[str, int]]:
+    def list_pseudonyms(self) -> dict[str, dict[str, int]]:
         """Return the pseudonyms by kind and name, the only thing that leads back to the names."""
         return {kind: dict(names) for kind, names in self._numbers.items() if names}
 
     def _known_one(self, match: re.Match[str]) -> str:
-        return self.of(self._known[match[0].casefold()], match[0])
+        return self.make_pseudonym(self._known[match[0].casefold()], match[0])
 
     def _compiled(self) -> re.Pattern[str] | None:
         if self._pattern is None and self._known:

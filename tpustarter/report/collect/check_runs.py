@@ -26,11 +26,11 @@ from tpustarter.machine import frameworks
 from tpustarter.machine.generations import GENERATIONS
 from tpustarter.report.clean.allowed_fields import (
     VERSION,
-    figure,
-    like,
-    listed,
-    one_of,
+    choice_shape,
+    clean_number,
+    list_shape,
     pairs,
+    pattern_shape,
     rows,
     text,
     version,
@@ -62,14 +62,14 @@ def last_run(_: Context) -> Fields:
     }
 
 
-def fresh(context: Context) -> Fields:
+def run_host_checks(context: Context) -> Fields:
     """Run the host checks, return their findings, and keep the document for later collectors."""
     chosen = context.interpreter
     request = CheckRequest(("host.*",), level="static", python=str(chosen.path) if chosen else None)
     try:
         check = SelfCheck(request, machine=context.machine, folder=context.folder)
     except Problem as problem:
-        raise CollectorUnanswered(problem.what) from problem
+        raise CollectorUnanswered(problem.full_text) from problem
     timer = threading.Timer(FRESH_S - 5, check.stop)
     timer.daemon = True
     timer.start()
@@ -77,7 +77,7 @@ def fresh(context: Context) -> Fields:
         for _ in check.events():
             pass
     except Problem as problem:
-        raise CollectorUnanswered(problem.what) from problem
+        raise CollectorUnanswered(problem.full_text) from problem
     finally:
         timer.cancel()
     context.found.checks = check.run
@@ -171,7 +171,7 @@ def _told(differences: list[ValueChange], forms: Mapping[str, str]) -> list[Fiel
 
 
 def _last_good() -> SavedReport | None:
-    for file in saved_reports.kept()[: -MOST_KEPT - 1 : -1]:
+    for file in saved_reports.list_reports()[: -MOST_KEPT - 1 : -1]:
         with contextlib.suppress(Problem):
             _, good = saved_reports.read(str(file))
             if good.verdict in _GOOD:
@@ -201,16 +201,16 @@ def remember_names(names: Fields) -> None:
 
 
 def _counts(value: Any, cleaner: Cleaner) -> dict[str, Any]:
-    return {name: figure(value.get(name, 0), cleaner) for name in STATUSES}
+    return {name: clean_number(value.get(name, 0), cleaner) for name in STATUSES}
 
 
 _FRAMEWORKS = tuple(frameworks.DISTRIBUTIONS)
-_VERDICT = one_of("healthy", "degraded", "unhealthy", "inconclusive")
-_ID = like(r"[a-z_]{1,20}\.[a-z0-9_]{1,40}")
-TIME = like(r"\d{4}-\d\d-\d\dT[\d:]{5,8}(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?")
-_STATUS = one_of(*STATUSES)
-_NAME = like(r"[A-Za-z][A-Za-z0-9_.-]{0,60}")
-_VALUE = like(rf"absent|\(not told\)|{VERSION}|{'|'.join(_MACHINE.values())}")
+_VERDICT = choice_shape("healthy", "degraded", "unhealthy", "inconclusive")
+_ID = pattern_shape(r"[a-z_]{1,20}\.[a-z0-9_]{1,40}")
+TIME = pattern_shape(r"\d{4}-\d\d-\d\dT[\d:]{5,8}(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?")
+_STATUS = choice_shape(*STATUSES)
+_NAME = pattern_shape(r"[A-Za-z][A-Za-z0-9_.-]{0,60}")
+_VALUE = pattern_shape(rf"absent|\(not told\)|{VERSION}|{'|'.join(_MACHINE.values())}")
 _CHANGED = rows({"name": _NAME, "before": _VALUE, "now": _VALUE})
 
 
@@ -221,10 +221,10 @@ COLLECTORS = (
         last_run,
         {
             "when": TIME,
-            "ids": listed(like(r"[a-z_*]{1,20}(?:\.[a-z0-9_*]{1,40})?")),
-            "level": one_of("static", "quick", "full", "soak"),
+            "ids": list_shape(pattern_shape(r"[a-z_*]{1,20}(?:\.[a-z0-9_*]{1,40})?")),
+            "level": choice_shape("static", "quick", "full", "soak"),
             "verdict": _VERDICT,
-            "verified_on": one_of(*KINDS),
+            "verified_on": choice_shape(*KINDS),
             "headline": text(3),
             "counts": _counts,
         },
@@ -232,7 +232,7 @@ COLLECTORS = (
     Collector(
         "checks",
         "Host checks, run now",
-        fresh,
+        run_host_checks,
         {
             "verdict": _VERDICT,
             "counts": _counts,
@@ -243,14 +243,19 @@ COLLECTORS = (
                 {
                     "check": _ID,
                     "status": _STATUS,
-                    "code": like(r"[A-Z0-9-]{2,60}"),
-                    "verdict": one_of(*_WORTH_TELLING),
+                    "code": pattern_shape(r"[A-Z0-9-]{2,60}"),
+                    "verdict": choice_shape(*_WORTH_TELLING),
                     "what": text(2),
                     "hint": text(2),
                 }
             ),
             "errors": rows(
-                {"check": _ID, "reason": like(r"[a-z-]{2,20}"), "what": text(3), "log": text(30)}
+                {
+                    "check": _ID,
+                    "reason": pattern_shape(r"[a-z-]{2,20}"),
+                    "what": text(3),
+                    "log": text(30),
+                }
             ),
         },
         limit_s=FRESH_S,
@@ -262,12 +267,17 @@ COLLECTORS = (
         {
             "since": TIME,
             "verdict_then": _VERDICT,
-            "verified_on_then": one_of(*KINDS),
+            "verified_on_then": choice_shape(*KINDS),
             "versions": _CHANGED,
             "machine": _CHANGED,
-            "settings": listed(_NAME),
+            "settings": list_shape(_NAME),
             "results": rows(
-                {"id": _ID, "change": like(r"[a-z]{2,12}"), "before": _STATUS, "now": _STATUS}
+                {
+                    "id": _ID,
+                    "change": pattern_shape(r"[a-z]{2,12}"),
+                    "before": _STATUS,
+                    "now": _STATUS,
+                }
             ),
         },
     ),

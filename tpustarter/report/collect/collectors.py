@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from tpustarter.checking.plan.interpreters import Interpreter
 from tpustarter.checking.results.results import Run
 from tpustarter.machine import host
-from tpustarter.report.clean.allowed_fields import LeftOut, Shape, admitted
+from tpustarter.report.clean.allowed_fields import LeftOut, Shape, select_allowed
 from tpustarter.report.clean.cleaner import Cleaner, UncleanText
 from tpustarter.report.document import ReportSection
 
@@ -91,7 +91,7 @@ def run(
         return _unanswered(one, str(answer), cleaner)
     if isinstance(answer, BaseException):
         return _unanswered(one, f"{type(answer).__name__} while it was asked", cleaner)
-    facts, left_out = admitted(answer, collector.allowed, cleaner, f"{collector.name}.")
+    facts, left_out = select_allowed(answer, collector.allowed, cleaner, f"{collector.name}.")
     if answer and not facts:
         why = "nothing of it could be cleaned"
         return replace(one, state="left out", why=why), left_out

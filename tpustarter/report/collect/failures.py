@@ -33,7 +33,7 @@ class WantedReproducer:
     """The redacted path of the Python in which it failed; empty where that is unknown."""
 
 
-def named(wanted: str) -> WantedReproducer:
+def find_reproducer(wanted: str) -> WantedReproducer:
     """Return the check or block with an id; raise Problem where there is none."""
     if "/" in wanted:
         lesson_id, _, name = wanted.partition(":")
@@ -42,14 +42,14 @@ def named(wanted: str) -> WantedReproducer:
     if check.framework == "host":
         what = f"`{wanted}` reads files of this machine and uses no framework"
         raise Problem(what, hint="the report contains its findings anyway", code=ExitCode.USAGE)
-    kept = next((one for one in last_failures.remembered() if one.id == check.id), None)
+    kept = next((one for one in last_failures.read_failures() if one.id == check.id), None)
     return _of_check(check, kept)
 
 
 def _block_named(lesson_id: str, name: str) -> WantedReproducer:
     lesson = content.find_lesson(lesson_id, content.read_lessons())
     lesson_id = lesson.id
-    every = [one for one in blocks.blocks_of(lesson) if not one.is_try]
+    every = [one for one in blocks.list_blocks(lesson) if not one.is_try]
     fields = lesson_progress.read().lessons.get(lesson_id, lesson_progress.LessonProgress())
     failed = [one for one in every if fields.status(one) in ("fail", "error")]
     chosen = next((one for one in (every if name else failed) if one.id == name or not name), None)
@@ -62,14 +62,16 @@ def _block_named(lesson_id: str, name: str) -> WantedReproducer:
     return _of_block(lesson, every, chosen, fields.blocks.get(chosen.id))
 
 
-def newest(since: str = "") -> list[WantedReproducer]:
+def list_newest(since: str = "") -> list[WantedReproducer]:
     """Return the failures remembered since a time in ISO form, the newest first."""
     known = {one.id: one for one in content.read_checks()}
-    found = [_of_check(known[one.id], one) for one in last_failures.remembered() if one.id in known]
+    found = [
+        _of_check(known[one.id], one) for one in last_failures.read_failures() if one.id in known
+    ]
     remembered = lesson_progress.read().lessons
     for lesson in content.read_lessons():
         if fields := remembered.get(lesson.id):
-            every = [one for one in blocks.blocks_of(lesson) if not one.is_try]
+            every = [one for one in blocks.list_blocks(lesson) if not one.is_try]
             found += [
                 _of_block(lesson, every, one, fields.blocks[one.id])
                 for one in every
@@ -87,7 +89,7 @@ def _of_check(check: content.Check, kept: last_failures.FailedCheck | None) -> W
         )
 
     def make(failure: ReproducedFailure | None, place: FailurePlace) -> ReproducerFile:
-        return program.of_check(check, failure, place)
+        return program.make_check_file(check, failure, place)
 
     return WantedReproducer(
         check.id,
@@ -107,7 +109,7 @@ def _of_block(
         failure = ReproducedFailure(name, record.status, record.reason or "", record.detail)
 
     def make(failure: ReproducedFailure | None, place: FailurePlace) -> ReproducerFile:
-        return program.of_block(lesson, every, block, failure, place)
+        return program.make_block_file(lesson, every, block, failure, place)
 
     return WantedReproducer(
         name, record.when if record else "", failure, lesson.framework or "", make

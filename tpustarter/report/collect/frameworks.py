@@ -29,11 +29,11 @@ from tpustarter.core.redact import Redactor
 from tpustarter.machine.frameworks import FRAMEWORKS
 from tpustarter.report.clean.allowed_fields import (
     Shape,
-    figure,
-    like,
-    listed,
-    one_of,
+    choice_shape,
+    clean_number,
+    list_shape,
     pairs,
+    pattern_shape,
     rows,
     text,
     version,
@@ -122,19 +122,19 @@ def frameworks(context: Context) -> list[str]:
 def _ask(framework: str, context: Context) -> Fields:
     if context.interpreter is None:
         raise CollectorUnanswered("there is no Python to test on this machine")
-    run_plan = plan.make(context.machine, gpu_plugin=context.interpreter.has_gpu_plugin)
+    run_plan = plan.make_plan(context.machine, gpu_plugin=context.interpreter.has_gpu_plugin)
     why = run_plan.blocked.what if run_plan.blocked else ""
     try:
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(
-                run_folder.of_run(Redactor(context.machine.env), lambda: False)
+                run_folder.open_run_folder(Redactor(context.machine.env), lambda: False)
             )
             hold = None
             if run_plan.platform != "cpu" and not why:
                 try:
                     hold = stack.enter_context(lease.device("tpustarter report", context.machine))
                 except Problem as problem:
-                    why = problem.what
+                    why = problem.full_text
             env = plan.run_env(run_plan, context.machine.env, folder, framework)
             installed = context.found.packages or {}
             steps = [
@@ -144,7 +144,7 @@ def _ask(framework: str, context: Context) -> Fields:
             ]
             one = _run(steps, context, folder, env, hold, starts=not why)
     except Problem as problem:
-        raise CollectorUnanswered(problem.what) from problem
+        raise CollectorUnanswered(problem.full_text) from problem
     context.found.outputs[framework] = "\n".join(
         [
             one.output,
@@ -185,7 +185,7 @@ def _run(
     words = [str(python), "-u", "-X", "faulthandler", *files]
     words += ["start" if starts else "leave", *steps]
     log, here = CappedLog(folder / "probe-asked.log"), Path(sys.executable)
-    probe_file, caller = archive.build(folder / "probe.pyz"), locations.caller()
+    probe_file, caller = archive.build(folder / "probe.pyz"), locations.find_caller()
     try:
         probe = Probe(here, probe_file, log, env=env, drop=caller, lease=hold, command=words)
     except OSError as error:
@@ -208,7 +208,7 @@ def _run(
         probe.close()
         log.close()
     place_shown = f"{place}/"
-    one.output = log.since(max(0, log.size - _FLOOD_BYTES)).replace(place_shown, "")
+    one.output = log.read_since(max(0, log.size - _FLOOD_BYTES)).replace(place_shown, "")
     one.python_stack = one.python_stack.replace(place_shown, "")
     one.device_log = "\n".join(hardware.newest_lines(folder / "tpu_logs"))
     return one
@@ -331,22 +331,24 @@ def _state(name: str, one: FrameworkAnswer) -> str:
     return "unfinished" if one.is_working and name in IMPORTS else "hung"
 
 
-_STEP = one_of(*framework_probe.STEPS, "start of Python")
+_STEP = choice_shape(*framework_probe.STEPS, "start of Python")
 _ALLOWED: Mapping[str, Shape] = {
-    "planned_platform": like(r"[A-Za-z]{2,10}"),
+    "planned_platform": pattern_shape(r"[A-Za-z]{2,10}"),
     "steps": rows(
         {
             "step": _STEP,
-            "seconds": figure,
-            "state": one_of("answered", "failed", "unfinished", "hung", "crashed", "not asked"),
+            "seconds": clean_number,
+            "state": choice_shape(
+                "answered", "failed", "unfinished", "hung", "crashed", "not asked"
+            ),
         }
     ),
     "not_asked_because": text(2),
     "hung_in": _STEP,
     "unfinished_in": _STEP,
-    "load": figure,
-    "cores": figure,
-    "waited_s": figure,
+    "load": clean_number,
+    "cores": clean_number,
+    "waited_s": clean_number,
     "ended": text(1),
     "python_stack": text(80),
     "native_stack": text(160),
@@ -354,18 +356,20 @@ _ALLOWED: Mapping[str, Shape] = {
     "output": text(OUTPUT_LINES),
     "libtpu_log": text(OUTPUT_LINES),
     "version": version,
-    "platform": like(r"[A-Za-z]{2,10}"),
-    "kind": like(r"[A-Za-z][\w ./()-]{0,40}"),
-    "local": figure,
-    "total": figure,
-    "processes": figure,
+    "platform": pattern_shape(r"[A-Za-z]{2,10}"),
+    "kind": pattern_shape(r"[A-Za-z][\w ./()-]{0,40}"),
+    "local": clean_number,
+    "total": clean_number,
+    "processes": clean_number,
     "platform_version": text(6),
-    "sum_of_product": figure,
-    "metrics": pairs(dict.fromkeys(framework_probe.METRICS, listed(like(r"[\w .:/%+-]{1,80}")))),
+    "sum_of_product": clean_number,
+    "metrics": pairs(
+        dict.fromkeys(framework_probe.METRICS, list_shape(pattern_shape(r"[\w .:/%+-]{1,80}")))
+    ),
     "environment_info": text(100),
     "error": text(40),
     "aside": text(6),
-    "memory_bytes": figure,
-    "commits": pairs(dict.fromkeys(("torch", "torch_xla"), like(r"[0-9a-f]{7,40}"))),
-    "built_from": like(r"unknown|v\d+\.\d+\.\d+(?:-rc\d)?(?:-\d{1,7}-g[0-9a-f]{6,40})?"),
+    "memory_bytes": clean_number,
+    "commits": pairs(dict.fromkeys(("torch", "torch_xla"), pattern_shape(r"[0-9a-f]{7,40}"))),
+    "built_from": pattern_shape(r"unknown|v\d+\.\d+\.\d+(?:-rc\d)?(?:-\d{1,7}-g[0-9a-f]{6,40})?"),
 }

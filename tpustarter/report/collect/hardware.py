@@ -15,12 +15,12 @@ from typing import Any
 from tpustarter.machine import host, memory
 from tpustarter.machine.generations import GENERATIONS
 from tpustarter.report.clean.allowed_fields import (
-    figure,
-    like,
-    listed,
-    named,
-    one_of,
+    choice_shape,
+    clean_number,
+    list_shape,
+    name_shape,
     path,
+    pattern_shape,
     rows,
     text,
 )
@@ -223,16 +223,16 @@ def _of(value: Any, cleaner: Cleaner) -> str:
     owner, _, user = names.rpartition(".")
     shown = [cleaner.name("host", owner)] if owner else []
     shown.append(user if user == "root" else cleaner.name("user", user))
-    return cleaner.proved(".".join(shown) + (rest or ""))
+    return cleaner.require_clean(".".join(shown) + (rest or ""))
 
 
-GENERATION = one_of(*(row.name for row in GENERATIONS))
-_NODE = like(r"/dev/(accel\d+|vfio/\d+)")
-_CPU = like(
+GENERATION = choice_shape(*(row.name for row in GENERATIONS))
+_NODE = pattern_shape(r"/dev/(accel\d+|vfio/\d+)")
+_CPU = pattern_shape(
     r"(?:AMD|Intel\(R\))(?: (?:EPYC|Ryzen|Xeon\(R\)|Core\(TM\)|Platinum|Gold|Silver|Bronze|"
     r"Processor|CPU|@|\d[\dA-Za-z.-]{0,11}))*"
 )
-_BOUNDS = like(r"\d+(,\d+){0,3}")
+_BOUNDS = pattern_shape(r"\d+(,\d+){0,3}")
 
 COLLECTORS = (
     Collector(
@@ -240,47 +240,47 @@ COLLECTORS = (
         "TPU chips, device nodes and who uses them",
         tpu,
         {
-            "chips": figure,
-            "reachable_chips": figure,
-            "sees_every_process": figure,
-            "generation": listed(GENERATION),
-            "unknown_google_devices": listed(like(r"[0-9a-f]{4}:[0-9a-f?]{1,4}")),
+            "chips": clean_number,
+            "reachable_chips": clean_number,
+            "sees_every_process": clean_number,
+            "generation": list_shape(GENERATION),
+            "unknown_google_devices": list_shape(pattern_shape(r"[0-9a-f]{4}:[0-9a-f?]{1,4}")),
             "on_pci": rows(
                 {
-                    "address": like(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}"),
-                    "numa": figure,
-                    "driver": one_of("vfio-pci", "google_tpu", "gasket", "accel", "apex"),
-                    "functions": figure,
-                    "nodes": listed(_NODE),
+                    "address": pattern_shape(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}"),
+                    "numa": clean_number,
+                    "driver": choice_shape("vfio-pci", "google_tpu", "gasket", "accel", "apex"),
+                    "functions": clean_number,
+                    "nodes": list_shape(_NODE),
                 }
             ),
             "nodes": rows(
                 {
                     "path": _NODE,
-                    "mode": like(r"[crwxbtTsS-]{10}"),
-                    "owner": named("user"),
-                    "readable": figure,
-                    "writable": figure,
+                    "mode": pattern_shape(r"[crwxbtTsS-]{10}"),
+                    "owner": name_shape("user"),
+                    "readable": clean_number,
+                    "writable": clean_number,
                 }
             ),
             "lock": lambda value, cleaner: rows(
                 {
-                    "state": one_of("absent", "stale", "live", "foreign", "unusable"),
+                    "state": choice_shape("absent", "stale", "live", "foreign", "unusable"),
                     "path": path,
-                    "owner": named("user"),
-                    "pid": figure,
-                    "why": one_of("folder", "socket", "link", "read-only", "no folder"),
+                    "owner": name_shape("user"),
+                    "pid": clean_number,
+                    "why": choice_shape("folder", "socket", "link", "read-only", "no folder"),
                 }
             )([value], cleaner)[0],
             "holders": rows(
                 {
-                    "pid": figure,
-                    "user": named("user"),
-                    "age_s": figure,
-                    "zombie": figure,
-                    "command": like(r"another program|[a-z]+[\d.]*"),
-                    "script": named("path"),
-                    "nodes": listed(_NODE),
+                    "pid": clean_number,
+                    "user": name_shape("user"),
+                    "age_s": clean_number,
+                    "zombie": clean_number,
+                    "command": pattern_shape(r"another program|[a-z]+[\d.]*"),
+                    "script": name_shape("path"),
+                    "nodes": list_shape(_NODE),
                 }
             ),
         },
@@ -290,19 +290,19 @@ COLLECTORS = (
         "Metadata of the TPU VM",
         metadata,
         {
-            "accelerator_type": like(r"[a-z0-9]{2,12}-\d{1,5}"),
-            "runtime_version": like(r"(?:tpu|v\d|cos|ubuntu)[a-z0-9.-]{0,40}"),
-            "zone": like(r"[a-z]+-[a-z]+\d+-[a-z]\w?"),
-            "machine_type": like(
+            "accelerator_type": pattern_shape(r"[a-z0-9]{2,12}-\d{1,5}"),
+            "runtime_version": pattern_shape(r"(?:tpu|v\d|cos|ubuntu)[a-z0-9.-]{0,40}"),
+            "zone": pattern_shape(r"[a-z]+-[a-z]+\d+-[a-z]\w?"),
+            "machine_type": pattern_shape(
                 r"(?:ct|tpu|n|c|a|e|m|g)\w{0,8}(?:-[a-z]{2,12})?(?:-\d+[a-z]?)?(?:-tpu)?"
             ),
-            "worker": figure,
-            "hosts": figure,
-            "devices_of_slice": figure,
-            "waits_for_other_hosts": figure,
+            "worker": clean_number,
+            "hosts": clean_number,
+            "devices_of_slice": clean_number,
+            "waits_for_other_hosts": clean_number,
             "host_bounds": _BOUNDS,
             "chips_per_host_bounds": _BOUNDS,
-            "seconds": figure,
+            "seconds": clean_number,
         },
         limit_s=6.0,
     ),
@@ -312,16 +312,16 @@ COLLECTORS = (
         resources,
         {
             "cpu": _CPU,
-            "uptime_s": figure,
-            "limit_bytes": figure,
-            "oom_kills": figure,
-            "memory_bytes": figure,
-            "available_bytes": figure,
-            "shm_gib": figure,
-            "huge_pages": one_of("always", "madvise", "never"),
-            "host_network": figure,
-            "container": one_of("none", "docker", "podman", "kubernetes", "other"),
-            "free": rows({"folder": one_of("/", "/tmp", "home"), "free_bytes": figure}),  # noqa: S108
+            "uptime_s": clean_number,
+            "limit_bytes": clean_number,
+            "oom_kills": clean_number,
+            "memory_bytes": clean_number,
+            "available_bytes": clean_number,
+            "shm_gib": clean_number,
+            "huge_pages": choice_shape("always", "madvise", "never"),
+            "host_network": clean_number,
+            "container": choice_shape("none", "docker", "podman", "kubernetes", "other"),
+            "free": rows({"folder": choice_shape("/", "/tmp", "home"), "free_bytes": clean_number}),  # noqa: S108
         },
     ),
     Collector(
@@ -330,16 +330,16 @@ COLLECTORS = (
         logs,
         {
             "folder": path,
-            "count": figure,
-            "last_lines": listed(text(LOG_LINES)),
+            "count": clean_number,
+            "last_lines": list_shape(text(LOG_LINES)),
             "files": rows(
                 {
-                    "name": named("path"),
-                    "program": like(r"[a-z_]+[\d.]*"),
+                    "name": name_shape("path"),
+                    "program": pattern_shape(r"[a-z_]+[\d.]*"),
                     "of": _of,
-                    "level": one_of("INFO", "WARNING", "ERROR", "FATAL"),
-                    "bytes": figure,
-                    "age_s": figure,
+                    "level": choice_shape("INFO", "WARNING", "ERROR", "FATAL"),
+                    "bytes": clean_number,
+                    "age_s": clean_number,
                 }
             ),
         },

@@ -60,9 +60,9 @@ def learn(names: Pseudonyms, machine: host.Machine) -> None:
         *_of_metadata(machine),
     ):
         if kind == "host":
-            names.know(kind, (name, name.partition(".")[0]))
+            names.add_names(kind, (name, name.partition(".")[0]))
         else:
-            names.know(kind, (name,))
+            names.add_names(kind, (name,))
 
 
 def _of_variables(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:

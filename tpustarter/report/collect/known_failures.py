@@ -16,7 +16,15 @@ from tpustarter.explain import (
     ranking,
 )
 from tpustarter.machine import frameworks
-from tpustarter.report.clean.allowed_fields import figure, like, listed, one_of, ours, rows, text
+from tpustarter.report.clean.allowed_fields import (
+    choice_shape,
+    clean_number,
+    clean_own_text,
+    list_shape,
+    pattern_shape,
+    rows,
+    text,
+)
 from tpustarter.report.collect import check_runs
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, Context
 
@@ -49,7 +57,7 @@ def match(context: Context) -> dict[str, object]:
                 "lines": scan.lines,
                 "last_error": explanation_text.last_error(scan.last) or None,
             }
-        found = machine_evidence.confirmed(ranking.rank(scan, known_failures.read()), machine)
+        found = machine_evidence.confirm_matches(ranking.rank(scan, known_failures.read()), machine)
         matches += [fields(one, source) for one in found[:MOST]]
     if not searched:
         raise CollectorUnanswered("there is no text to search; `--log FILE` gives one")
@@ -58,7 +66,7 @@ def match(context: Context) -> dict[str, object]:
 
 def _texts(context: Context) -> Iterator[tuple[str, IO[bytes]]]:
     if context.log is not None:
-        yield FROM_LOG, opened(context)
+        yield FROM_LOG, open_log(context)
     for framework, output in context.found.outputs.items():
         if output.strip():
             yield framework, io.BytesIO(output.encode())
@@ -70,7 +78,7 @@ def _texts(context: Context) -> Iterator[tuple[str, IO[bytes]]]:
         yield FROM_CHECKS, io.BytesIO(logs.encode())
 
 
-def opened(context: Context) -> IO[bytes]:
+def open_log(context: Context) -> IO[bytes]:
     """Open the user's log, or the pipe of `<(command)`; raise Problem where it cannot be read."""
     try:
         if context.log is not None and (context.log.is_file() or context.log.is_fifo()):
@@ -100,8 +108,8 @@ def fields(one: ranking.FailureMatch, source: str) -> dict[str, object]:
     }
 
 
-_ID = like(r"[a-z0-9][a-z0-9._-]{1,80}")
-_SOURCE = one_of(*SOURCES)
+_ID = pattern_shape(r"[a-z0-9][a-z0-9._-]{1,80}")
+_SOURCE = choice_shape(*SOURCES)
 
 COLLECTORS = (
     Collector(
@@ -109,23 +117,23 @@ COLLECTORS = (
         "Known failures that match",
         match,
         {
-            "searched": listed(_SOURCE),
-            "lines": figure,
+            "searched": list_shape(_SOURCE),
+            "lines": clean_number,
             "last_error": text(2),
             "matches": rows(
                 {
                     "id": _ID,
                     "from": _SOURCE,
-                    "role": one_of("cause", "symptom", "notice"),
-                    "title": ours,
-                    "confidence": one_of("confirmed", "likely", "possible"),
+                    "role": choice_shape("cause", "symptom", "notice"),
+                    "title": clean_own_text,
+                    "confidence": choice_shape("confirmed", "likely", "possible"),
                     "explained_by": _ID,
-                    "line": figure,
+                    "line": clean_number,
                     "quote": text(2),
                     "here": text(2),
-                    "cause": ours,
-                    "fix": listed(ours),
-                    "sources": listed(ours),
+                    "cause": clean_own_text,
+                    "fix": list_shape(clean_own_text),
+                    "sources": list_shape(clean_own_text),
                 }
             ),
         },

@@ -19,12 +19,12 @@ from typing import Any
 
 from tpustarter.machine import frameworks
 from tpustarter.report.clean.allowed_fields import (
-    figure,
-    like,
-    listed,
-    one_of,
+    choice_shape,
+    clean_number,
+    list_shape,
     pairs,
     path,
+    pattern_shape,
     rows,
     version,
 )
@@ -306,7 +306,7 @@ def limits(_: Context) -> dict[str, object]:
     }
 
 
-_SYSTEM = like(r"[A-Za-z][\w .+/()-]{0,60}")
+_SYSTEM = pattern_shape(r"[A-Za-z][\w .+/()-]{0,60}")
 _WHYS = (
     "--python",
     "chosen in the settings",
@@ -326,9 +326,9 @@ COLLECTORS = (
             "tpustarter": version,
             "python": version,
             "system": _SYSTEM,
-            "kernel": like(r"\d[\w.+~-]{0,60}"),
-            "architecture": like(r"[\w-]{2,20}"),
-            "libc": like(r"[a-z]+ [\d.]+"),
+            "kernel": pattern_shape(r"\d[\w.+~-]{0,60}"),
+            "architecture": pattern_shape(r"[\w-]{2,20}"),
+            "libc": pattern_shape(r"[a-z]+ [\d.]+"),
         },
     ),
     Collector(
@@ -337,22 +337,24 @@ COLLECTORS = (
         python,
         {
             "path": path,
-            "why": like("|".join(map(re.escape, _WHYS))),
+            "why": pattern_shape("|".join(map(re.escape, _WHYS))),
             "python_version": version,
             "packages": pairs(dict.fromkeys(PACKAGES, version)),
-            "libtpu_bytes": figure,
+            "libtpu_bytes": clean_number,
             "installed_by": pairs(
-                dict.fromkeys(frameworks.DISTRIBUTIONS, one_of(*INSTALLERS, "another installer"))
+                dict.fromkeys(
+                    frameworks.DISTRIBUTIONS, choice_shape(*INSTALLERS, "another installer")
+                )
             ),
             "not_from_an_index": pairs(
                 dict.fromkeys(
                     frameworks.DISTRIBUTIONS,
-                    one_of("a repository", "a folder", "a file", "an address"),
+                    choice_shape("a repository", "a folder", "a file", "an address"),
                 )
             ),
-            "hidden": rows({"name": one_of(*PACKAGES), "version": version}),
-            "other_libtpu": listed(one_of(*OTHER_LIBTPU)),
-            "libtpu_build": like(r"Built on [\w :()/]+"),
+            "hidden": rows({"name": choice_shape(*PACKAGES), "version": version}),
+            "other_libtpu": list_shape(choice_shape(*OTHER_LIBTPU)),
+            "libtpu_build": pattern_shape(r"Built on [\w :()/]+"),
         },
         limit_s=15.0,
     ),
@@ -361,10 +363,12 @@ COLLECTORS = (
         "Environment variables",
         variables,
         {
-            "values": pairs({name: like(form) for name, form in VARIABLES.items()}),
-            "flags": listed(like(rf"(?:{'|'.join(FLAGS)}): --[a-z0-9_]+(=(?:\(set\)|[\w.-]*))?")),
-            "set": listed(like("|".join({*NAMED_ONLY, *VARIABLES}))),
-            "others": figure,
+            "values": pairs({name: pattern_shape(form) for name, form in VARIABLES.items()}),
+            "flags": list_shape(
+                pattern_shape(rf"(?:{'|'.join(FLAGS)}): --[a-z0-9_]+(=(?:\(set\)|[\w.-]*))?")
+            ),
+            "set": list_shape(pattern_shape("|".join({*NAMED_ONLY, *VARIABLES}))),
+            "others": clean_number,
         },
     ),
     Collector(
@@ -373,7 +377,7 @@ COLLECTORS = (
         limits,
         dict.fromkeys(
             ("cpus", "open_files", "processes", "locked_memory_bytes", "address_space_bytes"),
-            figure,
+            clean_number,
         ),
     ),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpustarter.report.compare.comparison import ReportComparison
 from tpustarter.report.compare.suspicions import ReportDifference
 from tpustarter.text import phrases
-from tpustarter.text.terminal import WIDTH, visible, wrap
+from tpustarter.text.terminal import WIDTH, escape_text, wrap
 
 MOST_SHOWN = 40
 """Differences in the text; the JSON holds all."""
@@ -38,7 +38,7 @@ def _moment(made: str) -> str:
 def _table(differences: list[ReportDifference]) -> Iterator[str]:
     yield f"{'':<{_SECTION}}{'':<{_FACT}} {'A':<{_VALUE}} B"
     for row in differences[:MOST_SHOWN]:
-        fact, a, b = _PART.sub("", visible(row.fact)), _value(row.a), _value(row.b)
+        fact, a, b = _PART.sub("", escape_text(row.fact)), _value(row.a), _value(row.b)
         if len(fact) <= _FACT and len(a) <= _VALUE and len(b) <= _VALUE:
             yield f"{row.section:<{_SECTION}}{fact:<{_FACT}} {a:<{_VALUE}} {b}"
         else:
@@ -65,7 +65,7 @@ def _end(compared: ReportComparison) -> Iterator[str]:
         if len(one.without) == 1:
             where = one.without[0].upper()
             told = f"Only {where} has no answer for: {one.title} ({one.why[0]})."
-            yield from wrap(visible(told))
+            yield from wrap(escape_text(told))
     if neither := [one.title for one in compared.unanswered if len(one.without) == 2]:
         yield from wrap(f"Neither has an answer for: {', '.join(neither)}.")
     if compared.pseudonyms:
@@ -78,4 +78,4 @@ def _end(compared: ReportComparison) -> Iterator[str]:
 def _value(value: object) -> str:
     if value is None:
         return "-"
-    return visible({True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value))
+    return escape_text({True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value))

@@ -71,7 +71,7 @@ def _same_but_for_names(one: object, other: object) -> bool:
     return name_shapes.PSEUDONYM.sub("#", one) == name_shapes.PSEUDONYM.sub("#", other)
 
 
-def only(row: ReportDifference, bad: Callable[[object], bool] = bool) -> str:
+def find_only_bad(row: ReportDifference, bad: Callable[[object], bool] = bool) -> str:
     """Return `A` or `B`, whichever alone has a bad value; empty where both or none has."""
     found = [key for key, value in (("A", row.a), ("B", row.b)) if bad(value)]
     return found[0] if len(found) == 1 else ""
@@ -79,18 +79,18 @@ def only(row: ReportDifference, bad: Callable[[object], bool] = bool) -> str:
 
 def _fails(row: ReportDifference, _: Reports) -> str:
     for word, does in (("fail", "fails"), ("warn", "warns")):
-        if where := only(row, lambda value, word=word: str(value).startswith(word)):
+        if where := find_only_bad(row, lambda value, word=word: str(value).startswith(word)):
             return f"This check {does} in {where} alone."
     return ""
 
 
 def _verdict(row: ReportDifference, _: Reports) -> str:
-    where = only(row, lambda value: value == "unhealthy")
+    where = find_only_bad(row, lambda value: value == "unhealthy")
     return f"Host checks fail in {where} alone." if where else ""
 
 
 def _hangs(row: ReportDifference, reports: Reports) -> str:
-    where = only(row)
+    where = find_only_bad(row)
     if not where:
         return ""
     hung = reports[where.lower()].first.hung
@@ -99,7 +99,7 @@ def _hangs(row: ReportDifference, reports: Reports) -> str:
 
 
 def _known(row: ReportDifference, reports: Reports) -> str:
-    where = only(row, lambda value: value is not None)
+    where = find_only_bad(row, lambda value: value is not None)
     name = row.fact.removeprefix("matches.")
     told = reports[where.lower()].first.known if where else []
     source = next((one.source_page for one in told if one.id == name), "")
@@ -138,22 +138,22 @@ def _reachable(row: ReportDifference, reports: Reports) -> str:
 
 
 def _holder(row: ReportDifference, _: Reports) -> str:
-    where = only(row, lambda value: value is not None)
+    where = find_only_bad(row, lambda value: value is not None)
     return f"A process uses the TPU in {where}, and only one at a time can." if where else ""
 
 
 def _lock(row: ReportDifference, _: Reports) -> str:
-    where = only(row, lambda value: value in ("live", "foreign", "unusable"))
+    where = find_only_bad(row, lambda value: value in ("live", "foreign", "unusable"))
     return f"In {where}, libtpu may not get its lock." if where else ""
 
 
 def _huge_pages(row: ReportDifference, _: Reports) -> str:
-    where = only(row, lambda value: value not in ("always", None))
+    where = find_only_bad(row, lambda value: value not in ("always", None))
     return f"From v5e on, programs in {where} take longer to start." if where else ""
 
 
 def _killed(row: ReportDifference, _: Reports) -> str:
-    where = only(row)
+    where = find_only_bad(row)
     return f"In {where}, the kernel ended processes because memory ran out." if where else ""
 
 

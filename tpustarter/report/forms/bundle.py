@@ -52,7 +52,7 @@ def files(report: BugReport) -> dict[str, bytes]:
     return made
 
 
-def name_of(document: dict[str, Any]) -> str:
+def make_name(document: dict[str, Any]) -> str:
     """Return the name of a report's folder, from the time when it was made."""
     moment = re.sub(r"[^0-9T]", "", document["made"].partition("+")[0]).replace("T", "-")
     return f"tpustarter-report-{moment}"
@@ -78,7 +78,7 @@ def write(report: BugReport, folder: Path) -> Path:
     Raises:
         Problem: A file cannot be written, or the folder exists already.
     """
-    name, made = name_of(report.document), files(report)
+    name, made = make_name(report.document), files(report)
     place = folder / name
     try:
         locations.make_missing(folder)
@@ -87,7 +87,7 @@ def write(report: BugReport, folder: Path) -> Path:
         why = error.strerror or str(error)
         raise Problem(f"cannot make `{place}`: {why}", code=ExitCode.OUTPUT) from error
     locations.give_to_caller(place)
-    check_runs.remember_names(report.names.saved())
+    check_runs.remember_names(report.names.list_pseudonyms())
     for file, data in made.items():
         with contextlib.suppress(OSError):  # where it cannot be made, nothing can be put there
             locations.make_missing((place / file).parent)

@@ -9,7 +9,7 @@ from tpustarter.core.json_values import is_array, is_object, mapping
 from tpustarter.machine import frameworks
 from tpustarter.report.document import ReportSection
 from tpustarter.report.forms import reproducer_files
-from tpustarter.report.forms.view import View, fenced, plain
+from tpustarter.report.forms.view import View, escape_text, fenced
 
 ORDER = (
     "known",
@@ -44,11 +44,14 @@ def blocks(view: View, *, whole: bool) -> Iterator[str]:
             yield _folded(one.title, "\n".join(fenced("\n".join(_lines(one.facts)))))
     missing = [one for one in view.document.sections if one.state != "answered"]
     if missing:
-        rows = [f"- {one.title}, after {one.seconds:g} s: {plain(str(one.why))}" for one in missing]
+        rows = [
+            f"- {one.title}, after {one.seconds:g} s: {escape_text(str(one.why))}"
+            for one in missing
+        ]
         yield _folded(f"What gave no answer ({len(rows)})", "\n".join(rows))
     fields = [one for one in view.document.left_out if "." in one["what"]]
     if fields:
-        rows = [f"- {plain(one['what'])}: {plain(one['why'])}" for one in fields]
+        rows = [f"- {escape_text(one['what'])}: {escape_text(one['why'])}" for one in fields]
         yield _folded(f"What was left out ({len(rows)})", "\n".join(rows))
     counts = view.document.replacements
     told = ", ".join(f"{kind} {count}" for kind, count in counts.items() if count) or "none"

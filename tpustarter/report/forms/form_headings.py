@@ -34,7 +34,7 @@ class Field(NamedTuple):
     fill: Fill
 
 
-def filled(view: View) -> Iterator[str]:
+def fill_form(view: View) -> Iterator[str]:
     """Yield the form of the report's tracker, line by line, with `FACTS` in place of all facts."""
     for field in FORMS[view.first.tracker]:
         yield field.heading
@@ -51,12 +51,12 @@ def _word(text: str) -> Fill:
     return _told(lambda _: text)
 
 
-def described(view: View) -> Iterator[str]:
+def format_description(view: View) -> Iterator[str]:
     """Yield the questions for the user's description, then the symptoms."""
-    yield questions.prompt(questions.yours(view))
+    yield questions.prompt(questions.list_user_questions(view))
     yield ""
     yield from symptoms(view)
-    if "code" not in trackers.named(view.first.tracker).asked_in_form:
+    if "code" not in trackers.find_tracker(view.first.tracker).asked_in_form:
         yield ""
         yield from reproducer_files.markdown(view)
 
@@ -80,7 +80,7 @@ def symptoms(view: View) -> Iterator[str]:
             told.add(facts.hung_in)
             yield f"{name} hung in `{facts.hung_in}` for {facts.waited_s} s, and was ended."
             yield from _stack(facts)
-        if (unfinished := summary.unfinished(view, name)) and name not in told:
+        if (unfinished := summary.describe_unfinished_import(view, name)) and name not in told:
             told.add(name)
             yield f"{unfinished}."
     for one in view.facts.checks.findings:
@@ -98,7 +98,7 @@ def _stack(facts: FrameworkFacts) -> Iterator[str]:
     yield ""
 
 
-def collected(view: View) -> Iterator[str]:
+def format_facts(view: View) -> Iterator[str]:
     """Yield the summary for maintainers, then the place of all facts."""
     yield "Collected by tpustarter, and in full in the folded parts below:"
     lines = (part for line in summary.lines(view) for part in _wrapped(line))
@@ -116,7 +116,7 @@ def _jax_system(view: View) -> Iterator[str]:
     """Yield the output of `jax.print_environment_info()`, or the same facts from files."""
     yield from fenced(_environment(view))
     yield ""
-    yield from collected(view)
+    yield from format_facts(view)
 
 
 def _environment(view: View) -> str:
@@ -125,7 +125,7 @@ def _environment(view: View) -> str:
         ours = "(asked by tpustarter on the CPU, because no TPU can be used here)\n"
         return f"{ours if jax.planned_platform == 'cpu' else ''}{jax.environment_info}"
     why = f"did not answer: `{jax.hung_in}` hung" if jax.hung_in else "was not told"
-    why = summary.unfinished(view, "jax") or why
+    why = summary.describe_unfinished_import(view, "jax") or why
     values = view.facts.variables.values
     lines = [
         *(f"{name}: {view.package(name)}" for name in ("jax", "jaxlib", "numpy")),
@@ -160,7 +160,7 @@ def _versions(view: View) -> Iterator[str]:
     yield from (f"- {name}: {view.package(name)}" for name in ("torch_tpu", "torch", "libtpu"))
     yield f"- Python: {view.facts.python.python_version}"
     yield ""
-    yield from collected(view)
+    yield from format_facts(view)
 
 
 def _tensorflow_version(view: View) -> str:
@@ -178,9 +178,9 @@ def _tensorflow_source(view: View) -> str:
 
 
 def _tensorflow_behavior(view: View) -> Iterator[str]:
-    yield questions.prompt(questions.yours(view))
+    yield questions.prompt(questions.list_user_questions(view))
     yield ""
-    yield from collected(view)
+    yield from format_facts(view)
 
 
 def _log(view: View) -> Iterator[str]:
@@ -207,29 +207,29 @@ def _location(view: View) -> str:
 
 
 def _artifacts(view: View) -> Iterator[str]:
-    yield from described(view)
+    yield from format_description(view)
     yield ""
     yield from reproducer_files.markdown(view)
-    yield from collected(view)
+    yield from format_facts(view)
 
 
 FORMS: Mapping[str, tuple[Field, ...]] = {
     # github.com/jax-ml/jax/blob/main/.github/ISSUE_TEMPLATE/bug-report.yml
     "jax": (
-        Field("### Description", described),
+        Field("### Description", format_description),
         Field("### System info (python version, jaxlib version, accelerator, etc.)", _jax_system),
     ),
     # github.com/pytorch/xla/blob/master/.github/ISSUE_TEMPLATE/bug-report.md
     "pytorch-xla": (
-        Field("## 🐛 Bug", described),
+        Field("## 🐛 Bug", format_description),
         Field("## To Reproduce", _steps),
         Field("## Expected behavior", _word(YOURS.format("what you expected"))),
         Field("## Environment", _xla_environment),
-        Field("## Additional context", collected),
+        Field("## Additional context", format_facts),
     ),
     # No form is public: these are the two parts that PyTorch's own form has.
     # github.com/pytorch/pytorch/blob/main/.github/ISSUE_TEMPLATE/bug-report.yml
-    "torchtpu": (Field("### Description", described), Field("### Versions", _versions)),
+    "torchtpu": (Field("### Description", format_description), Field("### Versions", _versions)),
     # Labels as in issues of 2025-11, such as github.com/tensorflow/tensorflow/issues/104982; the
     # file is .github/ISSUE_TEMPLATE/tensorflow_issue_template.yaml.
     "tensorflow": (

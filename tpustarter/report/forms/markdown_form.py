@@ -21,7 +21,7 @@ from tpustarter.report.forms import (
     summary,
     trackers,
 )
-from tpustarter.report.forms.view import View, plain
+from tpustarter.report.forms.view import View, escape_text
 from tpustarter.text import phrases
 
 LONGEST = 60_000
@@ -35,7 +35,7 @@ SHORT = 160
 def markdown(document: dict[str, Any], limit: int = LONGEST) -> str:
     """Return the report in the form of its tracker, cut to about `limit` characters."""
     view = View(document)
-    before, _, after = "\n".join([*_before(view), *form_headings.filled(view)]).partition(
+    before, _, after = "\n".join([*_before(view), *form_headings.fill_form(view)]).partition(
         form_headings.FACTS
     )
     text, room = before.rstrip() + "\n", limit - len(after)
@@ -50,7 +50,7 @@ def markdown(document: dict[str, Any], limit: int = LONGEST) -> str:
 
 def _before(view: View) -> Iterator[str]:
     """Yield the notes for the user, which do not belong to the issue."""
-    tracker = trackers.named(view.first.tracker)
+    tracker = trackers.find_tracker(view.first.tracker)
     yield "## Before you file"
     yield ""
     where = (
@@ -89,7 +89,7 @@ def _happens(view: View) -> Iterator[str]:
                 + (slow if one.step.startswith("import ") else "")
             )
         told.add(one.step)
-    slow = list(filter(None, (summary.unfinished(view, name) for name in ASKED)))
+    slow = list(filter(None, (summary.describe_unfinished_import(view, name) for name in ASKED)))
     if slow:  # torch_xla imports torch first, so one of them tells it
         yield f"**Slow**: {slow[0]}. `tpustarter report --wait 300` waits longer."
     if not view.first.hung:
@@ -105,8 +105,8 @@ def _errors(view: View) -> Iterator[str]:
         if error := facts.error.strip():
             yield f"{name} fails with {_short(error.splitlines()[-1])}"
         elif facts.ended:
-            yield f"{name} ends by {plain(facts.ended)}."
-    yield from reproducer_files.failing(view)
+            yield f"{name} ends by {escape_text(facts.ended)}."
+    yield from reproducer_files.describe_failing(view)
     for one in view.facts.checks.findings:
         if one.verdict == "fail":
             yield f"the check {one.check} fails, because {_short(one.what)}"
@@ -139,7 +139,7 @@ def _known(view: View) -> Iterator[str]:
 def _stale(view: View) -> str:
     """Return the sentence on stale versions; packages of one release are named together."""
     together: dict[tuple[str, str], list[str]] = {}
-    for one in questions.stale(view):
+    for one in questions.list_stale(view):
         together.setdefault((one.found, one.newest), []).append(one.name)
     if not together:
         return "**Versions**: none that its maintainers ask for is known to be stale."

@@ -17,12 +17,12 @@ LOUD = "TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0 TF_CPP_MIN_LOG_LEVEL=0"
 DUMP = 'XLA_FLAGS="$XLA_FLAGS --xla_dump_to=/tmp/hlo"'
 
 
-def yours(view: View) -> list[str]:
+def list_user_questions(view: View) -> list[str]:
     """Return the questions that only the user can answer."""
-    tracker, facts = trackers.named(view.first.tracker), view.facts
+    tracker, facts = trackers.find_tracker(view.first.tracker), view.facts
     hosts = facts.metadata.hosts or 1
     has_tpu = bool(facts.tpu.chips)
-    old = phrases.join(one.name for one in stale(view))
+    old = phrases.join(one.name for one in list_stale(view))
     fresh = ", on a new TPU VM too" if has_tpu else ""
     since = "" if facts.changes.since else ", and since when: a version that worked"
     asked: dict[str, tuple[bool, str]] = {
@@ -52,9 +52,9 @@ def yours(view: View) -> list[str]:
     ]
 
 
-def stale(view: View) -> list[StalePackage]:
+def list_stale(view: View) -> list[StalePackage]:
     """Return the stale packages that the tracker's maintainers ask for."""
-    wanted = trackers.named(view.first.tracker).packages
+    wanted = trackers.find_tracker(view.first.tracker).packages
     return [one for one in view.first.stale if not wanted or one.name in wanted]
 
 
@@ -66,7 +66,7 @@ def prompt(asked: list[str]) -> str:
 
 def next_steps(view: View) -> Iterator[str]:
     """Yield a maintainer's likely next questions, with commands for them; none was run."""
-    tracker, hung = trackers.named(view.first.tracker), view.first.hung
+    tracker, hung = trackers.find_tracker(view.first.tracker), view.first.hung
     if any(one.confidence == "confirmed" for one in view.first.known):
         return  # its fix comes first, and there may be nothing to ask then
     yield "### What a maintainer will ask next"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpustarter.report.clean.allowed_fields import NOT_TOLD
 from tpustarter.report.document import Facts, Reproducer
-from tpustarter.report.forms.view import View, fenced, plain
+from tpustarter.report.forms.view import View, escape_text, fenced
 
 SECTION = FOLDER = "reproducers"
 _FAILS = ("fails", "raises", "crashes")
@@ -30,20 +30,20 @@ def markdown(view: View) -> Iterator[str]:
     """Yield the part of an issue that reproduces the failures."""
     for one in view.facts.reproducers.files:
         claim = "Claim: " if "." in one.id else ""  # of a check, which did not hold
-        yield from (f"**`{one.id}`**: {claim}{plain(one.title)}. {plain(one.says)}", "")
+        yield from (f"**`{one.id}`**: {claim}{escape_text(one.title)}. {escape_text(one.says)}", "")
         if one.variants:
             yield from ("| variant | outcome |", "|---|---|")
             for row in one.variants:
-                yield f"| {_variant(row.variant)} | {plain(row.outcome)} |"
+                yield f"| {_variant(row.variant)} | {escape_text(row.outcome)} |"
             yield ""
         if one.conclusion:
-            yield from (plain(one.conclusion), "")
+            yield from (escape_text(one.conclusion), "")
         yield from (*_file(one), "")
     for without in view.facts.reproducers.without:
-        yield from (f"No file reproduces `{without.id}`: {plain(without.why)}.", "")
+        yield from (f"No file reproduces `{without.id}`: {escape_text(without.why)}.", "")
 
 
-def failing(view: View) -> Iterator[str]:
+def describe_failing(view: View) -> Iterator[str]:
     """Yield a clause for each reproducer that failed when it was run for this report."""
     for one in view.facts.reproducers.files:
         if any(row.outcome.startswith(_FAILS) for row in one.variants[:1]):
@@ -51,7 +51,7 @@ def failing(view: View) -> Iterator[str]:
 
 
 def _variant(title: str) -> str:
-    return f"`{title}`" if re.fullmatch(r"\w+=[\w.:-]+", title) else plain(title)
+    return f"`{title}`" if re.fullmatch(r"\w+=[\w.:-]+", title) else escape_text(title)
 
 
 def _is_told(one: Reproducer) -> bool:

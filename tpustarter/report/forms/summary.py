@@ -87,7 +87,7 @@ def _installed(view: View) -> str:
     return "; ".join(parts)
 
 
-def unfinished(view: View, name: str) -> str:
+def describe_unfinished_import(view: View, name: str) -> str:
     """Return that a framework was still being imported, and how busy the machine was, or ""."""
     facts = view.facts.framework(name)
     if not facts.unfinished_in:

@@ -133,7 +133,7 @@ PINNED = {"torch": "torch_xla"}
 """Packages whose version another one decides: beside that one they don't count as stale."""
 
 
-def named(text: str) -> Tracker:
+def find_tracker(text: str) -> Tracker:
     """Return the tracker with an id or a product's name; raise Problem where there is none."""
     key = text.strip().casefold().replace(" ", "-")
     for one in TRACKERS:
@@ -145,7 +145,7 @@ def named(text: str) -> Tracker:
     )
 
 
-def of_frameworks(installed: Sequence[str]) -> Tracker:
+def choose_tracker(installed: Sequence[str]) -> Tracker:
     """Return the tracker of the installed framework; that of JAX where there is none."""
     for package, tracker in (
         ("torch_tpu", "torchtpu"),
@@ -155,5 +155,5 @@ def of_frameworks(installed: Sequence[str]) -> Tracker:
         ("tensorflow-tpu", "tensorflow"),
     ):
         if package in installed:
-            return named(tracker)
-    return named("jax")
+            return find_tracker(tracker)
+    return find_tracker("jax")

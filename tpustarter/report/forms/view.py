@@ -24,7 +24,7 @@ class View:
         return self.facts.python.packages.get(name, "not installed")
 
 
-def plain(text: str) -> str:
+def escape_text(text: str) -> str:
     """Return a text in one line, with the characters of markup escaped."""
     return re.sub(r"([`*_<>\[\]|#])", r"\\\1", " ".join(text.split()))
 

@@ -14,7 +14,7 @@ from typing import Any
 from tpustarter.core.json_values import entries, items, mapping
 from tpustarter.report import make_report, reproducers
 from tpustarter.report.clean import name_shapes
-from tpustarter.report.clean.allowed_fields import LeftOut, admitted
+from tpustarter.report.clean.allowed_fields import LeftOut, select_allowed
 from tpustarter.report.clean.cleaner import LINES, Cleaner, UncleanText
 from tpustarter.report.clean.pseudonyms import KINDS, Pseudonyms
 from tpustarter.report.collect import frameworks
@@ -42,9 +42,9 @@ class _Kept(Pseudonyms):
             last[kind] = max(last[kind], int(number))
         super().__init__({kind: {str(n): n for n in range(1, last[kind] + 1)} for kind in KINDS})
 
-    def of(self, kind: str, name: str) -> str:
+    def make_pseudonym(self, kind: str, name: str) -> str:
         bare = name.strip("/")
-        return bare if name_shapes.PSEUDONYM.fullmatch(bare) else super().of(kind, name)
+        return bare if name_shapes.PSEUDONYM.fullmatch(bare) else super().make_pseudonym(kind, name)
 
 
 class ForeignText(Cleaner):
@@ -63,11 +63,11 @@ class ForeignText(Cleaner):
         """Return a path, with pseudonyms unless it is public; raise UncleanText."""
         return super().path(self._bounded(value, 1_000))
 
-    def proved(self, text: str) -> str:
+    def require_clean(self, text: str) -> str:
         """Return a text unchanged; raise UncleanText for control characters or secrets."""
         if not all(line.isprintable() for line in text.split("\n")):
             raise UncleanText("it holds control characters")
-        return super().proved(self._bounded(text))
+        return super().require_clean(self._bounded(text))
 
     def _bounded(self, text: str, most: int = LONGEST_TEXT) -> str:
         self._left -= len(text)
@@ -114,7 +114,7 @@ def _section(
     for one in _STATES:
         state = one if fields.get("state") == one else state
     given = mapping(fields.get("facts")) if state == "answered" else {}
-    facts, left_out = admitted(given, asked.allowed, reader, f"{asked.name}.")
+    facts, left_out = select_allowed(given, asked.allowed, reader, f"{asked.name}.")
     took = seconds(fields.get("seconds"))
     if asked.name in frameworks.STEPS and (facts.get("hung_in") or facts.get("unfinished_in")):
         facts["waited_s"] = seconds(facts.get("waited_s")) or took
@@ -138,13 +138,13 @@ def seconds(value: object) -> float:
     return round(float(value), 2)
 
 
-def replacements(given: object) -> dict[str, int]:
+def read_replacements(given: object) -> dict[str, int]:
     """Return the number of replaced names by kind; 0 for a kind that the report doesn't have."""
     sound = {kind: count for kind, count in entries(given, int).items() if 0 <= count < 10**9}
     return {kind: sound.get(kind, 0) for kind in (*KINDS, "secret")}
 
 
-def left_out_then(given: object, reader: ForeignText) -> Iterator[LeftOut]:
+def read_left_out(given: object, reader: ForeignText) -> Iterator[LeftOut]:
     """Yield the fields that were left out when the report was made."""
     for fields in items(given, dict[str, Any], MOST_SECTIONS):
         what = fields.get("what")

@@ -31,7 +31,7 @@ from tpustarter.report.forms import markdown_form, trackers
 from tpustarter.report.open import admission, rescan, unpack
 from tpustarter.report.open.admission import ForeignText
 from tpustarter.text import phrases
-from tpustarter.text.terminal import cut, visible, wrap
+from tpustarter.text.terminal import cut, escape_text, wrap
 from tpustarter.version import __version__
 
 Fields = dict[str, Any]
@@ -42,7 +42,7 @@ def read(path: Path) -> Fields:
     """Open a report and judge it again; raise Problem for a file that is no report."""
     bundle = unpack.read(path)
     try:
-        given = unpack.parsed(bundle.files[unpack.REPORT], unpack.REPORT)
+        given = unpack.parse_object(bundle.files[unpack.REPORT], unpack.REPORT)
         if defect := _defect(given):
             raise ValueError(defect)
     except ValueError as error:
@@ -75,7 +75,7 @@ def _defect(given: Fields) -> str | None:
     if not isinstance(schema, str):
         return f"it says of no schema, expected `{make_report.SCHEMA}`"
     if schema != make_report.SCHEMA:
-        found = f"found `{cut(visible(schema), 40)}`"
+        found = f"found `{cut(escape_text(schema), 40)}`"
         parts = schema.rpartition("/")
         is_number = re.fullmatch(r"[0-9]{1,9}", parts[2])
         if parts[0] == kind and is_number and int(parts[2]) > int(major):
@@ -100,7 +100,7 @@ def _judged_again(given: Fields, bundle: unpack.Bundle) -> Fields:
     unanswered = [one for one in sections if one.state != "answered"]
     then = _then(given.get("first"))
     asked = [one for one in unanswered if one.why != admission.NOT_ASKED]
-    first = assessment.first(facts_of(sections), asked, then.wanted if then else None)
+    first = assessment.judge_facts(facts_of(sections), asked, then.wanted if then else None)
     first.unanswered = assessment.unanswered_rows(unanswered)
     version = mapping(given.get("tool")).get("version")
     notes = [*bundle.notes, *_notes(left_out, strange)]
@@ -111,10 +111,10 @@ def _judged_again(given: Fields, bundle: unpack.Bundle) -> Fields:
         seconds=admission.seconds(given.get("seconds")),
         first=first,
         sections=sections,
-        replacements=admission.replacements(given.get("replacements")),
+        replacements=admission.read_replacements(given.get("replacements")),
         left_out=[
             {"what": one.what, "why": one.why}
-            for one in (*admission.left_out_then(given.get("left_out"), reader), *left_out)
+            for one in (*admission.read_left_out(given.get("left_out"), reader), *left_out)
         ],
         opened=OpenedNotes(bundle.name, __version__, notes, [*_differs(then, first)]),
     )
@@ -132,7 +132,7 @@ def _known_again(sections: Sequence[ReportSection]) -> ReportSection:
 
 
 def _told(shape: allowed_fields.Shape, value: object, reader: ForeignText) -> str:
-    told, _ = allowed_fields.admitted({"value": value}, {"value": shape}, reader)
+    told, _ = allowed_fields.select_allowed({"value": value}, {"value": shape}, reader)
     return str(told.get("value") or "")
 
 
@@ -154,7 +154,7 @@ def _then(given: object) -> _EarlierJudgement | None:
     is_named = first.get("why_there") == assessment.NAMED
     return _EarlierJudgement(
         {name for name in _each(first, "stale", "name") if name in software.PACKAGES},
-        {rescan.today(one) for one in _each(first, "known", "id") if _ID.fullmatch(one)},
+        {rescan.find_current_id(one) for one in _each(first, "known", "id") if _ID.fullmatch(one)},
         tracker.title if tracker else "",
         tracker.id if tracker and is_named else None,
     )
@@ -173,7 +173,7 @@ def _differs(then: _EarlierJudgement | None, now: ReportJudgement) -> Iterator[s
         return
     stale = {one.name: one for one in now.stale}
     known = {one.id for one in now.known}
-    tracker = trackers.named(now.tracker).title
+    tracker = trackers.find_tracker(now.tracker).title
     today = [
         *(
             f"{name} {one.found} counts as stale, as {one.newest} is out"

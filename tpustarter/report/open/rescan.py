@@ -48,7 +48,7 @@ def search(facts: Facts) -> dict[str, object] | None:
         data = "\n".join(text.lines).encode("utf-8", "replace")
         scan = scanner.scan(io.BytesIO(data))
         searched.append(text.source)
-        matches = machine_evidence.confirmed(
+        matches = machine_evidence.confirm_matches(
             _with_then(scan, text), machine_evidence.HostFindings(findings, has_tpu=None)
         )
         rows += [_fields(one, text) for one in matches[: reported_failures.MOST]]
@@ -57,7 +57,7 @@ def search(facts: Facts) -> dict[str, object] | None:
     return {"matches": rows, "searched": searched, **told} if searched else None
 
 
-def today(name: str) -> str:
+def find_current_id(name: str) -> str:
     """Return the id that a failure has today; the same one if it is unknown."""
     return next((one.id for one in failures.read() if name in (one.id, *one.aliases)), name)
 
@@ -65,7 +65,7 @@ def today(name: str) -> str:
 def _texts(facts: Facts) -> Iterator[_ScannedText]:
     rows = [one for one in facts.known.matches if one.id and one.quote]
     then = {
-        source: {today(one.id): one for one in rows if one.source == source}
+        source: {find_current_id(one.id): one for one in rows if one.source == source}
         for source in reported_failures.SOURCES
     }
     if reported_failures.FROM_LOG in facts.known.searched or then[reported_failures.FROM_LOG]:
@@ -122,7 +122,7 @@ def _with_then(scan: LogScan, text: _ScannedText) -> list[ranking.FailureMatch]:
             failure, "possible", tuple(shown), row.explained_by
         )
         found[failure.id] = replace(one, confidence=_sure(one, row), here=row.here)
-    return ranking.in_order(found.values())
+    return ranking.sort_matches(found.values())
 
 
 def _sure(one: ranking.FailureMatch, row: KnownRow) -> ranking.Confidence:

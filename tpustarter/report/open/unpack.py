@@ -23,12 +23,12 @@ from tpustarter.report.open.untar import (
     MOST_BYTES,
     MOST_MEMBERS,
     RefusedArchive,
-    inflated,
+    decompress,
     is_name,
-    members,
+    read_members,
 )
 from tpustarter.text import phrases
-from tpustarter.text.terminal import cut, visible
+from tpustarter.text.terminal import cut, escape_text
 
 MOST_JSON_BYTES = 4_000_000
 """Bytes of one JSON file; that of a report made here has a tenth of it."""
@@ -50,7 +50,7 @@ class Bundle:
 
 def read(path: Path) -> Bundle:
     """Read the files of a report; raise Problem for a path that is none."""
-    shown = visible(Redactor(os.environ).text(path.name or str(path)))
+    shown = escape_text(Redactor(os.environ).text(path.name or str(path)))
     try:
         found = _folder(path) if path.is_dir() else _file(path)
         if REPORT not in found:
@@ -62,7 +62,7 @@ def read(path: Path) -> Bundle:
         raise Problem(f"cannot open `{cut(shown, 60)}`: {why}", hint=_HINT, code=code) from error
 
 
-def parsed(data: bytes, name: str) -> dict[str, Any]:
+def parse_object(data: bytes, name: str) -> dict[str, Any]:
     """Parse a JSON object; raise ValueError with a message that is safe to show."""
     if len(data) > MOST_JSON_BYTES:
         raise ValueError(f"{name} has {len(data):,} bytes, expected {MOST_JSON_BYTES:,} at most")
@@ -78,12 +78,12 @@ def parsed(data: bytes, name: str) -> dict[str, Any]:
 def _file(path: Path) -> dict[str, bytes]:
     data = _bytes(path)
     if data.startswith(b"\x1f\x8b"):
-        data = inflated(data)
+        data = decompress(data)
     elif data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return {REPORT: data}
     if data[257:262] != b"ustar":
         raise RefusedArchive("it is neither an archive of tpustarter's nor a report.json")
-    return _below_one_folder(members(data))
+    return _below_one_folder(read_members(data))
 
 
 def _bytes(path: Path, most: int = MOST_BYTES) -> bytes:
@@ -141,7 +141,7 @@ class _ManifestRow(msgspec.Struct):
 
 def _listed(files: dict[str, bytes]) -> list[tuple[str, str]]:
     try:
-        manifest = parsed(files[MANIFEST], MANIFEST)
+        manifest = parse_object(files[MANIFEST], MANIFEST)
     except (KeyError, ValueError):
         return []
     rows = json_values.items(manifest.get("files"), _ManifestRow, MOST_MEMBERS)

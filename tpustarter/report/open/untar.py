@@ -12,7 +12,7 @@ import re
 import zlib
 from collections.abc import Iterator
 
-from tpustarter.text.terminal import cut, visible
+from tpustarter.text.terminal import cut, escape_text
 
 MOST_BYTES = 20_000_000
 """Bytes of an archive, packed and unpacked, and of the files of a folder together."""
@@ -31,7 +31,7 @@ class RefusedArchive(Exception):  # noqa: N818  it names a kind of file
     """An archive that holds no report; the message is the reason, and is safe to show."""
 
 
-def inflated(data: bytes) -> bytes:
+def decompress(data: bytes) -> bytes:
     """Unpack gzip data of at most `MOST_BYTES`; raise RefusedArchive."""
     one = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
@@ -47,7 +47,7 @@ def inflated(data: bytes) -> bytes:
     return made
 
 
-def members(data: bytes) -> Iterator[tuple[tuple[str, ...], bytes]]:
+def read_members(data: bytes) -> Iterator[tuple[tuple[str, ...], bytes]]:
     """Yield the files of an archive, each with the parts of its name; raise RefusedArchive."""
     position, count = 0, 0
     while position + _BLOCK <= len(data):
@@ -78,7 +78,7 @@ def _named(header: bytes) -> tuple[str, ...]:
         name = f"{_text(header[345:500])}/{name}"
     parts = tuple(name.removeprefix("./").split("/"))
     if not is_name(tuple(map(_without_dot, parts))):
-        raise RefusedArchive(f"`{cut(visible(name), 60)}` in it is a name that no report has")
+        raise RefusedArchive(f"`{cut(escape_text(name), 60)}` in it is a name that no report has")
     return parts
 
 

@@ -62,7 +62,7 @@ class EnvironmentFacts:
         return self.profile.tpu_wheel if self.on_tpu else self.profile.wheel
 
     @property
-    def needed(self) -> list[str]:
+    def needed_versions(self) -> list[str]:
         """Name and version of the packages the profile needs; empty unless all are installed."""
         by_name = {package.split()[0]: package for package in self.installed}
         names = self.profile.packages
@@ -77,17 +77,19 @@ class EnvironmentFacts:
         return libraries / min(there, default=first) / "site-packages"
 
     @property
-    def shown(self) -> str:
+    def folder_text(self) -> str:
         """The folder as a person would type it."""
-        return self.short(self.folder)
+        return self.shorten_path(self.folder)
 
-    def short(self, path: Path) -> str:
+    def shorten_path(self, path: Path) -> str:
         """Return a path as a person would type it."""
-        return interpreters.shown(path, {"HOME": str(self.home)})
+        return interpreters.format_path(path, {"HOME": str(self.home)})
 
-    def pasted(self, command: Sequence[str]) -> str:
+    def format_command(self, command: Sequence[str]) -> str:
         """Return a command that can be pasted into a shell, with `~` for the home folder."""
-        short_words = (self.short(Path(word)) if word.startswith("/") else word for word in command)
+        short_words = (
+            self.shorten_path(Path(word)) if word.startswith("/") else word for word in command
+        )
         # A shell expands `~` only where it is not quoted.
         return " ".join(
             f"~/{shlex.quote(word[2:])}"
@@ -99,7 +101,7 @@ class EnvironmentFacts:
         )
 
     @property
-    def half_installed(self) -> bool:
+    def is_half_installed(self) -> bool:
         """Return whether an installation was interrupted, and left packages that may lack files."""
         if not self.version or "install" in self.done:
             return False
@@ -108,7 +110,7 @@ class EnvironmentFacts:
         )
 
 
-def look(
+def collect_facts(
     profile: Profile, folder: Path, machine: host.Machine, own: Sequence[Path] | None = None
 ) -> EnvironmentFacts:
     """Return the facts; `own` are folders of programs of the Python this program runs in.
@@ -116,7 +118,7 @@ def look(
     Raises:
         Problem: the folder holds the environment of another profile.
     """
-    home = home_of(machine)
+    home = find_home(machine)
     marker = made_environment.marker(folder)
     if marker and marker.profile not in (None, profile.name):
         raise Problem(
@@ -128,7 +130,7 @@ def look(
     complete = "environment" in done and environments.has_python(folder)
 
     def short(path: Path) -> str:
-        return interpreters.shown(path, {"HOME": str(home)})
+        return interpreters.format_path(path, {"HOME": str(home)})
 
     return EnvironmentFacts(
         profile=profile,
@@ -136,7 +138,7 @@ def look(
         home=home,
         system=" ".join((os.uname().sysname, os.uname().machine)),
         generation=host.generation(machine),
-        occupied=None if complete else made_environment.occupied(folder, short),
+        occupied=None if complete else made_environment.explain_occupied(folder, short),
         half_made=bool(marker) and not complete and made_environment.is_filled(folder),
         uv=find_uv(machine.env, home, own),
         python=find_python(machine.env, home, folder, profile.versions),
@@ -146,12 +148,12 @@ def look(
         done=done if complete else (),
         wheel_inside=str(marker and marker.wheel),
         proof=marker and marker.proof,
-        remembered=environments.proved(profile.key) == folder,
+        remembered=environments.find_proved(profile.key) == folder,
         on_tpu=host.platform_hint(machine) == "tpu",
     )
 
 
-def home_of(machine: host.Machine) -> Path:
+def find_home(machine: host.Machine) -> Path:
     """Return the home of the user; under sudo, that of the user who called it."""
     return locations.caller_home() or Path(machine.env.get("HOME") or Path.home())
 

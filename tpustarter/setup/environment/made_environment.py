@@ -97,7 +97,7 @@ def mark(folder: Path, **fields: object) -> None:
         raise _unwritable(folder, error) from error
 
 
-def make(folder: Path, profile: str) -> None:
+def prepare_folder(folder: Path, profile: str) -> None:
     """Mark the folder as set-up's, or empty a half-made one of set-up; raises Problem."""
     if marker(folder) is not None:
         _refuse_unknown_files(folder)
@@ -117,7 +117,7 @@ def make(folder: Path, profile: str) -> None:
     mark(folder, profile=profile, made_folder=made_folder, done=[], proof=None)
 
 
-def occupied(folder: Path, display: Callable[[Path], str] = str) -> str | None:
+def explain_occupied(folder: Path, display: Callable[[Path], str] = str) -> str | None:
     """Return why set-up may not make its environment in this folder; None when it may."""
     quoted = f"`{display(folder)}`"
     if not os.path.lexists(folder):
@@ -178,7 +178,7 @@ def remove(folder: Path) -> None:
             folder.rmdir()
     except OSError as error:
         raise _unwritable(folder, error) from error
-    environments.forget(folder)
+    environments.forget_environment(folder)
 
 
 def require_removable(folder: Path) -> Marker:
@@ -260,7 +260,7 @@ def _unwritable(folder: Path, error: OSError) -> Problem:
 
 
 @contextlib.contextmanager
-def only_one() -> Generator[int]:
+def lock_out_others() -> Generator[int]:
     """Lock out other set-ups of this user; yields the descriptor that holds the lock.
 
     Commands inherit it, so that after a kill the next set-up waits for those still ending.
@@ -274,5 +274,5 @@ def only_one() -> Generator[int]:
         code=ExitCode.INCONCLUSIVE,
     )
     path = locations.state() / "setup.lock"
-    with locations.alone(path, wait_s=LOCK_WAIT_S, busy=busy, is_needed=True) as descriptor:
+    with locations.hold_lock(path, wait_s=LOCK_WAIT_S, busy=busy, is_needed=True) as descriptor:
         yield descriptor

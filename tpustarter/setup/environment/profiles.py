@@ -246,7 +246,7 @@ _SHORTEST = 3
 """Letters of the shortest piece of a name that is suggested for it."""
 
 
-def named(name: str) -> Profile:
+def find_profile(name: str) -> Profile:
     """Return the profile of a name, or of the framework it installs; raises Problem for none."""
     for profile in PROFILES.values():
         if name == profile.framework:

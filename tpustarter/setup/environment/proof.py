@@ -101,7 +101,7 @@ class ByRunning:
         if result.status not in ("pass", "warn"):
             failing = (finding for finding in result.findings if finding["verdict"] == "fail")
             hints = [str(finding["hint"]) for finding in failing if finding["hint"]]
-            details = f"`tpustarter check {result.id} --python {facts.shown} -v` shows all"
+            details = f"`tpustarter check {result.id} --python {facts.folder_text} -v` shows all"
             note = _join_lines(results_text.summary(result), hints[0] if hints else details)
             return ProofOutcome("failed", note, result.log)
         platform = verdict.verified_on(run)
@@ -109,10 +109,11 @@ class ByRunning:
             requested = self._machine.env.get("JAX_PLATFORMS")
             hint = "`unset JAX_PLATFORMS`, then run this again" if requested else None
             return ProofOutcome(
-                "failed", _join_lines(f"found it on {headline.place(run)}, expected a TPU", hint)
+                "failed",
+                _join_lines(f"found it on {headline.describe_devices(run)}, expected a TPU", hint),
             )
         # Without a TPU, TorchTPU has no device at all: that it loads beside its torch is enough.
-        place = headline.place(run)
+        place = headline.describe_devices(run)
         note = f"{' with '.join(facts.installed)} {f'computes on {place}' if place else 'loads'}"
         return ProofOutcome("done", note + ("" if platform == "tpu" else "; no TPU was tested"))
 
@@ -124,7 +125,7 @@ class ByCompiling:
         self, step: SetupStep, facts: EnvironmentFacts, machine: host.Machine, checks: Path | None
     ) -> None:
         self.outcome = ProofOutcome("failed", "nothing was compiled")
-        self._verbose_command = facts.pasted((*step.command, "-v"))
+        self._verbose_command = facts.format_command((*step.command, "-v"))
         self._facts = facts
         self._machine = machine
         request = RehearsalRequest(
@@ -151,7 +152,9 @@ class ByCompiling:
             return
         for event in self._rehearsal.events():
             if isinstance(event, rehearsal.RehearsalStarted):
-                opening = rehearsal_text.opening(event.compiler, event.versions, event.tpus)
+                opening = rehearsal_text.format_first_line(
+                    event.compiler, event.versions, event.tpus
+                )
                 yield " ".join(opening.split())  # the front end wraps it
             elif isinstance(event, rehearsal.RehearsalAnswer):
                 result = event.result
@@ -199,7 +202,7 @@ class ByServing:
         if self._facts.on_tpu and (why := _why_not_on_tpu(self._machine)):
             self.outcome = ProofOutcome("blocked", why)
             return
-        folder = run_folder.make()
+        folder = run_folder.make_folder()
         holding = lease.device("tpustarter setup", self._machine) if self._facts.on_tpu else None
         try:
             with holding or contextlib.nullcontext():
@@ -210,7 +213,7 @@ class ByServing:
 
     def _run(self, folder: Path) -> Iterator[str]:
         env = {
-            **servers.variables_of(self._facts.folder, self._machine),
+            **servers.list_variables(self._facts.folder, self._machine),
             "JUPYTER_DATA_DIR": str(folder),
             "IPYTHONDIR": str(folder),
         }

@@ -23,7 +23,7 @@ from tpustarter.running import archive, run_folder
 from tpustarter.running.command import Command, LineLog, hint
 from tpustarter.setup.environment import made_environment as folders
 from tpustarter.setup.environment import profiles, proof, steps
-from tpustarter.setup.environment.facts import home_of, look
+from tpustarter.setup.environment.facts import collect_facts, find_home
 from tpustarter.setup.environment.proof import Proof
 from tpustarter.setup.environment.steps import SetupStep, State
 
@@ -117,8 +117,8 @@ class Setup:
             Problem: there is no such profile, no state folder, or another profile's environment.
         """
         self._machine = machine or host.Machine()
-        home = home_of(self._machine)
-        self.profile = profiles.named(profile)
+        home = find_home(self._machine)
+        self.profile = profiles.find_profile(profile)
         # abspath: `..` is removed and links are kept, as in the path a person typed.
         self.folder = Path(os.path.abspath(folder or home / self.profile.folder))  # noqa: PTH100
         if not str(self.folder).isprintable():
@@ -127,7 +127,7 @@ class Setup:
                 hint="name another folder with `--folder PATH`",
                 code=ExitCode.USAGE,
             )
-        self.lesson = steps.lesson_of(self.profile, lessons)
+        self.lesson = steps.find_setup_lesson(self.profile, lessons)
         self.log = locations.state() / time.strftime("setup-%Y%m%d-%H%M%S.log")
         self._checks = checks
         self._own = own
@@ -135,11 +135,11 @@ class Setup:
         self._running: Command | Proof | None = None
         self._stopped = False
         self._has_run = False
-        self._facts = look(self.profile, self.folder, self._machine, own)
+        self._facts = collect_facts(self.profile, self.folder, self._machine, own)
         self.steps: list[SetupStep] = self._make_steps()
 
     def _make_steps(self) -> list[SetupStep]:
-        return steps.steps_of(self.lesson, self._facts)
+        return steps.list_steps(self.lesson, self._facts)
 
     def stop(self) -> None:
         """End the running command: TERM, 5 s, KILL; safe in any thread and signal handler."""
@@ -177,7 +177,7 @@ class Setup:
             Problem: another set-up runs, or there is no room for a log.
         """
         self._has_run = True
-        with folders.only_one() as lock:
+        with folders.lock_out_others() as lock:
             self._refresh()  # another set-up may have ended since
             blocked = next((step for step in self.steps if step.state == "blocked"), None)
             if blocked:
@@ -209,23 +209,23 @@ class Setup:
         is_left = any(step.id == "install" and step.state != "done" for step in self.steps)
         return profiles.SIZES.get(self._facts.wheel) if is_left else None
 
-    def short(self, path: Path) -> str:
+    def shorten_path(self, path: Path) -> str:
         """Return a path as a person would type it."""
-        return self._facts.short(path)
+        return self._facts.shorten_path(path)
 
-    def pasted(self, command: Sequence[str]) -> str:
+    def format_command(self, command: Sequence[str]) -> str:
         """Return a command that can be pasted into a shell."""
-        return self._facts.pasted(command)
+        return self._facts.format_command(command)
 
     def removed_by_undo(self) -> list[str]:
         """Return the things that `undo` removes, in words; raises Problem where it refuses."""
         marker = folders.require_removable(self.folder)
         what = "the folder" if marker.made_folder else "what is in the folder"
-        removals = [f"{what} {self._facts.shown}"]
+        removals = [f"{what} {self._facts.folder_text}"]
         added = set(folders.packages(self.folder)) - set(marker.packages or ())
         if added and "install" in self._facts.done:
             removals.append(f"with packages installed since: {', '.join(sorted(added))}")
-        if environments.proved(self.profile.key) == self.folder:
+        if environments.find_proved(self.profile.key) == self.folder:
             command = f"`tpustarter {self.profile.next_command}`"
             removals.append(f"its place among the environments that {command} looks for")
         return removals
@@ -233,7 +233,7 @@ class Setup:
     def _undo(self) -> Iterator[Event]:
         self._has_run = True
         started_at = time.monotonic()
-        with folders.only_one():
+        with folders.lock_out_others():
             folders.remove(self.folder)
         self._refresh()
         for index, step in reversed(list(enumerate(self.steps))):
@@ -242,7 +242,7 @@ class Setup:
                 yield StepEnded(ended, time.monotonic() - started_at, (), self.log)
 
     def _refresh(self, after: int = 0) -> None:
-        self._facts = look(self.profile, self.folder, self._machine, self._own)
+        self._facts = collect_facts(self.profile, self.folder, self._machine, self._own)
         self.steps[after:] = self._make_steps()[after:]
 
     def _open_log(self) -> LineLog:
@@ -264,7 +264,7 @@ class Setup:
         try:
             state, note = yield from self._carry_out(step, log, lock)
         except Problem as problem:
-            state, note = "failed", _join_lines(problem.what, problem.hint)
+            state, note = "failed", _join_lines(problem.full_text, problem.hint)
         if self._stopped and state != "done":
             said = note if state == "todo" and note else "stopped before it was done"
             state, note = "todo", f"{said}; run this again to go on"
@@ -285,16 +285,16 @@ class Setup:
         if self._stopped:
             return "todo", ""
         if step.id == "remember":
-            environments.remember(self.folder, self.profile.key)
-            return "done", self.profile.remembered.format(folder=self._facts.shown)
+            environments.remember_environment(self.folder, self.profile.key)
+            return "done", self.profile.remembered.format(folder=self._facts.folder_text)
         if step.file:
             locations.write(Path(step.file), "".join(f"{line}\n" for line in step.writes))
             locations.give_to_caller(Path(step.file))
-            return "done", f"{self._facts.short(Path(step.file))} is there"
+            return "done", f"{self._facts.shorten_path(Path(step.file))} is there"
         if step.id == "prove":
             return (yield from self._prove(step, log))
         if step.id == "environment":
-            folders.make(self.folder, self.profile.name)
+            folders.prepare_folder(self.folder, self.profile.name)
         if "install" in self._facts.done:  # until it has run, packages may lack files
             folders.mark(self.folder, done=["environment"])
         failure = yield from self._run_command(step, log, lock)
@@ -303,7 +303,7 @@ class Setup:
     def _run_command(
         self, step: SetupStep, log: LineLog, lock: int
     ) -> Generator[Event, None, _End | None]:
-        work_folder = run_folder.make()
+        work_folder = run_folder.make_folder()
         env = {key: value for key, value in self._machine.env.items() if key not in _UNSET_ENV}
         command = Command(
             step.command,
@@ -331,20 +331,22 @@ class Setup:
             return "todo", outcome.what
         last_output = "\n".join([*log.last, outcome.what])
         python = self._facts.python.name if self._facts.python else "python3"
-        return "failed", _join_lines(outcome.what, hint(last_output, self._facts.shown, python))
+        return "failed", _join_lines(
+            outcome.what, hint(last_output, self._facts.folder_text, python)
+        )
 
     def _record(self, step: SetupStep) -> _End:
         # The result of a command is verified on the disk before the marker records it.
         if step.id == "python":
-            python = look(self.profile, self.folder, self._machine, self._own).python
+            python = collect_facts(self.profile, self.folder, self._machine, self._own).python
             return "done", f"uv keeps it at {python}" if python else "uv keeps it"
         if not os.access(self.folder / "bin/python", os.X_OK):
-            return "failed", f"there is no `{self._facts.shown}/bin/python`"
+            return "failed", f"there is no `{self._facts.folder_text}/bin/python`"
         if step.id == "environment":
             folders.mark(self.folder, done=["environment"])
-            facts = look(self.profile, self.folder, self._machine, self._own)
-            return "done", f"{facts.shown} has Python {facts.version}"
-        facts = look(self.profile, self.folder, self._machine, self._own)
+            facts = collect_facts(self.profile, self.folder, self._machine, self._own)
+            return "done", f"{facts.folder_text} has Python {facts.version}"
+        facts = collect_facts(self.profile, self.folder, self._machine, self._own)
         installed = {package.split()[0] for package in facts.installed}
         if missing := [name for name in self.profile.packages if name not in installed]:
             return "failed", f"the command succeeded, but {missing[0]} is not there"

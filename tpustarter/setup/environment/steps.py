@@ -66,7 +66,7 @@ class _StepFields(msgspec.Struct, forbid_unknown_fields=True):
     writes: tuple[str, ...] = ()
 
 
-def lesson_of(profile: Profile, lessons: Path | None = None) -> Lesson:
+def find_setup_lesson(profile: Profile, lessons: Path | None = None) -> Lesson:
     """Return the lesson whose header holds the steps of a profile; raises Problem for none."""
     for lesson in content.read_lessons(lessons):
         if profile.name in lesson.header.get("setups", {}):
@@ -74,7 +74,7 @@ def lesson_of(profile: Profile, lessons: Path | None = None) -> Lesson:
     raise Problem(f"no lesson holds the steps of the set-up profile `{profile.name}`")
 
 
-def steps_of(lesson: Lesson, facts: EnvironmentFacts) -> list[SetupStep]:
+def list_steps(lesson: Lesson, facts: EnvironmentFacts) -> list[SetupStep]:
     """Return the steps in a lesson's header with their states on this machine; raises Problem."""
     try:
         return [
@@ -98,7 +98,7 @@ def _make_step(fields: _StepFields, facts: EnvironmentFacts) -> SetupStep:
         "{colab}": servers.jupyter_words(facts.folder, origin=servers.COLAB),
     }
     wheels = phrases.join(facts.wheel.split())
-    shown_values = {**values, "folder": facts.shown, "wheel": wheels}
+    shown_values = {**values, "folder": facts.folder_text, "wheel": wheels}
     words = fields.command
     if facts.uv is None and words[:1] == ["{uv}"]:
         words = fields.without_uv
@@ -132,7 +132,7 @@ def _values(facts: EnvironmentFacts) -> dict[str, str]:
         "folder": str(facts.folder),
         "wheel": facts.wheel,
         "beside": "--beside-tpu" if facts.on_tpu else "",
-        "anew": "--reinstall" if facts.half_installed else "",
+        "anew": "--reinstall" if facts.is_half_installed else "",
         "download": download,
         "space": space,
         "programs": str(servers.PROGRAMS),
@@ -152,12 +152,12 @@ def _python_state(facts: EnvironmentFacts) -> tuple[State, str]:
     if facts.generation and (instead := profile.not_on.get(facts.generation.name)):
         return "blocked", f"{profile.supports} does not run on {facts.generation.title}\n{instead}"
     if facts.version:
-        return "done", f"Python {facts.version} is in {facts.shown}"
+        return "done", f"Python {facts.version} is in {facts.folder_text}"
     if facts.python:
-        return "done", f"{facts.python.name} found at {facts.short(facts.python)}"
+        return "done", f"{facts.python.name} found at {facts.shorten_path(facts.python)}"
     here = f"; the Python {phrases.join(facts.unfit)} here does not fit" if facts.unfit else ""
     if facts.uv:
-        return "todo", f"none found{here}; uv at {facts.short(facts.uv)} fetches one"
+        return "todo", f"none found{here}; uv at {facts.shorten_path(facts.uv)} fetches one"
     ordered = sorted(profile.versions, key=lambda version: int(version.removeprefix("3.")))
     versions = phrases.join(ordered, "or")
     why = f"{profile.supports} needs it{here}"
@@ -166,32 +166,32 @@ def _python_state(facts: EnvironmentFacts) -> tuple[State, str]:
 
 def _environment_state(facts: EnvironmentFacts) -> tuple[State, str]:
     if facts.version:
-        return "done", f"{facts.shown} has Python {facts.version}"
+        return "done", f"{facts.folder_text} has Python {facts.version}"
     if facts.occupied:
         return "blocked", f"{facts.occupied}\n{ELSEWHERE.format(facts.profile.name)}"
     if facts.half_made:
-        return "todo", f"{facts.shown} has no Python that works, so it is removed first"
+        return "todo", f"{facts.folder_text} has no Python that works, so it is removed first"
     return "todo", ""
 
 
 def _install_state(facts: EnvironmentFacts) -> tuple[State, str]:
     if (
         "install" in facts.done
-        and facts.needed
+        and facts.needed_versions
         and facts.wheel_inside
         in (
             facts.wheel,
             facts.profile.tpu_wheel,
         )
     ):
-        return "done", f"{facts.shown} has {phrases.join(facts.needed)}"
+        return "done", f"{facts.folder_text} has {phrases.join(facts.needed_versions)}"
     return "todo", ""
 
 
 def _written_state(file: str, lines: tuple[str, ...], facts: EnvironmentFacts) -> tuple[State, str]:
     with contextlib.suppress(OSError, Problem):
         if locations.read_text(Path(file)).splitlines() == list(lines):
-            return "done", f"{facts.short(Path(file))} is there"
+            return "done", f"{facts.shorten_path(Path(file))} is there"
     return "todo", ""
 
 
@@ -206,7 +206,7 @@ def _proof_state(facts: EnvironmentFacts) -> tuple[State, str]:
 
 def _remember_state(facts: EnvironmentFacts) -> tuple[State, str]:
     if facts.remembered and _proof_state(facts)[0] == "done":
-        return "done", facts.profile.remembered.format(folder=facts.shown)
+        return "done", facts.profile.remembered.format(folder=facts.folder_text)
     return "todo", ""
 
 

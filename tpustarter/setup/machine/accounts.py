@@ -22,7 +22,7 @@ class GroupMember(StepKind):
     user: str
     group: str
 
-    def look(self) -> StepState:
+    def read_state(self) -> StepState:
         """Return the state by the group's line; root needs no group."""
         lines = (self.machine.text("/etc/group", MAX_BYTES) or "").splitlines()
         members = [line.split(":")[-1] for line in lines if line.startswith(f"{self.group}:")]
@@ -58,7 +58,7 @@ class RegistryStep(StepKind):
     def _path(self) -> str:
         return f"{self.home}/.docker/config.json"
 
-    def look(self) -> StepState:
+    def read_state(self) -> StepState:
         """Return the state by Docker's configuration."""
         try:
             seen = registry_sign_in.helper(self.machine.text(self._path, MAX_BYTES), self.name)

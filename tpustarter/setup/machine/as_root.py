@@ -25,9 +25,9 @@ Leave = bool | Collection[tuple[str, ...]]
 """Whether commands may run as root; or the commands that may, each word for word."""
 
 
-def person() -> dict[str, str]:
+def find_user() -> dict[str, str]:
     """Return name and numbers of the user; under sudo, those of the user who called it."""
-    if caller := locations.caller():
+    if caller := locations.find_caller():
         import pwd
 
         name = pwd.getpwuid(caller[0]).pw_name
@@ -49,7 +49,7 @@ def reason_against(command: tuple[str, ...], needs: Sequence[str], leave: Leave)
     return "" if command in leave else NOT_SEEN
 
 
-def why_refused(command: Sequence[str], output: Sequence[str], options: str) -> str:
+def explain_refusal(command: Sequence[str], output: Sequence[str], options: str) -> str:
     """Return advice where sudo itself ended a command; empty where it did not.
 
     Args:

@@ -51,7 +51,7 @@ def _stored() -> dict[str, dict[str, Any]]:
         pass
     except state.UnreadableError as error:
         why = error.why
-    file = state.place(STATE)
+    file = state.find_path(STATE)
     raise Problem(
         f"what set-up changed on this machine is noted in `{file}`, which cannot be read: {why}",
         hint=f"`mv {file} {file}.broken` begins it anew; `--undo` then takes back nothing that was "
@@ -65,19 +65,21 @@ class Changes:
 
     profile: str
 
-    def befores(self) -> dict[str, Before]:
+    def read_earlier_settings(self) -> dict[str, Before]:
         """Return the steps that were carried out here, each with the setting before it."""
         return _stored().get(self.profile) or {}
 
     def remember(self, step_id: str, before: Before, *, anew: bool = False) -> None:
         """Record the setting before a step's first change; with `anew`, replace the record."""
-        befores = self.befores()
+        befores = self.read_earlier_settings()
         if anew or step_id not in befores:
             state.save(STATE, {**_stored(), self.profile: {**befores, step_id: before}})
 
     def forget(self, step_id: str) -> None:
         """Delete the record of a step that was undone."""
-        befores = {name: before for name, before in self.befores().items() if name != step_id}
+        befores = {
+            name: before for name, before in self.read_earlier_settings().items() if name != step_id
+        }
         state.save(STATE, {**_stored(), self.profile: befores})
 
     def forget_all(self) -> None:
@@ -99,7 +101,7 @@ class Changes:
 
     def store_proof(self, step: SetupStep, above: Sequence[SetupStep], said: str) -> None:
         """Record a proof that ended well."""
-        proved = {"of": circumstances(step, above), "said": said}
+        proved = {"of": list_circumstances(step, above), "said": said}
         self.store(PROVED, {**self._part(PROVED), step.id: proved})
 
     def store(self, part: str, value: Mapping[str, object]) -> None:
@@ -111,6 +113,6 @@ class Changes:
         state.save(STATE, {**stored, part: {**others, **own}})
 
 
-def circumstances(step: SetupStep, above: Sequence[SetupStep]) -> Circumstances:
+def list_circumstances(step: SetupStep, above: Sequence[SetupStep]) -> Circumstances:
     """Return the state a proof depends on: its command, and the states of the steps above it."""
     return list(step.command), [[one.id, one.state] for one in above]

@@ -42,11 +42,11 @@ class Packages:
         return sorted(name for name, state in self.states.items() if state == "ok installed")
 
     @property
-    def present(self) -> list[str]:
+    def present_names(self) -> list[str]:
         """Names of the packages of which anything is there, including interrupted installations."""
         return sorted(name for name, state in self.states.items() if _is_there(state))
 
-    def came(self, names: Collection[str], before: Collection[str]) -> list[str]:
+    def list_added(self, names: Collection[str], before: Collection[str]) -> list[str]:
         """Return the packages added since `before`: those in `names`, and those apt added for them.
 
         Other packages installed in the meantime are not among them.
@@ -57,11 +57,11 @@ class Packages:
             if name not in found:
                 found.add(name)
                 left += self._standing_for(chain(*self.needs.get(name, ())))
-        return sorted(({*self.present} - {*before}) & found & {*names, *self.by_apt})
+        return sorted(({*self.present_names} - {*before}) & found & {*names, *self.by_apt})
 
-    def removable(self, came: Collection[str], names: Collection[str]) -> list[str]:
+    def list_removable(self, came: Collection[str], names: Collection[str]) -> list[str]:
         """Return these without the packages that another one now needs; `names` stay in."""
-        left = {*came} & {*self.present}
+        left = {*came} & {*self.present_names}
         while True:
             others = [name for name in self.installed if name not in left]
             kept: set[str] = set()

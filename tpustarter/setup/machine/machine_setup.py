@@ -18,7 +18,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
 from tpustarter.running.command import LineLog
 from tpustarter.setup.environment import made_environment as folders
-from tpustarter.setup.environment.facts import home_of
+from tpustarter.setup.environment.facts import find_home
 from tpustarter.setup.environment.run import Event, Setup, StepEnded
 from tpustarter.setup.environment.steps import SetupStep, State
 from tpustarter.setup.machine import as_root, step_values
@@ -61,7 +61,7 @@ class MachineSetup(Setup):
         """Steps selected by the user; empty for all."""
         self._changes = Changes(profile)
         machine = machine or host.Machine()
-        home = str(home_of(machine))  # under sudo, that of the user who called it
+        home = str(find_home(machine))  # under sudo, that of the user who called it
         super().__init__(
             profile, machine=replace(machine, env={**machine.env, "HOME": home}), lessons=lessons
         )
@@ -75,12 +75,12 @@ class MachineSetup(Setup):
         return int(ExitCode.INCONCLUSIVE if is_left else ExitCode.OK)
 
     @property
-    def missing(self) -> list[step_values.StepValue]:
+    def missing_values(self) -> list[step_values.StepValue]:
         """Values that have not been given yet."""
         return [one for one, text in self._declared.values.items() if text is None]
 
     @property
-    def chosen(self) -> dict[step_values.StepValue, str | None]:
+    def chosen_values(self) -> dict[step_values.StepValue, str | None]:
         """Values that the steps are filled with: as given, as recorded, or None."""
         return self._declared.values
 
@@ -88,7 +88,7 @@ class MachineSetup(Setup):
         """Return the document of `Setup.fields`, with the values that the steps are filled with."""
         told = [
             {"name": one.name, "meaning": one.meaning, "value": text}
-            for one, text in self.chosen.items()
+            for one, text in self.chosen_values.items()
         ]
         return {**super().fields(), "values": self._redact.value(told)}
 
@@ -101,20 +101,20 @@ class MachineSetup(Setup):
 
     def run(self) -> Iterator[Event]:
         """Run every step that is left and can be done here; raises Problem as `Setup.run` does."""
-        if self.missing:
-            raise step_values.untold(self.missing, self.profile.name)
+        if self.missing_values:
+            raise step_values.make_missing_problem(self.missing_values, self.profile.name)
         return self._run()
 
     def _run(self) -> Iterator[Event]:
         self._has_run = True
-        with folders.only_one() as lock:
+        with folders.lock_out_others() as lock:
             self._refresh()
             allowed = [
                 step for step in self.steps if step.state == "todo" and not self._forbidden(step)
             ]
             log = self._open_log() if allowed else None
-            if allowed and self.chosen:
-                told = {one.name: text for one, text in self.chosen.items()}
+            if allowed and self.chosen_values:
+                told = {one.name: text for one, text in self.chosen_values.items()}
                 self._changes.store(VALUES, told)
             self._settle()
             try:
@@ -134,11 +134,11 @@ class MachineSetup(Setup):
 
     def _settle(self) -> None:
         # The run of a step may have been killed before its packages were recorded.
-        changed = self._changes.befores()
+        changed = self._changes.read_earlier_settings()
         for step in self.steps:
             kind = self._declared.kinds[step.id]
             if kind and step.state == "done" and step.id in changed:
-                self._changes.remember(step.id, kind.settled(changed[step.id]), anew=True)
+                self._changes.remember(step.id, kind.make_undo_record(changed[step.id]), anew=True)
 
     def _reason_against(self, step: SetupStep) -> str:
         if reason := self._forbidden(step):
@@ -153,7 +153,7 @@ class MachineSetup(Setup):
         before = [by_id[name] for name in self._declared.after[step_id]]
         return by_id[step_id] == "todo" and {*before} <= {"done"}
 
-    def without_root(self) -> list[SetupStep]:
+    def list_rootless_steps(self) -> list[SetupStep]:
         """Return the steps that are left and can be done while no command runs as root."""
         done = {step.id for step in self.steps if step.state == "done"}
         able: list[SetupStep] = []
@@ -171,11 +171,11 @@ class MachineSetup(Setup):
 
     def _refusal(self, step: SetupStep, log: LineLog) -> tuple[State, str] | None:
         options = f"{self.profile.name}{' --undo' * self._is_undo} --yes --root"
-        refused = as_root.why_refused(step.command, [*log.last], options)
+        refused = as_root.explain_refusal(step.command, [*log.last], options)
         self._refused = self._refused or refused
         return ("blocked", refused) if refused else None
 
-    def undoing(self) -> list[SetupStep]:
+    def list_undo_steps(self) -> list[SetupStep]:
         """Return the steps that undo reverts, each with the command for that, the last first.
 
         Raises:
@@ -188,24 +188,24 @@ class MachineSetup(Setup):
                 code=ExitCode.INCONCLUSIVE,
             )
         return [
-            replace(step, command=self._declared.way_back(step))
+            replace(step, command=self._declared.build_undo_command(step))
             for step in reversed(self.steps)
             if step.id in changed
         ]
 
     def removed_by_undo(self) -> list[str]:
         """Return the changes that undo reverts, in words; raises Problem where there are none."""
-        return [f"{step.title}:{self._way_back(step)}" for step in self.undoing()]
+        return [f"{step.title}:{self._way_back(step)}" for step in self.list_undo_steps()]
 
     def _way_back(self, step: SetupStep) -> str:
         if step.file:
             lines = "the lines between its marks in " * step.writes[0].startswith("# >>> ")
-            return f" {lines}{self.short(Path(step.file))}"
-        return f"\n  $ {self.pasted(step.command)}"
+            return f" {lines}{self.shorten_path(Path(step.file))}"
+        return f"\n  $ {self.format_command(step.command)}"
 
     def undo(self) -> Iterator[Event]:
-        """Undo the changes of set-up, the last first; raises Problem as `undoing` does."""
-        if any(self._forbidden(step) for step in self.undoing()):
+        """Undo the changes of set-up, the last first; raises Problem as `list_undo_steps` does."""
+        if any(self._forbidden(step) for step in self.list_undo_steps()):
             raise Problem(
                 "to put it back needs root",
                 hint=f"`tpustarter setup {self.profile.name} --undo --yes --root` allows that",
@@ -215,7 +215,7 @@ class MachineSetup(Setup):
 
     def _put_back(self) -> Iterator[Event]:
         self._has_run = self._is_undo = True
-        with folders.only_one() as lock:
+        with folders.lock_out_others() as lock:
             log = self._open_log()
             self._changes.store(PROVED, {})
             try:
@@ -224,7 +224,7 @@ class MachineSetup(Setup):
                     if step.id not in self._to_put_back() or self._stopped:
                         continue
                     began = time.monotonic()
-                    undoing = replace(step, command=self._declared.way_back(step))
+                    undoing = replace(step, command=self._declared.build_undo_command(step))
                     failure = yield from self._put_back_one(undoing, log, lock, needed)
                     end, note = failure or ("undone", "")
                     if failure:
@@ -263,29 +263,33 @@ class MachineSetup(Setup):
     ) -> Generator[Event, None, tuple[State, str]]:
         kind = self._declared.kinds[step.id]
         if kind:  # Recorded beforehand, so that the changes of a killed run can be undone as well.
-            self._changes.remember(step.id, kind.look().before)
+            self._changes.remember(step.id, kind.read_state().before)
         if failure := (yield from self._run_command(step, log, lock)):
             return self._refusal(step, log) or failure
         if kind is None:
             above = self.steps[: [one.id for one in self.steps].index(step.id)]
             self._changes.store_proof(step, above, "\n".join([*log.last][-4:]))
             return "done", "its command ended well"
-        seen = kind.look()
+        seen = kind.read_state()
         if seen.state != "done":
             return "failed", f"the command succeeded, and yet: {seen.note or 'nothing has changed'}"
-        self._changes.remember(step.id, kind.settled(self._changes.befores()[step.id]), anew=True)
+        self._changes.remember(
+            step.id,
+            kind.make_undo_record(self._changes.read_earlier_settings()[step.id]),
+            anew=True,
+        )
         return "done", seen.note
 
     def _to_put_back(self) -> list[str]:
         # A step counts only while its change is still in place.
-        changed = self._changes.befores()
+        changed = self._changes.read_earlier_settings()
         ids: list[str] = []
         for step in self.steps:
             kind = self._declared.kinds[step.id]
             if kind is None or step.id not in changed:
                 continue
-            seen = kind.look()
+            seen = kind.read_state()
             is_as_before = seen.state != "done" and seen.before == changed[step.id]
-            if not is_as_before and self._declared.way_back(step):
+            if not is_as_before and self._declared.build_undo_command(step):
                 ids.append(step.id)
         return ids

@@ -18,12 +18,12 @@ from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
 from tpustarter.setup import servers
-from tpustarter.setup.environment.facts import home_of
+from tpustarter.setup.environment.facts import find_home
 from tpustarter.setup.environment.steps import SetupStep, State
 from tpustarter.setup.machine import as_root, step_kinds, step_values
-from tpustarter.setup.machine.change_record import Changes, circumstances
+from tpustarter.setup.machine.change_record import Changes, list_circumstances
 from tpustarter.setup.machine.step_kind import StepKind, StepState
-from tpustarter.setup.machine.step_selection import wanted
+from tpustarter.setup.machine.step_selection import select_steps
 
 
 class _StepFields(msgspec.Struct, forbid_unknown_fields=True):
@@ -76,8 +76,8 @@ class MachineSteps:
         self._undo: dict[str, list[str]] = {}
         """The header's own commands that undo a step."""
         try:
-            declared = wanted(lesson.header["setups"][profile], only, profile)
-            self.values = self._choose(step_values.declared(lesson.header, declared), told)
+            declared = select_steps(lesson.header["setups"][profile], only, profile)
+            self.values = self._choose(step_values.read_declared(lesson.header, declared), told)
             self._texts = self._fill_ins()
             for fields in declared:
                 self.steps.append(self._make_step(fields))
@@ -86,9 +86,9 @@ class MachineSteps:
                 f"the steps in the header of `{lesson.path}` are broken: {error!r}"
             ) from error
 
-    def way_back(self, step: SetupStep) -> tuple[str, ...]:
+    def build_undo_command(self, step: SetupStep) -> tuple[str, ...]:
         """Return the command that undoes a step; empty where there is nothing to undo."""
-        before, kind = self._changes.befores()[step.id], self.kinds[step.id]
+        before, kind = self._changes.read_earlier_settings()[step.id], self.kinds[step.id]
         own = [*(kind.undo(before) if kind else ())]
         words: list[str] = []
         for word in self._undo[step.id] or ["{undo}"]:
@@ -99,9 +99,9 @@ class MachineSteps:
         self, every: Sequence[step_values.StepValue], told: Mapping[str, str]
     ) -> dict[step_values.StepValue, str | None]:
         before = self._changes.values()
-        chosen = step_values.chosen(every, told, before, self._profile)
+        chosen = step_values.choose_values(every, told, before, self._profile)
         differing = [key for key, text in told.items() if before.get(key, text) != text]
-        if differing and self._changes.befores():
+        if differing and self._changes.read_earlier_settings():
             command = f"`tpustarter setup {self._profile}"
             raise Problem(
                 f"{command}` was run with {differing[0]} `{before[differing[0]]}`",
@@ -113,15 +113,15 @@ class MachineSteps:
     def _fill_ins(self) -> dict[str, str]:
         told = {one.name: text or one.placeholder for one, text in self.values.items()}
         return {
-            "home": str(home_of(self._machine)),
-            **as_root.person(),
+            "home": str(find_home(self._machine)),
+            **as_root.find_user(),
             "python": sys.executable,
             "programs": str(servers.PROGRAMS),
             **told,
         }
 
     def _make_step(self, fields: Mapping[str, Any]) -> SetupStep:
-        values = {name: step_values.filled(fields[name], self._texts) for name in fields}
+        values = {name: step_values.fill_in(fields[name], self._texts) for name in fields}
         filled = msgspec.convert(values, _StepFields)
         self.after[filled.id] = filled.after
         self._undo[filled.id] = filled.undo
@@ -145,7 +145,7 @@ class MachineSteps:
         if filled.where:
             note = f"you do this {filled.where}"
             return replace(step, state="manual", note=note, command=tuple(words))
-        state, note = self._how_far(step, kind.look() if kind else self._look_for_proof(step))
+        state, note = self._how_far(step, kind.read_state() if kind else self._look_for_proof(step))
         return replace(step, state=state, note=note)
 
     def _kind(self, filled: _StepFields) -> StepKind | None:
@@ -153,13 +153,15 @@ class MachineSteps:
             return None
         if isinstance(filled.look, str):
             raise ValueError(f"no kind of look is called `{filled.look}`")
-        home = str(home_of(self._machine))
-        return step_kinds.kind_of(filled.look, f"{self._profile} {filled.id}", self._machine, home)
+        home = str(find_home(self._machine))
+        return step_kinds.make_kind(
+            filled.look, f"{self._profile} {filled.id}", self._machine, home
+        )
 
     def _look_for_proof(self, step: SetupStep) -> StepState:
         # A proof counts as long as its command and the steps above it are unchanged.
         proved = self._changes.proved().get(step.id)
-        if proved and proved.of == circumstances(step, self.steps):
+        if proved and proved.of == list_circumstances(step, self.steps):
             return StepState("done", proved.said)
         return StepState("todo")
 

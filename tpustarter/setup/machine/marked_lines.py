@@ -44,7 +44,7 @@ class MarkedParts:
         return ENDED if self.before.endswith("\n") or not self.before else UNENDED
 
 
-def marks(name: str) -> tuple[str, str]:
+def format_marks(name: str) -> tuple[str, str]:
     """Return the lines that mark the beginning and the end."""
     return f"# >>> tpustarter: {name} >>>", f"# <<< tpustarter: {name} <<<"
 
@@ -66,7 +66,7 @@ def read(path: Path, name: str) -> MarkedParts | None:
             f"`{path}` cannot be read: {getattr(error, 'strerror', error)}"
         ) from error
     lines = text.splitlines(keepends=True)
-    begin, end = marks(name)
+    begin, end = format_marks(name)
     found = [index for index, line in enumerate(lines) if line.strip() in (begin, end)]
     if not found:
         return MarkedParts(text, None, "")
@@ -81,16 +81,16 @@ def read(path: Path, name: str) -> MarkedParts | None:
     return MarkedParts("".join(lines[:first]), ours, "".join(lines[last + 1 :]))
 
 
-def add(path: Path, name: str, lines: Sequence[str]) -> None:
+def add_lines(path: Path, name: str, lines: Sequence[str]) -> None:
     """Write the lines between the marks, which are added at the end of the file if necessary."""
     parts = read(path, name) or MarkedParts("", None, "")
-    begin, end = marks(name)
+    begin, end = format_marks(name)
     ours = "".join(f"{line}\n" for line in (begin, *lines, end))
     line_end = "\n" if parts.ours is None and parts.kind == UNENDED else ""
     _write(path, parts.before + line_end + ours + parts.after)
 
 
-def take(path: Path, name: str, before: str) -> None:
+def remove_lines(path: Path, name: str, before: str) -> None:
     """Remove the marks and the lines between them; a file that was absent goes, if empty."""
     parts = read(path, name)
     if parts is None or parts.ours is None:
@@ -104,9 +104,9 @@ def take(path: Path, name: str, before: str) -> None:
         _write(path, above + parts.after)
 
 
-def make(path: Path, lines: Sequence[str]) -> None:
+def make_file(path: Path, lines: Sequence[str]) -> None:
     """Make a file; an existing one with other text is kept, and raises UnchangeableFileError."""
-    text = whole(lines)
+    text = join_lines(lines)
     found = _text(path)
     if found not in (None, text):
         raise UnchangeableFileError(f"`{path}` says something else than set-up would write")
@@ -119,12 +119,12 @@ def remove(path: Path, lines: Sequence[str]) -> None:
     found = _text(path)
     if found is None:
         return
-    if found != whole(lines):
+    if found != join_lines(lines):
         raise UnchangeableFileError(f"`{path}` was changed after set-up wrote it, so it stays")
     path.unlink()
 
 
-def whole(lines: Sequence[str]) -> str:
+def join_lines(lines: Sequence[str]) -> str:
     """Return the text of a file with these lines."""
     return "".join(f"{line}\n" for line in lines)
 
@@ -158,11 +158,11 @@ def main(words: Sequence[str]) -> None:
     verb, path, *others = words
     try:
         if verb == "add":
-            add(Path(path), others[0], others[1:])
+            add_lines(Path(path), others[0], others[1:])
         elif verb == "take":
-            take(Path(path), *others)
+            remove_lines(Path(path), *others)
         elif verb == "make":
-            make(Path(path), others)
+            make_file(Path(path), others)
         else:
             remove(Path(path), others)
     except (UnchangeableFileError, OSError) as error:

@@ -27,7 +27,7 @@ def helper(text: str | None, host: str) -> str:
     return str(_helpers(_fields(text)).get(host, NONE))
 
 
-def take(path: Path, host: str, before: str) -> None:
+def remove_helper(path: Path, host: str, before: str) -> None:
     """Restore the credential helper of a host; a file that was absent goes, if it is empty."""
     if not path.exists():
         return
@@ -78,6 +78,6 @@ def _write(path: Path, text: str) -> None:
 
 if __name__ == "__main__":
     try:
-        take(Path(sys.argv[2]), *sys.argv[3:])
+        remove_helper(Path(sys.argv[2]), *sys.argv[3:])
     except (OSError, ValueError) as error:
         sys.exit(f"`{sys.argv[2]}`: {error}")

@@ -36,7 +36,7 @@ _MAX_BYTES = 16 * 1024 * 1024
 
 
 def _huge_pages(machine: host.Machine) -> StepState:
-    text = host.plain(machine.text(HUGE_PAGES) or "", 60)
+    text = host.clean_text(machine.text(HUGE_PAGES) or "", 60)
     found = re.search(r"\[(\w+)\]", text)
     if not found:
         return StepState("blocked", "this kernel has no such setting")
@@ -129,7 +129,7 @@ def _no_nfs(machine: host.Machine, what: str) -> str:
 
 
 def _release(machine: host.Machine) -> str:
-    return host.plain(machine.text("/proc/sys/kernel/osrelease") or "of unknown version", 60)
+    return host.clean_text(machine.text("/proc/sys/kernel/osrelease") or "of unknown version", 60)
 
 
 def _docker(machine: host.Machine) -> StepState | None:

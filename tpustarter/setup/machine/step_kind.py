@@ -28,7 +28,7 @@ class StepKind(ABC):
     """A kind of `look`; for methods that it lacks, the header has a command or undo."""
 
     @abstractmethod
-    def look(self) -> StepState:
+    def read_state(self) -> StepState:
         """Return the state of the step."""
 
     def writes(self) -> tuple[str, tuple[str, ...]]:
@@ -44,6 +44,6 @@ class StepKind(ABC):
         del before
         return ()
 
-    def settled(self, before: Before) -> Before:
+    def make_undo_record(self, before: Before) -> Before:
         """Return the record for undo once the step is done."""
         return before

@@ -57,7 +57,7 @@ class PackageStep(StepKind):
     machine: host.Machine
     names: tuple[str, ...]
 
-    def look(self) -> StepState:
+    def read_state(self) -> StepState:
         """Return the state by dpkg's own list; the packages present before are recorded."""
         packages = dpkg.read(self.machine)
         apt = shutil.which("apt-get", path=self.machine.env.get("PATH", os.defpath))
@@ -66,7 +66,7 @@ class PackageStep(StepKind):
         if {*self.names} <= {*packages.installed}:
             are = phrases.plural(len(self.names), "is", "are")
             return StepState("done", f"{phrases.join(self.names)} {are} installed")
-        return StepState("todo", "", {"installed": packages.present})
+        return StepState("todo", "", {"installed": packages.present_names})
 
     def command(self) -> tuple[str, ...]:
         """Return the installation, which first completes an interrupted one."""
@@ -77,17 +77,17 @@ class PackageStep(StepKind):
 
     def undo(self, before: Before) -> tuple[str, ...]:
         """Return the removal of the added packages that no other package now needs."""
-        words = dpkg.read(self.machine).removable(self._came(before), self.names)
+        words = dpkg.read(self.machine).list_removable(self._came(before), self.names)
         return ("sh", "-c", _PURGE, "dpkg", *words) if words else ()
 
-    def settled(self, before: Before) -> Before:
+    def make_undo_record(self, before: Before) -> Before:
         """Return the packages that were added: those named, and those apt installed for them."""
         return {"came": self._came(before)}
 
     def _came(self, before: Before) -> list[str]:
         recorded = before if isinstance(before, dict) else {}
         if "installed" in recorded:
-            return dpkg.read(self.machine).came(self.names, recorded["installed"])
+            return dpkg.read(self.machine).list_added(self.names, recorded["installed"])
         return recorded.get("came", [])
 
 
@@ -98,7 +98,7 @@ class OnPath(StepKind):
     machine: host.Machine
     name: str
 
-    def look(self) -> StepState:
+    def read_state(self) -> StepState:
         """Return the state by PATH."""
         found = shutil.which(self.name, path=self.machine.env.get("PATH", os.defpath))
         return StepState("done", f"`{self.name}` found at {found}") if found else StepState("todo")
@@ -115,10 +115,10 @@ class MarkedLines(StepKind):
 
     def writes(self) -> tuple[str, tuple[str, ...]]:
         """Return the file, and the lines with their marks."""
-        begin, end = marked_lines.marks(self.name)
+        begin, end = marked_lines.format_marks(self.name)
         return self.path, (begin, *self.lines, end)
 
-    def look(self) -> StepState:
+    def read_state(self) -> StepState:
         """Return the state by the lines between the marks."""
         folder = self.path.rpartition("/")[0]
         if self.machine.status(folder or "/") is None:
@@ -160,7 +160,7 @@ class OwnFile(StepKind):
         """Return the file and all its lines."""
         return self.path, self.lines
 
-    def look(self) -> StepState:
+    def read_state(self) -> StepState:
         """Return the state by the file's text."""
         text = self.machine.text(self.path)
         if text is None:
@@ -168,7 +168,7 @@ class OwnFile(StepKind):
             if self.machine.status(folder) is None:
                 return StepState("blocked", f"there is no folder `{_short(self.machine, folder)}`")
             return StepState("todo", "", marked_lines.ABSENT)
-        if text.strip() != marked_lines.whole(self.lines).strip():
+        if text.strip() != marked_lines.join_lines(self.lines).strip():
             return StepState(
                 "blocked",
                 f"`{_short(self.machine, self.path)}` says something else than set-up would write",
@@ -194,7 +194,7 @@ class FolderStep(StepKind):
     machine: host.Machine
     path: str
 
-    def look(self) -> StepState:
+    def read_state(self) -> StepState:
         """Return the state by whether the folder exists; a mounted one is not opened."""
         if _mounted_at(self.machine, self.path):
             return StepState("done", f"`{_short(self.machine, self.path)}` is there")
@@ -221,12 +221,12 @@ class MountStep(StepKind):
     machine: host.Machine
     path: str
 
-    def look(self) -> StepState:
+    def read_state(self) -> StepState:
         """Return the state by the kernel's list of mounts."""
         if not (found := _mounted_at(self.machine, self.path)):
             return StepState("todo", "", "not mounted")
         source, kind = found
-        return StepState("done", f"{host.plain(source, 60)} is mounted there, as {kind}")
+        return StepState("done", f"{host.clean_text(source, 60)} is mounted there, as {kind}")
 
 
 @dataclass(frozen=True)
@@ -241,11 +241,11 @@ class SettingStep(StepKind):
         """Return the file and lines of the other kind."""
         return self.other.writes() if self.other else ("", ())
 
-    def look(self) -> StepState:
+    def read_state(self) -> StepState:
         """Return the state from the function, else from the other kind."""
         seen = SETTINGS[self.name](self.machine)
         if seen is None and self.other is not None:
-            return self.other.look()
+            return self.other.read_state()
         return seen or StepState("todo")
 
     def command(self) -> tuple[str, ...]:
@@ -256,12 +256,12 @@ class SettingStep(StepKind):
         """Return the other kind's undo."""
         return self.other.undo(before) if self.other else ()
 
-    def settled(self, before: Before) -> Before:
+    def make_undo_record(self, before: Before) -> Before:
         """Return the other kind's record."""
-        return self.other.settled(before) if self.other else before
+        return self.other.make_undo_record(before) if self.other else before
 
 
-def kind_of(look: Look, name: str, machine: host.Machine, home: str) -> StepKind:
+def make_kind(look: Look, name: str, machine: host.Machine, home: str) -> StepKind:
     """Return the kind for a header's `look`; raises ValueError for an unknown one.
 
     Args:
@@ -312,7 +312,7 @@ def _plain_kind(look: Look, name: str, machine: host.Machine, home: str) -> Step
 
 
 def _short(machine: host.Machine, path: str) -> str:
-    return interpreters.shown(Path(path), machine.env)
+    return interpreters.format_path(Path(path), machine.env)
 
 
 def _mounted_at(machine: host.Machine, folder: str) -> tuple[str, str] | None:

@@ -8,7 +8,7 @@ from typing import Any
 from tpustarter.core.problem import ExitCode, Problem
 
 
-def wanted(
+def select_steps(
     declared: Sequence[dict[str, Any]], only: Sequence[str], profile: str
 ) -> list[dict[str, Any]]:
     """Return the selected steps and those that come before them, in their order.

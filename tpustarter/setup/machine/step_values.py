@@ -93,7 +93,7 @@ class _ValueFields(msgspec.Struct):
             raise ValueError("a value has neither `matches` nor `is`")
 
 
-def declared(header: Mapping[str, object], steps: object) -> list[StepValue]:
+def read_declared(header: Mapping[str, object], steps: object) -> list[StepValue]:
     """Return the values in a lesson's header that these steps, or their defaults, use."""
     every = msgspec.convert(header.get("values") or {}, dict[str, _ValueFields])
     used = set(_NAME.findall(repr(steps)))
@@ -122,7 +122,7 @@ def pairs(words: Sequence[str]) -> dict[str, str]:
     return {word.partition("=")[0]: word.partition("=")[2] for word in words}
 
 
-def chosen(
+def choose_values(
     values: Sequence[StepValue], given: Mapping[str, str], before: Mapping[str, str], profile: str
 ) -> dict[str, str | None]:
     """Return each value: as given, as in an earlier set-up, or its default; None where it has none.
@@ -155,7 +155,7 @@ def chosen(
     return {one.name: given.get(one.name, before.get(one.name, one.default)) for one in values}
 
 
-def untold(missing: Sequence[StepValue], profile: str) -> Problem:
+def make_missing_problem(missing: Sequence[StepValue], profile: str) -> Problem:
     """Return the Problem for values that were not given."""
     meanings = "; ".join(f"{one.name}: {one.meaning}" for one in missing)
     typed = " ".join(f"--set {one.name}={one.placeholder}" for one in missing)
@@ -166,21 +166,21 @@ def untold(missing: Sequence[StepValue], profile: str) -> Problem:
     )
 
 
-def filled(part: object, texts: Mapping[str, str]) -> object:
+def fill_in(part: object, texts: Mapping[str, str]) -> object:
     """Return a part of a header with these texts in the place of their names in braces.
 
     Raises:
         ValueError: one would become a part of a script.
     """
     if is_object(part):
-        return {name: filled(value, texts) for name, value in part.items()}
+        return {name: fill_in(value, texts) for name, value in part.items()}
     if is_array(part):
         words = [str(word) for word in part]
         scripts = [word for option, word in pairwise(words) if option == "-c"]
         for name in _NAME.findall(" ".join(scripts)):
             if name in texts:
                 raise ValueError(f"`{{{name}}}` stands in a script; write $1, and it after that")
-        return [filled(word, texts) for word in words]
+        return [fill_in(word, texts) for word in words]
     if isinstance(part, str):
         return _NAME.sub(lambda match: texts.get(match[1], match[0]), part)
     return part

@@ -30,7 +30,7 @@ def claim(holds: object, text: str) -> None:
 
 
 @contextlib.contextmanager
-def started(command: list[str]) -> Generator[tuple[psutil.Process, int]]:
+def start_server(command: list[str]) -> Generator[tuple[psutil.Process, int]]:
     """Start the server, wait until it answers, and end it; yields it with its port."""
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
@@ -51,7 +51,9 @@ def started(command: list[str]) -> Generator[tuple[psutil.Process, int]]:
 def wait_until_it_answers(process: subprocess.Popen[bytes]) -> int:
     """Return the port that a server listens on, once it answers there."""
     server, deadline = psutil.Process(process.pid), time.monotonic() + START_S
-    while not (ports := {port for _, port in listening(server)}) or not answers(min(ports)):
+    while not (ports := {port for _, port in find_listening_ports(server)}) or not is_answering(
+        min(ports)
+    ):
         if process.poll() is not None:
             sys.exit(f"the server ended with exit code {process.returncode} as it started")
         if time.monotonic() > deadline:
@@ -60,7 +62,7 @@ def wait_until_it_answers(process: subprocess.Popen[bytes]) -> int:
     return min(ports)
 
 
-def listening(server: psutil.Process) -> set[tuple[str, int]]:
+def find_listening_ports(server: psutil.Process) -> set[tuple[str, int]]:
     """Return the addresses and ports that a process listens on."""
     with contextlib.suppress(psutil.Error):
         connections = server.net_connections("inet")
@@ -69,16 +71,16 @@ def listening(server: psutil.Process) -> set[tuple[str, int]]:
     return set()
 
 
-def answers(port: int) -> bool:
+def is_answering(port: int) -> bool:
     """Return whether a server answers at all."""
     try:
-        ask(port, "GET", "/")
+        send_request(port, "GET", "/")
     except OSError:
         return False
     return True
 
 
-def ask(
+def send_request(
     port: int, method: str, path: str, headers: Mapping[str, str] | None = None, body: Any = None
 ) -> tuple[int, Message, bytes]:
     """Send one request; return status, headers and body."""

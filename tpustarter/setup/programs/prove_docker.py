@@ -31,16 +31,16 @@ START_S = 60
 def main() -> None:
     """Start a container, prove each claim inside, and remove it; raises SystemExit."""
     signal.signal(signal.SIGTERM, end)
-    here = look()
+    here = collect_facts()
     version = docker("version", "--format", "{{.Server.Version}}").strip()
     print(f"the server of Docker {version} answers", flush=True)
     try:
         docker("import", "-", NAME, data=EMPTY_TAR)
         if here["nodes"]:
-            plain = look_from_inside()
+            plain = collect_facts_inside()
             claim(not plain["nodes"], "a container that is started without flags sees no TPU chip")
         flags = (*FLAGS, *(TPU_FLAGS if here["nodes"] else ()))
-        inside = look_from_inside(*flags)
+        inside = collect_facts_inside(*flags)
         claim(inside["in_container"], f"a container starts with `{' '.join(flags)}`")
         claim(inside["network"] == here["network"], "it has the network of this machine")
         claim(inside["shm_mib"] == SHM_MIB, f"it has {inside['shm_mib']} MiB of shared memory")
@@ -65,7 +65,7 @@ def claim(holds: object, text: str) -> None:
     print(text, flush=True)
 
 
-def look() -> dict[str, Any]:
+def collect_facts() -> dict[str, Any]:
     """Return the device nodes of chips, the network and the shared memory that a program sees."""
     folders = [Path("/dev"), Path("/dev/vfio")]
     paths = [str(path) for folder in folders if folder.is_dir() for path in folder.iterdir()]
@@ -78,8 +78,8 @@ def look() -> dict[str, Any]:
     }
 
 
-def look_from_inside(*flags: str) -> dict[str, Any]:
-    """Return the result of `look` in a container that is started with these flags."""
+def collect_facts_inside(*flags: str) -> dict[str, Any]:
+    """Return the result of `collect_facts` in a container that is started with these flags."""
     python = os.path.realpath(sys.executable)  # in a virtual environment, the one it was made with
     folders = ["/usr", "/bin", "/lib", "/lib64", sys.base_prefix, str(Path(__file__).parent)]
     mounts = [f"--volume={folder}:{folder}:ro" for folder in folders if Path(folder).is_dir()]
@@ -118,6 +118,6 @@ def remove() -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["look"]:
-        print(json.dumps(look()))
+        print(json.dumps(collect_facts()))
     else:
         main()

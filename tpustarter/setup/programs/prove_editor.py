@@ -65,7 +65,7 @@ def run(*words: str, env: dict[str, str] | None = None) -> str:
     return ended.stdout.strip()
 
 
-def until(what: str, is_so: Callable[[], bool]) -> None:
+def wait_until(what: str, is_so: Callable[[], bool]) -> None:
     """Wait until a condition is true; exits when it never is."""
     deadline = time.monotonic() + WAIT_S
     while not is_so():
@@ -82,8 +82,8 @@ def prove_tmux(home: Path, work: Path) -> None:
         run(*tmux, "source-file", str(home / ".tmux.conf"))
         lines = run(*tmux, "show-options", "-gv", "history-limit")
         with terminal([*tmux, "attach-session", "-t", "train"], ENVIRONMENT):
-            until("tmux shows the session", lambda: run(*tmux, "list-clients") != "")
-        until("tmux notices the hang-up", lambda: run(*tmux, "list-clients") == "")
+            wait_until("tmux shows the session", lambda: run(*tmux, "list-clients") != "")
+        wait_until("tmux notices the hang-up", lambda: run(*tmux, "list-clients") == "")
         name = run(*tmux, "list-sessions", "-F", "#{session_name}")
     finally:
         run(*tmux, "kill-server")

@@ -23,7 +23,7 @@ from typing import Any
 
 import psutil
 import websocket
-from _server import answers, ask, claim, listening, started
+from _server import claim, find_listening_ports, is_answering, send_request, start_server
 
 KERNEL_S, END_S = 300, 30
 """Longest wait for a cell that starts the TPU, and for its process to end."""
@@ -40,21 +40,21 @@ print(len(devices), devices[0].device_kind, sep="|")
 def main(platform: str, origin: str, command: list[str]) -> None:
     """Start the server, prove each claim, and end it; raises SystemExit for one that fails."""
     token = os.environ.setdefault("JUPYTER_TOKEN", secrets.token_urlsafe(24))
-    with started(command) as (server, port):
+    with start_server(command) as (server, port):
         own = f"http://127.0.0.1:{port}"
         prove_closed(port, token, server)
         prove_origins(port, {"Authorization": f"token {token}"}, origin)
         answer = prove_kernel(port, token, own if origin == "-" else origin, platform)
-    claim(not answers(port), "the server has ended, and its port is closed")
+    claim(not is_answering(port), "the server has ended, and its port is closed")
     print(answer)
 
 
 def prove_closed(port: int, token: str, server: psutil.Process) -> None:
     """Prove that only this machine reaches it, only with the token, which no command line has."""
-    claim(listening(server) == {("127.0.0.1", port)}, "it listens on 127.0.0.1 alone")
+    claim(find_listening_ports(server) == {("127.0.0.1", port)}, "it listens on 127.0.0.1 alone")
     paths = [f"/api/{name}" for name in ("kernels", "contents", "sessions", "terminals")]
     for given, headers in (("no", {}), ("a wrong", {"Authorization": "token wrong"})):
-        codes = {ask(port, "GET", path, headers)[0] for path in paths}
+        codes = {send_request(port, "GET", path, headers)[0] for path in paths}
         claim(codes == {403}, f"with {given} token every request is answered with 403")
     commands = [" ".join(one.cmdline()) for one in (server, *server.children(recursive=True))]
     claim(not any(token in one for one in commands), "the token is in no command line")
@@ -80,8 +80,8 @@ def is_allowed(port: int, auth: Mapping[str, str], origin: str) -> bool:
         "Access-Control-Request-Method": "GET",
         "Access-Control-Request-Headers": "authorization",
     }
-    _, preflight, _ = ask(port, "OPTIONS", "/api/kernels", asks)
-    _, answer, _ = ask(port, "GET", "/api/kernels", {"Origin": origin, **auth})
+    _, preflight, _ = send_request(port, "OPTIONS", "/api/kernels", asks)
+    _, answer, _ = send_request(port, "GET", "/api/kernels", {"Origin": origin, **auth})
     name = "Access-Control-Allow-Origin"
     return all(headers.get(name) in (origin, "*") for headers in (preflight, answer))
 
@@ -89,7 +89,7 @@ def is_allowed(port: int, auth: Mapping[str, str], origin: str) -> bool:
 def prove_kernel(port: int, token: str, origin: str, platform: str) -> str:
     """Start a kernel, compute on its devices, and verify its end; return a line on the result."""
     auth = {"Authorization": f"token {token}"}
-    status, _, told = ask(port, "POST", "/api/kernels", auth, {"name": "python3"})
+    status, _, told = send_request(port, "POST", "/api/kernels", auth, {"name": "python3"})
     claim(status == 201, "a kernel has started")
     path = f"/api/kernels/{json.loads(told)['id']}"
     socket = f"ws://127.0.0.1:{port}{path}/channels"
@@ -106,7 +106,7 @@ def prove_kernel(port: int, token: str, origin: str, platform: str) -> str:
     virtual = os.environ.get("JAX_NUM_CPU_DEVICES") if platform == "cpu" else None
     if virtual:
         claim(count == virtual, f"it sees {virtual} virtual CPU devices: found {count}")
-    claim(ask(port, "DELETE", path, auth)[0] == 204, "the kernel was shut down")
+    claim(send_request(port, "DELETE", path, auth)[0] == 204, "the kernel was shut down")
     deadline = time.monotonic() + END_S
     while psutil.pid_exists(int(pid)) and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -117,7 +117,7 @@ def prove_kernel(port: int, token: str, origin: str, platform: str) -> str:
 
 def log_in(port: int, token: str) -> str:
     """Open the page as a browser does, with the token in the address; return its cookies."""
-    status, headers, _ = ask(port, "GET", f"/api/status?token={token}")
+    status, headers, _ = send_request(port, "GET", f"/api/status?token={token}")
     cookies = http.cookies.SimpleCookie()
     for line in headers.get_all("Set-Cookie") or ():
         cookies.load(line)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from _server import answers, ask, claim, listening, started
+from _server import claim, find_listening_ports, is_answering, send_request, start_server
 
 PROFILE = "/data/plugin/profile"
 """Path of the plug-in of XProf. Source: https://github.com/openxla/xprof (read 2026-11)."""
@@ -35,8 +35,10 @@ def main(platform: str, command: list[str]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     version, found = trace(folder)
     claim(found == platform, f"it traces on the platform {platform}: found {found}")
-    with started(command) as (server, port):
-        claim(listening(server) == {("127.0.0.1", port)}, "it listens on 127.0.0.1 alone")
+    with start_server(command) as (server, port):
+        claim(
+            find_listening_ports(server) == {("127.0.0.1", port)}, "it listens on 127.0.0.1 alone"
+        )
         runs = fetch(port, "runs")
         claim(len(runs) == 1, f"it shows one trace: {', '.join(runs)}")
         run = runs[0]
@@ -46,7 +48,7 @@ def main(platform: str, command: list[str]) -> None:
         address = f"data?run={quote(run)}&tag=trace_viewer%40&host={quote(host)}"
         events = fetch(port, address)["traceEvents"]
         claim(any(one.get("name") == NAME for one in events), "the viewer has what was traced")
-    claim(not answers(port), "the server has ended, and its port is closed")
+    claim(not is_answering(port), "the server has ended, and its port is closed")
     shutil.rmtree(folder)
     print(f"TensorBoard shows a trace of jax {version} on {platform}")
 
@@ -62,7 +64,7 @@ def trace(folder: Path) -> tuple[str, str]:
 
 def fetch(port: int, what: str) -> Any:
     """Return the JSON answer of the plug-in."""
-    status, _, text = ask(port, "GET", f"{PROFILE}/{what}")
+    status, _, text = send_request(port, "GET", f"{PROFILE}/{what}")
     claim(status == 200, f"it answers {what.partition('?')[0]}")
     return json.loads(text)
 

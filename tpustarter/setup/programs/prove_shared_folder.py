@@ -16,7 +16,7 @@ LARGE_MB = 64
 SMALL = 50
 
 
-def kind_of(folder: str) -> tuple[str, str]:
+def read_mount(folder: str) -> tuple[str, str]:
     """Return source and kind of the mount on a folder, by the kernel's list."""
     with open("/proc/self/mounts", encoding="utf-8") as lines:  # noqa: PTH123
         mounts = [line.split() for line in lines]
@@ -60,7 +60,7 @@ def prove_small(folder: str) -> str:
 
 def main(folder: str, source: str) -> None:
     """Print a line for each proof; raises SystemExit where one fails."""
-    found, kind = kind_of(folder)
+    found, kind = read_mount(folder)
     if found != source or kind not in ("nfs", "nfs4"):
         sys.exit(f"{folder} shows {found}{kind and f' as {kind}'}, expected {source} as nfs4")
     try:

@@ -138,13 +138,13 @@ class TpustarterApp(AppSession, inherit_bindings=False):
             self.release_lesson()
 
     def action_search(self) -> None:
-        self.go.to_search()
+        self.go.open_search()
 
     def action_command_palette(self) -> None:
-        self.go.to_palette()
+        self.go.open_palette()
 
     def action_help(self) -> None:
-        self.go.to_help()
+        self.go.open_help()
 
     def action_interrupt(self) -> None:
         """Stop the running work, else copy the selection of an editor, else ask whether to quit."""

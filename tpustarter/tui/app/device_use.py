@@ -90,9 +90,9 @@ class DeviceUse:
         holder = self.holder
         return holder is not None and holder.accelerator is not None
 
-    def place(self, machine: HeadingPlace) -> HeadingPlace:
+    def choose_place(self, machine: HeadingPlace) -> HeadingPlace:
         """Return the right part of every heading: the machine, or the holder of its device."""
-        return machine if self.holder is None else machine.beside(self.holder)
+        return machine if self.holder is None else machine.add_holder(self.holder)
 
     def is_warm_for_other(self, lesson: str) -> bool:
         """Return whether a process waits that ends once a block of this lesson runs."""
@@ -103,12 +103,12 @@ class DeviceUse:
         session = self._session
         return session is not None and session.has_run(block)
 
-    def hold(self, holder: DeviceHolder, stop: Callable[[], object]) -> None:
+    def record_holder(self, holder: DeviceHolder, stop: Callable[[], object]) -> None:
         """Record that checks hold the device, and the function that stops them."""
         self._check_holder = (holder, stop)
         self._notify(self.holder)
 
-    def let_go(self, stop: Callable[[], object]) -> None:
+    def record_release(self, stop: Callable[[], object]) -> None:
         """Record that the checks with this `stop` function have released the device."""
         if self._check_holder and self._check_holder[1] == stop:
             self._check_holder = None

@@ -27,14 +27,16 @@ class HeadingPlace:
         fewer = [", ".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)]
         return [", ".join(parts), ", ".join([self.name, *self.parts]), *fewer, self.name]
 
-    def beside(self, holder: DeviceHolder) -> HeadingPlace:
+    def add_holder(self, holder: DeviceHolder) -> HeadingPlace:
         """Return the place with a process on its CPU devices, or that process if it has others."""
         if holder.accelerator is None:
-            return replace(self, parts=(*self.parts, str(holder))) if self.name else of(holder)
-        return of(holder)
+            return (
+                replace(self, parts=(*self.parts, str(holder))) if self.name else make_place(holder)
+            )
+        return make_place(holder)
 
 
-def of(holder: DeviceHolder) -> HeadingPlace:
+def make_place(holder: DeviceHolder) -> HeadingPlace:
     """Return the place of a process that holds a device."""
     if holder.accelerator is None:
         return HeadingPlace(str(holder))

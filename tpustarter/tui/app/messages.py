@@ -48,13 +48,13 @@ class Inbox(Generic[Event]):
         self._events: deque[Event] = deque()
         self._lock = threading.Lock()
 
-    def put(self, event: Event) -> bool:
+    def add_event(self, event: Event) -> bool:
         """Add an event, and return whether a message must be posted for it."""
         with self._lock:
             self._events.append(event)
             return len(self._events) == 1
 
-    def take(self) -> list[Event]:
+    def take_events(self) -> list[Event]:
         """Return the events that have arrived since the last call."""
         with self._lock:
             events = list(self._events)

@@ -21,7 +21,7 @@ class Navigation:
     def __init__(self, app: AppSession) -> None:
         self._app = app
 
-    def to_checks(self, request: CheckRequest | None = None, title: str = "") -> None:
+    def open_checks(self, request: CheckRequest | None = None, title: str = "") -> None:
         """Run checks on a screen of their own; the lesson's process ends first."""
         from tpustarter.checking.selfcheck import CheckRequest
         from tpustarter.tui.checks.screen import Checks
@@ -29,19 +29,19 @@ class Navigation:
         request = request or CheckRequest(devices=self._app.choices.devices)
         self._app.push_screen(Checks(request, title))
 
-    def to_lessons(self) -> None:
+    def open_lessons(self) -> None:
         """Open the list of lessons."""
         from tpustarter.tui.library.screen import Lessons
 
         self._app.push_screen(Lessons())
 
-    def to_lesson(self, lesson: str, *, at: str = "") -> None:
+    def open_lesson(self, lesson: str, *, at: str = "") -> None:
         """Open a lesson, at the place of one of its lines if one is given."""
         from tpustarter.tui.lesson.screen import Reader
 
         self._app.push_screen(Reader(lesson, at=at))
 
-    def to_exercise(self, exercise: str) -> None:
+    def open_exercise(self, exercise: str) -> None:
         """Open an exercise."""
         from tpustarter.tui.exercise.screen import ExercisePage
 
@@ -65,7 +65,7 @@ class Navigation:
             readers[-1].go_to(at)
         return bool(readers)
 
-    def to_lesson_instead(self, lesson: str) -> None:
+    def replace_with_lesson(self, lesson: str) -> None:
         """Open a lesson in place of the open one and of the screens in front of it."""
         from tpustarter.tui.lesson.screen import Reader
 
@@ -74,25 +74,25 @@ class Navigation:
                 self._app.pop_screen()
         self._app.replace_screen(Reader(lesson))
 
-    def to_exercises(self) -> None:
+    def open_exercises(self) -> None:
         """Open the list of exercises."""
         from tpustarter.tui.exercise.list_screen import Exercises
 
         self._app.push_screen(Exercises())
 
-    def to_exercise_instead(self, exercise: str) -> None:
+    def replace_with_exercise(self, exercise: str) -> None:
         """Open an exercise in place of the screen in front."""
         from tpustarter.tui.exercise.screen import ExercisePage
 
         self._app.replace_screen(ExercisePage(exercise))
 
-    def to_setups(self) -> None:
+    def open_setups(self) -> None:
         """Open the list of set-ups: environments, and this machine."""
         from tpustarter.tui.setup.list_screen import Setups
 
         self._app.push_screen(Setups())
 
-    def to_setup(self, *profiles: str) -> None:
+    def open_setup(self, *profiles: str) -> None:
         """Open the plan of a set-up, or for several the list with the first of them marked.
 
         That runs nothing. Without a name it is the plan for JAX.
@@ -108,7 +108,7 @@ class Navigation:
         else:
             self._app.push_screen(MachinePlan(first) if first in MACHINE else SetupPlan(first))
 
-    def to_rehearsal(self) -> None:
+    def open_rehearsal(self) -> None:
         """Open the choice of programs and TPUs; the app keeps that screen and the choices on it."""
         from tpustarter.tui.rehearse.choice_screen import NAME, Rehearse
 
@@ -121,7 +121,7 @@ class Navigation:
         while app.screen is not screen:
             app.pop_screen()
 
-    def to_explanation(self, failed: FailedRun, *, why_no_look: str = "") -> None:
+    def open_explanation(self, failed: FailedRun, *, why_no_look: str = "") -> None:
         """Open the explanation of a failure; that disturbs nothing that runs."""
         from tpustarter.tui.explain.screen import ExplanationScreen
 
@@ -129,25 +129,25 @@ class Navigation:
             why_no_look = "a process of this app holds its TPU or GPU (`t` ends it)"
         self._app.push_screen(ExplanationScreen(failed, why_no_look=why_no_look))
 
-    def to_explain(self) -> None:
+    def open_explain(self) -> None:
         """Open the screen where the user pastes an error or the path of a log."""
         from tpustarter.tui.explain.input_screen import ExplainInput
 
         self._app.push_screen(ExplainInput())
 
-    def to_tpus(self) -> None:
+    def open_tpus(self) -> None:
         """Open the list of a project's TPUs, which asks Google Cloud."""
         from tpustarter.tui.tpus.screen import Tpus
 
         self._app.push_screen(Tpus())
 
-    def to_settings(self) -> None:
+    def open_settings(self) -> None:
         """Open the settings."""
         from tpustarter.tui.app.settings_screen import Choices
 
         self._app.push_screen(Choices())
 
-    def to_search(self, text: str = "") -> None:
+    def open_search(self, text: str = "") -> None:
         """Open the lessons with the search line; a text is searched for at once."""
         from tpustarter.tui.library.screen import Lessons
 
@@ -156,13 +156,13 @@ class Navigation:
         else:
             self._app.push_screen(Lessons(find=True, text=text))
 
-    def to_palette(self) -> None:
+    def open_palette(self) -> None:
         """Open the command palette."""
         from tpustarter.tui.app.palette import Palette
 
         self._app.push_screen(Palette(id="--command-palette"))
 
-    def to_help(self) -> None:
+    def open_help(self) -> None:
         """Open the help of the screen in front, or of the field in which the user types."""
         if isinstance(screen := self._app.screen, Page):
             typed = screen.focused.HELP if screen.focused else None

@@ -18,9 +18,9 @@ from textual.worker import WorkerCancelled
 
 from tpustarter.tui.kit.key_line import KeyBar
 from tpustarter.tui.kit.page import RELEASE
-from tpustarter.tui.kit.row_list import with_mark
-from tpustarter.tui.kit.text_layout import LaidOutLines, TextLine, prose, wrapped
-from tpustarter.tui.lesson.page.commands_in_text import in_shell
+from tpustarter.tui.kit.row_list import mark_strip
+from tpustarter.tui.kit.text_layout import LaidOutLines, TextLine, prose, wrap_text
+from tpustarter.tui.lesson.page.commands_in_text import describe_shell
 from tpustarter.tui.terminal.palette_search import SearchedPalette
 
 FRAMED, CHROME = 14, 8
@@ -45,7 +45,7 @@ class Actions(CommandList):
 
     def render_line(self, y: int) -> Strip:
         """Paint the marked action so that it is seen without colours too."""
-        return with_mark(self, super().render_line(y), is_in_use=True)
+        return mark_strip(self, super().render_line(y), is_in_use=True)
 
 
 class Action(LaidOutLines):
@@ -67,8 +67,8 @@ class _Note(LaidOutLines):
     """A note on how to type the commands at the right; empty where they are typed as shown."""
 
     def lines(self, width: int) -> list[Content]:
-        said = in_shell()
-        return wrapped(prose(said).stylize("$muted"), width) if said else []
+        said = describe_shell()
+        return wrap_text(prose(said).stylize("$muted"), width) if said else []
 
 
 class Palette(SearchedPalette):
@@ -103,7 +103,7 @@ class Palette(SearchedPalette):
     def on_resize(self) -> None:
         """Leave the list the lines that the window has; with fewer actions it is less high."""
         chrome, note = 3, self.query_one("#in-shell")
-        note.display = self.size.height >= FRAMED and bool(in_shell())
+        note.display = self.size.height >= FRAMED and bool(describe_shell())
         if self.size.height >= FRAMED:
             chrome = CHROME + len(_Note().lines(min(self.size.width, WIDEST) - SIDES))
         self.query_one(Actions).styles.max_height = max(self.size.height - chrome, 1)

@@ -81,7 +81,7 @@ class PaletteCommands(SystemCommandsProvider):
             more = len(fitting) - MOST_TITLES
         command = f"tpustarter learn --search {shlex.quote(text)}"
         title = f"Search for “{text}”{f', {more} titles more' if more > 0 else ''}"
-        yield Hit(_LAST, title, partial(tutor.go.to_search, text), help=command)
+        yield Hit(_LAST, title, partial(tutor.go.open_search, text), help=command)
 
 
 def _titled(tutor: AppSession) -> tuple[tuple[str, str, Callable[[], None]], ...]:
@@ -97,9 +97,9 @@ def _titled(tutor: AppSession) -> tuple[tuple[str, str, Callable[[], None]], ...
     except Problem:
         return ()
     go, titles = tutor.go, exercises.titles(lessons)
-    found = [(f"Lesson: {one.title}", one.id, partial(go.to_lesson, one.id)) for one in lessons]
+    found = [(f"Lesson: {one.title}", one.id, partial(go.open_lesson, one.id)) for one in lessons]
     found += [
-        (f"Exercise: {title}", f"--exercise {name}", partial(go.to_exercise, name))
+        (f"Exercise: {title}", f"--exercise {name}", partial(go.open_exercise, name))
         for name, title in titles.items()
     ]
     return tuple((title, f"tpustarter learn {rest}", run) for title, rest, run in found)
@@ -163,20 +163,20 @@ def _anywhere(app: AppSession) -> Iterator[tuple[str, str, Callable[[], object]]
         ("soak", "Check this machine for ten minutes on end"),
     ):
         request = CheckRequest(level=level, devices=app.choices.devices)
-        yield title, f"tpustarter check --level {level}", partial(go.to_checks, request)
+        yield title, f"tpustarter check --level {level}", partial(go.open_checks, request)
     which = f"tpustarter learn {WHICH}"
-    yield "Which library to use", which, partial(go.to_lesson, WHICH)
+    yield "Which library to use", which, partial(go.open_lesson, WHICH)
     for profile in PROFILES.values():
         yield (
             f"Set up {profile.title}",
             f"tpustarter setup {profile.name}",
-            partial(go.to_setup, profile.name),
+            partial(go.open_setup, profile.name),
         )
     for profile in MACHINE.values():
         yield (
             f"Set up this machine: {profile.title}",
             f"tpustarter setup {profile.name}",
-            partial(go.to_setup, profile.name),
+            partial(go.open_setup, profile.name),
         )
 
 

@@ -44,16 +44,16 @@ if TYPE_CHECKING:
 class Routes(Protocol):
     """The ways from one screen to another."""
 
-    def to_checks(self, request: CheckRequest | None = None, title: str = "") -> None:
+    def open_checks(self, request: CheckRequest | None = None, title: str = "") -> None:
         """Run checks on a screen of their own; the lesson's process ends first."""
 
-    def to_lessons(self) -> None:
+    def open_lessons(self) -> None:
         """Open the list of lessons."""
 
-    def to_lesson(self, lesson: str, *, at: str = "") -> None:
+    def open_lesson(self, lesson: str, *, at: str = "") -> None:
         """Open a lesson, at the place of one of its lines if one is given."""
 
-    def to_lesson_instead(self, lesson: str) -> None:
+    def replace_with_lesson(self, lesson: str) -> None:
         """Open a lesson in place of the open one and of the screens in front of it."""
 
     def back_to_lesson(self, lesson: str, *, at: str = "") -> bool:
@@ -63,43 +63,43 @@ class Routes(Protocol):
         """
         ...
 
-    def to_exercise(self, exercise: str) -> None:
+    def open_exercise(self, exercise: str) -> None:
         """Open an exercise."""
 
-    def to_exercises(self) -> None:
+    def open_exercises(self) -> None:
         """Open the list of exercises."""
 
-    def to_exercise_instead(self, exercise: str) -> None:
+    def replace_with_exercise(self, exercise: str) -> None:
         """Open an exercise in place of the screen in front."""
 
-    def to_setups(self) -> None:
+    def open_setups(self) -> None:
         """Open the list of set-ups: environments, and this machine."""
 
-    def to_setup(self, *profiles: str) -> None:
+    def open_setup(self, *profiles: str) -> None:
         """Open the plan of a set-up, or for several the list with the first of them marked."""
 
-    def to_rehearsal(self) -> None:
+    def open_rehearsal(self) -> None:
         """Open the choice of programs and TPUs; the app keeps that screen and the choices on it."""
 
-    def to_explanation(self, failed: FailedRun, *, why_no_look: str = "") -> None:
+    def open_explanation(self, failed: FailedRun, *, why_no_look: str = "") -> None:
         """Open the explanation of a failure; that disturbs nothing that runs."""
 
-    def to_explain(self) -> None:
+    def open_explain(self) -> None:
         """Open the screen where the user pastes an error or the path of a log."""
 
-    def to_tpus(self) -> None:
+    def open_tpus(self) -> None:
         """Open the list of a project's TPUs, which asks Google Cloud."""
 
-    def to_settings(self) -> None:
+    def open_settings(self) -> None:
         """Open the settings."""
 
-    def to_search(self, text: str = "") -> None:
+    def open_search(self, text: str = "") -> None:
         """Open the lessons with the search line; a text is searched for at once."""
 
-    def to_palette(self) -> None:
+    def open_palette(self) -> None:
         """Open the command palette."""
 
-    def to_help(self) -> None:
+    def open_help(self) -> None:
         """Open the help of the screen in front."""
 
 
@@ -180,7 +180,7 @@ class AppSession(AppInternals, inherit_bindings=False):
         if choices.plain or self.no_color:
             chosen = theme.TERMINAL
         else:
-            suitable = theme.suitable(colors, os.environ, on_light=self._on_light)
+            suitable = theme.choose_theme(colors, os.environ, on_light=self._on_light)
             chosen = theme.CHOICES.get(choices.theme or "", suitable)
         self.theme = chosen.name
 
@@ -197,7 +197,7 @@ class AppSession(AppInternals, inherit_bindings=False):
         self.stylesheet.update(self, animate=animate)
 
     @property
-    def asks_for_ground(self) -> bool:
+    def needs_background(self) -> bool:
         """Whether the theme depends on the terminal's background colour."""
         is_free = not (self.choices.theme or self.choices.plain)
         return is_free and self.theme != theme.TERMINAL.name
@@ -211,7 +211,7 @@ class AppSession(AppInternals, inherit_bindings=False):
         shown = super().get_key_display(binding)
         return "Space" if shown == "space" else shown
 
-    def path_of(self, paths: Iterable[LessonPath]) -> LessonPath | None:
+    def find_path(self, paths: Iterable[LessonPath]) -> LessonPath | None:
         """Return the path to follow: the one chosen, else the one for this kind of machine."""
         on_tpu = self.on_tpu is not False
         return course.path_to_follow(paths, on_tpu=on_tpu, chosen=self.choices.path)
@@ -226,7 +226,7 @@ class AppSession(AppInternals, inherit_bindings=False):
     def show_place(self, where: HeadingPlace, *, on_tpu: bool, lacks_tpu: bool) -> None:
         """Show the machine in the heading, once it is known; see `MachineFacts`."""
         self.where, self.on_tpu, self.live.lacks_tpu = where, on_tpu, lacks_tpu
-        self.place = self.live.place(where)
+        self.place = self.live.choose_place(where)
 
     def on_device_held(self, message: messages.DeviceHeld) -> None:
         """Show the holder of the device, and release the device once it is idle for a while."""
@@ -236,7 +236,7 @@ class AppSession(AppInternals, inherit_bindings=False):
         self._idle_timer = self.set_timer(self.live.idle_s, self.release_lesson) if idle else None
         if message.holder != self.holder:
             self.holder = message.holder
-            self.place = self.live.place(self.where)
+            self.place = self.live.choose_place(self.where)
             if self.screen_stack:  # empty while the app closes
                 self.screen.refresh_bindings()
 

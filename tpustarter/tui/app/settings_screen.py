@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 
 from tpustarter.checking.plan import interpreters
 from tpustarter.core.problem import Problem
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app import settings
 from tpustarter.tui.app.messages import LOOK, LookedUp
 from tpustarter.tui.app.settings import Settings
@@ -24,7 +24,7 @@ from tpustarter.tui.home import machine_facts
 from tpustarter.tui.home.machine_facts import MachineFacts
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.row_list import Row, RowList
-from tpustarter.tui.kit.text_layout import HangingText, heading, prose, typed
+from tpustarter.tui.kit.text_layout import HangingText, adapt_commands, heading, prose
 
 DEVICES = (None, 1, 2, 4, 8, 16)
 
@@ -98,7 +98,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
         path.border_title = "Another Python"
         path.display = False
         panels = [
-            Static(typed(prose(text)), classes="panel", id=f"about-{name}")
+            Static(adapt_commands(prose(text)), classes="panel", id=f"about-{name}")
             for name, text in ABOUT.items()
         ]
         for panel, title in zip(panels, TITLES, strict=True):
@@ -124,7 +124,9 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _look(self) -> None:
-        self.post_message(LookedUp(machine_facts.look(self.tutor.machine, self.tutor.choices)))
+        self.post_message(
+            LookedUp(machine_facts.collect_facts(self.tutor.machine, self.tutor.choices))
+        )
 
     def on_looked_up(self, message: LookedUp[MachineFacts]) -> None:
         self._facts = message.what
@@ -132,7 +134,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
 
     def _show(self) -> None:
         self.query_one(RowList).show(self._rows())
-        self.entitle("settings", "A star marks what is chosen")
+        self.set_area_title("settings", "A star marks what is chosen")
 
     def _rows(self) -> Iterator[Row]:
         choices = self.tutor.choices
@@ -147,8 +149,8 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
         saved = [choices.python] if choices.python else list[str]()
         for path in dict.fromkeys([*saved, *paths]):
             names = by_path[path].frameworks_text if path in by_path else ""
-            shown = interpreters.shown(Path(path), self.tutor.machine.env, Path.cwd())
-            text = f"{visible(shown)}  {names or 'no framework'}"
+            shown = interpreters.format_path(Path(path), self.tutor.machine.env, Path.cwd())
+            text = f"{escape_text(shown)}  {names or 'no framework'}"
             yield _choice_row(f"python:{path}", text, chosen=choices.python == path)
         yield Row(None, "")
         yield Row(None, heading("Virtual CPU devices, a number also beside a TPU"))
@@ -168,7 +170,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
             yield _choice_row(f"mouse:{name}", text, chosen=choices.mouse == (name == "on"))
 
     @on(RowList.OptionSelected)
-    def chosen(self, event: RowList.OptionSelected) -> None:
+    def apply_choice(self, event: RowList.OptionSelected) -> None:
         kind, _, value = str(event.option_id).partition(":")
         choices = self.tutor.choices
         if kind == "python":
@@ -201,7 +203,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
         self.set_focus(path)
 
     @on(Input.Submitted)
-    def submitted(self, event: Input.Submitted) -> None:
+    def apply_typed(self, event: Input.Submitted) -> None:
         try:
             chosen, _ = interpreters.choose(event.value, self.tutor.machine.env, Path.cwd())
         except Problem as problem:

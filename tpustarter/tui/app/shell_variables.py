@@ -8,7 +8,7 @@ from __future__ import annotations
 from tpustarter.probe.finding import Hint
 
 
-def in_app(hint: Hint) -> str:
+def format_hint(hint: Hint) -> str:
     """Return a hint as it can be followed while the app runs."""
     if (hint.command or "").startswith("unset "):
         return f"{hint}; leave tpustarter with q for that, and start it again"

@@ -194,7 +194,9 @@ COLOURS = {
 """The choices in words; the empty name lets the terminal decide. `NO_COLOURS` is not among them."""
 
 
-def suitable(color_system: str | None, env: Mapping[str, str], *, on_light: bool | None) -> Theme:
+def choose_theme(
+    color_system: str | None, env: Mapping[str, str], *, on_light: bool | None
+) -> Theme:
     """Return the theme for a terminal.
 
     Args:

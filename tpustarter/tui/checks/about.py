@@ -11,7 +11,7 @@ from tpustarter.core import content
 from tpustarter.core.content import Check
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content import markdown
-from tpustarter.tui.library.lesson_details import opening
+from tpustarter.tui.library.lesson_details import find_first_paragraph
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def read(check: Check, lessons: Path | None) -> About:
     with contextlib.suppress(Problem):
         for lesson in content.read_lessons(lessons):
             if lesson.id == check.lesson:
-                title, why = lesson.title, opening(list(markdown.plain_lines(lesson)))
+                title, why = lesson.title, find_first_paragraph(list(markdown.plain_lines(lesson)))
     return About(_how(code), code, title, why)
 
 

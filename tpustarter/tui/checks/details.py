@@ -10,17 +10,17 @@ from textual.content import Content
 
 from tpustarter.checking.output import results_text
 from tpustarter.checking.results import next_step
-from tpustarter.checking.results.results import Result, hint_of
+from tpustarter.checking.results.results import Result, read_hint
 from tpustarter.checking.run import known_causes
 from tpustarter.core.content import Check
 from tpustarter.text import bars
-from tpustarter.text.invocation import as_typed
-from tpustarter.text.terminal import visible
-from tpustarter.tui.app.shell_variables import in_app
+from tpustarter.text.invocation import format_commands
+from tpustarter.text.terminal import escape_text
+from tpustarter.tui.app.shell_variables import format_hint
 from tpustarter.tui.checks.about import About
 from tpustarter.tui.kit import painted_drawings
-from tpustarter.tui.kit.markdown_text import coloured
-from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.markdown_text import colour_code
+from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, heading, prose, word
 
 
@@ -32,7 +32,7 @@ def details(result: Result, source: str = "") -> Iterator[LaidOutLines | Content
         source: The address of the page that documents the claim, if known.
     """
     title = result.title if result.status == "pass" else f"Claim: {result.title}"
-    yield Content.styled(visible(title), "bold")
+    yield Content.styled(escape_text(title), "bold")
     if result.status not in ("pass", "warn", "fail"):
         yield prose(results_text.summary(result))
     if result.cause:
@@ -40,33 +40,33 @@ def details(result: Result, source: str = "") -> Iterator[LaidOutLines | Content
     for finding in result.findings:
         status = {"ok": "pass", "info": "", "warn": "warn", "fail": "fail"}
         verdict = str(finding["verdict"])
-        label = word(status.get(verdict, ""), visible(verdict), 6)
+        label = word(status.get(verdict, ""), escape_text(verdict), 6)
         yield HangingText(label, prose(results_text.finding_line(finding)))
-        if filled := bars.of_peak(finding.get("share")):
-            yield Content("      ") + painted_drawings.bar(filled)
+        if filled := bars.draw_peak_bar(finding.get("share")):
+            yield Content("      ") + painted_drawings.colour_bar(filled)
         if finding["hint"] and verdict != "ok":  # a hint on a claim that holds is of no use
-            yield HangingText("      ", prose(as_typed(in_app(hint_of(finding)))))
+            yield HangingText("      ", prose(format_commands(format_hint(read_hint(finding)))))
     if result.status == "error" or (result.status in ("fail", "warn") and not _has_hint(result)):
-        yield HangingText("do    ", prose(in_app(next_step.hint(result))))
+        yield HangingText("do    ", prose(format_hint(next_step.hint(result))))
     if result.lesson:
-        yield HangingText("read  ", f"{visible(result.lesson)} (o)")
+        yield HangingText("read  ", f"{escape_text(result.lesson)} (o)")
     if source:
-        yield Address("page  ", visible(source))
+        yield Address("page  ", escape_text(source))
     if result.ran_on:
         virtual = "virtual " if result.ran_on.virtual else ""
-        where = visible(f"{result.ran_on.count} x {virtual}{result.ran_on.kind}")
+        where = escape_text(f"{result.ran_on.count} x {virtual}{result.ran_on.kind}")
         yield HangingText("on    ", Content.styled(where, "$muted"))
 
 
-def of_claim(check: Check) -> Iterator[LaidOutLines | Content]:
+def describe_claim(check: Check) -> Iterator[LaidOutLines | Content]:
     """Yield the claim of a check without a result, and its sources."""
-    yield Content.styled(visible(f"Claim: {check.title}"), "bold")
+    yield Content.styled(escape_text(f"Claim: {check.title}"), "bold")
     if check.lesson:
-        yield HangingText("read  ", f"{visible(check.lesson)} (o)")
-    yield Address("page  ", visible(check.source))
+        yield HangingText("read  ", f"{escape_text(check.lesson)} (o)")
+    yield Address("page  ", escape_text(check.source))
 
 
-def explained(
+def describe_check(
     check: Check, found: Iterable[LaidOutLines | Content], about: About
 ) -> Iterator[LaidOutLines | Content]:
     """Yield the findings of a check or its claim, then its method and its reason."""
@@ -74,11 +74,11 @@ def explained(
     yield from _facts(check, about)
     if about.why:
         yield Content("")
-        yield heading(f"From its lesson, “{visible(about.lesson)}”")
+        yield heading(f"From its lesson, “{escape_text(about.lesson)}”")
         yield prose(about.why)
 
 
-def whole(
+def format_full_text(
     check: Check, found: Iterable[LaidOutLines | Content], about: About, log: str
 ) -> LaidOutLines:
     """Return the full text of a check: findings, method and reason, log, and code.
@@ -89,12 +89,13 @@ def whole(
         about: The texts of its file and its lesson.
         log: The last lines of its log; empty for none.
     """
-    left = [*explained(check, found, about)]
+    left = [*describe_check(check, found, about)]
     if log:
         left += [Content(""), heading("Its log"), Content(log)]
     file = f"checks/{check.path.parent.name}/{check.path.name}"
     return TextBesideCode(
-        Stack(left), [heading(f"Its code, {visible(file)}"), coloured(plain(about.code))]
+        Stack(left),
+        [heading(f"Its code, {escape_text(file)}"), colour_code(clean_text(about.code))],
     )
 
 

@@ -10,7 +10,7 @@ from tpustarter.checking.results.next_step import NextAction
 from tpustarter.checking.results.results import Result, Run
 from tpustarter.checking.run_progress import RunProgress
 from tpustarter.text import bars
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 
 BAR_WIDTH = 20
 _KEYS = {
@@ -32,7 +32,7 @@ _KEYS_ON_PAGE = {
 """The next key on the page of one check."""
 
 
-def opening(run: Run) -> str:
+def format_target(run: Run) -> str:
     """Return the target of a run as the command line shows it, one sentence a line."""
     return "\n".join(line for line, _ in results_text.opening_lines(run))
 
@@ -42,11 +42,11 @@ def progress(known: RunProgress, width: int = 0) -> str:
 
     The bar takes a third of the screen's columns (`width`), and at least 20.
     """
-    filled = bars.bar(known.share, max(BAR_WIDTH, width // 3))
+    filled = bars.draw_bar(known.share, max(BAR_WIDTH, width // 3))
     return f"{filled}  {known.numbers(' done')}"
 
 
-def at_the_end(run: Run, request: CheckRequest) -> str:
+def format_headline(run: Run, request: CheckRequest) -> str:
     """Return the headline of a run; if not all requested checks ran, with the names of those."""
     if not run.results or request.ids == tuple(run.ids):
         return headline(run) if run.results else ""
@@ -54,14 +54,14 @@ def at_the_end(run: Run, request: CheckRequest) -> str:
     return f"{which} again: {headline(run)}"
 
 
-def what_to_press(run: Run) -> str:
+def format_next_key(run: Run) -> str:
     """Return a sentence with the next key after a run."""
     action, result = next_step.after_run(run)
-    cause = visible(result.cause.check) if result.cause else ""
-    return _KEYS[action].format(name=visible(result.id), cause=cause)
+    cause = escape_text(result.cause.check) if result.cause else ""
+    return _KEYS[action].format(name=escape_text(result.id), cause=cause)
 
 
-def what_helps(opened: Result | None) -> str:
+def format_help_key(opened: Result | None) -> str:
     """Return a sentence with the next key on the page of a check; empty for none."""
     if opened is None:
         return ""

@@ -20,21 +20,21 @@ class CheckMark:
         self._left, self._left_at = "", 0.0
         """The row marked before that, and the time at which it was left."""
 
-    def follows(self, chosen: str | None) -> bool:
+    def is_following(self, chosen: str | None) -> bool:
         """Return whether the mark follows the run: it stops once the user moves it."""
         return chosen in (None, self._marked)
 
-    def place(self, known: CheckList, ids: Sequence[str]) -> str | None:
+    def find_row(self, known: CheckList, ids: Sequence[str]) -> str | None:
         """Return the row to mark: the check that runs, and after the run the first one."""
         return ids[0] if known.run and ids else known.running
 
-    def went_to(self, chosen: str | None) -> None:
+    def record_row(self, chosen: str | None) -> None:
         """Record the row that is marked now."""
         if chosen != self._marked:
             self._left, self._left_at = self._marked or "", time.monotonic()
             self._marked = chosen
 
     @property
-    def seen(self) -> str:
+    def seen_row(self) -> str:
         """The row that the user may still take for the marked one; empty after a moment."""
         return self._left if time.monotonic() - self._left_at < SEEN_S else ""

@@ -13,10 +13,10 @@ from textual.content import Content
 
 from tpustarter.checking.output import results_text
 from tpustarter.checking.results.results import WORST_FIRST, Result
-from tpustarter.checking.results.verdict import without_verdict
+from tpustarter.checking.results.verdict import is_verdict_missing
 from tpustarter.checking.run import known_causes
 from tpustarter.core.content import Check
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import Row
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, TextColumns, prose, word
 
@@ -49,7 +49,7 @@ def rank(result: Result | None) -> known_causes.Rank:
     """Return the sort key of a check: worst status first, then checks without a verdict."""
     if result is None:
         return len(WORST_FIRST), False
-    return WORST_FIRST.index(result.status), not without_verdict(result)
+    return WORST_FIRST.index(result.status), not is_verdict_missing(result)
 
 
 def tally(results: Collection[Result], total: int) -> str:
@@ -62,7 +62,7 @@ def tally(results: Collection[Result], total: int) -> str:
     return ", ".join([*parts, f"{left} to go"] if left else parts)
 
 
-def ended(result: Result, name: str, *, has_room: bool) -> Row:
+def make_result_row(result: Result, name: str, *, has_room: bool) -> Row:
     """Return the row of a check that has run, its name padded to the width of the others.
 
     On a wide screen the summary is wrapped below itself; on a narrow one a claim that holds has
@@ -87,7 +87,7 @@ def activity(framework: str, platform: str, *, is_warm: bool) -> str:
     return "starting JAX, 2 to 5 s"
 
 
-def folded(results: Iterable[Result], waiting: Sequence[Check]) -> Folds:
+def fold_checks(results: Iterable[Result], waiting: Sequence[Check]) -> Folds:
     """Return the checks that share a row, by the id of that row; a few are not folded."""
     passed: list[Result] = []
     skipped: list[Result] = []
@@ -96,7 +96,7 @@ def folded(results: Iterable[Result], waiting: Sequence[Check]) -> Folds:
     for result in results:
         if result.status == "pass":
             passed.append(result)
-        elif result.status == "skip" and not without_verdict(result):
+        elif result.status == "skip" and not is_verdict_missing(result):
             skipped.append(result)
         elif result.status == "skip" and result.reason == "dependency":
             blocked.append(result)
@@ -112,13 +112,13 @@ def folded(results: Iterable[Result], waiting: Sequence[Check]) -> Folds:
     return {name: group for name, group in groups.items() if len(group) >= results_text.FOLDED_FROM}
 
 
-def with_folds(ids: Iterable[str], folds: Folds) -> list[str]:
+def replace_folded(ids: Iterable[str], folds: Folds) -> list[str]:
     """Return the ids in their order, with a fold's own id in place of its first check."""
     rows = {one.id: name for name, group in folds.items() for one in group}
     return list(dict.fromkeys(rows.get(check, check) for check in ids))
 
 
-def counterpart(chosen: str, folds: Folds) -> str | None:
+def find_counterpart(chosen: str, folds: Folds) -> str | None:
     """Return the row to mark after folding or unfolding: the fold of a check, or its first."""
     for name, group in folds.items():
         if chosen == name:
@@ -136,7 +136,7 @@ def row(name: str, group: Sequence[Result | Check], *, has_names: bool) -> Row:
     status, text_of_all = _WORDS_OF_MANY[name]
     label = word(status, WORDS.get(status, status), 8) + f"{len(group)} {text_of_all}"
     seconds = sum(one.seconds for one in group if isinstance(one, Result))
-    names = TextColumns([visible(one.id) for one in group], 8)
+    names = TextColumns([escape_text(one.id) for one in group], 8)
     more = (names, HangingText("", "")) if has_names else ()
     right = f"{seconds:.1f} s" if name == PASSED else ""
     return Row(name, label, right, more, whole=Content(_LISTS))
@@ -148,4 +148,4 @@ def details(name: str, group: Sequence[Result | Check]) -> Iterator[LaidOutLines
     width = max(len(one.id) for one in group) + 2
     for one in group:
         said = results_text.summary(one) if isinstance(one, Result) else one.title
-        yield HangingText(f"{visible(one.id):<{width}}", prose(said))
+        yield HangingText(f"{escape_text(one.id):<{width}}", prose(said))

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from textual.content import Content
 
 from tpustarter.checking.results import next_step
-from tpustarter.checking.results.results import Run, hint_of
+from tpustarter.checking.results.results import Run, read_hint
 from tpustarter.checking.run import known_causes
 from tpustarter.checking.run_progress import RunProgress
 from tpustarter.core.content import Check
 from tpustarter.probe.finding import Hint
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.checks import rows as check_rows
 from tpustarter.tui.kit.row_list import Row
 from tpustarter.tui.kit.text_layout import word
@@ -51,12 +51,12 @@ class CheckList(RunProgress):
         first = [self.results[name] for name in self.ids() if name in self.results]
         results = [*first, *self.results.values()]  # a folded check may name a set-up too
         hints = [next_step.hint(result) for result in results]
-        hints += [hint_of(finding) for result in results for finding in result.findings]
+        hints += [read_hint(finding) for result in results for finding in result.findings]
         if self.run and self.run.results and self.run.blocked:
             hints.append(Hint.of(self.run.blocked.hint))
         return next((hint.setup for hint in hints if hint.setup), "")
 
-    def folds(self) -> check_rows.Folds:
+    def find_folds(self) -> check_rows.Folds:
         """Return the checks that share a row: those that hold, don't apply or have not run."""
         if not self.checks:
             return {}
@@ -65,15 +65,17 @@ class CheckList(RunProgress):
             for name, check in self.checks.items()
             if name not in self.results and name != self.running
         ]
-        return check_rows.folded(self.results.values(), [] if self.run else waiting)
+        return check_rows.fold_checks(self.results.values(), [] if self.run else waiting)
 
     def ids(self) -> list[str]:
         """Return the ids of the rows in order: worst first, then the running check, then others."""
         if self.lists_all and not self.run:
             return list(self.checks)
-        raised = known_causes.raised(self.results.values(), check_rows.rank)
-        ids = sorted(self.checks, key=lambda one: known_causes.place(one, self._rank(one), raised))
-        return ids if self.lists_all else check_rows.with_folds(ids, self.folds())
+        raised = known_causes.rank_causes(self.results.values(), check_rows.rank)
+        ids = sorted(
+            self.checks, key=lambda one: known_causes.make_sort_key(one, self._rank(one), raised)
+        )
+        return ids if self.lists_all else check_rows.replace_folded(ids, self.find_folds())
 
     def _rank(self, check: str) -> known_causes.Rank:
         if check == self.running:
@@ -88,23 +90,23 @@ class CheckList(RunProgress):
             width: The columns of the screen.
             has_names: Whether there is room for the names of folded checks.
         """
-        if group := self.folds().get(check):
+        if group := self.find_folds().get(check):
             return check_rows.row(check, group, has_names=has_names)
         longest = max(len(name) for name in self.checks) + 1 if width >= NARROW else 0
-        name = f"{visible(check):<{longest}}"
+        name = f"{escape_text(check):<{longest}}"
         if result := self.results.get(check):
-            return check_rows.ended(result, name, has_room=width >= NARROW)
+            return check_rows.make_result_row(result, name, has_room=width >= NARROW)
         if check == self.running:
             label = word("run", "RUN", 8) + f"{name} {self._activity(check)}"
             return Row(check, label, f"{self.seconds:.0f} s")
         state = "not run" if self.run else "wait"
-        claim = f" {visible(self.checks[check].title)}" if width >= NARROW else ""
+        claim = f" {escape_text(self.checks[check].title)}" if width >= NARROW else ""
         label = word("wait", state, 8) + Content.styled(f"{name}{claim}", "$muted")
         return Row(check, label, hang=8 + len(name) + 1)
 
     def _activity(self, check: str) -> str:
         framework = self.checks[check].framework
         is_warm = framework in self.warm
-        return visible(self.reported) or check_rows.activity(
+        return escape_text(self.reported) or check_rows.activity(
             framework, self.platform, is_warm=is_warm
         )

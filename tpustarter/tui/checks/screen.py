@@ -19,21 +19,21 @@ from tpustarter.core.content import Check
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import lesson_progress
 from tpustarter.running.holder import DeviceHolder
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import CHECKS, LOOK, EventsArrived, LookedUp
 from tpustarter.tui.checks import about as check_about
 from tpustarter.tui.checks import end_line as check_end_line
 from tpustarter.tui.checks import keys as checks_keys
 from tpustarter.tui.checks import rows as check_rows
 from tpustarter.tui.checks.about import About
-from tpustarter.tui.checks.details import details, explained, of_claim, whole
+from tpustarter.tui.checks.details import describe_check, describe_claim, details, format_full_text
 from tpustarter.tui.checks.mark import CheckMark
 from tpustarter.tui.checks.rows import STOPPED, WORDS
 from tpustarter.tui.checks.run_list import CheckList
 from tpustarter.tui.explain import failure
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import RowList
-from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.split import LOW, Split
 from tpustarter.tui.kit.text_layout import Stack
 
@@ -82,7 +82,7 @@ class Checks(Split):
         yield from self._events(selfcheck)
         if not request.ids:
             lesson_progress.remember_check(selfcheck.run)
-        last_failures.remember(selfcheck.run)
+        last_failures.save_failures(selfcheck.run)
         yield selfcheck.run
 
     def _events(self, selfcheck: SelfCheck) -> Iterator[Event]:
@@ -95,15 +95,15 @@ class Checks(Split):
                     if platform != "cpu":
                         name, accelerator = "tpustarter check", platform.upper()
                         holder = DeviceHolder(name, os.getpid(), accelerator)
-                        live.hold(holder, self.stop_work)
+                        live.record_holder(holder, self.stop_work)
                 yield event
         finally:
-            live.let_go(self.stop_work)
+            live.record_release(self.stop_work)
 
     def show_error(self, error: BaseException) -> None:
         """Show why nothing was run; a stop by the user is no error."""
         if isinstance(error, Problem) and self._run.is_stopped:
-            self.say("Stopped before anything was run. Press Esc to go back.")
+            self.show_text("Stopped before anything was run. Press Esc to go back.")
         else:
             super().show_error(error)
 
@@ -112,7 +112,7 @@ class Checks(Split):
         return super().can_stop and not (self._selfcheck and self._selfcheck.is_over)
 
     def on_events_arrived(self, message: EventsArrived) -> None:
-        for event in self._run.take(message):
+        for event in self._run.take_events(message):
             self._follow(event)
         if not self._run.is_busy:
             self._finish()
@@ -127,13 +127,13 @@ class Checks(Split):
         else:
             self._list.follow(event)
             if isinstance(event, PlanMade):
-                self.say(check_end_line.opening(event.run), where="opening")
+                self.show_text(check_end_line.format_target(event.run), where="opening")
 
     def _finish(self) -> None:
         if self._list.run is None:  # it broke, or its request was refused
             self._list.end(Run("", "", self._request.level))
         self._selfcheck = None
-        self.say("")
+        self.show_text("")
         self._say_the_end()
 
     def _say_the_end(self) -> None:
@@ -141,40 +141,40 @@ class Checks(Split):
         run = self._list.run
         if not run or not run.results:
             return
-        line, hint = check_end_line.at_the_end(run, self._request), ""
+        line, hint = check_end_line.format_headline(run, self._request), ""
         if self.size.height >= LOW and not self._shows_log:
             result = self._marked_result()
             hint = (
-                check_end_line.what_helps(result)
+                check_end_line.format_help_key(result)
                 if self._opened
-                else check_end_line.what_to_press(run)
+                else check_end_line.format_next_key(run)
             )
-        self.say(f"{line}\n{hint}" if hint else line)
+        self.show_text(f"{line}\n{hint}" if hint else line)
 
     def _tick(self) -> None:
         if self._list.running:
             self.query_one(RowList).change(self._list.row(self._list.running, self.size.width))
         elif self._run.is_stopped or not self._list.results:
             activity = "stopping" if self._run.is_stopped else "choosing the Python and starting it"
-            self.say(f"{activity}, {self._list.seconds:.0f} s")
+            self.show_text(f"{activity}, {self._list.seconds:.0f} s")
 
     def _show(self) -> None:
         known, ids = self._list, self._list.ids()
         if not known.run:
             line = check_end_line.progress(known, self.size.width)
-            self.say(line + ", stopping" * self._run.is_stopped)
-        self.entitle("rows", check_rows.tally(known.results.values(), len(known.checks)))
+            self.show_text(line + ", stopping" * self._run.is_stopped)
+        self.set_area_title("rows", check_rows.tally(known.results.values(), len(known.checks)))
         rows = self.query_one(RowList)
-        follows = self._mark.follows(rows.chosen)
-        mark = self._mark.place(known, ids) if follows else None
+        follows = self._mark.is_following(rows.highlighted_id)
+        mark = self._mark.find_row(known, ids) if follows else None
         width, has_names = self.size.width, self.has_class("-airy")
         rows.show([known.row(one, width, has_names=has_names) for one in ids], highlight=mark)
         if follows:
-            self._mark.went_to(rows.chosen)
+            self._mark.record_row(rows.highlighted_id)
         self._show_details()
 
     @on(RowList.OptionHighlighted)
-    def highlighted(self) -> None:
+    def show_marked_details(self) -> None:
         """Show the details of the marked check, and close the log of another one."""
         if self._log_of not in (None, self._chosen):
             self._log_of = None
@@ -184,23 +184,23 @@ class Checks(Split):
 
     def _show_details(self) -> None:
         result, chosen = self._marked_result(), self._chosen
-        self.entitle(
+        self.set_area_title(
             "details", f"{result.id}: {WORDS[result.status].lower()}" if result else chosen
         )
-        if group := self._list.folds().get(chosen):
+        if group := self._list.find_folds().get(chosen):
             self.show_details(Stack(check_rows.details(chosen, group)))
         elif result and self._log_of == result.id:
-            log = plain(result.log.rstrip("\n")) or "This check wrote nothing."
-            title = Content.styled(f"Log of {visible(result.id)}", "bold")
+            log = clean_text(result.log.rstrip("\n")) or "This check wrote nothing."
+            title = Content.styled(f"Log of {escape_text(result.id)}", "bold")
             self.show_details(Content.assemble(title, "\n", log))
         elif check := self._list.checks.get(chosen):
-            found = [*(details(result, check.source) if result else of_claim(check))]
+            found = [*(details(result, check.source) if result else describe_claim(check))]
             about = self._about.get(chosen, About())
             if self.has_class("-details"):
-                log = plain(result.log.rstrip("\n")) if result else ""
-                self.show_details(whole(check, found, about, log))
+                log = clean_text(result.log.rstrip("\n")) if result else ""
+                self.show_details(format_full_text(check, found, about, log))
             elif self.size.width >= self.BESIDE:  # there is room for it
-                self.show_details(Stack(explained(check, found, about)))
+                self.show_details(Stack(describe_check(check, found, about)))
                 if chosen not in self._about:
                     self._look(check)
             else:
@@ -221,12 +221,12 @@ class Checks(Split):
     @property
     def _chosen(self) -> str:
         """The id of the opened row, else of the marked one."""
-        return self._opened or self.query_one(RowList).chosen or ""
+        return self._opened or self.query_one(RowList).highlighted_id or ""
 
     @property
     def _meant(self) -> str:
         """The id that a key acts on: the user may not have seen yet that the mark has moved."""
-        seen = self._mark.seen if self._run.is_busy else ""
+        seen = self._mark.seen_row if self._run.is_busy else ""
         return self._opened or (seen if seen in self._list.checks else self._chosen)
 
     def _marked_result(self) -> Result | None:
@@ -234,7 +234,7 @@ class Checks(Split):
 
     def action_details(self) -> None:
         meant = self._meant
-        if meant in self._list.folds() and not self.has_class("-details"):
+        if meant in self._list.find_folds() and not self.has_class("-details"):
             self.action_list_all()
         else:
             super().action_details()
@@ -246,15 +246,15 @@ class Checks(Split):
 
     def action_list_all(self) -> None:
         rows = self.query_one(RowList)
-        chosen, folds = rows.chosen or "", self._list.folds()
-        follows = self._mark.follows(rows.chosen)
+        chosen, folds = rows.highlighted_id or "", self._list.find_folds()
+        follows = self._mark.is_following(rows.highlighted_id)
         self._list.lists_all = not self._list.lists_all
         self._place_details()
         self._show()
-        if marked := check_rows.counterpart(chosen, folds):
+        if marked := check_rows.find_counterpart(chosen, folds):
             rows.highlighted = rows.get_option_index(marked)
         if follows:  # this key did not move the mark
-            self._mark.went_to(rows.chosen)
+            self._mark.record_row(rows.highlighted_id)
         self.refresh_bindings()
 
     def action_fold(self) -> None:
@@ -283,7 +283,7 @@ class Checks(Split):
             run = self._list.run or (self._selfcheck and self._selfcheck.run)
             platform = run.target.get("platform") if run else ""
             why = "checks are running" if self._run.is_busy else ""
-            self.tutor.go.to_explanation(failure.check(result, platform), why_no_look=why)
+            self.tutor.go.open_explanation(failure.check(result, platform), why_no_look=why)
 
     def _failed_result(self) -> Result | None:
         result = self._marked_result()
@@ -292,12 +292,12 @@ class Checks(Split):
     def action_lesson(self) -> None:
         lesson = self._lesson(self._meant)
         if self._run.is_busy or not self.tutor.go.back_to_lesson(lesson):
-            self.tutor.go.to_lesson(lesson)
+            self.tutor.go.open_lesson(lesson)
 
     def action_setup(self) -> None:
         """Show the plan of the set-up that the marked check names, else of the first named."""
         marked = self._marked_result()
-        self.tutor.go.to_setup((marked and next_step.setup(marked)) or self._list.setup)
+        self.tutor.go.open_setup((marked and next_step.setup(marked)) or self._list.setup)
 
     def _lesson(self, name: str) -> str:
         check = self._list.checks.get(name)
@@ -310,7 +310,7 @@ class Checks(Split):
     def _again(self) -> tuple[str, ...]:
         """Return the ids to run again; empty while checks run."""
         chosen = self._chosen
-        stopped = self._list.folds().get(STOPPED, ()) if chosen == STOPPED else ()
+        stopped = self._list.find_folds().get(STOPPED, ()) if chosen == STOPPED else ()
         ids = [chosen] if chosen in self._list.checks else [one.id for one in stopped]
         return () if self._run.is_busy else tuple(ids)
 
@@ -336,7 +336,7 @@ class Checks(Split):
             return bool(self._again())
         if action in ("list_all", "fold"):
             is_listed = self._list.lists_all
-            return bool(self._list.folds()) and is_listed == (action == "fold")
+            return bool(self._list.find_folds()) and is_listed == (action == "fold")
         if action == "lesson":
             return bool(self._lesson(self._chosen))
         if action == "setup":

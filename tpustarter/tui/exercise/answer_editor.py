@@ -14,8 +14,8 @@ from textual.widgets.text_area import Selection
 
 from tpustarter.tui.exercise import status_text as exercise_status
 from tpustarter.tui.kit.editor import Editor, place_to_edit
-from tpustarter.tui.kit.markdown_text import coloured, marked
-from tpustarter.tui.kit.safe_text import plain, plain_source
+from tpustarter.tui.kit.markdown_text import colour_code, mark_rows
+from tpustarter.tui.kit.safe_text import clean_text, plain_source
 from tpustarter.tui.kit.wrapped_code import WrappedCode
 
 
@@ -60,7 +60,9 @@ class OwnCode(Vertical):
     def _say_above(self) -> None:
         """Name the code that typing replaces, else the lines of the file above the code shown."""
         offered = self.editor.offered if self.editor else ""
-        above = exercise_status.replaced(offered) or exercise_status.above(self._first_line)
+        above = exercise_status.format_replaced_note(offered) or exercise_status.format_lines_above(
+            self._first_line
+        )
         self.query_one(".above", Static).update(above)
 
     def on_text_area_selection_changed(self) -> None:
@@ -73,7 +75,7 @@ class OwnCode(Vertical):
             self._paint()
 
     @property
-    def marked_to(self) -> int:
+    def last_marked_row(self) -> int:
         """The row of the screen behind the last line that is marked; 0 where none is."""
         if not self._marked:
             return 0
@@ -84,7 +86,7 @@ class OwnCode(Vertical):
 
     def _paint(self) -> None:
         rows = {number - self._first_line for number in self._marked}
-        code = marked(coloured(plain(self._code)), rows)
+        code = mark_rows(colour_code(clean_text(self._code)), rows)
         self.query_one(".code", Static).update(WrappedCode(code, first_line=self._first_line))
         if editor := self.editor:
             above = len(editor.text) - len(editor.text.lstrip("\n"))  # lines that are not kept

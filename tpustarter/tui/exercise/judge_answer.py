@@ -54,7 +54,7 @@ class AnswerJudge:
         return self._run.seconds
 
     @property
-    def printed(self) -> str:
+    def output_tail(self) -> str:
         """The last lines of the answer's output."""
         return self._tail.text
 
@@ -96,10 +96,10 @@ class AnswerJudge:
 
         return exercises.judge(exercise, play)
 
-    def arrived(self, message: EventsArrived) -> AnswerVerdict | None:
+    def take_events(self, message: EventsArrived) -> AnswerVerdict | None:
         """Take the events of the answer; return the verdict if it has arrived."""
         verdict = None
-        for event in self._run.take(message):
+        for event in self._run.take_events(message):
             if isinstance(event, OutputChunk):
                 name = self._path.rpartition("/")[2]  # the whole path is shown above
                 self._tail.add(event.text.replace(f'File "{self._path}"', f'File "{name}"'))

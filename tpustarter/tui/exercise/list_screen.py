@@ -14,8 +14,8 @@ from tpustarter.core.problem import Problem
 from tpustarter.learning.content import exercises
 from tpustarter.learning.content.exercises import Exercise, State
 from tpustarter.text import phrases
-from tpustarter.text.invocation import as_typed
-from tpustarter.text.terminal import visible
+from tpustarter.text.invocation import format_commands
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, LookedUp
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.kit.page import EXPLAIN
@@ -90,7 +90,7 @@ those that are solved, then all of them.
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.say("Reading the exercises ...")
+        self.show_text("Reading the exercises ...")
 
     def on_screen_resume(self) -> None:
         """Read the list again, because an exercise may have been solved."""
@@ -99,8 +99,8 @@ those that are solved, then all of them.
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _read(self) -> None:
         course = course_facts.read(self.tutor.lessons)
-        path = self.tutor.path_of(course.paths)
-        standing = course.standing(path) if path else None
+        path = self.tutor.find_path(course.paths)
+        standing = course.find_path_progress(path) if path else None
         on_path = standing.whole.lessons if standing else ()
         listed, trouble = list[_Listed](), [course.trouble] if course.trouble else []
         for name in dict.fromkeys((*on_path, *course.lessons)):
@@ -113,7 +113,7 @@ those that are solved, then all of them.
         rows, before = self.query_one(DetailRows), self._listed
         self._listed = {one.exercise.id: one for one in found.listed}
         rows.leading = self._listed.keys()
-        rows.show([*self._rows()], highlight=self._to_mark(rows.chosen, before, found))
+        rows.show([*self._rows()], highlight=self._to_mark(rows.highlighted_id, before, found))
         self._entitle()
         self._trouble = found.trouble
         self._show_details()
@@ -132,7 +132,7 @@ those that are solved, then all of them.
             words = f"{shown} {self._filter} of {phrases.count(len(listed), 'exercise')}"
         elif is_part:
             words += f", {len(listed)} in all"
-        self.entitle("rows", words)
+        self.set_area_title("rows", words)
 
     def action_filter(self, kind: str) -> None:
         self._filter = kind
@@ -147,11 +147,15 @@ those that are solved, then all of them.
         if marked is None or marked not in self._listed:
             return found.next
         was_open = marked in before and before[marked].state != "pass"
-        if was_open and self._listed[marked].state == "pass" and (other := self.after(marked)):
+        if (
+            was_open
+            and self._listed[marked].state == "pass"
+            and (other := self.find_next_open(marked))
+        ):
             return other.id
         return marked
 
-    def after(self, name: str) -> Exercise | None:
+    def find_next_open(self, name: str) -> Exercise | None:
         """Return the next open exercise below a solved one, else above it; None without any."""
         left = [one for one in self._listed if one == name or self._listed[one].state != "pass"]
         place = left.index(name) if name in left else 0
@@ -172,34 +176,34 @@ those that are solved, then all of them.
             was_on_path = one.is_on_path
             if exercise.lesson.id != lesson:
                 lesson = exercise.lesson.id
-                yield Row(None, heading(visible(exercise.lesson.title)))
+                yield Row(None, heading(escape_text(exercise.lesson.title)))
             label = word(_STYLES.get(one.state, ""), exercises.WORDS[one.state], exercises.WIDTH)
             yield Row(name, HangingText(label, prose(exercise.title)))
 
     @on(RowList.OptionHighlighted)
     def _show_details(self) -> None:
-        one = self._listed.get(self.query_one(RowList).chosen or "")
-        self.entitle("details", visible(one.exercise.title) if one else "")
+        one = self._listed.get(self.query_one(RowList).highlighted_id or "")
+        self.set_area_title("details", escape_text(one.exercise.title) if one else "")
         pieces = [*search_details.exercise(one.exercise, " (l)")][:-1] if one else []
         self.show_details(Stack(pieces) if one else "")
         # The command has a line of its own, where it is whole, and seen at every height.
         command = f"`tpustarter learn --exercise {one.exercise.id}`" if one else ""
-        if one and cell_len(as_typed(f"In a shell: {command}")) <= self.size.width:
+        if one and cell_len(format_commands(f"In a shell: {command}")) <= self.size.width:
             command = f"In a shell: {command}"
-        self.say("\n".join(filter(None, (self._trouble, command))))
+        self.show_text("\n".join(filter(None, (self._trouble, command))))
         self.refresh_bindings()
 
     def action_details(self) -> None:
-        if chosen := self.query_one(RowList).chosen:
-            self.tutor.go.to_exercise(chosen)
+        if chosen := self.query_one(RowList).highlighted_id:
+            self.tutor.go.open_exercise(chosen)
 
     def action_lesson(self) -> None:
         """Open the exercise's lesson, or go back to it."""
         if (lesson := self._lesson()) and not self.tutor.go.back_to_lesson(lesson):
-            self.tutor.go.to_lesson(lesson)
+            self.tutor.go.open_lesson(lesson)
 
     def _lesson(self) -> str:
-        one = self._listed.get(self.query_one(RowList).chosen or "")
+        one = self._listed.get(self.query_one(RowList).highlighted_id or "")
         return one.exercise.lesson.id if one else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

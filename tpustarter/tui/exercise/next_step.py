@@ -27,7 +27,7 @@ class AnswerNextStep:
     """The count of solved exercises, in words."""
 
 
-def onward(tutor: AppSession, exercise: Exercise, below: Page) -> AnswerNextStep:
+def find_next_step(tutor: AppSession, exercise: Exercise, below: Page) -> AnswerNextStep:
     """Return the next step after a right answer; reads files.
 
     Args:
@@ -35,7 +35,7 @@ def onward(tutor: AppSession, exercise: Exercise, below: Page) -> AnswerNextStep
         exercise: The solved exercise.
         below: The screen from which the exercise was opened.
     """
-    path = tutor.path_of(read_paths(tutor.lessons))
+    path = tutor.find_path(read_paths(tutor.lessons))
     lessons = content.read_lessons(tutor.lessons)
     records = lesson_progress.read().lessons
     back = below.CALLED or "where you were"
@@ -44,8 +44,8 @@ def onward(tutor: AppSession, exercise: Exercise, below: Page) -> AnswerNextStep
         mark = lesson_progress.mark(lesson, records.get(lesson.id))
         back = f"the lesson {lesson.title}{f', {mark}' if mark else ''}"
     way = lesson_end.after_exercise(
-        exercise, path, lessons, lesson_progress.done(), lesson_progress.read_only()
+        exercise, path, lessons, lesson_progress.read_done_lessons(), lesson_progress.read_only()
     )
-    if isinstance(below, Exercises) and (other := below.after(exercise.id)):
+    if isinstance(below, Exercises) and (other := below.find_next_open(exercise.id)):
         way = NextStep(f"The next exercise of the list: {other.title}", exercise=other.id)
     return AnswerNextStep(way, back, solved_exercises.words(lessons_on(path, lessons), records))

@@ -18,17 +18,17 @@ from tpustarter.core.problem import Problem
 from tpustarter.learning.content import exercises
 from tpustarter.learning.content.exercises import Exercise
 from tpustarter.learning.progress.lesson_end import NextStep
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, EventsArrived, LookedUp
 from tpustarter.tui.exercise import keys as exercise_keys
 from tpustarter.tui.exercise import status_text as exercise_status
 from tpustarter.tui.exercise.judge_answer import AnswerJudge
-from tpustarter.tui.exercise.next_step import AnswerNextStep, onward
+from tpustarter.tui.exercise.next_step import AnswerNextStep, find_next_step
 from tpustarter.tui.exercise.view import ExerciseView
 from tpustarter.tui.explain import failure
 from tpustarter.tui.kit import external_editor
 from tpustarter.tui.kit.page import ConfirmWindow, Page
-from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, word
 from tpustarter.tui.lesson.block.block_output import Printout
 
@@ -46,7 +46,7 @@ class ExercisePage(Page):
     BINDINGS: ClassVar[list[BindingType]] = exercise_keys.BINDINGS
 
     def __init__(self, exercise: str) -> None:
-        super().__init__(visible(exercise))
+        super().__init__(escape_text(exercise))
         self._exercise_id = exercise
         self._view = ExerciseView()
         self._exercise: Exercise | None = None
@@ -71,7 +71,7 @@ class ExercisePage(Page):
         return (self._view, Static("", id="headline", classes="-silent"))
 
     def on_mount(self) -> None:
-        self._view.give_back_keys()
+        self._view.release_keys()
         self._clock = self.set_interval(exercises.LOOK_S, self._look)
         self._read()
 
@@ -88,7 +88,7 @@ class ExercisePage(Page):
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _look_on(self, exercise: Exercise) -> None:
         """Look up the next step after a right answer."""
-        self.post_message(LookedUp(onward(self.tutor, exercise, self._below)))
+        self.post_message(LookedUp(find_next_step(self.tutor, exercise, self._below)))
 
     @property
     def _below(self) -> Page:
@@ -106,17 +106,17 @@ class ExercisePage(Page):
             self._view.show_more_of_answer()
             return
         if isinstance(message.what, Problem):
-            self._view.show_answer("", [Content(plain(str(message.what)))])
+            self._view.show_answer("", [Content(clean_text(str(message.what)))])
             return
         exercise = self._exercise = message.what
-        self.rename(visible(exercise.title))
+        self.rename(escape_text(exercise.title))
         self._path = exercises.learner_file(exercise)
-        self._saved = exercises.saved(self._path)
-        count = exercises.hints_given(exercise)
+        self._saved = exercises.read_save_stamp(self._path)
+        count = exercises.count_given_hints(exercise)
         self._hints = list(exercise.hints[:count])
         self._show_own_code()
-        self._view.show_task(exercise.title, exercise.task, exercises.place(exercise))
-        self._view.show_below(exercises.named_below(exercise))
+        self._view.show_task(exercise.title, exercise.task, exercises.format_position(exercise))
+        self._view.show_below(exercises.read_mentioned_code(exercise))
         self._show()
         self.refresh_bindings()
 
@@ -125,7 +125,7 @@ class ExercisePage(Page):
         if self._judging.is_busy:
             self._show()
             return
-        saved = exercises.saved(self._path) if self._path else None
+        saved = exercises.read_save_stamp(self._path) if self._path else None
         if self._view.editor is None and saved not in (None, self._saved):
             self._saved = saved
             self._show_own_code()
@@ -139,7 +139,7 @@ class ExercisePage(Page):
             code, first_line = exercises.own_code(self._exercise)
         except Problem as problem:
             code, first_line = str(problem), 1
-        path = visible(exercise_status.short_path(self._path))
+        path = escape_text(exercise_status.short_path(self._path))
         self._view.show_file(path, code, first_line=first_line)
 
     def on_resize(self) -> None:
@@ -158,7 +158,7 @@ class ExercisePage(Page):
         self._show()
 
     async def on_events_arrived(self, message: EventsArrived) -> None:
-        judged = self._judging.arrived(message)
+        judged = self._judging.take_events(message)
         if judged and judged.is_right and self._exercise:
             if not self._is_typed:  # a user who has typed on is not interrupted
                 await self._end_edit()  # else Enter would be typed
@@ -175,24 +175,28 @@ class ExercisePage(Page):
         if exercise is None:
             return
         hints, is_typing = len(exercise.hints) - len(self._hints), self._view.editor is not None
-        judged, printed = self._judging.judged, self._judging.printed
+        judged, printed = self._judging.judged, self._judging.output_tail
         verdict, lines = self._verdict(exercise), judged.lines if judged else None
         pieces: list[LaidOutLines | Content] = [HangingText("", verdict)]
         if lines:
             pieces.append(HangingText("", Content(lines.words)))
-        if more := exercise_status.help_left(judged, hints=hints, is_typing=is_typing):
+        if more := exercise_status.format_help_hint(judged, hints=hints, is_typing=is_typing):
             pieces.append(HangingText("", more))
         if printed:
             pieces += [Content(""), Printout(printed)]
         if judged and judged.is_right:
-            end = exercise_status.end(
+            end = exercise_status.lay_out_end(
                 exercise, self._way, self._back, is_typing=is_typing, has_seen=bool(self._solution)
             )
             pieces += [Content(""), *end]
         ended, is_old = judged.result.status if judged else "", bool(judged and self._is_typed)
         self._view.show_answer(ended, pieces, is_old=is_old)
         is_kept = is_typing and bool(judged or self._judging.is_busy)
-        kept = exercise_status.kept(judged, verdict, self._way, is_old=is_old) if is_kept else ""
+        kept = (
+            exercise_status.format_brief_verdict(judged, verdict, self._way, is_old=is_old)
+            if is_kept
+            else ""
+        )
         self._view.keep_in_sight(kept)
         self._view.mark_lines(lines.numbers if lines and not self._is_typed else ())
         self._view.show_hints(self._hints, len(exercise.hints))
@@ -203,7 +207,7 @@ class ExercisePage(Page):
         if self._judging.is_busy:
             return word("run", f"RUN  {self._judging.seconds:.0f} s")
         is_typing = self._view.editor is not None
-        return exercise_status.verdict(
+        return exercise_status.format_verdict(
             self._judging.judged,
             exercises.state(exercise),
             is_typing=is_typing,
@@ -213,7 +217,7 @@ class ExercisePage(Page):
     async def action_edit(self) -> None:
         """Open the editor; the typed text goes into the file."""
         if self._exercise and self._view.editor is None:
-            known = exercises.saved(self._path) if self._path else None
+            known = exercises.read_save_stamp(self._path) if self._path else None
             await self._view.edit(exercises.own_code(self._exercise)[0])
             self._saved = known  # the state of the edited text, whatever was saved meanwhile
             self._show()
@@ -237,8 +241,8 @@ class ExercisePage(Page):
                 exercises.keep_code(self._exercise, editor.text, self._saved)
             except Problem as problem:
                 self.show_error(problem)
-            self.tell_what_was_put_aside()
-            self._saved = exercises.saved(self._path)
+            self.show_moved_files()
+            self._saved = exercises.read_save_stamp(self._path)
 
     def action_run(self) -> None:
         self._keep()
@@ -255,7 +259,7 @@ class ExercisePage(Page):
         self._keep()
         await self._view.end_edit()
         self._show_own_code()
-        self._view.give_back_keys()
+        self._view.release_keys()
         self._show()
         self.refresh_bindings()
 
@@ -266,7 +270,9 @@ class ExercisePage(Page):
             self.notify("No editor was found, but e edits the file here.", markup=False)
             return
         name, file = Path(command[0]).name, exercise_status.short_path(self._path)
-        text = exercise_status.opens(name, file, external_editor.leaving(command))
+        text = exercise_status.format_editor_question(
+            name, file, external_editor.describe_leaving(command)
+        )
         self.tutor.push_screen(ConfirmWindow("Open in another editor", text), self._answered_open)
 
     def _answered_open(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
@@ -280,7 +286,7 @@ class ExercisePage(Page):
         if self._exercise and (judged := self._judging.judged):
             session = self.tutor.live.session
             shown = failure.answer(judged.result, self._exercise.lesson, session)
-            self.tutor.go.to_explanation(shown)
+            self.tutor.go.open_explanation(shown)
 
     def action_hint(self) -> None:
         if self._exercise and (hint := exercises.next_hint(self._exercise)):
@@ -321,9 +327,11 @@ class ExercisePage(Page):
 
     def _answered_anew(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
         if answer and self._exercise:
-            kept = exercises.start_again(self._exercise)
-            self.notify(visible(f"Started again; {exercises.words_of_kept(kept)}"), markup=False)
-            self._saved = exercises.saved(exercises.learner_file(self._exercise))
+            kept = exercises.restart_exercise(self._exercise)
+            self.notify(
+                escape_text(f"Started again; {exercises.words_of_kept(kept)}"), markup=False
+            )
+            self._saved = exercises.read_save_stamp(exercises.learner_file(self._exercise))
             self._judging.forget()
             self._show_own_code()
             self._show()
@@ -331,9 +339,9 @@ class ExercisePage(Page):
     def action_next(self) -> None:
         """Go to the lesson's next exercise, the rest of the lesson, or the next lesson."""
         if self._way and self._way.exercise:
-            self.tutor.go.to_exercise_instead(self._way.exercise)
+            self.tutor.go.replace_with_exercise(self._way.exercise)
         elif self._way and self._way.lesson and not self.tutor.go.back_to_lesson(self._way.lesson):
-            self.tutor.go.to_lesson_instead(self._way.lesson)
+            self.tutor.go.replace_with_lesson(self._way.lesson)
 
     def action_page_down(self) -> None:
         self._view.read_on()

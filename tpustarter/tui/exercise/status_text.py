@@ -10,7 +10,7 @@ from textual.content import Content
 from tpustarter.learning.content.exercises import AnswerVerdict, Exercise, State
 from tpustarter.learning.progress.lesson_end import NextStep
 from tpustarter.text import phrases
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.text_layout import CODE, HangingText, LaidOutLines, prose, word
 
 STATES = {
@@ -22,7 +22,7 @@ STATES = {
 }
 
 
-def verdict(
+def format_verdict(
     judged: AnswerVerdict | None, state: State, *, is_typing: bool, achieved: str = ""
 ) -> Content:
     """Return the verdict on the answer, or the state that was kept of an earlier one.
@@ -44,10 +44,10 @@ def verdict(
         return word(status, "STOPPED") + "  by you"
     labels = {"fail": "NOT YET", "error": "BROKEN", "skip": "skip"}
     before = " An earlier answer was right, so it stays solved." if state == "pass" else ""
-    return word(status, labels.get(status, "NOT RUN")) + f"  {visible(judged.why)}{before}"
+    return word(status, labels.get(status, "NOT RUN")) + f"  {escape_text(judged.why)}{before}"
 
 
-def kept(
+def format_brief_verdict(
     judged: AnswerVerdict | None, verdict: Content, way: NextStep | None, *, is_old: bool
 ) -> Content:
     """Return the verdict in one line, for below the editor: the panel with it may be out of sight.
@@ -64,7 +64,7 @@ def kept(
     return Content("Before your change: ") + verdict if is_old else verdict
 
 
-def help_left(judged: AnswerVerdict | None, *, hints: int, is_typing: bool) -> str:
+def format_help_hint(judged: AnswerVerdict | None, *, hints: int, is_typing: bool) -> str:
     """Return a hint at the help for an answer that is not right; empty where none is wanted."""
     if judged is None or judged.is_right:
         return ""
@@ -73,7 +73,7 @@ def help_left(judged: AnswerVerdict | None, *, hints: int, is_typing: bool) -> s
     return first if hints else last
 
 
-def above(first_line: int) -> Content:
+def format_lines_above(first_line: int) -> Content:
     """Return a note on the lines of the file above the first one shown."""
     if first_line == 1:
         return Content("")
@@ -81,7 +81,7 @@ def above(first_line: int) -> Content:
     return Content.styled(f"{what} the task's text.", "$muted")
 
 
-def replaced(offered: str) -> Content:
+def format_replaced_note(offered: str) -> Content:
     """Return a note on the code that typing replaces; empty if there is none."""
     if not offered:
         return Content("")
@@ -90,7 +90,7 @@ def replaced(offered: str) -> Content:
     return Content.assemble("What you type replaces ", (what, CODE), ".")
 
 
-def end(
+def lay_out_end(
     exercise: Exercise, way: NextStep | None, back: str, *, is_typing: bool, has_seen: bool
 ) -> Iterator[LaidOutLines | Content]:
     """Yield the end of a right answer: the lesson learned, and the next steps.
@@ -115,7 +115,7 @@ def end(
     yield HangingText(word("next", f"{first}Esc    "), prose(f"Back to {back}"))
 
 
-def opens(editor: str, file: str, leaving: str) -> str:
+def format_editor_question(editor: str, file: str, leaving: str) -> str:
     """Return the question before an editor opens a file; `leaving` explains how to come back."""
     return (
         f"{editor} opens {file}, and tpustarter waits until you close it. {leaving}\n\n"

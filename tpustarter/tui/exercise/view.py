@@ -11,8 +11,8 @@ from textual.widgets import Static, TextArea
 
 from tpustarter.tui.exercise.answer_editor import OwnCode
 from tpustarter.tui.kit.editor import Editor
-from tpustarter.tui.kit.markdown_text import LessonText, coloured, marked
-from tpustarter.tui.kit.safe_text import plain, plain_source
+from tpustarter.tui.kit.markdown_text import LessonText, colour_code, mark_rows
+from tpustarter.tui.kit.safe_text import clean_text, plain_source
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose
 from tpustarter.tui.kit.wrapped_code import WrappedCode
 from tpustarter.tui.lesson.page.outline import BESIDE
@@ -57,7 +57,7 @@ class ExerciseView(Horizontal):
 
     def show_below(self, code: str) -> None:
         """Show the code below the learner's part that the task names, if there is any."""
-        self._show("below", [WrappedCode(coloured(plain(code)))] if code else [])
+        self._show("below", [WrappedCode(colour_code(clean_text(code)))] if code else [])
 
     def mark_lines(self, numbers: Iterable[int]) -> None:
         """Mark the lines of the learner's file that the verdict is about."""
@@ -97,7 +97,7 @@ class ExerciseView(Horizontal):
     def show_solution(self, code: str, numbers: Collection[int]) -> None:
         """Show the solution, with some lines in bold; empty code hides it."""
         rows = [number - 1 for number in numbers]
-        shown = WrappedCode(marked(coloured(plain(code)), rows, "bold"))
+        shown = WrappedCode(mark_rows(colour_code(clean_text(code)), rows, "bold"))
         panel = self._show("solution", [shown] if code else [])
         panel.border_title = "The solution" + "; what it changes is bold" * bool(rows)
 
@@ -123,7 +123,7 @@ class ExerciseView(Horizontal):
         page, answer = self.query_one("#page"), self.query_one("#answer").region
         top, height, here = page.region.y, page.size.height, page.scroll_offset.y
         below = self.query_one("#own-below", OwnCode)
-        bottom = max(answer.bottom, (below.display and below.marked_to) or 0)
+        bottom = max(answer.bottom, (below.display and below.last_marked_row) or 0)
         most = answer.y - top + here
         page.scroll_to(y=min(most, max(here, bottom - top + here - height)), animate=False)
 
@@ -148,7 +148,7 @@ class ExerciseView(Horizontal):
         """Scroll to the next lines."""
         self.query_one("#page").scroll_page_down(animate=False)
 
-    def give_back_keys(self) -> None:
+    def release_keys(self) -> None:
         """Move the focus to where keys are not letters."""
         self.screen.set_focus(self.query_one("#page"))
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tpustarter.checking.output import results_text
-from tpustarter.checking.results.results import Result, hint_of
+from tpustarter.checking.results.results import Result, read_hint
 from tpustarter.core import locations
 from tpustarter.core.problem import Problem
 from tpustarter.core.short_ids import near_file
 from tpustarter.text import phrases
-from tpustarter.text.terminal import cut, visible
-from tpustarter.tui.app.shell_variables import in_app
+from tpustarter.text.terminal import cut, escape_text
+from tpustarter.tui.app.shell_variables import format_hint
 from tpustarter.tui.kit.safe_text import OutputTail
 
 if TYPE_CHECKING:
@@ -95,36 +95,36 @@ class FailedRun:
         """
         from tpustarter.explain import known_failures, log_scanner
 
-        begun = log_scanner.Scanner(known_failures.read()).begin()
+        begun = log_scanner.Scanner(known_failures.read()).start_pass()
         lines = 0
         with self.file.open("rb") if self.file else io.BytesIO(self.log.encode()) as stream:
             last = b""
             while chunk := stream.read(1 << 16):
-                begun.take(chunk)
+                begun.feed(chunk)
                 lines, last = lines + chunk.count(b"\n"), chunk
         if last and not last.endswith(b"\n"):
-            begun.take(b"\n")
+            begun.feed(b"\n")
             lines += 1
         behind = "\n".join((*self.ended, *self.advice, self.words))
-        begun.take(f"{behind}\n".encode())
-        return replace(begun.end(), lines=lines)
+        begun.feed(f"{behind}\n".encode())
+        return replace(begun.finish(), lines=lines)
 
 
-def named_file(text: str) -> Path | None:
+def find_file(text: str) -> Path | None:
     """Return the file if a text is the path of one; None for any other text."""
     name = text.strip()
     if not name or "\n" in name or len(name) > 4096 or "\0" in name:
         return None
     try:
-        path = locations.expanded(name)
+        path = locations.expand_path(name)
         return path if path.is_file() else None
     except (OSError, RuntimeError):  # the name is too long, or `~name` has no home
         return None
 
 
-def names_a_log(text: str) -> bool:
+def is_log_path(text: str) -> bool:
     """Return whether a text is the path of a log, or looks like a mistyped one."""
-    return bool(named_file(text)) or _is_like_a_path(text.strip())
+    return bool(find_file(text)) or _is_like_a_path(text.strip())
 
 
 def _is_like_a_path(word: str) -> bool:
@@ -135,26 +135,26 @@ def _is_like_a_path(word: str) -> bool:
     return bool(phrases.near_matches(ending, _ENDINGS))
 
 
-def of_text(text: str) -> FailedRun:
+def read_failure(text: str) -> FailedRun:
     """Return the failure in a text that the user pasted or typed, or in the log that it names.
 
     Raises:
         Problem: the text names a file that does not exist or cannot be read.
     """
     name = text.strip()
-    path = named_file(name)
+    path = find_file(name)
     if path is None and not _is_like_a_path(name):
         return FailedRun(PASTED, "your error", text)
-    path, shown = path or locations.expanded(name), visible(cut(name, MOST_SHOWN))
+    path, shown = path or locations.expand_path(name), escape_text(cut(name, MOST_SHOWN))
     if path.exists() and not path.is_file() and not path.is_dir():  # a pipe, which may never end
         raise Problem(f"`{shown}` is no file")
     try:
         path.open("rb").close()
     except OSError as error:
         near = near_file(path) if isinstance(error, FileNotFoundError) else None
-        hint = f"Did you mean `{visible(str(near))}`?" if near else None
+        hint = f"Did you mean `{escape_text(str(near))}`?" if near else None
         raise Problem(f"`{shown}` cannot be read: {error.strerror}", hint=hint) from error
-    return FailedRun(LOG, visible(cut(path.name, MOST_SHOWN)), file=path)
+    return FailedRun(LOG, escape_text(cut(path.name, MOST_SHOWN)), file=path)
 
 
 def check(result: Result, platform: object) -> FailedRun:
@@ -169,7 +169,7 @@ def check(result: Result, platform: object) -> FailedRun:
         result.log,
         ended=tuple(ended),
         lesson=result.lesson,
-        advice=tuple(in_app(hint_of(one)) for one in wrong if one["hint"]),
+        advice=tuple(format_hint(read_hint(one)) for one in wrong if one["hint"]),
         is_crash=result.reason == "crashed",
         words=_words(result.framework, platform),
     )

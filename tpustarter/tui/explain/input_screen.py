@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from tpustarter.core.problem import Problem
-from tpustarter.tui.explain.failure import names_a_log, of_text
+from tpustarter.tui.explain.failure import is_log_path, read_failure
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.text_layout import prose
 
@@ -69,7 +69,7 @@ class ErrorText(TextArea):
 
     async def on_key(self, event: events.Key) -> None:
         """Explain a log when Enter is pressed after its path."""
-        if event.key == "enter" and names_a_log(self.text):
+        if event.key == "enter" and is_log_path(self.text):
             event.stop()
             event.prevent_default()
             await self.run_action("screen.explain")
@@ -107,14 +107,14 @@ read files look at this machine.
         """Explain the text, or show why that cannot be done."""
         text = self.query_one(ErrorText).text
         try:
-            what = of_text(text) if text.strip() else None
+            what = read_failure(text) if text.strip() else None
         except Problem as problem:
-            self._say(". ".join(filter(None, (f"{problem.what}", problem.hint))))
+            self._say(". ".join(filter(None, (f"{problem.full_text}", problem.hint))))
             return
         self._say("" if what else NOTHING_YET)
         if what:
             self.query_one(ErrorText).was_explained()
-            self.tutor.go.to_explanation(what)
+            self.tutor.go.open_explanation(what)
 
     def _say(self, text: str) -> None:
         line = self.query_one("#headline", Static)

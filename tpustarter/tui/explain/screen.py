@@ -13,8 +13,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter.core.problem import Problem
-from tpustarter.text.invocation import as_typed
-from tpustarter.text.terminal import continued, cut, visible
+from tpustarter.text.invocation import format_commands
+from tpustarter.text.terminal import break_command, cut, escape_text
 from tpustarter.tui.app.messages import EXPLAIN, EventsArrived, LookedUp
 from tpustarter.tui.explain.failure import ANSWER, BLOCK, OWN, PROGRAM, FailedRun
 from tpustarter.tui.kit.live_run import LiveRun
@@ -76,7 +76,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             failed: The failure.
             why_no_look: The reason not to look at this machine now; empty where there is none.
         """
-        name = visible(failed.name)
+        name = escape_text(failed.name)
         super().__init__(f"What {name} means" if failed.kind in OWN else f"Why it failed: {name}")
         self._failed = failed
         self._why_no_look = why_no_look
@@ -110,7 +110,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         except OSError as error:
             raise Problem(f"its log cannot be read: {error.strerror or error}") from error
         end = explain_output.CommandEnd(self._failed.code)
-        found = explain_output.from_log(
+        found = explain_output.explain_log(
             scan, app.machine.env, end, lessons=app.lessons, lesson=self._failed.lesson
         )
         if not explain_output.can_look(found):
@@ -124,11 +124,11 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
                 self._run.on_stop(checks.stop)
                 if self._run.is_stopped:
                     return
-                machine = machine_evidence.seen(checks)
+                machine = machine_evidence.collect_findings(checks)
             except Problem as problem:
-                yield found, f"This machine was not looked at: {problem.what}."
+                yield found, f"This machine was not looked at: {problem.full_text}."
                 return
-            matches = tuple(machine_evidence.confirmed(found.matches, machine))
+            matches = tuple(machine_evidence.confirm_matches(found.matches, machine))
             shows = any(match.confidence == "confirmed" for match in matches)
             result = "it shows the same" if shows else "it shows no sign of this"
             yield replace(found, matches=matches), f"This machine was looked at, and {result}."
@@ -156,11 +156,11 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         self._show_written()
 
     def on_events_arrived(self, message: EventsArrived) -> None:
-        for found, note in self._run.take(message):
+        for found, note in self._run.take_events(message):
             self._found = found
             self._show_written()
             self.query_one("#explained", Static).update(Stack(self._pieces(found)))
-            self._say(visible(note))
+            self._say(escape_text(note))
         self.call_after_refresh(self.refresh_bindings)
 
     def _say(self, text: str) -> None:
@@ -175,7 +175,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             for number, part in enumerate(explanation_text.parts(found)):
                 yield _piece(self._told(part), is_title=not number)
         elif mistake := self._mistake(found):
-            parts = explanation_text.of_mistake(mistake)
+            parts = explanation_text.describe_mistake(mistake)
             for number, part in enumerate(parts):
                 yield _piece(self._told(part), is_title=not number)
         elif self._failed.advice:
@@ -193,7 +193,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             home = f"{self.tutor.machine.env.get('HOME', '').rstrip('/')}/"
             path = str(self._failed.file)
             shown = f"~/{path[len(home) :]}" if path.startswith(home) and home != "/" else path
-            yield HangingText(_label("log"), visible(shown))
+            yield HangingText(_label("log"), escape_text(shown))
 
     def _told(self, part: ExplanationPart) -> ExplanationPart:
         """Return a part as this screen shows it.
@@ -215,9 +215,9 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         if not (failed.log or failed.file):
             yield Content(f"This {failed.kind} wrote nothing, so there is only how it ended:")
         elif last_error:
-            yield HangingText(_label("last"), visible(cut(last_error, 300)))
+            yield HangingText(_label("last"), escape_text(cut(last_error, 300)))
         for line in failed.ended:
-            yield HangingText(_label("ended"), visible(line))
+            yield HangingText(_label("ended"), escape_text(line))
 
     def _what_it_says(self) -> Iterator[LaidOutLines | Content]:
         """Yield the check's own findings and hints: there is nothing else to explain."""
@@ -233,7 +233,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
                 _label("and" if number else "do"), prose(explanation_text.sentence(line))
             )
         if failed.lesson:
-            yield HangingText(_label("read"), f"{visible(failed.lesson)} (o)")
+            yield HangingText(_label("read"), f"{escape_text(failed.lesson)} (o)")
 
     def action_section(self) -> None:
         """Go back to the lesson, to its section on failures."""
@@ -245,7 +245,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         """Open the lesson that explains the failure, or go back to it if it is open."""
         lesson = self._lesson
         if not self.tutor.go.back_to_lesson(lesson):
-            self.tutor.go.to_lesson(lesson)
+            self.tutor.go.open_lesson(lesson)
 
     @property
     def _lesson(self) -> str:
@@ -306,10 +306,10 @@ class CopyableCommand(LaidOutLines):
 
     def __init__(self, label: str, command: str) -> None:
         self._label = label
-        self._command = as_typed(command)
+        self._command = format_commands(command)
 
     def lines(self, width: int) -> list[Content]:
-        first, *rest = continued(self._command, width - LABEL) or [""]
+        first, *rest = break_command(self._command, width - LABEL) or [""]
         return [
             line
             for number, text in enumerate([first, *rest])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import solved_exercises
-from tpustarter.learning.progress.path_progress import PathProgress, standing_on
+from tpustarter.learning.progress.path_progress import PathProgress, find_path_progress
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,13 +43,13 @@ class Course:
     unread: int = 0
     """Ledgers of such TPUs that could not be read."""
 
-    def left_of(self, lesson_id: str) -> str:
+    def describe_open_tasks(self, lesson_id: str) -> str:
         """Return the number of open tasks and questions of a lesson that was read, in words."""
-        return solved_exercises.things_open(self.records[lesson_id].open)
+        return solved_exercises.format_open_count(self.records[lesson_id].open)
 
     def open_in(self, lesson_id: str) -> list[str]:
         """Return the ids of a lesson's exercises that are not solved."""
-        return solved_exercises.still_open(self.lessons[lesson_id], self.records)
+        return solved_exercises.list_open(self.lessons[lesson_id], self.records)
 
     def open_on(self, standing: PathProgress) -> list[str]:
         """Return the ids of a path's exercises that are not solved."""
@@ -82,7 +82,7 @@ class Course:
             return exercises.find(lessons, exercise_id).title
         return name.replace("-", " ")
 
-    def half_done(self, standing: PathProgress) -> list[str]:
+    def list_half_done(self, standing: PathProgress) -> list[str]:
         """Return the lessons begun, or read with something open; those of the path come first.
 
         The next lesson is not among them.
@@ -92,20 +92,20 @@ class Course:
         open_ones = dict.fromkeys((*on_path, *others))
         return [one for one in open_ones if one != standing.next]
 
-    def next_on(self, standing: PathProgress) -> str | None:
+    def find_next_lesson(self, standing: PathProgress) -> str | None:
         """Return the next lesson of a path, else its first lesson with an open exercise."""
         with_open = (one for one in standing.whole.lessons if self.open_in(one))
         return standing.next or next(with_open, None)
 
-    def achieved(self, standing: PathProgress) -> str:
+    def describe_achievements(self, standing: PathProgress) -> str:
         """Return the achievements on a path, and today's, in words."""
         return solved_exercises.words(
             [self.lessons[one] for one in standing.whole.lessons], self.records
         )
 
-    def standing(self, path: LessonPath) -> PathProgress:
+    def find_path_progress(self, path: LessonPath) -> PathProgress:
         """Return the progress on a path."""
-        return standing_on(path, self.lessons, self.done, self.read)
+        return find_path_progress(path, self.lessons, self.done, self.read)
 
 
 def read(folder: Path | None) -> Course:
@@ -128,13 +128,14 @@ def read(folder: Path | None) -> Course:
         return replace(known, trouble=str(problem))
     worked_on = {one: record for one, record in records.items() if record.blocks or record.quizzes}
     typed = {
-        one: records.get(one, lesson_progress.LessonProgress()) for one in sorted(drafts.kept())
+        one: records.get(one, lesson_progress.LessonProgress())
+        for one in sorted(drafts.list_drafts())
     }
     begun: dict[str, tuple[int, int]] = {}
     for lesson_id, record in {**typed, **worked_on}.items():  # not for exercises alone
         if not (record.done or record.is_read) and lesson_id in lessons:
             with contextlib.suppress(Problem):  # the lesson's own page shows the problem
-                begun[lesson_id] = lesson_progress.things_done(lessons[lesson_id], record)
+                begun[lesson_id] = lesson_progress.count_done(lessons[lesson_id], record)
     done = frozenset(lesson_id for lesson_id, record in records.items() if record.done)
     read_only = frozenset(lesson_id for lesson_id, record in records.items() if record.is_read)
     known = replace(known, lessons=lessons, paths=paths, done=done, read=read_only)

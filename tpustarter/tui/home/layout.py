@@ -44,7 +44,7 @@ def open_stages(standing: PathProgress, following: str | None, free: int) -> set
     return opened
 
 
-def with_also(
+def add_activities(
     above: list[Row], path: Callable[[int | None], list[Row]], size: Size, *, is_whole: bool
 ) -> list[Row]:
     """Return the rows with the activities beside the path, above it if nothing fits below.
@@ -56,8 +56,8 @@ def with_also(
         is_whole: Whether an open stage shows all of its lessons.
     """
     most = [None] if is_whole else [None, *range(home_rows.MOST_IN_STAGE - 1, FEWEST - 1, -1)]
-    brief = [*home_rows.also_in_brief()]
-    for also, count in product(([*home_rows.also_rows()], [Row(None, ""), *brief]), most):
+    brief = [*home_rows.make_brief_activity_rows()]
+    for also, count in product(([*home_rows.make_activity_rows()], [Row(None, ""), *brief]), most):
         rows = [*above, *path(count), *also]
         if sum(len(row.line().lines(size.width - 2)) for row in rows) <= size.height:
             return rows

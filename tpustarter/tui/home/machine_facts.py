@@ -14,7 +14,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import course
 from tpustarter.machine import frameworks, host
 from tpustarter.text import phrases
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.heading_place import HeadingPlace
 from tpustarter.tui.app.settings import Settings
 
@@ -45,22 +45,25 @@ class MachineFacts:
     """Whether `JAX_PLATFORMS` asks for a TPU where none is found."""
 
 
-def look(machine: host.Machine, settings: Settings) -> MachineFacts:
+def collect_facts(machine: host.Machine, settings: Settings) -> MachineFacts:
     """Look at the machine; this may wait a second for the metadata server."""
     chosen, others, reason = None, list[Interpreter](), ""
     try:
         chosen, others = interpreters.choose(None, machine.env, Path.cwd())
     except Problem as problem:
-        reason = problem.what
-    run_plan = plan.make(
+        reason = problem.full_text
+    run_plan = plan.make_plan(
         machine,
         devices=settings.devices,
         gpu_plugin=bool(chosen and chosen.has_gpu_plugin),
     )
     lacks_tpu = run_plan.platform == "tpu" and not (plan.sees_tpu(machine) or run_plan.unknown)
     on_tpu = run_plan.platform == "tpu" and not lacks_tpu
-    no_tpu = status_words.no_tpu(plan.host_of(run_plan))
-    rows = [("Devices", f"{run_plan.where}, which lets JAX use nothing else"), ("Note", NO_OTHER)]
+    no_tpu = status_words.no_tpu(plan.make_host_fields(run_plan))
+    rows = [
+        ("Devices", f"{run_plan.devices_text}, which lets JAX use nothing else"),
+        ("Note", NO_OTHER),
+    ]
     if not lacks_tpu:
         rows = [("TPU" if on_tpu else "Devices", _describe_devices(machine, run_plan))]
     if run_plan.blocked:
@@ -69,18 +72,18 @@ def look(machine: host.Machine, settings: Settings) -> MachineFacts:
     if chosen is None:
         rows.append(("Python", reason))
     else:
-        path = interpreters.shown(chosen.path, machine.env, Path.cwd())
+        path = interpreters.format_path(chosen.path, machine.env, Path.cwd())
         rows.append(("Python", f"{python_version(chosen.path)}  {path} ({chosen.why})"))
         rows += _describe_frameworks(chosen, on_tpu=on_tpu)
     for interpreter in others[:2]:
-        path = interpreters.shown(interpreter.path, machine.env, Path.cwd())
+        path = interpreters.format_path(interpreter.path, machine.env, Path.cwd())
         rows.append(("also", f"{path}: {interpreter.frameworks_text}"))
-    name, *rest = map(visible, run_plan.where_parts)
+    name, *rest = map(escape_text, run_plan.where_parts)
     return MachineFacts(
-        tuple((name, visible(text)) for name, text in rows),
+        tuple((name, escape_text(text)) for name, text in rows),
         HeadingPlace(name, "", tuple(rest), is_tpu=on_tpu)
         if on_tpu or lacks_tpu
-        else HeadingPlace(visible(no_tpu), ", ".join([name, *rest])),
+        else HeadingPlace(escape_text(no_tpu), ", ".join([name, *rest])),
         on_tpu,
         bool(chosen and chosen.frameworks),
         _suggestion(machine, chosen, on_tpu=on_tpu),
@@ -101,10 +104,10 @@ def _suggestion(
 
 def _describe_devices(machine: host.Machine, run_plan: plan.FrameworkPlan) -> str:
     if run_plan.platform != "tpu":
-        no_tpu = status_words.no_tpu(plan.host_of(run_plan))
-        return f"{no_tpu}; lessons and checks run on {run_plan.where}"
+        no_tpu = status_words.no_tpu(plan.make_host_fields(run_plan))
+        return f"{no_tpu}; lessons and checks run on {run_plan.devices_text}"
     devices = f", {phrases.count(run_plan.devices, 'device')}" if run_plan.devices else ""
-    where = run_plan.where.removeprefix("TPU ")  # the name of the row
+    where = run_plan.devices_text.removeprefix("TPU ")  # the name of the row
     if run_plan.blocked:
         return f"{where}{devices}"
     users = "nobody" if host.sees_every_process(machine) else "nobody that you can see"

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter.text import phrases
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.row_list import AwaitedRows, Row, RowList, SidePanel
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, TextLine, word
@@ -130,7 +130,7 @@ when you change.
     @property
     def _own(self) -> str | None:
         """The id of the path that is followed; None where the user has not chosen yet."""
-        path = self.tutor.path_of(self._paths)
+        path = self.tutor.find_path(self._paths)
         return path.id if path and not self._is_first else None
 
     def _show(self) -> None:
@@ -138,10 +138,10 @@ when you change.
             self.dismiss()  # there is nothing to choose; the first screen shows why
             return
         rows = self.query_one(PathRows)
-        moved = rows.is_moved or rows.chosen != self._marked
+        moved = rows.is_moved or rows.highlighted_id != self._marked
         rows.show(self._rows(), highlight=None if moved else self._own or self._suggested)
-        self._marked = self._marked if moved else rows.chosen
-        self.entitle("paths", f"{len(self._paths)} paths" if self._paths else "")
+        self._marked = self._marked if moved else rows.highlighted_id
+        self.set_area_title("paths", f"{len(self._paths)} paths" if self._paths else "")
         self.refresh_bindings()
 
     def _rows(self) -> Iterator[Row]:
@@ -154,46 +154,46 @@ when you change.
                 yield Row(None, "")
             mark = "*" if path.id == self._own else " "
             digit = number if number < 10 else " "
-            label = f" {digit} {mark} {visible(path.title)}"
+            label = f" {digit} {mark} {escape_text(path.title)}"
             note: tuple[LaidOutLines, ...] = ()
             if self.size.height >= HIGHEST:  # else only the marked path has it, in its own area
-                note = (HangingText("     ", Content.styled(visible(path.who), "$muted")),)
+                note = (HangingText("     ", Content.styled(escape_text(path.who), "$muted")),)
             if path.id == self._own:
                 note = (*note, HangingText("     ", word("done", "You are on this path.")))
             if self._facts and path.id == self._suggested:
                 text = f"Suggested for this machine: {self._facts.suggestion[1]}."
                 note = (*note, HangingText("     ", word("next", text)))
-            yield Row(path.id, label, _amount(self._course.standing(path)), note, hang=5)
+            yield Row(path.id, label, _amount(self._course.find_path_progress(path)), note, hang=5)
 
     @on(RowList.OptionHighlighted)
     def _describe(self) -> None:
-        chosen = self.query_one(PathRows).chosen
+        chosen = self.query_one(PathRows).highlighted_id
         path = next((path for path in self._paths if path.id == chosen), None)
         if path is None or self._course is None:
             return
         course = self._course
-        stages = [stage for stage in course.standing(path).stages if stage.title]
-        lines: list[LaidOutLines] = [HangingText("", Content.styled(visible(path.who), "bold"))]
+        stages = [stage for stage in course.find_path_progress(path).stages if stage.title]
+        lines: list[LaidOutLines] = [HangingText("", Content.styled(escape_text(path.who), "bold"))]
         is_beside = self.has_class("-beside")
         if stages and (is_beside or self.size.height >= HIGH):
             for stage in stages:
                 if not is_beside:
                     lines.append(
-                        TextLine(Content(f"  {visible(stage.title)}"), stage.amount, hang=2)
+                        TextLine(Content(f"  {escape_text(stage.title)}"), stage.size_text, hang=2)
                     )
                     continue
-                names = ", ".join(visible(course.lessons[one].title) for one in stage.lessons)
-                title = Content.styled(visible(stage.title), "bold $key")
-                lines += [HangingText("", ""), TextLine(title, stage.amount, hang=2)]
+                names = ", ".join(escape_text(course.lessons[one].title) for one in stage.lessons)
+                title = Content.styled(escape_text(stage.title), "bold $key")
+                lines += [HangingText("", ""), TextLine(title, stage.size_text, hang=2)]
                 lines.append(HangingText("  ", Content.styled(names, "$muted")))
         elif stages:
             first, last = stages[0].title, stages[-1].title
             said = f"{len(stages)} stages, from “{first}” to “{last}”"
             if len(stages) == 1:
                 said = f"One stage, “{first}”"
-            lines.append(HangingText("", visible(said)))
+            lines.append(HangingText("", escape_text(said)))
         self.query_one(SidePanel).show(Stack(lines))
-        self.entitle("about", path.title if is_beside else "")
+        self.set_area_title("about", path.title if is_beside else "")
 
     @on(RowList.OptionSelected)
     def take_row(self, event: RowList.OptionSelected) -> None:
@@ -201,7 +201,7 @@ when you change.
 
     def action_take(self, number: int) -> None:
         """Follow a path by its number, even if it is pressed before the paths are read."""
-        self.query_one(PathRows).once_shown(partial(self._take_number, number))
+        self.query_one(PathRows).call_once_shown(partial(self._take_number, number))
 
     def _take_number(self, number: int) -> None:
         if number <= len(self._paths):

@@ -13,7 +13,7 @@ from tpustarter.checking.results import headline
 from tpustarter.core.json_values import is_object
 from tpustarter.learning.progress import solved_exercises
 from tpustarter.text import bars, phrases
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit import painted_drawings
 from tpustarter.tui.kit.row_list import Row
 from tpustarter.tui.kit.text_layout import (
@@ -23,7 +23,7 @@ from tpustarter.tui.kit.text_layout import (
     heading,
     prose,
     word,
-    wrapped,
+    wrap_text,
 )
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ def next_rows(
         text = "There is no JAX here yet. Enter shows the plan first, which changes only ~/tpu."
         yield Row("next", "> Make an environment with the newest JAX", "3 min", _note(text))
     elif lesson and standing:
-        note = _note(visible(_place(known, standing, lesson.id)))
-        yield Row("next", f"> {visible(lesson.title)}", minutes(lesson), note, hang=2)
+        note = _note(escape_text(_place(known, standing, lesson.id)))
+        yield Row("next", f"> {escape_text(lesson.title)}", minutes(lesson), note, hang=2)
     else:
         yield _last_row(known, standing)
     yield from _tpu_rows(known)
@@ -84,14 +84,14 @@ def _last_row(known: Course, standing: PathProgress | None) -> Row:
         text = (
             f"{every} {phrases.count(len(left), 'exercise of it is', 'exercises of it are')} open."
         )
-        return Row("next", f"> Exercise: {visible(name)}", "", _note(text), hang=2)
+        return Row("next", f"> Exercise: {escape_text(name)}", "", _note(text), hang=2)
     text = f"{every} p shows the other paths."
     return Row("next", "> Check this machine", "1 min", _note(text) if standing else ())
 
 
-def left_rows(known: Course, standing: PathProgress) -> Iterator[Row]:
+def make_unfinished_rows(known: Course, standing: PathProgress) -> Iterator[Row]:
     """Yield the rows of half-done lessons and of the next exercise."""
-    half_done, name = known.half_done(standing), known.next_exercise(standing)
+    half_done, name = known.list_half_done(standing), known.next_exercise(standing)
     if standing.next is None:  # the exercise is the next step itself
         name = None
     if not half_done and not name:
@@ -106,11 +106,11 @@ def left_rows(known: Course, standing: PathProgress) -> Iterator[Row]:
         yield Row(None, Content.styled(f"        and {lessons}, which l lists", "$muted"))
     if name:
         label = Content("  ") + word("next", "open", 6)
-        label += f"Exercise: {visible(known.exercise_title(name))}"
+        label += f"Exercise: {escape_text(known.exercise_title(name))}"
         lesson = next(one for one in standing.whole.lessons if name in known.open_in(one))
         more = len(known.exercises_met(standing)) - 1
         others = f", and {more} more" if more and standing.next else ""
-        yield Row(EXERCISE, label, f"{visible(known.lessons[lesson].title)}{others}", hang=8)
+        yield Row(EXERCISE, label, f"{escape_text(known.lessons[lesson].title)}{others}", hang=8)
 
 
 ALSO = {
@@ -127,7 +127,7 @@ ALSO_ID = "also:"
 ALSO_LINES = len(ALSO) + 2
 
 
-def also_rows() -> Iterator[Row]:
+def make_activity_rows() -> Iterator[Row]:
     """Yield a row for each activity beside the path, for users who do not know the keys yet."""
     yield Row(None, "")
     yield title("Beside the path")
@@ -136,7 +136,7 @@ def also_rows() -> Iterator[Row]:
         yield Row(f"{ALSO_ID}{action}", label, about, hang=8)
 
 
-def also_in_brief() -> Iterator[Row]:
+def make_brief_activity_rows() -> Iterator[Row]:
     """Yield the activities in two lines, for where there is no room for more."""
     said = (
         "Beside the path: `e` exercises, `c` check, `r` compile for another TPU, `s` set up, `f` "
@@ -158,7 +158,7 @@ def _place(known: Course, standing: PathProgress, lesson_id: str) -> str:
         of = f": {passed} of {count} blocks and questions are done" if count else ""
         return f"You have begun it{of}."
     if lesson_id in known.read:
-        return f"You have read it: {known.left_of(lesson_id)}."
+        return f"You have read it: {known.describe_open_tasks(lesson_id)}."
     if not standing.whole.is_begun:
         return f"The first of {len(standing.whole.lessons)} lessons of your path"
     stage = standing.stages[standing.current or 0]
@@ -168,7 +168,7 @@ def _place(known: Course, standing: PathProgress, lesson_id: str) -> str:
 
 def path_title(standing: PathProgress) -> Content:
     """Return the title of a path, to go above its stages."""
-    return Content.styled(f"Path: {visible(standing.path.title)}", "bold")
+    return Content.styled(f"Path: {escape_text(standing.path.title)}", "bold")
 
 
 def path_rows(
@@ -179,7 +179,7 @@ def path_rows(
     Of the stage with the next lesson at most `most` lessons are shown, those around it.
     """
     yield Row(None, PathBar(standing))
-    if achieved := known.achieved(standing):
+    if achieved := known.describe_achievements(standing):
         yield Row(None, HangingText("", prose(achieved)))
     for number, stage in enumerate(standing.stages):
         if not stage.title:
@@ -189,7 +189,7 @@ def path_rows(
         label = Content(f"{'▼' if is_open else '▶'} ") + _stage_title(stage, standing)
         yield Row(f"{STAGE}{number}", label, _stage_note(known, stage), hang=2)
         if is_open:
-            shown = _around(stage.lessons, known.next_on(standing), most)
+            shown = _around(stage.lessons, known.find_next_lesson(standing), most)
             yield from _lesson_rows(known, standing, replace(stage, lessons=shown), "    ")
             if more := len(stage.lessons) - len(shown):
                 yield Row(MORE, Content.styled(f"          and {more} more", "$muted"))
@@ -199,7 +199,7 @@ class PathBar(LaidOutLines):
     """The share of a path's time that is done: a bar with a part for each stage, and words."""
 
     def __init__(self, standing: PathProgress) -> None:
-        self._stages = [(stage.minutes, stage.share_behind) for stage in standing.stages]
+        self._stages = [(stage.minutes, stage.done_share) for stage in standing.stages]
         self._words = standing.whole.words
 
     def lines(self, width: int) -> list[Content]:
@@ -212,12 +212,14 @@ class PathBar(LaidOutLines):
         words = self._words if staged else brief
         room = width - len(words) - 2
         if room < BAR_WIDTH:
-            return wrapped(Content(self._words), width)
-        return [painted_drawings.bar(bars.staged(self._stages, room)) + f"  {words}"]
+            return wrap_text(Content(self._words), width)
+        return [
+            painted_drawings.colour_bar(bars.draw_staged_bar(self._stages, room)) + f"  {words}"
+        ]
 
 
 def _stage_title(stage: PathPart, standing: PathProgress) -> Content:
-    text = visible(stage.title)
+    text = escape_text(stage.title)
     if stage.is_done:
         return Content(text)
     style = "next" if standing.next in stage.lessons else "stage"
@@ -230,8 +232,8 @@ def _stage_note(known: Course, stage: PathPart) -> str:
         said = f"{phrases.count(count, 'lesson')}, done"
         return ", ".join(filter(None, (said, solved_exercises.open_words(left))))
     if stage.is_begun:
-        return stage.brief
-    return stage.amount
+        return stage.progress_text
+    return stage.size_text
 
 
 def _around(lessons: tuple[str, ...], name: str | None, most: int | None) -> tuple[str, ...]:
@@ -265,7 +267,7 @@ def lesson_row(
     state = "next" if lesson_id == following else "read" if lesson_id in known.read else ""
     state = "done" if lesson_id in known.done else state
     head = Content(indent) + word(state, state, 6)
-    label = head + (name or visible(lesson.title))
+    label = head + (name or escape_text(lesson.title))
     begun = ""
     if lesson_id in known.begun:
         passed, count = known.begun[lesson_id]
@@ -273,7 +275,7 @@ def lesson_row(
     if state == "done":
         left = solved_exercises.open_words(len(known.open_in(lesson_id)))
     elif lesson_id in known.read:
-        left = known.left_of(lesson_id)
+        left = known.describe_open_tasks(lesson_id)
     else:
         left = begun + f"{minutes(lesson):>6}"
     return Row(lesson_id, label, left, hang=head.cell_length)
@@ -281,7 +283,7 @@ def lesson_row(
 
 def minutes(lesson: Lesson) -> str:
     """Return the time that a lesson takes, in words."""
-    return f"{visible(str(lesson.header.get('minutes', '?')))} min"
+    return f"{escape_text(str(lesson.header.get('minutes', '?')))} min"
 
 
 class ChipDrawing(LaidOutLines):
@@ -299,8 +301,8 @@ class ChipDrawing(LaidOutLines):
         """Return the rows, each with a line of the text; only the text where it has no room."""
         indent = self._rows[0].cell_length + 3
         if width - indent < MIN_TEXT_WIDTH:
-            return wrapped(self._text, width)
-        said = wrapped(self._text, width - indent)
+            return wrap_text(self._text, width)
+        said = wrap_text(self._text, width - indent)
         rows = [*self._rows, *[Content("")] * (len(said) - len(self._rows))]
         said += [Content("")] * (len(rows) - len(said))
         return [
@@ -362,8 +364,8 @@ def _when(check: dict[str, Any]) -> str:
         time = datetime.fromisoformat(str(check.get("when"))).astimezone()
     except ValueError:
         return ""
-    when = f"{time:%Y-%m-%d %H:%M}, level {visible(str(check.get('level', '')))}"
-    return f"{when}, in {visible(str(python))}" if (python := check.get("python")) else when
+    when = f"{time:%Y-%m-%d %H:%M}, level {escape_text(str(check.get('level', '')))}"
+    return f"{when}, in {escape_text(str(python))}" if (python := check.get("python")) else when
 
 
 def group(name: str, lines: Iterator[LaidOutLines]) -> Iterator[Row]:

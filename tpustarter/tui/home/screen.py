@@ -15,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter.core import locations
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, LookedUp
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.home import layout as home_layout
@@ -156,7 +156,9 @@ the mark as the arrow keys do.
     def _look(self) -> None:
         from tpustarter.tui.home import machine_facts  # not needed for the first paint
 
-        self.post_message(LookedUp(machine_facts.look(self.tutor.machine, self.tutor.choices)))
+        self.post_message(
+            LookedUp(machine_facts.collect_facts(self.tutor.machine, self.tutor.choices))
+        )
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-course")
     def _read_course(self) -> None:
@@ -184,10 +186,10 @@ the mark as the arrow keys do.
         following = standing.next if standing else None
         is_other = following != self._following and self._following is not None
         self._following = following
-        is_first = rows.chosen is None or is_other
+        is_first = rows.highlighted_id is None or is_other
         rows.show(self._rows(), highlight="next" if is_first else None)
         if standing:
-            self.entitle("home", self._frame_title(standing))
+            self.set_area_title("home", self._frame_title(standing))
             self._describe(standing)
         last = self._course.last if self._course else None
         for name, lines in (
@@ -199,16 +201,16 @@ the mark as the arrow keys do.
     def _describe(self, standing: PathProgress) -> None:
         """Show the details of the marked lesson, else of the next one, where there is room."""
         course, panel = self._course, self.query_one(SidePanel)
-        marked = (self.query_one(RowList).chosen or "").removeprefix(home_rows.LEFT)
+        marked = (self.query_one(RowList).highlighted_id or "").removeprefix(home_rows.LEFT)
         is_marked = course is not None and marked in course.lessons
-        name = marked if is_marked else course.next_on(standing) if course else None
+        name = marked if is_marked else course.find_next_lesson(standing) if course else None
         lesson = course.lessons[name] if course and name else None
         panel.display = bool(lesson) and self._is_beside
         if course and lesson and panel.display:
             from tpustarter.tui.library import lesson_details  # not needed on most terminals
 
             label = "Next: " if standing.next else "The lesson of this exercise: "
-            panel.border_title = Content(f"{label * (not is_marked)}{visible(lesson.title)}")
+            panel.border_title = Content(f"{label * (not is_marked)}{escape_text(lesson.title)}")
             panel.show(lesson_details.describe(lesson, course, standing))
 
     @on(RowList.OptionHighlighted)
@@ -224,7 +226,7 @@ the mark as the arrow keys do.
         else:
             above = [*home_rows.next_rows(course, self._facts, standing)]
             if standing:
-                above += home_rows.left_rows(course, standing)
+                above += home_rows.make_unfinished_rows(course, standing)
                 above.append(Row(None, ""))
                 if not self._frame_title(standing):
                     above.append(Row(None, HangingText("", home_rows.path_title(standing))))
@@ -246,12 +248,12 @@ the mark as the arrow keys do.
         if not self._is_beside or self.size.height < home_layout.HIGH:
             return [*above, *path(None)]
         size = self.query_one(RowList).scrollable_content_region.size
-        return home_layout.with_also(above, path, size, is_whole=self._unfolded is not None)
+        return home_layout.add_activities(above, path, size, is_whole=self._unfolded is not None)
 
     def _standing(self) -> PathProgress | None:
         course = self._course
-        path = self.tutor.path_of(course.paths if course else [])
-        return course.standing(path) if course and path else None
+        path = self.tutor.find_path(course.paths if course else [])
+        return course.find_path_progress(path) if course and path else None
 
     def _open_stages(self, standing: PathProgress) -> set[int]:
         if self._unfolded is not None:
@@ -259,10 +261,10 @@ the mark as the arrow keys do.
         if self._course is None:
             return set()
         below = 0 if self._is_beside else len(self._facts.rows if self._facts else "...") + 6
-        left = len(list(home_rows.left_rows(self._course, standing)))
+        left = len(list(home_rows.make_unfinished_rows(self._course, standing)))
         also = home_rows.ALSO_LINES if self._is_beside else 0
         free = self.query_one(RowList).size.height - below - left - also
-        return home_layout.open_stages(standing, self._course.next_on(standing), free)
+        return home_layout.open_stages(standing, self._course.find_next_lesson(standing), free)
 
     @on(RowList.OptionSelected)
     def open_row(self, event: RowList.OptionSelected) -> None:
@@ -277,62 +279,62 @@ the mark as the arrow keys do.
             self._show()
         elif name == home_rows.EXERCISE:
             if name := self._next_exercise():
-                self.tutor.go.to_exercise(name)
+                self.tutor.go.open_exercise(name)
         elif name.startswith(home_rows.ALSO_ID):
             action = name.removeprefix(home_rows.ALSO_ID)
             self.call_later(self.tutor.run_action, action, self)
         elif name in ("tpus", "tpus-unread"):
             self.action_tpus()
         elif name:
-            self.tutor.go.to_lesson(name.removeprefix(home_rows.LEFT))
+            self.tutor.go.open_lesson(name.removeprefix(home_rows.LEFT))
 
     def _take_next_step(self, standing: PathProgress | None) -> None:
         following = standing.next if standing else None
         lesson = self._course.lessons[following] if self._course and following else None
         if home_rows.needs_setup(self._facts, lesson):
-            self.tutor.go.to_setup()
+            self.tutor.go.open_setup()
         elif lesson:
-            self.tutor.go.to_lesson(lesson.id)
+            self.tutor.go.open_lesson(lesson.id)
         elif self._course and standing and (left := self._course.open_on(standing)):
-            self.tutor.go.to_exercise(left[0])
+            self.tutor.go.open_exercise(left[0])
         else:
             self.action_check()
 
     def action_next_lesson(self) -> None:
         if following := self._next_lesson():
-            self.tutor.go.to_lesson(following)
+            self.tutor.go.open_lesson(following)
 
     def _next_lesson(self) -> str | None:
         standing = self._standing()
         return standing.next if standing else None
 
     def action_exercises(self) -> None:
-        self.tutor.go.to_exercises()
+        self.tutor.go.open_exercises()
 
     def _next_exercise(self) -> str | None:
         course, standing = self._course, self._standing()
         return course.next_exercise(standing) if course and standing else None
 
     def action_check(self) -> None:
-        self.tutor.go.to_checks()
+        self.tutor.go.open_checks()
 
     def action_lessons(self) -> None:
-        self.tutor.go.to_lessons()
+        self.tutor.go.open_lessons()
 
     def action_setups(self) -> None:
-        self.tutor.go.to_setups()
+        self.tutor.go.open_setups()
 
     def action_rehearse(self) -> None:
-        self.tutor.go.to_rehearsal()
+        self.tutor.go.open_rehearsal()
 
     def action_tpus(self) -> None:
-        self.tutor.go.to_tpus()
+        self.tutor.go.open_tpus()
 
     def action_read_on(self) -> None:
         self.query_one(SidePanel).read_on()
 
     def action_settings(self) -> None:
-        self.tutor.go.to_settings()
+        self.tutor.go.open_settings()
 
     def action_paths(self) -> None:
         self._ask()

@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.setup.machine import as_root
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.key_line import KeyBar
 from tpustarter.tui.kit.page import RELEASE, DialogWindow
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose
@@ -71,8 +71,8 @@ class SeenCommands(ModalScreen[bool]):
         for step in self._steps:
             yield Content("")
             root = " (as root)" if as_root.NEED in step.needs else ""
-            yield HangingText("", Content.styled(visible(step.title), "bold") + root)
-            yield HangingText("  $ ", visible(self._pasted(step.command)))
+            yield HangingText("", Content.styled(escape_text(step.title), "bold") + root)
+            yield HangingText("  $ ", escape_text(self._pasted(step.command)))
 
     def action_answer(self, yes: bool | None) -> None:  # noqa: FBT001  an action's argument
         self.dismiss(yes)

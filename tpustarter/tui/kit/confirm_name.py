@@ -66,7 +66,7 @@ class TypedName(ModalScreen[bool]):
         self.set_focus(self.query_one(NameLine))
 
     @on(Input.Submitted)
-    def typed(self, event: Input.Submitted) -> None:
+    def confirm_typed(self, event: Input.Submitted) -> None:
         event.stop()
         found = event.value.strip()
         if found == self._expected:

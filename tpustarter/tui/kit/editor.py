@@ -15,11 +15,11 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widgets.text_area import Selection, TextAreaTheme
 
-from tpustarter.learning.run.own_lines import TO_CHANGE, to_change
+from tpustarter.learning.run.own_lines import TO_CHANGE, find_rows_to_change
 from tpustarter.text.terminal import cut
 from tpustarter.tui.kit.markdown_text import MARKED, Colours
 from tpustarter.tui.kit.row_list import get_app
-from tpustarter.tui.kit.wrapped_code import marked_at
+from tpustarter.tui.kit.wrapped_code import mark_column
 from tpustarter.tui.terminal.highlighting import HighlightedArea
 
 THEME = "lesson"
@@ -207,7 +207,7 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
         if column < 0:
             return strips
         return [
-            marked_at(strip, column) if self._goes_on(row) else strip
+            mark_column(strip, column) if self._goes_on(row) else strip
             for row, strip in enumerate(strips, first)
         ]
 
@@ -293,7 +293,7 @@ def place_to_edit(code: str, answer: str = "") -> Selection | None:
         code: The code to change.
         answer: A solution; where no sign marks the line to change, the difference finds it.
     """
-    changes = to_change(code, answer) if answer else []
+    changes = find_rows_to_change(code, answer) if answer else []
     lines = code.split("\n")
     for row, line in enumerate(lines):
         may_change = not answer or any(row in rows for rows in changes)

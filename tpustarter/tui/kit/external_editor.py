@@ -23,7 +23,7 @@ def editor() -> list[str] | None:
     return next((words for words in commands if shutil.which(words[0])), None)
 
 
-def leaving(command: list[str]) -> str:
+def describe_leaving(command: list[str]) -> str:
     """Return a text on how to type in an editor and how to come back from it."""
     name = Path(command[0]).name
     if name in ("vi", "vim", "nvim", "view"):

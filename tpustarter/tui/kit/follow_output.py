@@ -28,7 +28,7 @@ class OutputFollower:
         self._followed_to: float | None = None
         """The scroll offset after the last move; with another offset, the user has scrolled."""
 
-    def look_away(self) -> None:
+    def stop_following(self) -> None:
         """Stop keeping the end of the block in sight, because the user looks at something else."""
         self._ended = self._kept = None
 
@@ -39,7 +39,7 @@ class OutputFollower:
         self._kept_at = asked.virtual_region.y - self._followed_to
 
     @property
-    def keeps(self) -> bool:
+    def is_place_kept(self) -> bool:
         """Whether the page moves with output above the block that is to run."""
         return self._kept is not None and self._nobody_scrolled
 
@@ -49,7 +49,7 @@ class OutputFollower:
             return self._kept.virtual_region.y - self._kept_at
         return self._page.scroll_offset.y
 
-    def grew(self, message: BlockGrew) -> None:
+    def follow_output(self, message: BlockGrew) -> None:
         """Follow a block that printed, if its end was in sight and the user does not type in it."""
         page, view = self._page, message.view
         if self.asked not in (None, view):

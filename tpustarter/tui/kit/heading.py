@@ -10,7 +10,7 @@ from textual.widget import Widget
 from tpustarter.text.invocation import NAME
 from tpustarter.tui.app.session import session_of
 from tpustarter.tui.app.theme import TERMINAL
-from tpustarter.tui.kit.text_layout import FRAMED, LaidOutLines, wrapped
+from tpustarter.tui.kit.text_layout import FRAMED, LaidOutLines, wrap_text
 
 MARK = "⠶⠶"
 """Eight chips, four by two; the first line of every screen begins with them."""
@@ -89,7 +89,7 @@ class HeadLine(LaidOutLines):
         mark = self._mark + " "
         room = width - mark.cell_length
         if self._share < 1:
-            first, *rest = wrapped(self._title, min(room, int(width * self._share)))
+            first, *rest = wrap_text(self._title, min(room, int(width * self._share)))
         else:
             first, rest = self._title.truncate(max(room, 1), ellipsis=True), []
         left = mark + first

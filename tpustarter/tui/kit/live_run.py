@@ -88,15 +88,15 @@ class LiveRun(Generic[Event]):
             self._pass_on(None, inbox)
 
     def _pass_on(self, event: Event | None, inbox: Inbox[Event | None]) -> None:
-        if inbox.put(event):
+        if inbox.add_event(event):
             self._screen.post_message(EventsArrived(inbox))
 
-    def take(self, message: EventsArrived) -> list[Event]:
+    def take_events(self, message: EventsArrived) -> list[Event]:
         """Return the events that have arrived; with the last of them the run is not busy any more.
 
         That is so for a run that broke, too.
         """
-        events = self._inbox.take() if message.inbox is self._inbox else []
+        events = self._inbox.take_events() if message.inbox is self._inbox else []
         if None in events:
             self._end()
         return [event for event in events if event is not None]

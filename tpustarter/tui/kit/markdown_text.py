@@ -15,9 +15,9 @@ from textual.strip import Strip
 from textual.widgets import Markdown
 from textual.widgets.markdown import MarkdownFence
 
-from tpustarter.text.invocation import as_typed
+from tpustarter.text.invocation import format_commands
 from tpustarter.tui.kit.tables import LessonTable
-from tpustarter.tui.lesson.page.commands_in_text import with_whole_commands
+from tpustarter.tui.lesson.page.commands_in_text import complete_commands
 from tpustarter.tui.terminal.markdown_blocks import MarkdownParagraph
 
 KEPT = "\ue000"
@@ -41,13 +41,13 @@ class Colours(HighlightTheme):
     }
 
 
-def coloured(text: str, language: str = "python") -> Content:
+def colour_code(text: str, language: str = "python") -> Content:
     """Return code with its colours."""
     lexer = language.split(maxsplit=1)[0] if language.split() else "text"
     return highlight(text.rstrip("\n"), language=lexer, theme=Colours)
 
 
-def marked(code: Content, rows: Collection[int], style: str = MARKED) -> Content:
+def mark_rows(code: Content, rows: Collection[int], style: str = MARKED) -> Content:
     """Return code with some of its rows marked, each from its first character to its last."""
     start = 0
     for row, line in enumerate(code.plain.split("\n")):
@@ -74,7 +74,7 @@ class CodeFence(MarkdownFence):
         dark: bool = False,  # noqa: FBT001, FBT002  the signature of Textual
     ) -> Content:
         del ansi, dark
-        return coloured(code, language)
+        return colour_code(code, language)
 
 
 class Paragraph(MarkdownParagraph):
@@ -117,8 +117,8 @@ class LessonText(Markdown):
     }
 
     def __init__(self, text: str, *, id: str | None = None, is_read: bool = False) -> None:  # noqa: A002  Textual's name
-        """Show a text; with `is_read`, `as_typed` is applied only to commands in a fence."""
-        typed = with_whole_commands(text) if is_read else as_typed(text)
+        """Show a text; with `is_read`, `format_commands` is applied only to commands in a fence."""
+        typed = complete_commands(text) if is_read else format_commands(text)
         super().__init__(typed, id=id, parser_factory=_parser, open_links=False)
 
 

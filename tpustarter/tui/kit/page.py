@@ -18,7 +18,7 @@ from textual.widgets import Static
 from textual.worker import Worker
 
 from tpustarter.core import locations
-from tpustarter.core.problem import ExitCode, Problem, foreseen
+from tpustarter.core.problem import ExitCode, Problem, find_problem
 from tpustarter.core.redact import Redactor
 from tpustarter.tui.app import settings
 from tpustarter.tui.app.messages import PageReady
@@ -27,7 +27,7 @@ from tpustarter.tui.kit.heading import Heading
 from tpustarter.tui.kit.key_line import KeyBar, valid_keys
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import RowList, get_app
-from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import FRAMED, prose, sentences
 from tpustarter.tui.terminal.compositor import WholeScreen
 
@@ -134,7 +134,7 @@ class Page(WholeScreen):
         """Show a text at the right of the key line."""
         self.query_one(KeyBar).show_status(text)
 
-    def entitle(self, area: str, result: str) -> None:
+    def set_area_title(self, area: str, result: str) -> None:
         """Show the result of an area as the title of its frame."""
         # A whole frame has space around its title, a rule has none.
         title = prose(result)
@@ -163,7 +163,7 @@ class Page(WholeScreen):
         return super().check_action(action, parameters)
 
     def action_explain(self) -> None:
-        self.tutor.go.to_explain()
+        self.tutor.go.open_explain()
 
     def action_stop(self) -> None:
         if self.stop_work() and self.live_run:
@@ -172,7 +172,7 @@ class Page(WholeScreen):
 
     def action_ask_to_stop(self) -> None:
         """Stop at the second Esc, so that a user who only wants to leave loses nothing."""
-        if self.tutor.confirms(self.STILL_RUNS):
+        if self.tutor.confirm_or_ask(self.STILL_RUNS):
             self.action_stop()
 
     def action_back(self) -> None:
@@ -186,10 +186,10 @@ class Page(WholeScreen):
         """Explain pasted text of more than one word, unless the focus is where text is typed."""
         is_typed = self.focused is not None and self.focused.check_consume_key("y", "y")
         if len(event.text.split()) > 1 and not is_typed:
-            from tpustarter.tui.explain.failure import of_text
+            from tpustarter.tui.explain.failure import read_failure
 
             event.stop()
-            self.tutor.go.to_explanation(of_text(event.text))
+            self.tutor.go.open_explanation(read_failure(event.text))
 
     @work(thread=True, exit_on_error=False, group="remember")
     def remember(self) -> None:
@@ -212,19 +212,22 @@ class Page(WholeScreen):
             self.take_keys()
 
     def on_screen_resume(self) -> None:
-        self.tell_what_was_put_aside()
+        self.show_moved_files()
 
-    def tell_what_was_put_aside(self) -> None:
+    def show_moved_files(self) -> None:
         """Show which files of the user were moved aside, each once."""
         redact = Redactor(os.environ)
-        for sentence in locations.told():
+        for sentence in locations.take_notices():
             self.notify(
-                plain(f"{redact.text(sentence)}."), severity="warning", markup=False, timeout=30
+                clean_text(f"{redact.text(sentence)}."),
+                severity="warning",
+                markup=False,
+                timeout=30,
             )  # as a warning it stays when the next key is pressed
 
     def show_error(self, error: BaseException) -> None:
         """Show a Problem as the command line would, and anything else as a bug of the program."""
-        problem = foreseen(error) or error
+        problem = find_problem(error) or error
         if isinstance(problem, Problem):
             if problem.code != ExitCode.LIMIT or not isinstance(self.tutor.screen, Notice):
                 self.tutor.push_screen(Notice("This did not work", str(problem)))
@@ -234,7 +237,7 @@ class Page(WholeScreen):
         what, where = crash_report.write(error)
         self.tutor.broke = self.tutor.broke or crash_report.ReportedCrash(what, where)
         self.notify(
-            plain(f"tpustarter itself broke: {what}\n{where}"),
+            clean_text(f"tpustarter itself broke: {what}\n{where}"),
             severity="error",
             markup=False,
             timeout=30,
@@ -300,7 +303,7 @@ class Help(Sheet):
 
     def __init__(self, screen: Screen[Any], text: str) -> None:
         from tpustarter.tui.kit.markdown_text import LessonText
-        from tpustarter.tui.lesson.page.commands_in_text import in_shell
+        from tpustarter.tui.lesson.page.commands_in_text import describe_shell
 
         keys = [
             f"| `{get_app(screen).get_key_display(active.binding)}` | {active.binding.description} "
@@ -310,7 +313,7 @@ class Help(Sheet):
         table = "\n".join(["| key | does | as a command, or a note |", "|---|---|---|", *keys])
         opening, _, rest = text.strip().partition("\n\n")
         # Once, on the first screen: there it is looked for, and elsewhere it only repeats itself.
-        how = in_shell() if len(get_app(screen).screen_stack) == 1 else ""
+        how = describe_shell() if len(get_app(screen).screen_stack) == 1 else ""
         said = "\n\n".join(filter(None, (opening, how, table, rest)))
         super().__init__("Help", LessonText(f"{said}\n", is_read=True))
 
@@ -378,4 +381,4 @@ class QuitTyping(Quit, inherit_bindings=False):
         """Go back to the field, and act there on the key, whether it is a letter or not."""
         event.stop()
         self.action_answer(yes=False)
-        session_of(self).act_again(event)
+        session_of(self).repeat_key(event)

@@ -10,7 +10,7 @@ from textual.content import Content, Span
 from tpustarter.learning.drawings.curves import LinePlot, Plot, draw_curves
 from tpustarter.learning.drawings.plot import Drawing, draw, has_numbers
 from tpustarter.text import bars
-from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.safe_text import clean_text
 
 _FRAME = "[\u2500-\u257f]+"
 """Lines of boxes and axes."""
@@ -48,14 +48,14 @@ def _curves(plot: Plot) -> Content:
 
 def drawing(text: str) -> Content:
     """Return a drawing with its data highlighted, and its frames and axes muted."""
-    text = plain(text)
+    text = clean_text(text)
     spans = [
         Span(run.start(), run.end(), "$muted" if run[1] else "$key") for run in _RUN.finditer(text)
     ]
     return Content(text, spans)
 
 
-def bar(text: str | Content) -> Content:
+def colour_bar(text: str | Content) -> Content:
     """Return a line of text, with any bar of `text.bars` in its colours."""
     line = Content(text) if isinstance(text, str) else text
     for run in _BAR.finditer(line.plain):

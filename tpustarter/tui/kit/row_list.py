@@ -71,7 +71,7 @@ class RowList(OptionList):
 
         The list keeps its scroll offset, unless another order would move the mark out of sight.
         """
-        target = highlight or self.chosen
+        target = highlight or self.highlighted_id
         top, before = self.scroll_offset.y, [option.id for option in self.options]
         options = [Option(row.line(), row.id, disabled=row.id is None) for row in rows]
         self.set_options(options)
@@ -100,10 +100,10 @@ class RowList(OptionList):
 
     def render_line(self, y: int) -> Strip:
         """Paint the marked row so that it is seen without colours too."""
-        return with_mark(self, super().render_line(y), is_in_use=self.has_focus)
+        return mark_strip(self, super().render_line(y), is_in_use=self.has_focus)
 
     @property
-    def chosen(self) -> str | None:
+    def highlighted_id(self) -> str | None:
         """The id of the highlighted row; None without one."""
         option = self.highlighted_option
         return option.id if option else None
@@ -150,7 +150,7 @@ class RowList(OptionList):
             self.scroll_home(animate=False)
 
 
-def with_mark(rows: OptionList, strip: Strip, *, is_in_use: bool) -> Strip:
+def mark_strip(rows: OptionList, strip: Strip, *, is_in_use: bool) -> Strip:
     """Return a line of a list, marked if it is of the highlighted row.
 
     The mark is an edge; with the terminal's own theme the line is reversed. Textual's option lists
@@ -183,26 +183,26 @@ class AwaitedRows(RowList):
     def show(self, rows: Iterable[Row], *, highlight: str | None = None) -> None:
         """Replace all rows, and act on the keys that came before there were any."""
         super().show(rows, highlight=highlight)
-        while self._early and self.chosen:
+        while self._early and self.highlighted_id:
             self._early.pop(0)()
 
-    def once_shown(self, action: Callable[[], None]) -> None:
+    def call_once_shown(self, action: Callable[[], None]) -> None:
         """Call a function now, or as soon as there is a row."""
-        if self.chosen:
+        if self.highlighted_id:
             action()
         else:
             self._early.append(action)
 
     def action_select(self) -> None:
-        self.once_shown(super().action_select)
+        self.call_once_shown(super().action_select)
 
     def action_cursor_down(self) -> None:
         self.is_moved = True
-        self.once_shown(super().action_cursor_down)
+        self.call_once_shown(super().action_cursor_down)
 
     def action_cursor_up(self) -> None:
         self.is_moved = True
-        self.once_shown(super().action_cursor_up)
+        self.call_once_shown(super().action_cursor_up)
 
 
 class DetailRows(RowList):
@@ -228,8 +228,8 @@ class DetailRows(RowList):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow the one of `select` and `leave` that fits the marked row."""
         if action in ("select", "leave"):
-            wanted = "leave" if self.chosen in self.leading else "select"
-            return self.chosen is not None and action == wanted
+            wanted = "leave" if self.highlighted_id in self.leading else "select"
+            return self.highlighted_id is not None and action == wanted
         return super().check_action(action, parameters)
 
 
@@ -238,7 +238,7 @@ class AwaitedDetailRows(DetailRows, AwaitedRows):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Accept Enter for the row that will be marked."""
-        if action == "leave" and self.chosen is None:
+        if action == "leave" and self.highlighted_id is None:
             return True
         return super().check_action(action, parameters)
 

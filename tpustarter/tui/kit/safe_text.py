@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 
 SHOWN_LINES = 400
 """Lines of a growing output that are kept on the screen; the log has all of them."""
@@ -13,7 +13,7 @@ LINE_CHARACTERS = 2000
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
 
 
-def plain(text: str) -> str:
+def clean_text(text: str) -> str:
     """Return text without colours, with every other control character spelt out."""
     lines = text.replace("\r\n", "\n").split("\n")
     return "\n".join(_clean_line(line) for line in lines)
@@ -21,13 +21,15 @@ def plain(text: str) -> str:
 
 def plain_source(text: str) -> str:
     """Return Markdown or code with its line breaks and tabs, other control characters spelt out."""
-    return "".join(character if character in "\n\t" else visible(character) for character in text)
+    return "".join(
+        character if character in "\n\t" else escape_text(character) for character in text
+    )
 
 
 def _clean_line(line: str) -> str:
     # A program that redraws its line ends each version with a carriage return: keep the last one.
     last = line.rstrip("\r").rpartition("\r")[2]
-    return visible(_COLOURS.sub("", last).expandtabs(4)[:LINE_CHARACTERS])
+    return escape_text(_COLOURS.sub("", last).expandtabs(4)[:LINE_CHARACTERS])
 
 
 class OutputTail:

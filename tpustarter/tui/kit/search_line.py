@@ -9,7 +9,7 @@ from textual.events import Paste
 from textual.widgets import Input
 
 from tpustarter.tui.app.session import session_of
-from tpustarter.tui.explain.failure import of_text
+from tpustarter.tui.explain.failure import read_failure
 
 
 class SearchLine(Input):
@@ -39,4 +39,4 @@ class SearchLine(Input):
         if "\n" in event.text.strip():
             event.stop()
             event.prevent_default()
-            session_of(self).go.to_explanation(of_text(event.text))
+            session_of(self).go.open_explanation(read_failure(event.text))

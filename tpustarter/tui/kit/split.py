@@ -45,10 +45,10 @@ class Split(Page):
     def on_mount(self) -> None:
         self.set_focus(self.query_one(RowList))
 
-    def say(self, text: str, *, where: str = "headline") -> None:
+    def show_text(self, text: str, *, where: str = "headline") -> None:
         """Show a text in the line named `where`; an empty text hides that line."""
         line = self.query_one(f"#{where}", Static)
-        line.update(painted_drawings.bar(sentences(text)))
+        line.update(painted_drawings.colour_bar(sentences(text)))
         line.set_class(not text, "-silent")
 
     def show_details(self, found: VisualType) -> None:

@@ -12,9 +12,9 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.visual import RenderOptions, Visual
 
-from tpustarter.text.invocation import NAME, as_typed, command
-from tpustarter.text.terminal import GLUE, glue, unglue, visible
-from tpustarter.tui.kit.safe_text import plain
+from tpustarter.text.invocation import NAME, command, format_commands
+from tpustarter.text.terminal import GLUE, escape_text, glue, unglue
+from tpustarter.tui.kit.safe_text import clean_text
 
 STATUS_STYLES = {
     "pass": "$pass on $pass-ground",
@@ -59,9 +59,9 @@ def heading(text: str) -> Content:
 
 def prose(text: str) -> Content:
     """Return one of the program's sentences with code in bold, in place of its backticks."""
-    pieces = visible(text).split("`")
+    pieces = escape_text(text).split("`")
     if len(pieces) % 2 == 0:  # a backtick without its partner
-        return Content(visible(text))
+        return Content(escape_text(text))
     return Content("").join(
         Content.styled(piece, CODE if number % 2 else "") for number, piece in enumerate(pieces)
     )
@@ -69,10 +69,10 @@ def prose(text: str) -> Content:
 
 def sentences(text: str) -> Content:
     """Return the program's lines, such as an error with its hint, each as `prose` does it."""
-    return Content("\n").join(prose(line) for line in plain(as_typed(text)).split("\n"))
+    return Content("\n").join(prose(line) for line in clean_text(format_commands(text)).split("\n"))
 
 
-def wrapped(text: Content, width: int) -> list[Content]:
+def wrap_text(text: Content, width: int) -> list[Content]:
     """Return the lines of a text; "12 min" stays on one of them, and so does code that fits one."""
     plain_text = glue(text.plain) if len(command()) <= width else text.plain
     for span in text.spans:
@@ -103,9 +103,9 @@ class LaidOutLines(Visual):
         return content.render_strips(width, height, style, options)
 
 
-def typed(text: Content) -> Content:
-    """Return a text as `as_typed` does, with its styles kept."""
-    shown = as_typed(text.plain)
+def adapt_commands(text: Content) -> Content:
+    """Return a text as `format_commands` does, with its styles kept."""
+    shown = format_commands(text.plain)
     growth = len(command()) - len(NAME)
     if shown == text.plain:
         return text
@@ -131,13 +131,13 @@ class HangingText(LaidOutLines):
         """Join label and text; `is_typed` shows commands as they are typed here."""
         self._label = Content.styled(label, "$label") if isinstance(label, str) else label
         content = Content(text) if isinstance(text, str) else text
-        self._text = typed(content) if is_typed else content
+        self._text = adapt_commands(content) if is_typed else content
 
     def lines(self, width: int) -> list[Content]:
         indent = self._label.cell_length
         if width - indent < MIN_TEXT_WIDTH:
-            return wrapped(self._label + self._text, width)
-        first, *rest = wrapped(self._text, width - indent) or [Content("")]
+            return wrap_text(self._label + self._text, width)
+        first, *rest = wrap_text(self._text, width - indent) or [Content("")]
         return [self._label + first, *(line.pad_left(indent) for line in rest)]
 
 
@@ -152,7 +152,7 @@ class Stack(LaidOutLines):
             line
             for piece in self._pieces
             for line in (
-                piece.lines(width) if isinstance(piece, LaidOutLines) else wrapped(piece, width)
+                piece.lines(width) if isinstance(piece, LaidOutLines) else wrap_text(piece, width)
             )
         ]
 
@@ -193,7 +193,7 @@ class TextLine(LaidOutLines):
         rest: list[Content] = []
         if left.cell_length > room:
             if self._hang and room - self._hang >= MIN_TITLE_WIDTH:
-                first, *rest = wrapped(left[self._hang :], room - self._hang)
+                first, *rest = wrap_text(left[self._hang :], room - self._hang)
                 left = left[: self._hang] + first
             else:
                 left = left.truncate(room, ellipsis=True)

@@ -22,15 +22,15 @@ class EnterAction(Enum):
     NEXT_LESSON = "next_lesson"
 
 
-def of_enter(page: LessonPage) -> EnterAction:
+def choose_enter_action(page: LessonPage) -> EnterAction:
     """Return the action of Enter in the present state of the page."""
     what_follows = EnterAction.EXERCISE if page.has_open_exercise else EnterAction.NEXT_LESSON
-    view = page.marked
-    if page.passed_over:
+    view = page.marked_block
+    if page.skipped_question:
         return EnterAction.QUESTION
     if page.is_at_end and page.is_done:  # as the panel in sight says; r runs a block again
         return what_follows
-    if view is None or view.state.leads_on or not page.is_in_sight(view):
+    if view is None or view.state.is_passable or not page.is_in_sight(view):
         if not page.is_at_end:
             return EnterAction.READ_ON
         if page.has_open and not page.is_done:
@@ -42,20 +42,20 @@ def of_enter(page: LessonPage) -> EnterAction:
     return EnterAction.RUN if view.code_is_seen(page.region) else EnterAction.READ_ON
 
 
-def where(page: LessonPage) -> str:
+def format_position(page: LessonPage) -> str:
     """Return the state of the marked block if that is out of sight, else how much has been read.
 
     For a block that fills the screen, that is first that its code goes on below, then its state.
     """
-    view = page.marked
+    view = page.marked_block
     if view is None or not page.is_in_sight(view):
-        return page.place
-    if of_enter(page) is EnterAction.READ_ON and not view.state.leads_on:
+        return page.position_text
+    if choose_enter_action(page) is EnterAction.READ_ON and not view.state.is_passable:
         return f"{view.name_on_page} goes on below"
-    return view.state_outside(page.region) or page.place
+    return view.state_outside(page.region) or page.position_text
 
 
-def of_lesson(
+def list_conditions(
     page: LessonPage, opened: OpenedLesson | None, *, running: bool
 ) -> dict[str, Callable[[], bool]]:
     """Return, by action, a function that tells whether it works now; others always work.
@@ -65,7 +65,7 @@ def of_lesson(
         opened: The lesson, once it is read.
         running: Whether a block runs.
     """
-    editing = page.edited is not None
+    editing = page.edited_block is not None
 
     def can_run() -> bool:
         return bool(page.views) and not running
@@ -83,21 +83,23 @@ def of_lesson(
         "run_to_here": can_run,
         "edit": can_run,
         "choose": lambda: bool(page.views) and not editing,
-        "jump": lambda: can_jump() and of_enter(page) is not EnterAction.NEXT_OPEN,
-        "jump_too": lambda: can_jump() and of_enter(page) is EnterAction.NEXT_OPEN,
+        "jump": lambda: can_jump() and choose_enter_action(page) is not EnterAction.NEXT_OPEN,
+        "jump_too": lambda: can_jump() and choose_enter_action(page) is EnterAction.NEXT_OPEN,
         "to_end": lambda: opened is not None and not editing and not page.has_open,
         "explain": lambda: _has_failed(page),
         "reset": lambda: _has_edits(page, passed=False) and not running,
         "undo": lambda: _has_edits(page, passed=True) and not running,
-        "redo": lambda: bool(page.marked and page.marked.code.can_restore) and not running,
+        "redo": lambda: (
+            bool(page.marked_block and page.marked_block.code.can_restore) and not running
+        ),
         "check": lambda: bool(opened and opened.checks) and not running,
         "next": lambda: can_go_on() and not _is_left_open(page) and not _leads_on(page),
         "next_too": lambda: can_go_on() and _leads_on(page),
         "next_now": lambda: can_go_on() and _is_left_open(page),
-        "fold": lambda: page.fold is not None and not editing,
-        "look_at": lambda: bool(page.asked and page.asked.is_done) and not editing,
-        "answer": lambda: bool(page.asked and not page.asked.is_done) and not editing,
-        "no_question": lambda: page.asked is None and page.has_open_question and not editing,
+        "fold": lambda: page.fold_to_open is not None and not editing,
+        "look_at": lambda: bool(page.question and page.question.is_done) and not editing,
+        "answer": lambda: bool(page.question and not page.question.is_done) and not editing,
+        "no_question": lambda: page.question is None and page.has_open_question and not editing,
         "exercise": lambda: bool(opened and opened.exercises) and not running,
         "words": lambda: bool(opened and opened.refers),
         "setup": lambda: bool(opened and opened.setups) and not running and not editing,
@@ -106,13 +108,13 @@ def of_lesson(
 
 
 def _has_failed(page: LessonPage) -> bool:
-    view = page.marked
+    view = page.marked_block
     return bool(view and view.state.has_failed and page.is_in_sight(view))
 
 
 def is_wrong(page: LessonPage) -> bool:
     """Return whether the marked block is a task that was tried and has not passed."""
-    view = page.marked
+    view = page.marked_block
     is_tried = bool(
         view and view.block.is_try and view.state.has_ended and not view.state.has_passed
     )
@@ -121,14 +123,17 @@ def is_wrong(page: LessonPage) -> bool:
 
 def _has_edits(page: LessonPage, *, passed: bool) -> bool:
     """Return whether the marked block, or any block if none is marked, has edits of that kind."""
-    views = [page.marked] if page.marked else page.views
+    views = [page.marked_block] if page.marked_block else page.views
     return any(view.code.is_edited and view.state.has_passed == passed for view in views)
 
 
 def _leads_on(page: LessonPage) -> bool:
-    return of_enter(page) is EnterAction.NEXT_LESSON
+    return choose_enter_action(page) is EnterAction.NEXT_LESSON
 
 
 def _is_left_open(page: LessonPage) -> bool:
     """Return whether going to the next lesson from the end would leave something open."""
-    return page.is_at_end and of_enter(page) in (EnterAction.NEXT_OPEN, EnterAction.EXERCISE)
+    return page.is_at_end and choose_enter_action(page) in (
+        EnterAction.NEXT_OPEN,
+        EnterAction.EXERCISE,
+    )

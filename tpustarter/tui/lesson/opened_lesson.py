@@ -24,9 +24,9 @@ from tpustarter.learning.progress.drafts import BlockDraft
 from tpustarter.learning.progress.last_outputs import KeptOutput
 from tpustarter.learning.progress.lesson_end import LessonEnd, NextStep
 from tpustarter.text import phrases
-from tpustarter.text.invocation import as_typed
+from tpustarter.text.invocation import format_commands
 from tpustarter.tui.app.session import AppSession
-from tpustarter.tui.lesson.page.commands_in_text import says_how
+from tpustarter.tui.lesson.page.commands_in_text import split_at_command
 from tpustarter.tui.lesson.references import LessonReference, references, texts
 
 TRY_IT = "Press Tab to mark a block, e to change it, and Ctrl+R to run it."
@@ -94,7 +94,7 @@ class OpenedLesson:
         """Yield the parts, with a hint on typing commands below the first sentence with one."""
         is_said = False
         for part in self._with_offer():
-            told = None if is_said or part.kind != "markdown" else says_how(part.text)
+            told = None if is_said or part.kind != "markdown" else split_at_command(part.text)
             if told is None:
                 yield part
                 continue
@@ -119,7 +119,7 @@ class OpenedLesson:
 
     def pieces(self) -> Iterator[LessonPart]:
         """Yield the parts, with hints that name keys where the text asks to try something."""
-        note = as_typed("\n".join(code_files.note(self.lesson)))
+        note = format_commands("\n".join(code_files.describe_files(self.lesson)))
         for part in self._with_start():
             if note and part.block:
                 yield replace(part, kind="hint", text=note, block=None)
@@ -148,16 +148,16 @@ def read(app: AppSession, lesson_id: str) -> OpenedLesson:
     lesson = next((lesson for lesson in lessons if lesson.id == lesson_id), None)
     if lesson is None:
         raise Problem(f"there is no lesson `{lesson_id}`", hint="`tpustarter learn -v` lists them")
-    path = app.path_of(read_paths(app.lessons))
+    path = app.find_path(read_paths(app.lessons))
     way = lesson_end.after_lesson(
-        lesson.id, path, lessons, lesson_progress.done(), lesson_progress.read_only()
+        lesson.id, path, lessons, lesson_progress.read_done_lessons(), lesson_progress.read_only()
     )
     following = next((item for item in lessons if item.id == way.lesson), None)
     records = lesson_progress.read().lessons
     known = records.get(lesson.id, lesson_progress.LessonProgress())
     refers = references(lesson, lessons, app.lessons)
     parts, lesson_exercises = blocks.parse(lesson), exercises.read(lesson)
-    end = lesson_end.look(parts, known, lesson_exercises)
+    end = lesson_end.summarize_lesson(parts, known, lesson_exercises)
     on_path = lessons_on(path, lessons)
     stages = path.stages if path else ()
     stage = next((stage for stage in stages if lesson.id in stage.lessons), None)
@@ -173,7 +173,7 @@ def read(app: AppSession, lesson_id: str) -> OpenedLesson:
         way,
         on_path,
         stage,
-        lesson_end.achieved(stage, on_path, records),
+        lesson_end.describe_achievements(stage, on_path, records),
         bookmarks.read(lesson.id),
         typed,
         lost,

@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from tpustarter.checking.selfcheck import CheckRequest
 from tpustarter.core import content
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, LookedUp
 from tpustarter.tui.app.session import session_of
 from tpustarter.tui.home import course_facts
@@ -35,21 +35,21 @@ class GlossaryEntry(Sheet):
     """A word of the glossary with its meaning, and the lessons that use it."""
 
     def __init__(self, name: str, meaning: str, course: Course | None = None) -> None:
-        self._users = search_details.using(name, course)
+        self._users = search_details.find_lessons_using(name, course)
         listed = (Static(heading(search_details.USERS)), RowList(id="users")) if self._users else ()
         text = LessonText(plain_source(meaning))  # it ends with a blank line
-        super().__init__(visible(name), VerticalGroup(text, *listed))
+        super().__init__(escape_text(name), VerticalGroup(text, *listed))
 
     def on_mount(self) -> None:
         for rows in self.query(RowList):
-            rows.show(Row(lesson.id, visible(lesson.title)) for lesson in self._users)
+            rows.show(Row(lesson.id, escape_text(lesson.title)) for lesson in self._users)
             self.set_focus(rows, scroll_visible=False)
 
     @on(RowList.OptionSelected)
     def open_lesson(self, event: RowList.OptionSelected) -> None:
         """Open the selected lesson, and close the entry."""
         self.dismiss()
-        session_of(self).go.to_lesson(str(event.option_id))
+        session_of(self).go.open_lesson(str(event.option_id))
 
 
 BESIDE = 120
@@ -83,7 +83,7 @@ This is what the lesson refers to, and Enter follows the marked line.
 
     def on_mount(self) -> None:
         self.set_focus(self.query_one(RowList))
-        self.entitle("words", "What this lesson refers to")
+        self.set_area_title("words", "What this lesson refers to")
         self._read()
 
     def on_resize(self) -> None:
@@ -108,9 +108,9 @@ This is what the lesson refers to, and Enter follows the marked line.
 
     @on(RowList.OptionHighlighted)
     def _describe(self) -> None:
-        reference = self._references[self.query_one(RowList).chosen or "0"]
+        reference = self._references[self.query_one(RowList).highlighted_id or "0"]
         self.query_one(SidePanel).show(self._said_of(reference))
-        self.entitle("detail", _name(reference))
+        self.set_area_title("detail", _name(reference))
 
     def _said_of(self, reference: LessonReference) -> VisualType:
         name, course = reference.target, self._course
@@ -121,7 +121,7 @@ This is what the lesson refers to, and Enter follows the marked line.
         if reference.kind == "Checks" and name in self._checks:
             return search_details.check(self._checks[name])
         text = prose(" ".join(reference.text.split()))
-        whole = [Content(visible(name)), Content("")] if reference.kind == "On the web" else []
+        whole = [Content(escape_text(name)), Content("")] if reference.kind == "On the web" else []
         return Stack([*whole, text])  # the frame and the row cut a long address
 
     def action_read_on(self) -> None:
@@ -137,7 +137,7 @@ This is what the lesson refers to, and Enter follows the marked line.
         is_wide = self.tutor.size.width >= WIDE
         for reference in self._references.values():
             fills = is_wide and reference.kind != "On the web"  # an address leaves no room
-            width = len(visible(reference.target)) if fills else 0
+            width = len(escape_text(reference.target)) if fills else 0
             widths[reference.kind] = max(width, widths.get(reference.kind, 0))
         for number, reference in self._references.items():
             if reference.kind != kind:
@@ -145,7 +145,7 @@ This is what the lesson refers to, and Enter follows the marked line.
                     yield Row(None, "")
                 kind = reference.kind
                 yield Row(None, heading(kind))
-            target = visible(reference.target)
+            target = escape_text(reference.target)
             if self.has_class("-beside"):
                 yield Row(number, f"  {_name(reference)}")
                 continue
@@ -160,14 +160,14 @@ This is what the lesson refers to, and Enter follows the marked line.
         if reference.kind == "Words":
             app.push_screen(GlossaryEntry(reference.target, reference.text, self._course))
         elif reference.kind == "Lessons":
-            app.go.to_lesson(reference.target)
+            app.go.open_lesson(reference.target)
         elif reference.kind == "Checks":
             request = CheckRequest(ids=(reference.target,), devices=app.choices.devices)
-            app.go.to_checks(request, f"Check {visible(reference.target)}")
+            app.go.open_checks(request, f"Check {escape_text(reference.target)}")
         else:
             text = f"{reference.target}\n\nCopy it into a browser; tpustarter opens no address."
             app.push_screen(Notice("On the web", text))
 
 
 def _name(reference: LessonReference) -> str:
-    return visible(reference.text if reference.kind == "Lessons" else reference.target)
+    return escape_text(reference.text if reference.kind == "Lessons" else reference.target)

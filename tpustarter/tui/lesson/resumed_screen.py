@@ -14,10 +14,10 @@ from textual.widgets import Static
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import bookmarks, lesson_progress
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, LookedUp
 from tpustarter.tui.kit.page import Notice, Page
-from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.lesson import opened_lesson as lesson_opened_lesson
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 from tpustarter.tui.lesson.page.bookmark import Bookmark
@@ -32,7 +32,7 @@ class LessonScreen(Page):
 
     def __init__(self, lesson: str, *, at: str = "") -> None:
         """Open the lesson with this id, at a line of its text if one is given."""
-        super().__init__(visible(lesson))
+        super().__init__(escape_text(lesson))
         self.lesson = lesson
         self.is_ready = False
         self._at = at
@@ -52,7 +52,7 @@ class LessonScreen(Page):
 
     def on_mount(self) -> None:
         """Read the lesson in the background, because a long one takes a second."""
-        self.rename(visible(self.tutor.titles.get(self.lesson, self.lesson)))
+        self.rename(escape_text(self.tutor.titles.get(self.lesson, self.lesson)))
         self.set_focus(self._page)
         self._read()
 
@@ -66,12 +66,12 @@ class LessonScreen(Page):
     async def on_looked_up(self, message: LookedUp[OpenedLesson | Problem]) -> None:
         if isinstance(message.what, Problem):
             await self._curtain.remove()
-            await self._page.mount(Static(Content(plain(str(message.what)))))
+            await self._page.mount(Static(Content(clean_text(str(message.what)))))
             self.take_keys()
             return
         opened_lesson = self._opened = message.what
-        minutes = visible(str(opened_lesson.lesson.header.get("minutes", "?")))
-        self.rename(f"{visible(opened_lesson.lesson.title)}  {minutes} min")
+        minutes = escape_text(str(opened_lesson.lesson.header.get("minutes", "?")))
+        self.rename(f"{escape_text(opened_lesson.lesson.title)}  {minutes} min")
         await self._page.show(opened_lesson, "tpu" if self.tutor.on_tpu else "cpu")
         self._margin.show(self._page, opened_lesson.refers)
         if opened_lesson.lost:
@@ -81,11 +81,11 @@ class LessonScreen(Page):
     async def _go_to_place(self, left_at: str | None) -> None:
         await self._bookmark.open(None if self._at else left_at)
         self._page.go_to(self._at)
-        self._page.call_after_refresh(self._bookmark.when_there, self._begin)
+        self._page.call_after_refresh(self._bookmark.call_when_there, self._begin)
 
     def go_to(self, line: str) -> None:
         """Scroll to a line of the lesson, once the page is in front."""
-        self._page.look_away()
+        self._page.stop_following()
         self.set_focus(self._page)
         self._page.call_after_refresh(self._page.go_to, line)
 
@@ -93,10 +93,10 @@ class LessonScreen(Page):
         self._curtain.display = False
         self._bookmark.follow(peeks=bool(self._at))
         self.take_keys()
-        self.show_status(self._page.place)
+        self.show_status(self._page.position_text)
 
     def _keep_place(self, place: str | None) -> None:
-        keep = partial(bookmarks.keep, self.lesson, place)
+        keep = partial(bookmarks.save_bookmark, self.lesson, place)
         if self.tutor.is_running:
             self.tutor.run_worker(keep, thread=True, exit_on_error=False, group="remember")
         else:
@@ -114,14 +114,14 @@ class LessonScreen(Page):
 
     @work(thread=True, exit_on_error=False, group="remember")
     def _remember_left(self, lesson: Lesson) -> None:
-        lesson_progress.lesson_left(lesson)
+        lesson_progress.record_lesson_left(lesson)
 
     @work(thread=True, exit_on_error=False, group="remember")
     def _remember_answer(self, quiz: str, answer: str, *, is_right: bool) -> None:
         if self._opened:
             lesson = self._opened.lesson
             lesson_progress.quiz_answered(lesson, quiz, is_right=is_right, answer=answer)
-        self._page.look_at_end()
+        self._page.update_end_panel()
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= BESIDE, "-beside")

@@ -9,7 +9,7 @@ from textual.binding import BindingType
 
 from tpustarter.checking.selfcheck import CheckRequest
 from tpustarter.core.problem import Problem
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import EventsArrived
 from tpustarter.tui.explain import failure
 from tpustarter.tui.kit.heading import Heading
@@ -53,16 +53,16 @@ class Reader(LessonScreen):
     def on_block_marked(self) -> None:
         self._offer()
         if self.is_ready:  # before that, the page is not complete
-            self.show_status(actions.where(self._page))
+            self.show_status(actions.format_position(self._page))
         if self.has_class("-beside"):
             self._margin.outline.follow(self._page)
 
     def _offer(self) -> None:
         """Refresh the key line if the keys that work now have changed."""
-        view = self._page.marked
+        view = self._page.marked_block
         changed = (view.code.is_edited, view.state.has_failed) if view else ()
         before, page = self._offered_for, self._page
-        self._offered_for = (view, changed, page.asked, page.fold, self._enter_does)
+        self._offered_for = (view, changed, page.question, page.fold_to_open, self._enter_does)
         if self._offered_for != before:
             self.refresh_bindings()
 
@@ -72,8 +72,8 @@ class Reader(LessonScreen):
     def action_choose(self, step: int) -> None:
         view = self._page.neighbour(step)
         if view is None:
-            self.say("This is the last block." if step > 0 else "This is the first block.")
-            view = self._page.marked
+            self.show_notice("This is the last block." if step > 0 else "This is the first block.")
+            view = self._page.marked_block
         if view:
             self._go_to(view)
 
@@ -81,7 +81,7 @@ class Reader(LessonScreen):
         self.set_focus(view)
         view.scroll_visible(animate=False)  # it may have the focus and be out of sight
 
-    def say(self, text: str) -> None:
+    def show_notice(self, text: str) -> None:
         """Show a notification for three seconds."""
         self.notify(text, markup=False, timeout=3)
 
@@ -90,17 +90,17 @@ class Reader(LessonScreen):
         if found is None:
             return
         if found.is_above:
-            self.say("Nothing is open below. This is the first that is open.")
+            self.show_notice("Nothing is open below. This is the first that is open.")
         if isinstance(found.view, BlockView):
             found.view.state.was_left = False  # Enter must open it, not read on
             self.set_focus(found.view, scroll_visible=False)
-            self._page.bring(found.view)
+            self._page.bring_into_sight(found.view)
         else:
             self._show_question(found.view)
 
     def _show_question(self, view: QuestionView | None) -> None:
         if view:
-            view.say_how()
+            view.show_how_to_answer()
             self._page.show_question(view)
             self._offer()
 
@@ -108,14 +108,14 @@ class Reader(LessonScreen):
 
     def action_to_end(self) -> None:
         """Say that no block and no question is open, and go where the course goes on."""
-        self.say("Each block has passed, and each question is answered.")
+        self.show_notice("Each block has passed, and each question is answered.")
         self._page.scroll_end(animate=False)
 
     def _chosen(self) -> BlockView | None:
         """Return the marked block; if there is none, go to the nearest one and return None."""
-        view = self._page.marked
-        if view is None and self._page.nearest:
-            self._go_to(self._page.nearest)
+        view = self._page.marked_block
+        if view is None and self._page.nearest_block:
+            self._go_to(self._page.nearest_block)
         return view
 
     @property
@@ -128,7 +128,7 @@ class Reader(LessonScreen):
 
     @property
     def _enter_does(self) -> EnterAction:
-        return actions.of_enter(self._page)
+        return actions.choose_enter_action(self._page)
 
     def action_run(self) -> None:
         self._run()
@@ -137,13 +137,13 @@ class Reader(LessonScreen):
         """Do the next step: the value is one of `EnterAction`."""
         match EnterAction(value):
             case EnterAction.QUESTION:
-                self._show_question(self._page.passed_over)
+                self._show_question(self._page.skipped_question)
             case EnterAction.RUN:
                 self._run(goes_on=True)
             case EnterAction.FILL_GAP | EnterAction.CHANGE:
                 await self.action_edit()
             case EnterAction.READ_ON:
-                self._page.read_on(self._page.marked)
+                self._page.read_on(self._page.marked_block)
             case EnterAction.NEXT_OPEN:
                 self.action_jump()
             case EnterAction.EXERCISE:
@@ -154,10 +154,10 @@ class Reader(LessonScreen):
 
     def action_wait(self) -> None:
         if turn := self._player.turn:
-            self.say(_waits_for(turn))
+            self.show_notice(_waits_for(turn))
 
     def action_leave_done(self) -> None:
-        if view := self._page.edited:
+        if view := self._page.edited_block:
             view.end_edit()
             self.refresh_bindings()
             self.call_after_refresh(lambda: self.run_action(f"go_on('{self._enter_does.value}')"))
@@ -168,12 +168,12 @@ class Reader(LessonScreen):
     def _run(self, *, anew: bool = False, goes_on: bool = False) -> None:
         if self._opened is None or self._player.turn:
             return
-        view = (self._page.here if anew else None) or self._chosen()
+        view = (self._page.current_block if anew else None) or self._chosen()
         if view is None:
             return
         runs_above = anew and last_to_run(view, self._page.views)
         if view.code.has_gap and not runs_above:  # filled, it runs what is missing above it, too
-            self.say(view.gap_first)
+            self.show_notice(view.gap_message)
             return
         self._goes_on = goes_on
         # Later it would look as if the reader had scrolled away from the output.
@@ -184,30 +184,30 @@ class Reader(LessonScreen):
         self.refresh_bindings()
 
     def _work_on(self, view: BlockView) -> None:
-        self._page.use(view)
+        self._page.remember_block(view)
         self._bookmark.end_peek()
 
     def on_events_arrived(self, message: EventsArrived) -> None:
-        self._player.arrived(message)
+        self._player.show_events(message)
 
     def _block_ended(self, turn: RequestedBlock) -> None:
         """Scroll to how a block ended; it may have been one above the requested one."""
         self._follow_process()
         self.tutor.withdraw(_waits_for(turn))
         self._page.mark_soon()
-        self._page.look_at_end()
+        self._page.update_end_panel()
         if turn.is_over:
             goes_on = self._goes_on and turn.asked.state.has_passed
             if turn.here is self.focused:  # else the reader has moved on
-                self.set_focus(turn.seen, scroll_visible=False)
-            self._page.show_end(turn.seen, was_pushed=turn.ran_above, goes_on=goes_on)
-            if turn.left_out:
-                self.say(turn.left_out)
+                self.set_focus(turn.shown_block, scroll_visible=False)
+            self._page.show_end(turn.shown_block, was_pushed=turn.has_run_above, goes_on=goes_on)
+            if turn.omitted_text:
+                self.show_notice(turn.omitted_text)
         self.refresh_bindings()
 
     def on_screen_resume(self) -> None:
         """Update the end of the page: an exercise may have been solved on another screen."""
-        self._page.look_at_end()
+        self._page.update_end_panel()
 
     def _follow_process(self) -> None:
         """Mark the blocks whose variables were lost with the process."""
@@ -231,7 +231,7 @@ class Reader(LessonScreen):
 
     def _end_edit(self) -> bool:
         """Close the editor, and return whether one was open."""
-        view = self._page.edited
+        view = self._page.edited_block
         if view:
             view.end_edit()
             if view.state.result:
@@ -239,11 +239,11 @@ class Reader(LessonScreen):
         return view is not None
 
     def on_text_area_changed(self) -> None:
-        if view := self._page.edited:
+        if view := self._page.edited_block:
             self._keep(view)
             view.show_typed()
             self._offer()
-            self.show_status(actions.where(self._page))
+            self.show_status(actions.format_position(self._page))
 
     def _keep(self, view: BlockView) -> None:
         """Save the edited code of a block, so that it survives a killed program."""
@@ -257,7 +257,7 @@ class Reader(LessonScreen):
             self.tutor.release_lesson()
 
     async def action_edit(self) -> None:
-        view = self._chosen() or self._page.nearest
+        view = self._chosen() or self._page.nearest_block
         if view and not view.code.is_editing and not self._player.is_playing(view):
             self._work_on(view)
             await view.edit()
@@ -265,7 +265,7 @@ class Reader(LessonScreen):
 
     def action_reset(self) -> None:
         """Restore the code of the block in sight; with none there, go to an edited one."""
-        view = self._page.marked
+        view = self._page.marked_block
         if view is None or not self._page.is_in_sight(view):
             self._go_to(next(view for view in self._page.views if view.code.is_edited))
         else:
@@ -286,21 +286,21 @@ class Reader(LessonScreen):
         if self._opened:
             ids = tuple(self._opened.checks)
             request = CheckRequest(ids=ids, devices=self.tutor.choices.devices)
-            self.tutor.go.to_checks(request, "Checks of this lesson")
+            self.tutor.go.open_checks(request, "Checks of this lesson")
 
     def action_explain(self) -> None:
-        view = self._page.marked
+        view = self._page.marked_block
         if self._opened and view and view.state.result:
             name, session = view.block.name, self.tutor.live.session
             shown = failure.block(name, view.state.result, self._opened.lesson, session)
             why = "a block is running" if self._player.turn else ""
-            self.tutor.go.to_explanation(shown, why_no_look=why)
+            self.tutor.go.open_explanation(shown, why_no_look=why)
 
     def action_next(self) -> None:
         if self._opened and self._opened.following:
             self._note_read()
             self._remember_left(self._opened.lesson)
-            self.tutor.go.to_lesson_instead(self._opened.following.id)
+            self.tutor.go.replace_with_lesson(self._opened.following.id)
 
     action_next_now = action_next  # when Enter does something else
     action_next_too = action_next  # when Enter does it, and its key shows that
@@ -310,10 +310,10 @@ class Reader(LessonScreen):
         opened, name = self._opened, self._page.exercise_in_sight
         if opened and (exercise := opened.next_exercise):
             exercise = next((one for one in opened.exercises if one.name == name), exercise)
-            self.tutor.go.to_exercise(exercise.id)
+            self.tutor.go.open_exercise(exercise.id)
 
     def action_answer(self, number: int) -> None:
-        if view := self._page.asked:
+        if view := self._page.question:
             self._answer(view, number)
 
     def action_no_question(self) -> None:
@@ -331,28 +331,30 @@ class Reader(LessonScreen):
             answer = view.quiz.answers[number - 1].text
             self._remember_answer(view.quiz.id, answer, is_right=is_right)
             if not self._page.has_open and self._page.end_was_seen and not self._page.is_at_end:
-                self.say("That was the last question. j goes to the end of the lesson.")
+                self.show_notice("That was the last question. j goes to the end of the lesson.")
 
     action_look_at = action_answer  # at the other answers, after the right one
 
     def action_fold(self) -> None:
-        if fold := self._page.fold:
-            self._page.look_away()
-            fold.turn()
+        if fold := self._page.fold_to_open:
+            self._page.stop_following()
+            fold.toggle()
 
     def action_setup(self) -> None:
         if self._opened:
-            self.tutor.go.to_setup(*self._opened.setups)
+            self.tutor.go.open_setup(*self._opened.setups)
 
     def action_words(self) -> None:
         if self._opened:
-            title = visible(self._opened.lesson.title)
+            title = escape_text(self._opened.lesson.title)
             self.tutor.push_screen(ReferencesScreen(title, self._opened.refers))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "go_on":
             return self._player.turn is None and parameters == (self._enter_does.value,)
-        now = actions.of_lesson(self._page, self._opened, running=self._player.turn is not None)
+        now = actions.list_conditions(
+            self._page, self._opened, running=self._player.turn is not None
+        )
         offer = now.get(action)
         return super().check_action(action, parameters) if offer is None else offer()
 

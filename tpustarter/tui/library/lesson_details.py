@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from tpustarter.learning.content import markdown
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.home import rows as home_rows
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, heading
 from tpustarter.tui.lesson.references import texts
@@ -36,9 +36,9 @@ def _lines(
 ) -> Iterator[LaidOutLines | Content]:
     lines = list(markdown.plain_lines(lesson))
     minutes, state = home_rows.minutes(lesson), _state(lesson, course, standing)
-    yield Content.styled(f"{visible(lesson.id)}, {minutes}; {state}", "$muted")
+    yield Content.styled(f"{escape_text(lesson.id)}, {minutes}; {state}", "$muted")
     yield Content("")
-    yield Content(visible(opening(lines)))
+    yield Content(escape_text(find_first_paragraph(lines)))
     sections = [line.text for line in lines if line.kind == "heading"][1:]
     sections = [section for section in sections if section not in EVERYWHERE]
     exercises = [f"{name.replace('-', ' ').capitalize()}" for name in texts(lesson, "exercises")]
@@ -53,14 +53,14 @@ def _lines(
             yield heading(name)
         mark = "  • " if name == LEARNED else "  "
         for item in items:
-            yield HangingText(mark, visible(item))
+            yield HangingText(mark, escape_text(item))
 
 
 def _state(lesson: Lesson, course: Course, standing: PathProgress | None) -> str:
     if lesson.id in course.done:
         return "done"
     if lesson.id in course.read:
-        return f"read, {course.left_of(lesson.id)}"
+        return f"read, {course.describe_open_tasks(lesson.id)}"
     if lesson.id in course.begun:
         passed, count = course.begun[lesson.id]
         return f"begun, {passed} of {count} blocks and questions are done" if count else "begun"
@@ -71,10 +71,10 @@ def _learned(lesson: Lesson) -> Iterator[str]:
     """Yield the items of a lesson's summary."""
     summary = _SUMMARY.search(lesson.text)
     for item in re.split(r"^[*-] ", summary[1] if summary else "", flags=re.MULTILINE)[1:]:
-        yield markdown.plain(" ".join(item.partition("\n\n")[0].split()))
+        yield markdown.strip_markup(" ".join(item.partition("\n\n")[0].split()))
 
 
-def opening(lines: list[markdown.MarkdownLine]) -> str:
+def find_first_paragraph(lines: list[markdown.MarkdownLine]) -> str:
     """Return the first paragraph of a lesson."""
     words: list[str] = []
     for line in lines[1:]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.session import session_of
 from tpustarter.tui.kit.markdown_text import LessonText
 from tpustarter.tui.kit.page import Sheet
@@ -30,7 +30,7 @@ class OlderClaim(Sheet):
         fields |= {"Shown by": f"`{claim.proof}`"} if claim.proof else {}
         fields |= {"Source": claim.source}
         text = "\n\n".join(f"**{name}:** {value}" for name, value in fields.items())
-        title = visible(claim.heading)
+        title = escape_text(claim.heading)
         super().__init__(title, LessonText(plain_source(text)))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -40,4 +40,4 @@ class OlderClaim(Sheet):
 
     def action_lesson(self) -> None:
         """Open the lesson in place of the one below this window."""
-        session_of(self).go.to_lesson_instead(self._lesson)
+        session_of(self).go.replace_with_lesson(self._lesson)

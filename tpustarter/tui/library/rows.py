@@ -11,11 +11,16 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from tpustarter.machine import frameworks
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.home import rows as home_rows
 from tpustarter.tui.home.rows import title
 from tpustarter.tui.kit.row_list import Row
-from tpustarter.tui.kit.text_layout import MIN_TITLE_WIDTH, HangingText, LaidOutLines, typed
+from tpustarter.tui.kit.text_layout import (
+    MIN_TITLE_WIDTH,
+    HangingText,
+    LaidOutLines,
+    adapt_commands,
+)
 from tpustarter.tui.lesson.references import texts
 
 if TYPE_CHECKING:
@@ -46,7 +51,7 @@ TRACKS = {
 """The titles of the tracks."""
 
 
-def listed(
+def make_lesson_rows(
     course: Course, standing: PathProgress | None, states: Collection[bool]
 ) -> Iterator[Row]:
     """Yield all lessons: those of the path in its stages, then the others by track.
@@ -75,7 +80,7 @@ def listed(
             is_first = False
             prefix = f"{heading}: " if heading else ""
             if label:
-                yield title(visible(f"{prefix}{label}"))
+                yield title(escape_text(f"{prefix}{label}"))
             for name in shown:
                 yield home_rows.lesson_row(course, name, following, "  ")
 
@@ -84,7 +89,7 @@ def _track(track: str) -> str:
     return TRACKS.get(track, track)
 
 
-def found(
+def make_result_rows(
     course: Course,
     what: SearchResult,
     states: Collection[bool],
@@ -101,7 +106,7 @@ def found(
         titles: The titles of exercises, by id.
         spots: The most sentences to show of each lesson.
     """
-    lessons = [hit for hit in what.of("lesson") if (hit.id in course.done) in states]
+    lessons = [hit for hit in what.select_kind("lesson") if (hit.id in course.done) in states]
     named = [hit for hit in what.hits if what.is_named(hit)]
     groups = [
         list(_words(filter(what.is_asked_for, what.hits))),
@@ -109,13 +114,15 @@ def found(
         list(_by_id((hit for hit in named if hit.kind == "check"), "Checks", CHECK)),
         list(_exercises(course, what.text, titles)),
         list(_lessons(course, (hit for hit in lessons if hit not in named), spots)),
-        list(_words(hit for hit in what.of("word") if not what.is_asked_for(hit))),
-        list(_by_id((hit for hit in what.of("check") if hit not in named), "Checks", CHECK)),
-        list(_by_id(what.of("old"), "Older tutorials", OLD)),
+        list(_words(hit for hit in what.select_kind("word") if not what.is_asked_for(hit))),
+        list(
+            _by_id((hit for hit in what.select_kind("check") if hit not in named), "Checks", CHECK)
+        ),
+        list(_by_id(what.select_kind("old"), "Older tutorials", OLD)),
     ]
     rows = [row for group in groups if group for row in [Row(None, ""), *group]][1:]
     if what.also:
-        also = Content.styled(f"Also looked for: {visible(', '.join(what.also))}", "$muted")
+        also = Content.styled(f"Also looked for: {escape_text(', '.join(what.also))}", "$muted")
         rows = [Row(None, HangingText("", also)), *rows]
     if rows and not any(hit.is_whole for hit in what.hits):
         rows = [Row(None, "Nothing has all of these words; this has some of them."), *rows]
@@ -141,15 +148,15 @@ class ExcerptLine(LaidOutLines):
 
 def log(path: Path) -> Row:
     """Return the row of a log whose path was typed into the search."""
-    label = Content.assemble("Explain the error in ", (visible(path.name), "bold"))
+    label = Content.assemble("Explain the error in ", (escape_text(path.name), "bold"))
     return Row(LOG, HangingText("", label))
 
 
 def _nothing(what: SearchResult) -> Iterator[Row]:
     """Yield a note that nothing was found, and a suggestion that Enter searches for."""
-    yield Row(None, HangingText("", f"Nothing here is about “{visible(what.text)}”."))
+    yield Row(None, HangingText("", f"Nothing here is about “{escape_text(what.text)}”."))
     if what.meant:
-        meant = Content.styled(visible(what.meant), "bold underline")
+        meant = Content.styled(escape_text(what.meant), "bold underline")
         text = Content("Did you mean ") + meant + "? Enter searches for it."
         yield Row(f"{MEANT}#{what.meant}", HangingText("", text))
     else:
@@ -161,14 +168,16 @@ def _lessons(course: Course, hits: Iterable[Hit], spots: int) -> Iterator[Row]:
     for number, hit in enumerate(hits):
         if not number:
             yield title("Lessons")
-        row = home_rows.lesson_row(course, hit.id, None, "  ", marked(hit.title).stylize("bold"))
+        row = home_rows.lesson_row(
+            course, hit.id, None, "  ", mark_terms(hit.title).stylize("bold")
+        )
         row = replace(row, hang=0)
         tag = _framework(course.lessons[hit.id])
         yield replace(row, right=f"{tag}  {row.right:>6}") if tag else row
         for spot in hit.spots[:spots]:
-            sentence = marked(spot.parts)
+            sentence = mark_terms(spot.parts)
             label = Content.styled(f"{'':10}{'code: ' if spot.is_code else ''}", "$muted")
-            sentence = typed(sentence) if spot.is_code else sentence
+            sentence = adapt_commands(sentence) if spot.is_code else sentence
             line = ExcerptLine(label, sentence, with_found=True)
             yield Row(f"{hit.id}#{spot.number}", line)
 
@@ -180,18 +189,18 @@ def _exercises(course: Course, text: str, titles: Mapping[str, str]) -> Iterator
         return
     is_first = True
     for lesson in course.lessons.values():
-        for exercise in exercises_of(lesson):
+        for exercise in list_exercises(lesson):
             name = titles.get(exercise, "")
             words = re.findall(r"\w+", f"{exercise} {name}".casefold())
             if name and all(any(word.startswith(one) for word in words) for one in typed):
                 if is_first:
                     yield title("Exercises")
                 is_first = False
-                label = Content(" " * 10) + Content.styled(visible(name), "bold")
-                yield Row(f"{EXERCISE}#{exercise}", label, visible(lesson.title))
+                label = Content(" " * 10) + Content.styled(escape_text(name), "bold")
+                yield Row(f"{EXERCISE}#{exercise}", label, escape_text(lesson.title))
 
 
-def exercises_of(lesson: Lesson) -> list[str]:
+def list_exercises(lesson: Lesson) -> list[str]:
     """Return the ids of a lesson's exercises."""
     return [f"{lesson.id.partition('/')[0]}/{name}" for name in texts(lesson, "exercises")]
 
@@ -207,8 +216,8 @@ def _words(hits: Iterable[Hit]) -> Iterator[Row]:
     for number, hit in enumerate(hits):
         if not number:
             yield title("Glossary")
-        label = Content("  ") + marked(hit.title).stylize("bold") + "  "
-        yield Row(f"#{hit.id}", ExcerptLine(label, marked(hit.text)))
+        label = Content("  ") + mark_terms(hit.title).stylize("bold") + "  "
+        yield Row(f"#{hit.id}", ExcerptLine(label, mark_terms(hit.text)))
 
 
 def _by_id(hits: Iterable[Hit], heading: str, kind: str) -> Iterator[Row]:
@@ -216,14 +225,14 @@ def _by_id(hits: Iterable[Hit], heading: str, kind: str) -> Iterator[Row]:
     for number, hit in enumerate(hits):
         if not number:
             yield title(heading)
-        label = Content.styled(f"  {visible(hit.id)}  ", "bold")
+        label = Content.styled(f"  {escape_text(hit.id)}  ", "bold")
         if kind == OLD:  # the title is the old claim, which may be false
             label += Content.styled("then: ", "$muted")
-        yield Row(f"{kind}#{hit.id}", ExcerptLine(label, marked(hit.title)))
+        yield Row(f"{kind}#{hit.id}", ExcerptLine(label, mark_terms(hit.title)))
 
 
-def marked(parts: Parts) -> Content:
+def mark_terms(parts: Parts) -> Content:
     """Return a text in which the search terms are bold, underlined and coloured."""
     return Content("").join(
-        Content.styled(visible(text), FOUND if is_found else "") for text, is_found in parts
+        Content.styled(escape_text(text), FOUND if is_found else "") for text, is_found in parts
     )

@@ -17,9 +17,9 @@ from tpustarter.core.problem import Problem
 from tpustarter.learning.content import exercises
 from tpustarter.learning.search import search
 from tpustarter.learning.search.search import SearchLibrary, SearchResult
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, SEARCH, LookedUp
-from tpustarter.tui.explain.failure import named_file, of_text
+from tpustarter.tui.explain.failure import find_file, read_failure
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.home.course_facts import Course
 from tpustarter.tui.kit.page import EXPLAIN, Page
@@ -129,7 +129,7 @@ opens the marked one.
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SEARCH)
     def _search(self, library: SearchLibrary, text: str) -> None:
-        path = self.tutor.path_of(self._course.paths) if self._course else None
+        path = self.tutor.find_path(self._course.paths) if self._course else None
         self.post_message(LookedUp(library.search(text, path.lessons if path else ())))
 
     def on_looked_up(
@@ -139,7 +139,7 @@ opens the marked one.
         what = message.what
         if isinstance(what, Problem):
             self._is_readable, self._wanted = False, None
-            self.entitle("lessons", "Nothing can be looked up")
+            self.set_area_title("lessons", "Nothing can be looked up")
             self._say(str(what))
             self.take_keys()
         elif isinstance(what, Course):
@@ -166,17 +166,19 @@ opens the marked one.
 
     def _say(self, text: str) -> None:
         lines = text.split("\n")
-        self.query_one(RowList).show([Row(None, HangingText("", visible(line))) for line in lines])
+        self.query_one(RowList).show(
+            [Row(None, HangingText("", escape_text(line))) for line in lines]
+        )
 
     @on(Input.Changed)
-    def changed(self, event: Input.Changed) -> None:
+    def show_typed_search(self, event: Input.Changed) -> None:
         self.search_for(event.value)
 
     def search_for(self, text: str) -> None:
         """Show the results for a text; all lessons for an empty one."""
         text = text.strip()
         if text and self._found is None and self._is_readable:  # the list is of all lessons
-            self.entitle("lessons", f"Looking for {text} ...")
+            self.set_area_title("lessons", f"Looking for {text} ...")
         if text and self._library:
             self._search(self._library, text)
         elif self._found and not text:
@@ -254,13 +256,13 @@ opens the marked one.
         rows, standing = list(self._rows(course)), self._standing(course)
         shown = self.query_one(RowList)
         first = next((row.id for row in rows if row.id), None)
-        is_first_time = shown.chosen is None and not self._found and standing
+        is_first_time = shown.highlighted_id is None and not self._found and standing
         target = standing.next if is_first_time and standing else first if from_first else None
-        name, is_place, _ = (shown.chosen or "").partition("#")
+        name, is_place, _ = (shown.highlighted_id or "").partition("#")
         if is_place and not self._found and any(row.id == name for row in rows):
             target = name  # after a search, mark the lesson of the marked line
         shown.show(rows, highlight=target)
-        if shown.chosen is None:
+        if shown.highlighted_id is None:
             self.show_status("")
         self.query_one(SearchLine).is_meant = (first or "").startswith(MEANT)
         self.refresh_bindings()
@@ -274,25 +276,25 @@ opens the marked one.
         title = f"{len(course.done & course.lessons.keys())} of {every} done"
         if self._found:
             title = f"{'Found for' if self._found.hits else 'Nothing for'} {self._found.text}"
-        self.entitle("lessons", title)
+        self.set_area_title("lessons", title)
 
     def _rows(self, course: Course) -> Iterator[Row]:
         states = STATES[self._filter]
         if self._found:
-            if path := named_file(self._found.text):
+            if path := find_file(self._found.text):
                 yield lesson_rows.log(path)
                 yield Row(None, "")
             most = max((self.size.height - HEAD) // FOR_SENTENCE, 1)
-            yield from lesson_rows.found(
+            yield from lesson_rows.make_result_rows(
                 course, self._found, states, titles=self._titles, spots=most
             )
             return
-        rows = list(lesson_rows.listed(course, self._standing(course), states))
+        rows = list(lesson_rows.make_lesson_rows(course, self._standing(course), states))
         yield from rows or [Row(None, "None yet. Press v to see the others.")]
 
     def _standing(self, course: Course) -> PathProgress | None:
-        path = self.tutor.path_of(course.paths)
-        return course.standing(path) if path else None
+        path = self.tutor.find_path(course.paths)
+        return course.find_path_progress(path) if path else None
 
     @on(RowList.OptionHighlighted)
     def describe(self, event: RowList.OptionHighlighted) -> None:
@@ -310,7 +312,9 @@ opens the marked one.
         if course and name in course.lessons:
             lesson, spot = course.lessons[name], self._leads_to(name, int(rest) if rest else None)
             said = lesson_details.describe(lesson, course, self._standing(course))
-            return lesson.title, Stack([*search_details.around(spot), said]) if spot else said
+            return lesson.title, Stack(
+                [*search_details.lay_out_paragraph(spot), said]
+            ) if spot else said
         if course and name == EXERCISE:
             with contextlib.suppress(Problem):  # the exercise's own page shows the problem
                 asked = exercises.find([*course.lessons.values()], rest)
@@ -335,18 +339,18 @@ opens the marked one.
         if name == CHECK:
             self._run_check(rest)
         elif name == EXERCISE:
-            self.tutor.go.to_exercise(rest)
+            self.tutor.go.open_exercise(rest)
         elif name == MEANT:
             self._search_instead(rest)
         elif name == LOG and self._found:
-            self.tutor.go.to_explanation(of_text(self._found.text))
+            self.tutor.go.open_explanation(read_failure(self._found.text))
         elif name == OLD and shelf:
             self.tutor.push_screen(OlderClaim(self._claim(rest)))
         elif not name and shelf:
             self.tutor.push_screen(GlossaryEntry(*shelf.words[rest], self._course))
         elif name:
             spot = self._leads_to(name, int(rest) if hash_ else None)
-            self.tutor.go.to_lesson(name, at=spot.line if spot else "")
+            self.tutor.go.open_lesson(name, at=spot.line if spot else "")
 
     def _search_instead(self, text: str) -> None:
         """Search for a text as if the user had typed it."""
@@ -359,7 +363,7 @@ opens the marked one.
         from tpustarter.checking.selfcheck import CheckRequest
 
         request = CheckRequest(ids=(check,), devices=self.tutor.choices.devices)
-        self.tutor.go.to_checks(request, f"Check {visible(check)}")
+        self.tutor.go.open_checks(request, f"Check {escape_text(check)}")
 
     def _leads_to(self, lesson: str, number: int | None) -> FoundLine | None:
         """Return the line at which a lesson opens; None for its beginning, as for a found title."""
@@ -373,5 +377,5 @@ opens the marked one.
         return next((spot for spot in spots if number in (None, spot.number)), None)
 
     def _hit(self, lesson: str) -> Hit | None:
-        hits = self._found.of("lesson") if self._found else []
+        hits = self._found.select_kind("lesson") if self._found else []
         return next((hit for hit in hits if hit.id == lesson), None)

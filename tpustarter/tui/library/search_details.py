@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from tpustarter.learning.content import glossary, markdown
-from tpustarter.text.terminal import visible
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, heading, prose, typed
+from tpustarter.text.terminal import escape_text
+from tpustarter.tui.kit.text_layout import (
+    HangingText,
+    LaidOutLines,
+    Stack,
+    adapt_commands,
+    heading,
+    prose,
+)
 from tpustarter.tui.library import rows as lesson_rows
 
 if TYPE_CHECKING:
@@ -25,27 +32,29 @@ LABEL = 10
 USERS = "Lessons that use it"
 
 
-def around(spot: FoundLine) -> list[LaidOutLines | Content]:
+def lay_out_paragraph(spot: FoundLine) -> list[LaidOutLines | Content]:
     """Return the paragraph of a lesson with the search result, below its heading."""
-    return [heading(visible(spot.heading)), lesson_rows.marked(spot.paragraph), Content("")]
+    return [heading(escape_text(spot.heading)), lesson_rows.mark_terms(spot.paragraph), Content("")]
 
 
 def word(name: str, meaning: str, course: Course | None) -> Stack:
     """Return the meaning of a word of the glossary, and the lessons that use it."""
     texts = [" ".join(one.split()) for one in meaning.split("\n\n")]
     pieces = list[LaidOutLines | Content](
-        _parted([Content(visible(markdown.plain(one))) for one in texts])
+        _parted([Content(escape_text(markdown.strip_markup(one))) for one in texts])
     )
     return Stack([*pieces, *users(name, course)])
 
 
 def users(name: str, course: Course | None) -> list[LaidOutLines | Content]:
     """Return the lessons that use a word of the glossary, below a title; nothing without any."""
-    titles = [HangingText("  ", visible(lesson.title)) for lesson in using(name, course)]
+    titles = [
+        HangingText("  ", escape_text(lesson.title)) for lesson in find_lessons_using(name, course)
+    ]
     return [Content(""), heading(USERS), *titles] if titles else []
 
 
-def using(name: str, course: Course | None) -> list[Lesson]:
+def find_lessons_using(name: str, course: Course | None) -> list[Lesson]:
     """Return the lessons that use a word of the glossary."""
     link = glossary.link(markdown.anchor(name))
     return [one for one in course.lessons.values() if link in one.text] if course else []
@@ -63,8 +72,10 @@ def exercise(what: Exercise, key: str = "") -> Iterator[LaidOutLines | Content]:
     for paragraph in what.task.split("\n\n"):
         yield HangingText("", prose(" ".join(paragraph.split())))
         yield Content("")
-    yield HangingText("lesson   ", f"{visible(what.lesson.title)}{key}")
-    yield HangingText("command  ", typed(Content(f"tpustarter learn --exercise {what.id}")))
+    yield HangingText("lesson   ", f"{escape_text(what.lesson.title)}{key}")
+    yield HangingText(
+        "command  ", adapt_commands(Content(f"tpustarter learn --exercise {what.id}"))
+    )
 
 
 def claim(what: Claim) -> Stack:
@@ -90,4 +101,4 @@ def _parted(paragraphs: list[Content]) -> Iterator[Content]:
 
 def _labelled(rows: list[tuple[str, str]]) -> Iterator[HangingText]:
     """Yield short texts with their labels; empty ones are left out."""
-    return (HangingText(f"{name:<{LABEL}}", visible(text)) for name, text in rows if text)
+    return (HangingText(f"{name:<{LABEL}}", escape_text(text)) for name, text in rows if text)

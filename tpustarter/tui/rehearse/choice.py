@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from tpustarter.core.content import Check
 from tpustarter.machine.tpus import TOPOLOGIES
 from tpustarter.rehearsal.programs.request import EVERY_GENERATION, RehearsalRequest
-from tpustarter.rehearsal.text.progress import about
+from tpustarter.rehearsal.text.progress import format_rounded_time
 from tpustarter.text import phrases
 from tpustarter.tui.rehearse.own_program import SCRIPT, TypedProgram
 
@@ -73,7 +73,7 @@ class RehearsalChoice:
         what = ", one of each generation" if self.has_every_generation else " TPUs chosen"
         return f"{len(self.tpus)} of {len(TPU_NAMES)}{what}"
 
-    def take(self, program: TypedProgram) -> None:
+    def select_program(self, program: TypedProgram) -> None:
         """Select a typed program; it replaces one of the same function with other arguments."""
         self.own, self.wanted = program, set[str]()
         others = [one for one in self.typed if one.function != program.function]
@@ -84,7 +84,7 @@ class RehearsalChoice:
         self.own = None if self.own == program else program
         self.wanted = set[str]()
 
-    def turn(self, check: str) -> None:
+    def toggle_check(self, check: str) -> None:
         """Select or deselect a check; the first one replaces a program of the user's."""
         if self.own:
             self.own, self.wanted = None, {check}
@@ -132,5 +132,5 @@ class RehearsalChoice:
         if self.own and self.own.kind == SCRIPT:
             runs = f"r runs your script on CPU devices, and compiles what it jits for {tpus}."
             return f"{runs} {self.own.note or NOT_ON_TPU}"
-        long = f", in {about(count * len(self.tpus) * CHECK_S)}" if count else ""
+        long = f", in {format_rounded_time(count * len(self.tpus) * CHECK_S)}" if count else ""
         return f"r compiles {programs} for {tpus}{long}. Nothing is run, no TPU is needed."

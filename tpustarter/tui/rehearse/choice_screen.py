@@ -21,7 +21,7 @@ from tpustarter.text import phrases
 from tpustarter.tui.app.messages import LOOK, LookedUp
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.row_list import RowList
-from tpustarter.tui.kit.text_layout import Stack, prose, typed
+from tpustarter.tui.kit.text_layout import Stack, adapt_commands, prose
 from tpustarter.tui.rehearse import own_program
 from tpustarter.tui.rehearse import rows as rehearsal_rows
 from tpustarter.tui.rehearse.choice import RehearsalChoice
@@ -141,8 +141,8 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         checks = content.read_checks(self.tutor.checks)
         programs = [check for check in checks if check.has_programs]
         has_compiler = compiler.is_here(self.tutor.machine)
-        own = own_program.found_in(Path.cwd())
-        has_torch = own_python.lowers("torch_xla", self.tutor.machine, Path.cwd())
+        own = own_program.find_programs(Path.cwd())
+        has_torch = own_python.can_lower("torch_xla", self.tutor.machine, Path.cwd())
         available = RehearsalMeans(
             programs, has_compiler=has_compiler, own=own, has_torch=has_torch
         )
@@ -156,7 +156,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         elif not self.query_one(OwnLine).display:  # Esc came first
             return
         elif isinstance(message.what, TypedProgram):
-            self._choice.take(message.what)
+            self._choice.select_program(message.what)
             self.action_back()
             self._show(message.what.name)
         else:
@@ -170,7 +170,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         choice.checks = [check for check in available.checks if check not in left_out]
         choice.has_compiler, choice.found = available.has_compiler, available.own
         choice.without_torch = len(left_out)
-        is_unmoved = self.query_one("#programs", RowList).chosen == FUNCTION
+        is_unmoved = self.query_one("#programs", RowList).highlighted_id == FUNCTION
         own = choice.programs
         self._show(own[0].name if own and is_unmoved else None)
 
@@ -183,7 +183,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self._show()
         if offered:
             offers.show(own_program.offer_rows(offered))
-            self.entitle("offers", "What the file offers")
+            self.set_area_title("offers", "What the file offers")
             self.set_focus(offers)
 
     def _show(self, highlight: str | None = None) -> None:
@@ -193,14 +193,14 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         )
         self.query_one("#tpus", RowList).show(rehearsal_rows.tpus(choice))
         count = 1 if choice.own else len(choice.chosen_checks)
-        self.entitle("programs", f"{phrases.count(count, 'program')} chosen")
-        self.entitle("tpus", choice.tpu_count())
+        self.set_area_title("programs", f"{phrases.count(count, 'program')} chosen")
+        self.set_area_title("tpus", choice.tpu_count())
         line = choice.headline()
         if self._offered:
-            line = own_program.how_to_choose(self._offered)
+            line = own_program.describe_choosing(self._offered)
         elif self.query_one(OwnLine).display:
-            line = own_program.how_to_type(self._typing, has_words=self._has_words)
-        self.query_one("#headline", Static).update(typed(prose(line)))
+            line = own_program.describe_typing(self._typing, has_words=self._has_words)
+        self.query_one("#headline", Static).update(adapt_commands(prose(line)))
         self.refresh_bindings()
 
     @property
@@ -209,7 +209,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
 
     def _marked_name(self) -> str:
         rows = self.query_one("#tpus" if self._on_tpus else "#programs", RowList)
-        return rows.chosen or ""
+        return rows.highlighted_id or ""
 
     def action_choose(self) -> None:
         name, choice = self._marked_name(), self._choice
@@ -220,7 +220,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         elif program := choice.program(name):
             self._turn(program)
         else:
-            choice.turn(name)
+            choice.toggle_check(name)
         self._show()
 
     def _turn(self, program: TypedProgram) -> None:
@@ -237,7 +237,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
 
     def action_lesson(self) -> None:
         if (lesson := self._lesson()) and not self.tutor.go.back_to_lesson(lesson):
-            self.tutor.go.to_lesson(lesson)
+            self.tutor.go.open_lesson(lesson)
 
     def _lesson(self) -> str:
         name = self._marked_name()
@@ -251,7 +251,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self.set_focus(self.query_one("#programs" if self._on_tpus else "#tpus"))
 
     @on(ProgramOffers.OptionSelected, "#offers")
-    def taken(self, event: ProgramOffers.OptionSelected) -> None:
+    def copy_offer(self, event: ProgramOffers.OptionSelected) -> None:
         """Copy the chosen program of a file into the input line, to be changed there."""
         event.stop()
         if self._offered:
@@ -260,7 +260,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
             self._ask(program.kind, program.words)
 
     @on(RowList.OptionSelected, "#programs, #tpus")
-    def selected(self) -> None:
+    def start_or_select(self) -> None:
         """Start the rehearsal, or select the marked program if it isn't selected yet."""
         name, choice = self._marked_name(), self._choice
         program = choice.program(name)
@@ -274,7 +274,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self._typing, self._has_words = kind, bool(words)
         line = self.query_one(OwnLine)
         line.placeholder = OWN[kind][1]
-        line.value = own_program.typed(words)
+        line.value = own_program.join_words(words)
         line.display = True
         line.select_on_focus = not words  # else typing would replace them
         self.set_focus(line)
@@ -282,7 +282,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self._show()
 
     @on(Input.Submitted)
-    def submitted(self, event: Input.Submitted) -> None:
+    def read_typed_file(self, event: Input.Submitted) -> None:
         """Read the file that was typed."""
         self._read(self._typing, event.value)
 
@@ -304,7 +304,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
             self._ask(own.kind, own.words)
 
     def action_setup(self) -> None:
-        self.tutor.go.to_setup("rehearse")
+        self.tutor.go.open_setup("rehearse")
 
     def action_back(self) -> None:
         line = self.query_one(OwnLine)
@@ -319,7 +319,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
             self.dismiss()
 
     @on(RowList.OptionHighlighted)
-    def place(self, event: RowList.OptionHighlighted) -> None:
+    def show_position(self, event: RowList.OptionHighlighted) -> None:
         """Show the position in the focused list only."""
         if event.option_list is not self.focused:
             event.prevent_default()
@@ -330,9 +330,9 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         name = self._marked_name()
         program = self._choice.program(name)
         title = program.words[0] if program else OWN[name][0] if name in OWN else name
-        self.entitle("marked", title)
+        self.set_area_title("marked", title)
         self.query_one("#about-marked", Static).update(
-            Stack(rehearsal_rows.about(self._choice, name))
+            Stack(rehearsal_rows.describe_row(self._choice, name))
         )
 
     def on_descendant_focus(self) -> None:

@@ -9,10 +9,10 @@ from textual.content import Content
 
 from tpustarter.rehearsal.result_fields import ProgramArray
 from tpustarter.rehearsal.text import memory_bar, model_estimate, rehearsal_text, verdict
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.explain.failure import FailedRun
 from tpustarter.tui.explain.failure import program as of_program
-from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, word
 from tpustarter.tui.rehearse import memory_picture
 from tpustarter.tui.rehearse.table import Program, RehearsalAnswers, label
@@ -57,17 +57,17 @@ def describe_cell(
     if result["status"] == "compiles":
         for note in rehearsal_text.notes(result):
             if note.label != rehearsal_text.LARGEST:  # its row is in the table of arrays
-                yield HangingText(_dim_label(visible(note.label)), prose(note.text))
+                yield HangingText(_dim_label(escape_text(note.label)), prose(note.text))
         yield HangingText(_dim_label("model"), prose(model_estimate.text(result)))
     if result["status"] in ("compiles", "does-not-fit"):
         yield from _memory(result)
     if result["status"] != "compiles":
-        for line in rehearsal_text.paddings(buffers):
+        for line in rehearsal_text.describe_padding(buffers):
             yield HangingText(_dim_label("padding"), prose(line))
     if result["status"] == "does-not-fit":
         yield HangingText(_dim_label("try"), ADVICE)
         least = max(result["hbm_bytes"], (result.get("hbm_limit_bytes") or 0) + 1)
-        if best := verdict.larger(least, result.get("devices", 1)):
+        if best := verdict.find_larger_tpu(least, result.get("devices", 1)):
             text = f"{best.name} has {best.hbm_gib_per_device:.4g} GiB on a device"
             yield HangingText(_dim_label("or"), f"{text}: rehearse it for that TPU")
         yield HangingText(_dim_label("read"), f"{LESSON} (l)")
@@ -84,7 +84,7 @@ def _memory(result: dict[str, Any]) -> Iterator[Piece]:
         yield memory_picture.MemoryPicture(result)
     elif result["status"] == "compiles":
         return
-    taken = memory_picture.taken(result)
+    taken = memory_picture.list_parts(result)
     for part, size in zip(taken, rehearsal_text.memory_bar_sizes(taken), strict=True):
         if part.buffer is not None:
             text = rehearsal_text.array(part.buffer, size)
@@ -93,13 +93,13 @@ def _memory(result: dict[str, Any]) -> Iterator[Piece]:
         else:
             continue
         letter = memory_picture.letter(part)
-        yield HangingText(Content(" " * LABEL + " ") + letter + " ", visible(text))
+        yield HangingText(Content(" " * LABEL + " ") + letter + " ", escape_text(text))
 
 
 def _explain_missing(answers: RehearsalAnswers, program: Program, tpu: str) -> str:
-    reason = answers.why_skipped(program, tpu)
+    reason = answers.find_skip_reason(program, tpu)
     if reason:
-        return f"Left out: {visible(reason)}."
+        return f"Left out: {escape_text(reason)}."
     seconds = answers.seconds(program, tpu)
     if seconds is not None:
         return f"Being compiled for {seconds:.0f} s."
@@ -108,10 +108,12 @@ def _explain_missing(answers: RehearsalAnswers, program: Program, tpu: str) -> s
 
 def words(result: dict[str, Any] | None) -> str:
     """Return the compiler's own words, or the reason of a failure; empty for neither."""
-    return plain(str(result.get("detail") or result.get("reason") or "")) if result else ""
+    return clean_text(str(result.get("detail") or result.get("reason") or "")) if result else ""
 
 
-def failed(answers: RehearsalAnswers, program: Program | None, tpu: str) -> FailedRun | None:
+def find_failed_run(
+    answers: RehearsalAnswers, program: Program | None, tpu: str
+) -> FailedRun | None:
     """Return a refused or broken answer to explain; None if it is neither."""
     result = answers.result(program, tpu)
     if program is None or result is None or result["status"] not in ("refused", "error"):
@@ -206,7 +208,7 @@ class ProgramComparison(LaidOutLines):
         if result is None:
             return [tpu, text, _explain_missing(answers, self._program, tpu)], status
         if result["status"] not in ("compiles", "does-not-fit") or "hbm_bytes" not in result:
-            return [tpu, text, visible(rehearsal_text.summary(result))], status
+            return [tpu, text, escape_text(rehearsal_text.summary(result))], status
         inside, *parts = [sizes.get((tpu, name), "?") for name in _PARTS]
         model_ms = (result.get("compiler_model_seconds") or 0) * 1e3
         model = f"{model_ms:.0f} ms" if model_ms >= 100 else f"{model_ms:.3g} ms"

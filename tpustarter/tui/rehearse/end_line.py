@@ -8,7 +8,7 @@ from tpustarter.rehearsal.programs.own_code import is_code
 from tpustarter.rehearsal.programs.request import RehearsalRequest
 from tpustarter.rehearsal.text import verdict
 from tpustarter.rehearsal.text.progress import BAR, RehearsalProgress
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.rehearse.table import RehearsalAnswers
 
 PARTING = 10
@@ -23,7 +23,7 @@ def is_own(request: RehearsalRequest) -> bool:
     return bool(request.script) or is_code(request.ids[0])
 
 
-def while_it_runs(
+def format_progress(
     job: StillCompiling | None,
     answers: RehearsalAnswers,
     progress: RehearsalProgress | None,
@@ -45,11 +45,11 @@ def while_it_runs(
         return f"lowering your code, {job.seconds:.0f} s. {NOTHING_RUN}"
     far = ""
     if progress and (text := progress.text()):
-        far = f"{progress.bar(cells=max(BAR, width // 3 - PARTING))}  {text}; "
-    return visible(f"{far}{job.program} for {job.tpu}, {job.seconds:.0f} s. {NOTHING_RUN}")
+        far = f"{progress.draw_bar(cells=max(BAR, width // 3 - PARTING))}  {text}; "
+    return escape_text(f"{far}{job.program} for {job.tpu}, {job.seconds:.0f} s. {NOTHING_RUN}")
 
 
-def at_the_end(
+def format_headline(
     answers: RehearsalAnswers, request: RehearsalRequest, *, stopped_of: int | None
 ) -> str:
     """Return the headline of a rehearsal; of a stopped one, with the planned number."""
@@ -59,13 +59,13 @@ def at_the_end(
     return verdict.headline(results, own=own, script=script, stopped_of=stopped_of)
 
 
-def of_problem(problem: Problem, request: RehearsalRequest) -> str:
+def format_problem(problem: Problem, request: RehearsalRequest) -> str:
     """Return a problem as text; without a hint, it names the key to change the arguments."""
     may_change = request.arguments and not problem.hint
     return f"{problem}\n{_CHANGE}." if may_change else str(problem)
 
 
-def what_to_press(
+def format_next_key(
     answers: RehearsalAnswers, request: RehearsalRequest, *, stopped: bool, compares: bool
 ) -> str:
     """Return a sentence with the next key after a rehearsal.

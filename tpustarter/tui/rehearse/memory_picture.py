@@ -28,9 +28,9 @@ def letter(part: MemoryPart) -> Content:
     return Content.styled(part.letter, f"$background on {COLOURS[part.letter]}")
 
 
-def taken(result: dict[str, Any]) -> list[MemoryPart]:
+def list_parts(result: dict[str, Any]) -> list[MemoryPart]:
     """Return the parts of the memory that a program needs: its biggest arrays, and the rest."""
-    return memory_bar.parts(result, rehearsal_text.biggest(result.get("buffers") or []))
+    return memory_bar.parts(result, rehearsal_text.select_largest(result.get("buffers") or []))
 
 
 def picture(result: dict[str, Any], width: int) -> Content:
@@ -40,7 +40,7 @@ def picture(result: dict[str, Any], width: int) -> Content:
     the ground, so that without colours they are seen, and show the same.
     """
     brackets = 2 + (result.get("hbm_bytes", 0) > (result.get("hbm_limit_bytes") or 0))
-    cells = memory_bar.bar(result, taken(result), max(width - brackets, NARROWEST))
+    cells = memory_bar.draw_memory_bar(result, list_parts(result), max(width - brackets, NARROWEST))
     return Content("").join(_cells(run[0]) for run in re.finditer(r"(.)\1*", cells))
 
 

@@ -21,7 +21,7 @@ from tpustarter.machine.machine import Machine
 from tpustarter.rehearsal.compile import compiler
 from tpustarter.rehearsal.programs import own_code, own_python, resolve, source, suggestions, syntax
 from tpustarter.text import phrases
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import Row, RowList
 
 FUNCTION, SCRIPT = "function", "script"
@@ -57,7 +57,7 @@ class TypedProgram:
     @property
     def name(self) -> str:
         """Its name in a list, unlike any other."""
-        return f"{self.kind} {typed(self.words)}"
+        return f"{self.kind} {join_words(self.words)}"
 
     @property
     def needs_shapes(self) -> bool:
@@ -116,7 +116,7 @@ def read_typed(
     """
     words = _read_words(kind, typed)
     shown = words[0] if kind == SCRIPT else words[0].partition(":")[0]
-    file = locations.expanded(shown)
+    file = locations.expand_path(shown)
 
     def find_python() -> Path:
         without_jax = Path(sys.executable)
@@ -172,7 +172,7 @@ def _read_words(kind: str, typed: str) -> tuple[str, ...]:
     return words
 
 
-def typed(words: Iterable[str]) -> str:
+def join_words(words: Iterable[str]) -> str:
     """Return words as they are typed in the app, where brackets need no quotes."""
     return " ".join(word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in words)
 
@@ -181,16 +181,16 @@ def offer_rows(offered: OfferedPrograms) -> Iterator[Row]:
     """Yield a row for each program of a file."""
     for number, program in enumerate(offered.programs):
         how = ": what it passes to jax.jit" if program.kind == SCRIPT else ""
-        yield Row(str(number), visible(f"{called(program)}{how}"))
+        yield Row(str(number), escape_text(f"{format_label(program)}{how}"))
 
 
-def called(program: TypedProgram) -> str:
+def format_label(program: TypedProgram) -> str:
     """Return the label of a program in a list."""
     how = ", as a script" if program.kind == SCRIPT else ""
-    return f"{typed(program.words)}{how}"
+    return f"{join_words(program.words)}{how}"
 
 
-def how_to_type(kind: str, *, has_words: bool) -> str:
+def describe_typing(kind: str, *, has_words: bool) -> str:
     """Return a sentence on typing a program, or on changing the words in the line."""
     if has_words and kind == FUNCTION:
         return "Give the shapes of your own arrays in place of these, and press Enter."
@@ -199,7 +199,7 @@ def how_to_type(kind: str, *, has_words: bool) -> str:
     return f"Type {OWN[kind][2]}."
 
 
-def how_to_choose(offered: OfferedPrograms) -> str:
+def describe_choosing(offered: OfferedPrograms) -> str:
     """Return why one program of a file must be chosen, and with which key."""
     one_of = phrases.plural(len(offered.programs), "it", "one of these")
     return (
@@ -208,10 +208,10 @@ def how_to_choose(offered: OfferedPrograms) -> str:
     )
 
 
-def found_in(folder: Path) -> tuple[TypedProgram, ...]:
+def find_programs(folder: Path) -> tuple[TypedProgram, ...]:
     """Return the programs of a folder, at most `MOST_FOUND`: the first ones of each file."""
     files = [
-        [*map(_program, suggestions.offers(one, one.path.name))]
+        [*map(_program, suggestions.suggest_commands(one, one.path.name))]
         for one in source.programs_in(folder)
     ]
     in_turn = (one for several in zip_longest(*files) for one in several if one)

@@ -12,12 +12,12 @@ from tpustarter.machine import frameworks
 from tpustarter.machine.tpus import TOPOLOGIES, TpuType, parse_type
 from tpustarter.rehearsal.programs.suggestions import EXAMPLES
 from tpustarter.text import phrases
-from tpustarter.text.invocation import as_typed
-from tpustarter.text.terminal import visible
+from tpustarter.text.invocation import format_commands
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import Row
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, heading, prose, word
 from tpustarter.tui.rehearse.choice import RehearsalChoice
-from tpustarter.tui.rehearse.own_program import OWN, SCRIPT, TypedProgram, called
+from tpustarter.tui.rehearse.own_program import OWN, SCRIPT, TypedProgram, format_label
 
 WITH_CLAIMS = 140
 """Columns from which the claim of each check is shown beside it."""
@@ -36,7 +36,7 @@ def programs(choice: RehearsalChoice, width: int) -> Iterator[Row]:
     own = choice.programs
     yield Row(None, heading("Your own programs"))
     for program in own:
-        yield _box_row(program.name, called(program), chosen=choice.own == program)
+        yield _box_row(program.name, format_label(program), chosen=choice.own == program)
     for kind, (text, *_) in OWN.items():
         other = text.replace("a ", "another ", 1) if own else text
         yield Row(kind, _ADD + other)
@@ -85,7 +85,7 @@ def tpus(choice: RehearsalChoice) -> Iterator[Row]:
         )
 
 
-def about(choice: RehearsalChoice, name: str) -> Iterator[LaidOutLines]:
+def describe_row(choice: RehearsalChoice, name: str) -> Iterator[LaidOutLines]:
     """Yield the description of a program or a TPU."""
     if name in OWN:
         _, example, how = OWN[name]
@@ -98,8 +98,8 @@ def about(choice: RehearsalChoice, name: str) -> Iterator[LaidOutLines]:
             if example := EXAMPLES.get(name):
                 yield HangingText("program  ", example)
             yield HangingText("claim    ", prose(check.title))
-            yield HangingText("lesson   ", f"{visible(check.lesson)} (l)")
-            yield HangingText("command  ", f"tpustarter rehearse {visible(name)}")
+            yield HangingText("lesson   ", f"{escape_text(check.lesson)} (l)")
+            yield HangingText("command  ", f"tpustarter rehearse {escape_text(name)}")
     for topology in TOPOLOGIES:
         if topology.name == name:
             each = " each" if topology.devices > 1 else ""
@@ -109,7 +109,7 @@ def about(choice: RehearsalChoice, name: str) -> Iterator[LaidOutLines]:
             if choice.has_every_generation and name in choice.tpus:
                 yield HangingText("chosen   ", WHY_CHOSEN)
             if words := _chosen_words(choice):
-                yield HangingText("command  ", visible(_command([*words, "--tpu", name])))
+                yield HangingText("command  ", escape_text(_command([*words, "--tpu", name])))
 
 
 def _made_of(tpu: TpuType) -> str:
@@ -130,7 +130,7 @@ def _about_own(program: TypedProgram) -> Iterator[LaidOutLines]:
     elif program.kind == SCRIPT:
         given = "as they stand here" if len(program.words) > 1 else "none"
         yield HangingText("given    ", f"{given}; e changes its arguments")
-    yield HangingText("command  ", visible(_command(_own_words(program))))
+    yield HangingText("command  ", escape_text(_command(_own_words(program))))
 
 
 def _own_words(program: TypedProgram) -> list[str]:
@@ -148,9 +148,9 @@ def _chosen_words(choice: RehearsalChoice) -> list[str]:
 
 
 def _command(words: Sequence[str]) -> str:
-    return as_typed(shlex.join(["tpustarter", "rehearse", *words]))
+    return format_commands(shlex.join(["tpustarter", "rehearse", *words]))
 
 
 def _box_row(name: str, text: str, claim: str = "", *, chosen: bool) -> Row:
     box = word("done", "[x]") if chosen else Content("[ ]")
-    return Row(name, box + f" {visible(text)}" + prose(claim).stylize("$muted"))
+    return Row(name, box + f" {escape_text(text)}" + prose(claim).stylize("$muted"))

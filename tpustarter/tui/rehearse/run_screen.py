@@ -19,15 +19,21 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.probe.finding import Hint
 from tpustarter.rehearsal.compile.compiler import StillCompiling, TaskDone
 from tpustarter.rehearsal.programs.request import RehearsalRequest
-from tpustarter.rehearsal.run import Event, Rehearsal, RehearsalAnswer, RehearsalStarted, beside
+from tpustarter.rehearsal.run import (
+    Event,
+    Rehearsal,
+    RehearsalAnswer,
+    RehearsalStarted,
+    describe_local_chips,
+)
 from tpustarter.rehearsal.text import rehearsal_text
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import REHEARSE, EventsArrived, LookedUp
 from tpustarter.tui.explain.failure import FailedRun, program
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import ConfirmWindow
 from tpustarter.tui.kit.row_list import RowList
-from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.split import LOW, Split
 from tpustarter.tui.kit.text_layout import Stack, heading
 from tpustarter.tui.rehearse import details
@@ -112,7 +118,7 @@ class RehearsalScreen(Split):
     def _play(self, request: RehearsalRequest) -> Iterator[Event | list[dict[str, str]]]:
         """Compile, in the worker."""
         app = self.tutor
-        if beside(app.machine):
+        if describe_local_chips(app.machine):
             if not request.beside_tpu:
                 self.post_message(LookedUp(BESIDE_TPU))
                 return
@@ -144,14 +150,14 @@ class RehearsalScreen(Split):
         elif not self._run.is_stopped:
             self._problem = error
             self._without_compiler = Hint.of(error.hint).setup == "rehearse"
-            self.say(plain(line.of_problem(error, self._request)))
+            self.show_text(clean_text(line.format_problem(error, self._request)))
             self.refresh_bindings()
 
     def action_setup(self) -> None:
-        self.tutor.go.to_setup("rehearse")
+        self.tutor.go.open_setup("rehearse")
 
     def on_events_arrived(self, message: EventsArrived) -> None:
-        for event in self._run.take(message):
+        for event in self._run.take_events(message):
             self._follow(event)
         if not self._run.is_busy:
             self._finish()
@@ -162,7 +168,7 @@ class RehearsalScreen(Split):
         if isinstance(event, RehearsalStarted):
             names = ("jax", "libtpu")
             versions = ", ".join(f"{name} {event.versions[name]}" for name in names)
-            self._opening = visible(
+            self._opening = escape_text(
                 f"compiler {event.compiler} {event.versions['python']}, {versions}"
             )
             self._show_opening()
@@ -184,7 +190,7 @@ class RehearsalScreen(Split):
         self._answers.busy, self._answers.is_whole = False, not self._run.is_stopped
 
     def _tick(self) -> None:
-        self.say(self._headline())
+        self.show_text(self._headline())
 
     def _headline(self) -> str:
         answers, request = self._answers, self._request
@@ -193,19 +199,19 @@ class RehearsalScreen(Split):
                 return "stopping"
             progress = self._rehearsal.progress if self._rehearsal else None
             seconds, width = self._run.seconds, self.size.width
-            return line.while_it_runs(self._job, answers, progress, seconds, width)
+            return line.format_progress(self._job, answers, progress, seconds, width)
         stopped = self._run.is_stopped
-        text = line.at_the_end(answers, request, stopped_of=self._total if stopped else None)
+        text = line.format_headline(answers, request, stopped_of=self._total if stopped else None)
         if self._view or self.has_class("-details"):  # Esc leads to the table from there
             return text
         parting = "\n" if self.size.height >= LOW else " "
         compares = self._has_room_to_compare
-        keys = line.what_to_press(answers, request, stopped=stopped, compares=compares)
+        keys = line.format_next_key(answers, request, stopped=stopped, compares=compares)
         return f"{text}{parting}{keys}"
 
     def _show_opening(self) -> None:
         has_room = self.size.height >= LOW and self.size.width >= NARROW
-        self.say(self._opening if has_room else "", where="opening")
+        self.show_text(self._opening if has_room else "", where="opening")
 
     def _show(self) -> None:
         labels = [label(program) for program in self._answers.programs]
@@ -215,14 +221,14 @@ class RehearsalScreen(Split):
         self.query_one("#tpu-names", Static).update(names)
         counts = Counter(str(result["status"]) for result in self._answers.results)
         words = rehearsal_text.WORDS
-        self.entitle("table", ", ".join(f"{n} {words[said]}" for said, n in counts.items()))
+        self.set_area_title("table", ", ".join(f"{n} {words[said]}" for said, n in counts.items()))
         if not self._problem:
-            self.say(self._headline())
+            self.show_text(self._headline())
         self._show_details()
 
     @on(RowList.OptionHighlighted)
     @on(RehearsalTable.Moved)
-    def marked(self, event: RowList.OptionHighlighted | RehearsalTable.Moved) -> None:
+    def show_cell_details(self, event: RowList.OptionHighlighted | RehearsalTable.Moved) -> None:
         """Show the details of the marked cell."""
         if isinstance(event, RehearsalTable.Moved):
             self._show()
@@ -233,7 +239,7 @@ class RehearsalScreen(Split):
     def _show_details(self) -> None:
         table = self.query_one(RehearsalTable)
         program, tpu = table.program, table.tpu
-        self.entitle("details", f"for {tpu}" if program else "")
+        self.set_area_title("details", f"for {tpu}" if program else "")
         if self._view == "script":
             self.show_details(Stack(self._script.describe()))
         elif program is None:
@@ -264,7 +270,7 @@ class RehearsalScreen(Split):
 
     def action_lesson(self) -> None:
         if not self.tutor.go.back_to_lesson(details.LESSON):
-            self.tutor.go.to_lesson(details.LESSON)
+            self.tutor.go.open_lesson(details.LESSON)
 
     @property
     def _is_too_big(self) -> bool:
@@ -274,15 +280,18 @@ class RehearsalScreen(Split):
 
     def action_explain(self) -> None:
         if failed := self._what_failed():
-            self.tutor.go.to_explanation(failed)
+            self.tutor.go.open_explanation(failed)
 
     def _what_failed(self) -> FailedRun | None:
         """Return the failure to explain: of the marked answer, else of the script, or of all."""
         table = self.query_one(RehearsalTable)
-        failed = details.failed(self._answers, table.program, table.tpu) or self._script.failed
+        failed = (
+            details.find_failed_run(self._answers, table.program, table.tpu)
+            or self._script.failed_run
+        )
         problem = None if self._without_compiler else self._problem
         if problem and problem.code == ExitCode.INCONCLUSIVE:
-            failed = failed or program("your program", problem.what)
+            failed = failed or program("your program", problem.full_text)
         return failed
 
     def action_view(self, view: str) -> None:

@@ -17,7 +17,7 @@ from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.rehearsal.text import script_text
 from tpustarter.rehearsal.text.script_text import STORM, STORM_LESSON
 from tpustarter.text import phrases
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.explain.failure import FailedRun, program
 from tpustarter.tui.kit.safe_text import OutputTail
 from tpustarter.tui.kit.text_layout import HangingText, prose, word
@@ -50,10 +50,10 @@ class Script:
     def finish(self, rehearsal: Rehearsal) -> None:
         """Add the remarks on the whole rehearsal, which need all of its answers."""
         if self._has_ended:
-            self._remarks = [text for text, _ in script_text.remarks(rehearsal)]
+            self._remarks = [text for text, _ in script_text.list_remarks(rehearsal)]
 
     @property
-    def failed(self) -> FailedRun | None:
+    def failed_run(self) -> FailedRun | None:
         """The failure to explain; None if it did not break."""
         return program("your script", self._tail.text, self._error) if self._error else None
 
@@ -62,7 +62,9 @@ class Script:
         for function in sorted(self._functions, key=lambda function: -function.compilations):
             calls, made = _times(function.calls), _times(function.compilations)
             text = f"{function.where}: called {calls}, compiled {made}"
-            yield HangingText(Content.styled(f"{visible(function.name)}  ", "bold"), visible(text))
+            yield HangingText(
+                Content.styled(f"{escape_text(function.name)}  ", "bold"), escape_text(text)
+            )
             if function.compilations >= STORM and 2 * function.compilations > function.calls:
                 yield HangingText(
                     "  ", prose(f"last change: {function.changed}; read {STORM_LESSON}")

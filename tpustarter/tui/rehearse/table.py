@@ -15,7 +15,7 @@ from textual.widgets import OptionList
 from tpustarter.rehearsal.programs import other_sizes
 from tpustarter.rehearsal.text import rehearsal_text
 from tpustarter.text import phrases
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import REVERSE, DetailRows, Row
 from tpustarter.tui.kit.text_layout import word
 
@@ -100,7 +100,7 @@ class RehearsalAnswers:
         """Return the seconds for which a cell has been compiling; None if it isn't."""
         return self._seconds.get((program, tpu)) if self.busy else None
 
-    def why_skipped(self, program: Program, tpu: str) -> str | None:
+    def find_skip_reason(self, program: Program, tpu: str) -> str | None:
         """Return why a cell was left out; None if it was not."""
         reasons = (
             entry["reason"]
@@ -127,7 +127,7 @@ class RehearsalAnswers:
         seconds = self.seconds(program, tpu)
         if seconds is not None:
             return f"{seconds:.0f}s".rjust(LEAST_CELL, "."), "run"
-        if self.why_skipped(program, tpu):
+        if self.find_skip_reason(program, tpu):
             return "skip", "skip"
         return ("wait" if self.busy else "-"), "wait"
 
@@ -137,8 +137,8 @@ def label(program: Program) -> str:
     check, name = program
     check_name = check.partition(".")[2] if check else ""
     if name in ("", check):
-        return visible(check_name or "your program")
-    return visible(f"{check_name}: {name}" if check_name else name)
+        return escape_text(check_name or "your program")
+    return escape_text(f"{check_name}: {name}" if check_name else name)
 
 
 def cut(text: str, width: int) -> str:
@@ -164,11 +164,11 @@ class TpuColumns:
     gap: int
 
     @property
-    def shown(self) -> range:
+    def columns_in_sight(self) -> range:
         """The indices of the columns in sight."""
         return range(self.first, self.last)
 
-    def left(self, column: int) -> int:
+    def find_left_edge(self, column: int) -> int:
         """Return the position at which a column begins."""
         before = self.widths[self.first : column]
         return self.label + sum(before) + self.gap * (len(before) + 1)
@@ -217,7 +217,7 @@ class RehearsalTable(DetailRows):
     @property
     def program(self) -> Program | None:
         """The program of the marked row."""
-        name = self.chosen
+        name = self.highlighted_id
         return next((program for program in self.known.programs if _row_id(program) == name), None)
 
     def show_known(self, mark: Program | None = None) -> Content:
@@ -232,7 +232,7 @@ class RehearsalTable(DetailRows):
         self._width = self.scrollable_content_region.width
         width = max(self._width, LEAST_LABEL)
         columns = self._columns = lay_out(labels, widths, width, self._marked_column)
-        visible_columns = [(answers.tpus[n], columns.widths[n]) for n in columns.shown]
+        visible_columns = [(answers.tpus[n], columns.widths[n]) for n in columns.columns_in_sight]
         gap = " " * columns.gap
         rows: list[Row] = []
         for number, program in enumerate(programs):
@@ -242,8 +242,10 @@ class RehearsalTable(DetailRows):
                 line += Content(gap) + word(status, text, room)
             rows.append(Row(_row_id(program), line))
         previous = self.program
-        if mark is None and previous is None and self.chosen:  # the answers have named its programs
-            check = self.chosen.partition("\0")[0]
+        if (
+            mark is None and previous is None and self.highlighted_id
+        ):  # the answers have named its programs
+            check = self.highlighted_id.partition("\0")[0]
             mark = next((program for program in programs if (program[0] or "") == check), None)
         self.show(rows, highlight=_row_id(mark) if mark else None)
         return self._header_line(columns, gap)
@@ -257,9 +259,9 @@ class RehearsalTable(DetailRows):
     def _header_line(self, columns: TpuColumns, gap: str) -> Content:
         tpus = self.known.tpus
         position = f"{columns.first + 1}-{columns.last} of {len(tpus)} TPUs"
-        text = cut("" if len(columns.shown) == len(tpus) else position, columns.label)
+        text = cut("" if len(columns.columns_in_sight) == len(tpus) else position, columns.label)
         line = Content.styled(f"{text:<{columns.label}}", "$muted")
-        for number in columns.shown:
+        for number in columns.columns_in_sight:
             style = "bold underline" if number == self._marked_column else ""
             name = Content.styled(tpus[number], style)
             line += Content(gap) + name.pad_right(columns.widths[number] - len(tpus[number]))
@@ -279,9 +281,9 @@ class RehearsalTable(DetailRows):
         columns = self._columns
         if option is None or option != self.highlighted or not self.has_focus:
             return strip
-        if self._marked_column not in columns.shown:
+        if self._marked_column not in columns.columns_in_sight:
             return strip
-        left = columns.left(self._marked_column)
+        left = columns.find_left_edge(self._marked_column)
         right = left + columns.widths[self._marked_column]
         marked = strip.crop(left, right).apply_style(REVERSE)
         return Strip.join([strip.crop(0, left), marked, strip.crop(right)])

@@ -19,14 +19,14 @@ from tpustarter.running.holder import DeviceHolder
 from tpustarter.setup.environment import profiles
 from tpustarter.setup.environment.run import Setup, SetupStep, StepEnded, StepStarted
 from tpustarter.text import phrases
-from tpustarter.text.invocation import as_typed
-from tpustarter.text.terminal import visible
+from tpustarter.text.invocation import format_commands
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import SETUP, EventsArrived, LookedUp
 from tpustarter.tui.explain import failure
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import ConfirmWindow
 from tpustarter.tui.kit.row_list import RowList
-from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.split import Split
 from tpustarter.tui.kit.text_layout import Stack
 from tpustarter.tui.setup import step_details
@@ -71,7 +71,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
     """Commands come first."""
 
     def __init__(self, profile: str = "jax") -> None:
-        super().__init__(f"Set up {profiles.named(profile).title}")
+        super().__init__(f"Set up {profiles.find_profile(profile).title}")
         self._profile = profile
         self._setup: Setup | None = None
         self.live_run = self._run = LiveRun[Event](self, SETUP, self._tick)
@@ -79,7 +79,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.say("looking at this machine ...")
+        self.show_text("looking at this machine ...")
         self._plan()
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
@@ -118,7 +118,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
             self._setup = what
             self._show()
         elif isinstance(what, Problem):
-            self.say(plain(str(what)))
+            self.show_text(clean_text(str(what)))
         else:
             removed = "\n".join(f"* {item}" for item in what)
             text = f"This removes:\n\n{removed}\n\n{KEPT}\n\nRemove it?"
@@ -150,15 +150,15 @@ tpustarter notes where the folder is. No command gets administrator rights.
             for event in events:
                 if isinstance(event, StepStarted) and event.step.id == "prove" and on_tpu:
                     holder = DeviceHolder("tpustarter setup", os.getpid(), "TPU")
-                    live.hold(holder, self.stop_work)
+                    live.record_holder(holder, self.stop_work)
                 elif isinstance(event, StepEnded):
-                    live.let_go(self.stop_work)
+                    live.record_release(self.stop_work)
                 yield event
         finally:
-            live.let_go(self.stop_work)
+            live.record_release(self.stop_work)
 
     def on_events_arrived(self, message: EventsArrived) -> None:
-        for event in self._run.take(message):
+        for event in self._run.take_events(message):
             self._follow(event)
         if not self._run.is_busy:
             self._finish()
@@ -173,7 +173,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
 
     def _tick(self) -> None:
         what = "stopping" if self._run.is_stopped else "running, downloads may take minutes"
-        self.say(f"{what}, {self._list.seconds:.0f} s")
+        self.show_text(f"{what}, {self._list.seconds:.0f} s")
 
     def _show(self) -> None:
         setup = self._setup
@@ -181,14 +181,16 @@ tpustarter notes where the folder is. No command gets administrator rights.
             return
         rows = self.query_one(RowList)
         open_id = next((step.id for step in self._steps if step.state != "done"), None)
-        mark = self._list.to_mark(self._steps) or (open_id if rows.chosen is None else None)
+        mark = self._list.find_row_to_mark(self._steps) or (
+            open_id if rows.highlighted_id is None else None
+        )
         rows.show(
             [step_details.row(setup, step, self._list) for step in self._steps], highlight=mark
         )
-        self.entitle("rows", self._count())
+        self.set_area_title("rows", self._count())
         self._show_details()
         if not self._run.is_busy:
-            self.say(self._summary(setup))
+            self.show_text(self._summary(setup))
 
     def _count(self) -> str:
         done = sum(step.state == "done" for step in self._steps)
@@ -198,14 +200,19 @@ tpustarter notes where the folder is. No command gets administrator rights.
         left = self._left
         blocked = next((step for step in setup.steps if step.state == "blocked"), None)
         failed = next((step for step in setup.steps if step.state == "failed"), None)
-        log = f" The log is in {visible(setup.short(setup.log))}." if self._list.ended else ""
+        log = (
+            f" The log is in {escape_text(setup.shorten_path(setup.log))}."
+            if self._list.ended
+            else ""
+        )
         if failed:
-            return f"{visible(failed.title)}: failed. Press f to see why.{log}"
+            return f"{escape_text(failed.title)}: failed. Press f to see why.{log}"
         if blocked:
-            title = visible(blocked.title)
+            title = escape_text(blocked.title)
             return f"{title} cannot be done yet. Once what is in its way is gone, press y."
         if any(step.state == "undone" for step in setup.steps):
-            return f"{visible(setup.short(setup.folder))} is gone. Press y to make it again."
+            folder = escape_text(setup.shorten_path(setup.folder))
+            return f"{folder} is gone. Press y to make it again."
         if not left:
             return f"Everything is done. {self._next(setup)}"
         if self._list.ended:
@@ -219,7 +226,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
         if setup.sizes:
             download, space = setup.sizes
             does = f" That downloads {download} and takes {space} on the disk."
-        undo = f"Later, z removes {visible(setup.short(setup.folder))} again."
+        undo = f"Later, z removes {escape_text(setup.shorten_path(setup.folder))} again."
         already = "What is done was so before. " if count < len(self._steps) else ""
         return f"{already}Nothing has run yet. Press y to run {which} left.{does} {undo}"
 
@@ -234,15 +241,15 @@ tpustarter notes where the folder is. No command gets administrator rights.
     def _in_a_shell(self, setup: Setup) -> str:
         if not setup.profile.activated:
             return ""
-        activate = setup.pasted(("source", str(setup.folder / "bin/activate")))
-        return f" In a shell, `{visible(activate)}` makes it the Python of your programs."
+        activate = setup.format_command(("source", str(setup.folder / "bin/activate")))
+        return f" In a shell, `{escape_text(activate)}` makes it the Python of your programs."
 
     def action_check(self) -> None:
         if self._setup:
             request = CheckRequest(
                 framework=self._setup.profile.framework, devices=self.tutor.choices.devices
             )
-            self.tutor.go.to_checks(request)
+            self.tutor.go.open_checks(request)
 
     @property
     def _lesson(self) -> str:
@@ -251,25 +258,25 @@ tpustarter notes where the folder is. No command gets administrator rights.
 
     def action_lesson(self) -> None:
         if not self.tutor.go.back_to_lesson(self._lesson):
-            self.tutor.go.to_lesson(self._lesson)
+            self.tutor.go.open_lesson(self._lesson)
 
     def action_rehearse(self) -> None:
-        self.tutor.go.to_rehearsal()
+        self.tutor.go.open_rehearsal()
 
     @on(RowList.OptionHighlighted)
     def _highlighted(self) -> None:
         self._show_details()
-        if self.query_one(RowList).chosen != self._list.running:
+        if self.query_one(RowList).highlighted_id != self._list.running:
             self.query_one("#details", VerticalScroll).scroll_home(animate=False)
         self.refresh_bindings()
 
     def _marked_step(self) -> SetupStep | None:
-        chosen = self.query_one(RowList).chosen
+        chosen = self.query_one(RowList).highlighted_id
         return next((step for step in self._steps if step.id == chosen), None)
 
     def _show_details(self) -> None:
         step = self._marked_step()
-        self.entitle("details", as_typed(step.title).replace("`", "") if step else "")
+        self.set_area_title("details", format_commands(step.title).replace("`", "") if step else "")
         if step is None or self._setup is None:
             self.show_details("")
         elif step.id == self._list.running:
@@ -280,7 +287,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
             is_alone = self.has_class("-details")
             pieces = [*step_details.details(self._setup, step, ended, with_command=is_alone)]
             if is_alone and self.check_action("run", ()):
-                pieces += step_details.others(
+                pieces += step_details.describe_other_steps(
                     self._setup, self._left, step, with_reasons=self.has_class("-airy")
                 )
             self.show_details(Stack(pieces))
@@ -297,8 +304,8 @@ tpustarter notes where the folder is. No command gets administrator rights.
     def action_explain(self) -> None:
         if ended := self._failed_step():
             why = "a command of this set-up is running" if self._run.is_busy else ""
-            self.tutor.go.to_explanation(
-                failure.step(visible(ended.step.title), ended), why_no_look=why
+            self.tutor.go.open_explanation(
+                failure.step(escape_text(ended.step.title), ended), why_no_look=why
             )
 
     def _failed_step(self) -> StepEnded | None:

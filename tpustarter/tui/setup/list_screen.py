@@ -17,7 +17,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.setup.environment.profiles import MACHINE, PROFILES, Profile
 from tpustarter.setup.environment.run import Setup, SetupStep
 from tpustarter.setup.machine.machine_setup import MachineSetup
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, LookedUp
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.kit.row_list import AwaitedDetailRows, DetailRows, Row, RowList
@@ -26,9 +26,9 @@ from tpustarter.tui.kit.text_layout import (
     HangingText,
     LaidOutLines,
     Stack,
+    adapt_commands,
     heading,
     prose,
-    typed,
     word,
 )
 from tpustarter.tui.setup.step_details import WORDS
@@ -82,7 +82,7 @@ class SetUp:
         return "done" if "done" in states or "blocked" not in states else "not here"
 
     @property
-    def why_not(self) -> str:
+    def blocked_reason(self) -> str:
         """The reason why no step can be done here; empty if some can, or are done."""
         if not self.is_machine or self.state != "not here":
             return ""
@@ -124,7 +124,7 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
     def on_mount(self) -> None:
         super().on_mount()
         self.query_one(DetailRows).leading = {**PROFILES, **MACHINE}
-        self.say("looking at this machine ...")
+        self.show_text("looking at this machine ...")
 
     def on_screen_resume(self) -> None:
         """Read the plans again: the environment that was opened may be made by now."""
@@ -137,7 +137,7 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
     def _look(self) -> None:
         app = self.tutor
         course = course_facts.read(app.lessons)
-        path = app.path_of(course.paths)
+        path = app.find_path(course.paths)
         order = list(path.lessons) if path else []
         setups = [self._stand(profile, order) for profile in PROFILES.values()]
         place = {
@@ -181,11 +181,11 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
     def _show(self) -> None:
         rows = self.query_one(RowList)
         first = self._marked or next(iter(self._setups))
-        rows.show([*self._rows()], highlight=rows.chosen or first)
+        rows.show([*self._rows()], highlight=rows.highlighted_id or first)
         states = [one.state for one in self._setups.values() if not one.is_machine]
         ready = f"{states.count('ready')} of {len(states)} environments ready"
-        self.entitle("rows", "looking at this machine ..." if LOOKING in states else ready)
-        self.say("Enter shows what would be run. Nothing runs before you have seen it.")
+        self.set_area_title("rows", "looking at this machine ..." if LOOKING in states else ready)
+        self.show_text("Enter shows what would be run. Nothing runs before you have seen it.")
         self._show_details()
         self.refresh_bindings()
 
@@ -205,30 +205,30 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
                 yield Row(None, heading(group))
             label = Content.styled(f"{name:<{width}}", "bold")
             state = word(STYLES.get(one.state, ""), one.state, 9)
-            whole = state + label + typed(prose(one.profile.meaning))
-            why = prose(one.why_not).stylize("$muted")
-            below = (HangingText(" " * (9 + width), why),) if one.why_not else ()
+            whole = state + label + adapt_commands(prose(one.profile.meaning))
+            why = prose(one.blocked_reason).stylize("$muted")
+            below = (HangingText(" " * (9 + width), why),) if one.blocked_reason else ()
             hang = 0 if self.size.width >= ONE_LINE else 9 + width
             yield Row(name, whole, more=below, hang=hang)
 
     @on(RowList.OptionHighlighted)
     def _show_details(self) -> None:
-        one = self._setups.get(self.query_one(RowList).chosen or "")
-        self.entitle("details", one.profile.name if one else "")
+        one = self._setups.get(self.query_one(RowList).highlighted_id or "")
+        self.set_area_title("details", one.profile.name if one else "")
         has_room = self.has_class("-airy") and self.has_class("-beside")
         self.show_details(Stack(_details(one, with_commands=has_room)) if one else "")
 
     def action_details(self) -> None:
-        if chosen := self.query_one(RowList).chosen:
+        if chosen := self.query_one(RowList).highlighted_id:
             self._left = chosen
-            self.tutor.go.to_setup(chosen)
+            self.tutor.go.open_setup(chosen)
 
     def action_lesson(self) -> None:
         if (lesson := self._lesson()) and not self.tutor.go.back_to_lesson(lesson):
-            self.tutor.go.to_lesson(lesson)
+            self.tutor.go.open_lesson(lesson)
 
     def _lesson(self) -> str:
-        one = self._setups.get(self.query_one(RowList).chosen or "")
+        one = self._setups.get(self.query_one(RowList).highlighted_id or "")
         return one.plan.lesson.id if one and one.plan else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -247,12 +247,12 @@ def _details(one: SetUp, *, with_commands: bool) -> Iterator[LaidOutLines | Cont
     if one.plan is None:
         yield HangingText("", prose(one.trouble or "looking at this machine ..."))
         return
-    yield typed(prose(f"{one.profile.meaning[:1].upper()}{one.profile.meaning[1:]}"))
+    yield adapt_commands(prose(f"{one.profile.meaning[:1].upper()}{one.profile.meaning[1:]}"))
     yield Content("")
     if not one.is_machine:
-        yield HangingText("folder   ", visible(one.plan.short(one.plan.folder)))
-    yield HangingText("command  ", typed(Content(f"tpustarter setup {one.profile.name}")))
-    yield HangingText("read     ", f"{visible(one.plan.lesson.id)} (l)")
+        yield HangingText("folder   ", escape_text(one.plan.shorten_path(one.plan.folder)))
+    yield HangingText("command  ", adapt_commands(Content(f"tpustarter setup {one.profile.name}")))
+    yield HangingText("read     ", f"{escape_text(one.plan.lesson.id)} (l)")
     if with_commands:
         yield Content("")
     for step in one.plan.steps:
@@ -261,10 +261,12 @@ def _details(one: SetUp, *, with_commands: bool) -> Iterator[LaidOutLines | Cont
         if step.state == "blocked":
             yield HangingText(" " * 9, prose(step.note))
         elif with_commands and step.state != "done":
-            yield HangingText(" " * 9, Content.styled(visible(_doing(step, one.plan)), "$muted"))
+            yield HangingText(
+                " " * 9, Content.styled(escape_text(_doing(step, one.plan)), "$muted")
+            )
 
 
 def _doing(step: SetupStep, plan: Setup) -> str:
     if step.file:
-        return f"to {plan.short(Path(step.file))}: {len(step.writes)} lines"
-    return plan.pasted(step.command) if step.command else step.changes
+        return f"to {plan.shorten_path(Path(step.file))}: {len(step.writes)} lines"
+    return plan.format_command(step.command) if step.command else step.changes

@@ -16,11 +16,11 @@ from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.setup.machine import as_root
 from tpustarter.setup.machine.machine_setup import MachineSetup
 from tpustarter.text import phrases
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import SETUP, LookedUp
 from tpustarter.tui.kit.confirm_commands import SeenCommands
 from tpustarter.tui.kit.page import Notice
-from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.setup.environment_screen import SetupPlan
 from tpustarter.tui.setup.step_list import Event
 from tpustarter.tui.setup.values_screen import SetupValues
@@ -104,7 +104,7 @@ you do in another place, such as your own computer.
             self.post_message(LookedUp(problem))
             return
         try:
-            setup.undoing()
+            setup.list_undo_steps()
             can_undo = True
         except Problem:
             can_undo = False
@@ -128,7 +128,7 @@ you do in another place, such as your own computer.
             self.tutor.setup_values.pop(self._profile, None)
             self.tutor.push_screen(Notice("These values are not used", str(problem)))
         else:
-            self.say(plain(str(problem)))
+            self.show_text(clean_text(str(problem)))
 
     @property
     def _steps(self) -> list[SetupStep]:
@@ -172,7 +172,7 @@ you do in another place, such as your own computer.
         """Run steps, after confirmation if a command of theirs needs root."""
         if self._planned is None:
             return
-        if self._planned.setup.missing:
+        if self._planned.setup.missing_values:
             self.action_values()
             return
         as_it_is = [step for step in steps if as_root.NEED in step.needs]
@@ -180,7 +180,7 @@ you do in another place, such as your own computer.
         if not as_it_is:
             self._begin(undo=False)
             return
-        others = len([one for one in self._planned.setup.without_root() if one in steps])
+        others = len([one for one in self._planned.setup.list_rootless_steps() if one in steps])
         opening = phrases.plural(len(as_it_is), "This command runs", "These commands run")
         opening += " as root, and so may change anything on this machine. Press `y` to run "
         opening += phrases.plural(len(as_it_is), "it.", "them.")
@@ -189,7 +189,11 @@ you do in another place, such as your own computer.
                 f" `n` runs only what needs no root, which is {others} of {len(steps)} steps."
             )
         asking = SeenCommands(
-            "Run this as root?", opening, as_it_is, self._planned.setup.pasted, others=others
+            "Run this as root?",
+            opening,
+            as_it_is,
+            self._planned.setup.format_command,
+            others=others,
         )
         self.tutor.push_screen(asking, self._answered_root)
 
@@ -202,7 +206,7 @@ you do in another place, such as your own computer.
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
     def _ask(self) -> None:
-        self.post_message(LookedUp(self._make().undoing()))
+        self.post_message(LookedUp(self._make().list_undo_steps()))
 
     def _ask_to_put_back(self, steps: Sequence[SetupStep]) -> None:
         if self._planned is None:
@@ -210,12 +214,12 @@ you do in another place, such as your own computer.
         self._only = ()
         self._leave = frozenset(step.command for step in steps if as_root.NEED in step.needs)
         opening = "This puts back what set-up changed, the last change first. Press `y` to do it."
-        asking = SeenCommands("Put this back?", opening, steps, self._planned.setup.pasted)
+        asking = SeenCommands("Put this back?", opening, steps, self._planned.setup.format_command)
         self.tutor.push_screen(asking, self._answered)
 
     def action_values(self) -> None:
         if self._planned and not self._run.is_busy:
-            chosen = self._planned.setup.chosen
+            chosen = self._planned.setup.chosen_values
             self.tutor.push_screen(SetupValues(self._profile, chosen, self._take_values))
 
     def _take_values(self, told: dict[str, str]) -> None:
@@ -227,7 +231,7 @@ you do in another place, such as your own computer.
     def action_check(self) -> None:
         ids = tuple(step.proof for step in self._seen if step.proof)
         request = CheckRequest(ids=ids, devices=self.tutor.choices.devices)
-        self.tutor.go.to_checks(request, "Checks of this set-up")
+        self.tutor.go.open_checks(request, "Checks of this set-up")
 
     def _count(self) -> str:
         done = sum(step.state == "done" for step in self._steps)
@@ -237,16 +241,16 @@ you do in another place, such as your own computer.
     def _summary(self, setup: Setup) -> str:
         steps, left = self._steps, self._left
         logs = [one.log for one in self._list.ended.values() if one.log.exists()]
-        log = f" The log is in {visible(setup.short(logs[-1]))}." if logs else ""
+        log = f" The log is in {escape_text(setup.shorten_path(logs[-1]))}." if logs else ""
         if failed := [step for step in steps if step.state == "failed"]:
-            return f"{visible(failed[0].title)}: failed. `y` tries again what is left.{log}"
+            return f"{escape_text(failed[0].title)}: failed. `y` tries again what is left.{log}"
         ended = [one.step for one in self._list.ended.values()]
         if kept := [step for step in ended if step.state == "blocked"]:
-            return f"{visible(kept[0].title)}: not run, and its details say what to do.{log}"
+            return f"{escape_text(kept[0].title)}: not run, and its details say what to do.{log}"
         if any(step.state == "undone" for step in steps):
             return f"It is as it was before. `y` sets it up again.{log}"
-        if self._planned and self._planned.setup.missing and left:
-            names = ", ".join(visible(one.name) for one in self._planned.setup.missing)
+        if self._planned and self._planned.setup.missing_values and left:
+            names = ", ".join(escape_text(one.name) for one in self._planned.setup.missing_values)
             return f"Press `v` to fill in {names}. Nothing has run yet."
         if left:
             root = sum(as_root.NEED in step.needs for step in left)
@@ -274,7 +278,7 @@ you do in another place, such as your own computer.
             if not any(step.state == "done" for step in steps):
                 return "Nothing of it can be done here; the details say why. `l` opens the lesson."
         if mine := next((step for step in steps if step.state == "manual"), None):
-            return f"{done} Next, yours: {visible(mine.title)}."
+            return f"{done} Next, yours: {escape_text(mine.title)}."
         if any(step.proof for step in steps):
             return f"{done} Next: `c` checks it."
         return f"{done} Next: `l` opens the lesson."
@@ -289,7 +293,9 @@ you do in another place, such as your own computer.
         if action == "run_one":
             return self._can_run_marked() and not self._run.is_busy
         if action == "values":
-            return bool(self._planned and self._planned.setup.chosen) and not self._run.is_busy
+            return (
+                bool(self._planned and self._planned.setup.chosen_values) and not self._run.is_busy
+            )
         if action == "undo":
             return bool(self._planned and self._planned.can_undo) and not self._run.is_busy
         if action == "check":

@@ -9,8 +9,8 @@ from textual.content import Content
 
 from tpustarter.setup.environment.run import Setup, StepEnded
 from tpustarter.setup.environment.steps import SetupStep
-from tpustarter.text.invocation import as_typed
-from tpustarter.text.terminal import visible
+from tpustarter.text.invocation import format_commands
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import Row
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, sentences, word
 from tpustarter.tui.setup.step_list import StepList
@@ -28,24 +28,26 @@ def row(setup: Setup, step: SetupStep, steps: StepList) -> Row:
     ended = steps.ended.get(step.id)
     state = "running" if step.id == steps.running else step.state
     said = WORDS.get(state, state)
-    label = word(STYLES.get(state, ""), said, 8) + prose(as_typed(step.title)).stylize("bold")
+    label = word(STYLES.get(state, ""), said, 8) + prose(format_commands(step.title)).stylize(
+        "bold"
+    )
     # The commands of a step that is done will not run.
-    below = tuple(doing(setup, step)) if ended or state != "done" else ()
+    below = tuple(describe_actions(setup, step)) if ended or state != "done" else ()
     has_run = ended is not None and ended.step.state != "blocked"
     seconds = f"{ended.seconds:.0f} s" if ended and has_run else ""
     return Row(step.id, label, seconds, below, hang=8)
 
 
-def doing(setup: Setup, step: SetupStep) -> Iterator[LaidOutLines]:
+def describe_actions(setup: Setup, step: SetupStep) -> Iterator[LaidOutLines]:
     """Yield the lines that a step writes, or else its command."""
     if not step.file:
         if step.command:
-            yield HangingText(_BESIDE, visible(setup.pasted(step.command)))
+            yield HangingText(_BESIDE, escape_text(setup.format_command(step.command)))
         return
-    yield HangingText(f"{_BESIDE}to ", visible(setup.short(Path(step.file))))
+    yield HangingText(f"{_BESIDE}to ", escape_text(setup.shorten_path(Path(step.file))))
     count = len(step.writes)
     shown = step.writes if count <= SHOWN_LINES + 1 else step.writes[:SHOWN_LINES]
-    yield from (HangingText(f"{_BESIDE}| ", visible(line)) for line in shown)
+    yield from (HangingText(f"{_BESIDE}| ", escape_text(line)) for line in shown)
     if len(shown) < count:
         yield HangingText(_BESIDE, f"and {count - len(shown)} more lines, which the details show")
 
@@ -65,8 +67,8 @@ def details(
         yield sentences(step.note)
     if ended and ended.tail:
         yield Content.styled("its last lines:", "$muted")
-        yield from (HangingText("| ", visible(line)) for line in ended.tail)
-    command = visible(setup.pasted(step.command))
+        yield from (HangingText("| ", escape_text(line)) for line in ended.tail)
+    command = escape_text(setup.format_command(step.command))
     if with_command and command and not step.file and step.state != "done":
         yield HangingText(_label("command"), command)
     facts = [("why", step.why), ("changes", step.changes), ("needs", ", ".join(step.needs))]
@@ -75,13 +77,15 @@ def details(
     yield from (HangingText(_label(name), prose(text)) for name, text in facts if text)
     yield HangingText(_label("read"), f"{setup.lesson.id} (l)")
     if step.file:
-        yield HangingText(_label("writes"), f"to {visible(setup.short(Path(step.file)))}:")
-        yield from (HangingText("| ", visible(line)) for line in step.writes)
+        yield HangingText(
+            _label("writes"), f"to {escape_text(setup.shorten_path(Path(step.file)))}:"
+        )
+        yield from (HangingText("| ", escape_text(line)) for line in step.writes)
         if command:
             yield HangingText(_label("command"), command)
 
 
-def others(
+def describe_other_steps(
     setup: Setup, steps: Sequence[SetupStep], marked: SetupStep, *, with_reasons: bool
 ) -> Iterator[LaidOutLines | Content]:
     """Yield the other steps that the key `y` runs, with their commands or files.
@@ -99,8 +103,8 @@ def others(
             yield Content("")
         if not number:
             yield prose(f"Press y, and these steps run{too}:")
-        yield HangingText("  ", prose(as_typed(step.title)).stylize("bold"))
-        yield from [*doing(setup, step)] or [HangingText(_BESIDE, prose(step.changes))]
+        yield HangingText("  ", prose(format_commands(step.title)).stylize("bold"))
+        yield from [*describe_actions(setup, step)] or [HangingText(_BESIDE, prose(step.changes))]
         for text in (step.why, ", ".join(step.needs)) if with_reasons else ():
             if text:
                 yield HangingText(_BESIDE, prose(text).stylize("$muted"))

@@ -52,7 +52,7 @@ class StepList:
         ended = self.ended.get(step.id) if step else None
         return ended if ended and ended.step.state == "failed" else None
 
-    def to_mark(self, steps: Iterable[SetupStep]) -> str | None:
+    def find_row_to_mark(self, steps: Iterable[SetupStep]) -> str | None:
         """Return the id of the running step, else of the first that failed or is blocked."""
         in_the_way = (
             step.id

@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 from tpustarter.core.problem import Problem
 from tpustarter.setup.machine import step_values
 from tpustarter.setup.machine.step_values import StepValue
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.text_layout import prose, sentences
 
@@ -95,7 +95,7 @@ remembered until you undo it.
         if not text:
             return ""
         try:
-            step_values.chosen([one], {one.name: text}, {}, self._profile)
+            step_values.choose_values([one], {one.name: text}, {}, self._profile)
         except Problem as problem:
             return str(problem).removeprefix("error: ")
         return ""
@@ -115,7 +115,7 @@ remembered until you undo it.
     def _headline(self) -> str:
         if any(self._wrong(one) for one in self._chosen):
             return "The lines marked with `!` have to be corrected first."
-        if missing := [visible(one.name) for one in self._chosen if self._is_missing(one)]:
+        if missing := [escape_text(one.name) for one in self._chosen if self._is_missing(one)]:
             return f"Still to fill in: {', '.join(missing)}. Nothing is run from here."
         return "Press Enter to see the plan with these values. Nothing is run from here."
 

@@ -128,7 +128,7 @@ class TerminalDriver(LinuxDriver):
         """Read keys until the app ends or the terminal is gone."""
         keyboard = self._keyboard
         while not self.exit_event.is_set():
-            wait_s = constants.ESCAPE_DELAY if keyboard.waits else _LOOK_S
+            wait_s = constants.ESCAPE_DELAY if keyboard.is_waiting else _LOOK_S
             if select.select([self.fileno], [], [], wait_s)[0]:
                 try:
                     data = os.read(self.fileno, _READ)

@@ -65,18 +65,18 @@ class SequentialKeys(App[None], inherit_bindings=False):
         while self._held and self._takes_keys:
             await self._act(self._held.popleft())
 
-    def act_again(self, event: events.Key) -> None:
+    def repeat_key(self, event: events.Key) -> None:
         """Act on a key again, before the keys typed after it."""
         self._held.appendleft(events.Key(event.key, event.character))
 
-    def forget_said(self) -> None:
+    def remove_info_toasts(self) -> None:
         """Remove the informational toasts: with the next key the user looks at something else."""
         said = [said for said in self._notifications if said.severity == "information"]
         self._just_said = [one.message for one in said]
         for one in said:
             self._unnotify(one)
 
-    def confirms(self, question: str) -> bool:
+    def confirm_or_ask(self, question: str) -> bool:
         """Return whether this key confirms the last key's question; else ask the question.
 
         The question stays for some seconds, and any other key removes it.
@@ -92,7 +92,7 @@ class SequentialKeys(App[None], inherit_bindings=False):
             self._unnotify(one)
 
     async def _act(self, event: events.Key | events.Paste) -> None:
-        self.forget_said()
+        self.remove_info_toasts()
         before, queues = self.screen, self._queues()
         if isinstance(event, events.Paste):
             event.text = plain_source(event.text.replace("\r\n", "\n").replace("\r", "\n"))

@@ -76,7 +76,7 @@ class Keyboard:
         self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
 
     @property
-    def waits(self) -> bool:
+    def is_waiting(self) -> bool:
         """Whether something has begun, such as the Escape key or a sequence."""
         return bool(self._rest)
 

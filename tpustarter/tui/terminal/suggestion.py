@@ -9,7 +9,7 @@ class SuggestingInput(Input):
     """A line whose bindings may depend on whether something is suggested."""
 
     @property
-    def suggested(self) -> str:
+    def suggested_value(self) -> str:
         """The suggested value, or an empty text."""
         return self._suggestion
 

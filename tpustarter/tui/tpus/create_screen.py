@@ -156,12 +156,12 @@ scripts and several slices.
         """Write the grant's zones, else gcloud's, unless the user has typed others."""
         if self._filled is None or not self._is_read:
             return
-        line = self._form.typed("zones")
+        line = self._form.find_field("zones")
         if line.value != self._filled:
             self._filled = None
             return
         grant = self._place.grant
-        self._filled = " ".join(draft.zones_of(grant)) if grant else self._place.zone
+        self._filled = " ".join(draft.list_zones(grant)) if grant else self._place.zone
         line.value = self._filled
 
     def _ask(self, zone: str) -> None:
@@ -172,11 +172,11 @@ scripts and several slices.
 
     @work(thread=True, exit_on_error=False, group=f"{LOOK}-offers")
     def _ask_google(self, project: str, zone: str) -> None:
-        if known := tpu_offers.kept(project, zone):
+        if known := tpu_offers.read_stored_offers(project, zone):
             self.post_message(LookedUp(known))
         try:
             client, clock = tpu_work.connect(self.tutor, project, self._left)
-            self.post_message(LookedUp(tpu_offers.ask(client, clock, zone)))
+            self.post_message(LookedUp(tpu_offers.fetch_offers(client, clock, zone)))
         except StoppedError:
             pass
         except Problem as problem:
@@ -205,10 +205,10 @@ scripts and several slices.
             self._ask(zone)
         self._form.show_offers("zones", self._offered.get(""), self._now)
         self._form.show_offers("type", self._offered.get(zone) if zone else None, self._now)
-        self._form.show_outcome("command", tpu_sheet.of_draft(draft, self._place.project))
-        self._form.show_outcome("asked", tpu_sheet.of_tpu(draft))
+        self._form.show_outcome("command", tpu_sheet.lay_out_commands(draft, self._place.project))
+        self._form.show_outcome("asked", tpu_sheet.lay_out_slice(draft))
         has_room = self.has_class("-airy")
-        self._form.show_outcome("then", tpu_sheet.of_queue(draft) if has_room else ())
+        self._form.show_outcome("then", tpu_sheet.lay_out_states(draft) if has_room else ())
         self.query_one("#headline", Static).update(prose(self._headline(draft)))
 
     def _keep(self, draft: TpuDraft) -> None:
@@ -226,7 +226,9 @@ scripts and several slices.
             return "Run these commands yourself, because this form can't ask for such a TPU."
         if self._form.errors(draft):
             return "Nothing can be sent before the lines marked with `!` are corrected."
-        if missing := [field for field in ORDER if field in {*draft.missing(), *draft.errors()}]:
+        if missing := [
+            field for field in ORDER if field in {*draft.list_missing(), *draft.errors()}
+        ]:
             kept = "What you typed before is still here. " if self._kept else ""
             return f"{kept}Still to fill in: {phrases.join(missing)}. Nothing is sent from here."
         if self._is_read and self._place.project is None:
@@ -237,7 +239,7 @@ scripts and several slices.
             return "Nothing can be sent, because the TRC grant cannot be read. Enter says more."
         if self.can_stop:
             return "Asking Google how much of the TRC grant is in use, usually 1 to 5 s."
-        judged = tpu_grant.judge(draft.requests(), self._place.grant, None, self._now)
+        judged = tpu_grant.judge_requests(draft.requests(), self._place.grant, None, self._now)
         if judged.is_outside:
             return f"{' '.join(judged.notes())} Enter asks whether you want to pay for it."
         if judged.is_covered:
@@ -261,7 +263,7 @@ scripts and several slices.
     def _submit(self) -> None:
         """Ask for the name, or go to the first field that is missing or wrong."""
         draft = self._form.draft
-        wrong = [field for field in ORDER if field in {*draft.errors(), *draft.missing()}]
+        wrong = [field for field in ORDER if field in {*draft.errors(), *draft.list_missing()}]
         if wrong:
             self._form.go_to(wrong[0])
             return
@@ -291,8 +293,8 @@ scripts and several slices.
     ) -> None:
         try:
             client, clock = tpu_work.connect(self.tutor, project.name, stopped)
-            used = tpu_grant.in_use(client)
-            judged = tpu_grant.judge(requests, grant, used, clock.now())
+            used = tpu_grant.fetch_used(client)
+            judged = tpu_grant.judge_requests(requests, grant, used, clock.now())
             self.post_message(LookedUp(None if stopped.is_set() else judged))
         except StoppedError:
             self.post_message(LookedUp(None))
@@ -312,7 +314,7 @@ scripts and several slices.
         project = self._place.project
         if project is None:
             return
-        lines = Stack(tpu_sheet.of_request(judged, project))
+        lines = Stack(tpu_sheet.lay_out_request(judged, project))
         title, to_do = "Ask for this TPU?", "ask Google for it"
         if judged.is_outside:
             title, to_do = "Outside the TRC grant: pay for this TPU?", "pay for it"
@@ -323,7 +325,9 @@ scripts and several slices.
         """Send the request, on a screen that replaces the form."""
         if yes:
             self.tutor.tpu_draft = None
-            self.tutor.replace_screen(FollowScreen(tpu_work.creating(judged.requests, project)))
+            self.tutor.replace_screen(
+                FollowScreen(tpu_work.make_creation(judged.requests, project))
+            )
 
     def stop_work(self) -> bool:
         if not self.can_stop or self._judging is None:

@@ -57,7 +57,7 @@ class TypedField(SuggestingInput):
         super().__init__(suggester=self.offered, **options)
         self.cursor_blink = False
 
-    def offer(self, words: Sequence[str]) -> None:
+    def set_suggestions(self, words: Sequence[str]) -> None:
         """Set the words to suggest."""
         if self.offered.words != words:
             self.offered.words = words
@@ -73,7 +73,7 @@ class TypedField(SuggestingInput):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "take":
-            return bool(self.suggested) and self.cursor_at_end
+            return bool(self.suggested_value) and self.cursor_at_end
         return super().check_action(action, parameters)
 
 

@@ -21,11 +21,11 @@ from tpustarter.cloud.create.events import Event, NodeSeen, RequestWithdrawn, St
 from tpustarter.cloud.text import event_text
 from tpustarter.core.problem import Problem
 from tpustarter.text import phrases
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import TPU_WORK, EventsArrived
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import Page
-from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose
 from tpustarter.tui.tpus import work as tpu_work
 from tpustarter.tui.tpus.work import StoppedError, TpuWork
@@ -85,7 +85,7 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
         ]
         more = len(self._what.commands) - 1
         note = [f"... and {more} more, for the other zones or nodes"] if more else []
-        lines = "\n".join(map(visible, ["The same with gcloud:", *same, *note, ""]))
+        lines = "\n".join(map(escape_text, ["The same with gcloud:", *same, *note, ""]))
         self.query_one("#opening", Static).update(Content(lines))
         self.set_focus(self.query_one("#page"))
         self._run.begin(self._play)
@@ -111,12 +111,12 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
             yield WorkEnded(problem=problem)
 
     def on_events_arrived(self, message: EventsArrived) -> None:
-        for event in self._run.take(message):
+        for event in self._run.take_events(message):
             if isinstance(event, WorkEnded):
                 self._ended = event
             else:
                 self._events.append(event)
-                self._add(event_text.of_event(event), _time_of(event, self.tutor.clock))
+                self._add(event_text.describe_event(event), _time_of(event, self.tutor.clock))
         if not self._run.is_busy:
             self._finish()
         self._show()
@@ -179,7 +179,7 @@ def _time_of(event: Event, clock: Clock | None) -> str:
 
 def _of_problem(problem: Problem) -> Iterator[str]:
     """Yield an error as the command line shows it, with its reason and all fixes."""
-    yield from plain(str(problem)).splitlines()
+    yield from clean_text(str(problem)).splitlines()
     if isinstance(problem, CloudProblem):
         yield from filter(None, [problem.why])
         yield from (f"or: {fix}" for fix in problem.fixes[1:])

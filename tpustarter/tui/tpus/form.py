@@ -84,13 +84,13 @@ class TpuDraft:
             found["version"] = text
         return found
 
-    def missing(self) -> list[str]:
+    def list_missing(self) -> list[str]:
         """Return the names of the required fields that are empty."""
         return [field for field in ("name", "type", "zones") if not getattr(self, field).strip()]
 
     def requests(self) -> list[TpuRequest]:
         """Return the same request for each zone; empty if a field is missing or wrong."""
-        if self.tpu is None or self.errors() or self.missing():
+        if self.tpu is None or self.errors() or self.list_missing():
             return []
         return self._requests(self.tpu, self.zone_names)
 
@@ -110,7 +110,7 @@ class TpuDraft:
             for zone in zones
         ]
 
-    def shown(self) -> TpuRequest | None:
+    def make_sample_request(self) -> TpuRequest | None:
         """Return a request to show, with capitals for missing texts; None if a field is wrong."""
         if self.errors() or self.tpu is None:
             return None
@@ -125,7 +125,7 @@ class TpuDraft:
         Raises:
             Problem: It is not known how Compute Engine makes this TPU.
         """
-        shown = self.shown()
+        shown = self.make_sample_request()
         if shown is None:
             return []
         where = project or PLACEHOLDER
@@ -133,7 +133,7 @@ class TpuDraft:
             return [step.command for step in compute_engine.steps(shown, where)]
         return [gcloud_commands.create(shown, where)]
 
-    def zones_of(self, grant: Grant) -> list[str]:
+    def list_zones(self, grant: Grant) -> list[str]:
         """Return the zones of a grant in its order: if any, those with enough of this TPU."""
         fitting = trc_grant.zones(grant, self.tpu, self.tier) if self.tpu else ()
         named = [row.zone for row in grant.allowances if row.tier == self.tier]
@@ -145,5 +145,5 @@ def _problem(check: Callable[[], object]) -> str:
     try:
         check()
     except Problem as problem:
-        return problem.what
+        return problem.full_text
     return ""

@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from tpustarter.machine import tpus
 from tpustarter.text import phrases
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose
 from tpustarter.tui.tpus import offers as tpu_offers
 from tpustarter.tui.tpus.fields import ChosenField, TypedField, last_word
@@ -69,7 +69,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             line.display = False
             yield line
 
-    def typed(self, field: str) -> TypedField:
+    def find_field(self, field: str) -> TypedField:
         """Return a typed field by its name."""
         return self.query_one(f"#field-{field}", TypedField)
 
@@ -90,7 +90,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         """Fill in the values of a draft."""
         for field in ORDER:
             if field in TYPED:
-                self.typed(field).value = getattr(draft, field)
+                self.find_field(field).value = getattr(draft, field)
             else:
                 self.query_one(f"#field-{field}", ChosenField).choose(getattr(draft, field))
 
@@ -98,7 +98,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         """Return the errors of a draft, except for a word that is still being typed."""
         errors = draft.errors()
         for field in ("type", "zones"):
-            line = self.typed(field)
+            line = self.find_field(field)
             if line.has_focus and any(
                 word.startswith(last_word(line.value)) for word in line.offered.words
             ):
@@ -141,7 +141,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def show_offers(self, field: str, known: OfferList | None, now: datetime) -> None:
         """Set the suggestions of a field to Google's offers, and list them if it is focused."""
-        line = self.typed(field)
+        line = self.find_field(field)
         typed = last_word(line.value)
         parts = list(tpu_offers.describe(known, typed, now)) if known else []
         words = known.words if known else ()
@@ -151,13 +151,13 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         elif field == "zones" and not parts:
             parts.append(NO_ZONES)
         self._offer(field, " ".join(parts))
-        line.offer(words)
+        line.set_suggestions(words)
 
     def _offer(self, field: str, text: str) -> None:
         """Show the possible values of a field below it, if it is focused."""
         shown = self.query_one(f"#offer-{field}", Static)
         shown.display = bool(text) and self.query_one(f"#field-{field}").has_focus
-        shown.update(HangingText(" " * 10, Content.styled(visible(text), "$muted")))
+        shown.update(HangingText(" " * 10, Content.styled(escape_text(text), "$muted")))
 
     def move(self, by: int) -> None:
         """Move the focus by this number of fields, around the end."""

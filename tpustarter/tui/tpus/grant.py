@@ -26,17 +26,17 @@ class GrantVerdicts:
     @property
     def is_covered(self) -> bool:
         """Whether the grant covers all requests, so that their chips are free of charge."""
-        return bool(self.judgements) and all(one.covered for one in self.judgements)
+        return bool(self.judgements) and all(one.is_free for one in self.judgements)
 
     @property
     def is_outside(self) -> bool:
         """Whether there is a grant, and it does not cover one of the requests."""
-        return any(not one.covered for one in self.judgements)
+        return any(not one.is_free for one in self.judgements)
 
     def notes(self) -> Iterator[str]:
         """Yield the verdict for each zone as sentences."""
         for request, judgement in zip(self.requests, self.judgements, strict=False):
-            if judgement.covered:
+            if judgement.is_free:
                 yield f"{request.zone}: the TRC grant covers its chips."
                 yield from judgement.notes
             else:
@@ -45,7 +45,7 @@ class GrantVerdicts:
             yield f"It would cover this TPU in {phrases.join(self.elsewhere, 'or')}."
 
 
-def judge(
+def judge_requests(
     requests: Sequence[TpuRequest],
     grant: Grant | None,
     in_use: Sequence[QueuedResource | TpuNode] | None,
@@ -61,7 +61,7 @@ def judge(
     """
     if grant is None or not requests:
         return GrantVerdicts((*requests,))
-    judgements = tuple(trc_grant.judge(one, grant, in_use, now) for one in requests)
+    judgements = tuple(trc_grant.judge_request(one, grant, in_use, now) for one in requests)
     one = requests[0]
     enough = trc_grant.zones(grant, one.type, one.tier, one.slices)
     typed = {request.zone for request in requests}
@@ -70,7 +70,7 @@ def judge(
     )
 
 
-def in_use(client: Client) -> list[QueuedResource | TpuNode] | None:
+def fetch_used(client: Client) -> list[QueuedResource | TpuNode] | None:
     """Return the TPUs and requests of a project; None if Google could not reach every zone."""
     queued, nodes = client.queued_resources(), client.nodes()
     is_whole = not (queued.unreachable or nodes.unreachable)

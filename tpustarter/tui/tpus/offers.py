@@ -17,7 +17,7 @@ from tpustarter.cloud.api.offers import CloudOffer
 from tpustarter.core.problem import Problem
 from tpustarter.machine import tpus
 from tpustarter.text import phrases
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 
 SHOWN = 8
 """Offers that are named; the others are counted."""
@@ -38,17 +38,17 @@ class OfferList:
         """The words to type; types have their common spelling."""
         if self.offer is None:
             return ()
-        items = tuple(map(visible, self.offer.items))
+        items = tuple(map(escape_text, self.offer.items))
         return tuple(dict.fromkeys(map(_short, items))) if self.zone else items
 
 
-def kept(project: str, zone: str) -> OfferList | None:
+def read_stored_offers(project: str, zone: str) -> OfferList | None:
     """Return the list that was read last; None if there is none."""
-    offer = offers.kept(_key(project, zone))
+    offer = offers.read_stored_offer(_key(project, zone))
     return OfferList(zone, offer) if offer else None
 
 
-def ask(client: Client, clock: Clock, zone: str) -> OfferList:
+def fetch_offers(client: Client, clock: Clock, zone: str) -> OfferList:
     """Return a list from Google; if there is no answer, the one that was read last.
 
     Args:
@@ -57,13 +57,13 @@ def ask(client: Client, clock: Clock, zone: str) -> OfferList:
         zone: The zone of the types; empty for the list of zones.
     """
     try:
-        offer = offers.ask(
+        offer = offers.fetch_offer(
             _key(client.project, zone),
             lambda: client.types(zone) if zone else client.zones(),
             clock,
         )
     except Problem as problem:
-        known = kept(client.project, zone)
+        known = read_stored_offers(client.project, zone)
         return OfferList(zone, known.offer if known else None, problem.summary)
     return OfferList(zone, offer, offer.problem.summary if offer.problem else "")
 
@@ -83,17 +83,19 @@ def _short(name: str) -> str:
 
 def describe(offered: OfferList, typed: str, now: datetime) -> Iterator[str]:
     """Yield a sentence on the offers that begin with the typed text, and the age of the list."""
-    subject = f"{visible(offered.zone)} offers" if offered.zone else "Zones with TPUs:"
+    subject = f"{escape_text(offered.zone)} offers" if offered.zone else "Zones with TPUs:"
     if offered.offer is None:
-        what = f"the types of {visible(offered.zone)}" if offered.zone else "the zones"
+        what = f"the types of {escape_text(offered.zone)}" if offered.zone else "the zones"
         yield f"Google's list of {what} is not known here: {offered.trouble}"
         return
-    yield f"{subject} {listed(_fitting(offered.words, typed))}{_age(offered, now)}"
+    yield f"{subject} {join_words(_fitting(offered.words, typed))}{_age(offered, now)}"
 
 
 def describe_documented(typed: str) -> str:
     """Return a sentence on all documented types, for a zone whose list is not known."""
-    return f"Documented types: {listed(_fitting(tpus.type_names(), typed))}. No zone has them all."
+    return (
+        f"Documented types: {join_words(_fitting(tpus.type_names(), typed))}. No zone has them all."
+    )
 
 
 def _fitting(words: Sequence[str], typed: str) -> Sequence[str]:
@@ -102,7 +104,7 @@ def _fitting(words: Sequence[str], typed: str) -> Sequence[str]:
     return words if typed in words or not fitting else fitting
 
 
-def listed(words: Sequence[str]) -> str:
+def join_words(words: Sequence[str]) -> str:
     """Return words in one line; of many the first, and the number of the others."""
     return phrases.join(words, most=SHOWN) or "nothing"
 

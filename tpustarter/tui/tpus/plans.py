@@ -21,8 +21,8 @@ from tpustarter.cloud.delete.stop_and_start import Verb
 from tpustarter.cloud.text import event_text
 from tpustarter.core.problem import Problem
 from tpustarter.text import phrases
-from tpustarter.text.terminal import visible
-from tpustarter.tui.kit.safe_text import plain
+from tpustarter.text.terminal import escape_text
+from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose
 from tpustarter.tui.tpus import work as tpu_work
 from tpustarter.tui.tpus.work import TpuWork
@@ -51,7 +51,11 @@ def deletion(client: Client, clock: Clock, tpu: Tpu, project: Project) -> TpuPla
     lines = (*_of_doomed(one, project, clock.now()), *_commands(one.commands(project)))
     name = one.name
     return TpuPlan(
-        f"Delete {visible(name)}?", lines, name, "delete it", tpu_work.deleting([one], project)
+        f"Delete {escape_text(name)}?",
+        lines,
+        name,
+        "delete it",
+        tpu_work.make_deletion([one], project),
     )
 
 
@@ -60,7 +64,7 @@ def leftovers(client: Client, clock: Clock, project: Project) -> TpuPlan | str:
     queued, nodes = client.queued_resources(), client.nodes()
     doomed = removal.leftovers(queued.items, nodes.items)
     silent = tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))
-    missing = f"Google could not reach {', '.join(map(visible, silent))}." if silent else ""
+    missing = f"Google could not reach {', '.join(map(escape_text, silent))}." if silent else ""
     if not doomed:
         nothing = "Nothing is left over, and no name or quota is taken up by an old request."
         return f"{nothing} {missing}".strip()
@@ -76,26 +80,28 @@ def leftovers(client: Client, clock: Clock, project: Project) -> TpuPlan | str:
         (*lines, *_commands(commands)),
         LEFTOVERS,
         f"delete {phrases.plural(len(doomed), 'it', 'them all')}",
-        tpu_work.deleting(doomed, project),
+        tpu_work.make_deletion(doomed, project),
     )
 
 
-def switching(client: Client, clock: Clock, tpu: Tpu, project: Project, verb: Verb) -> TpuPlan:
+def plan_switch(client: Client, clock: Clock, tpu: Tpu, project: Project, verb: Verb) -> TpuPlan:
     """Return the plan to stop or start a TPU VM; raises Problem if that is impossible."""
     (zone, name) = (tpu.nodes[0].zone, tpu.nodes[0].name)
     node = client.node(zone, name)
     if node is None:
-        raise removal.nothing_of(visible(name))
-    stop_and_start.refuse_what_cannot_be(verb, node)
-    work = tpu_work.switching(verb, node, project)
+        raise removal.make_absent_problem(escape_text(name))
+    stop_and_start.require_possible(verb, node)
+    work = tpu_work.make_switch(verb, node, project)
     age = event_text.age(tpu, clock.now())
     lines = [
-        _head(f"{name}  {event_text.place(tpu)}", age),
+        _head(f"{name}  {event_text.format_place(tpu)}", age),
         HangingText("", ""),
         *_of_switch(verb, node),
         *_commands(work.commands),
     ]
-    return TpuPlan(f"{verb.capitalize()} {visible(name)}?", tuple(lines), name, f"{verb} it", work)
+    return TpuPlan(
+        f"{verb.capitalize()} {escape_text(name)}?", tuple(lines), name, f"{verb} it", work
+    )
 
 
 def _of_switch(verb: Verb, node: TpuNode) -> Iterator[LaidOutLines]:
@@ -106,7 +112,7 @@ def _of_switch(verb: Verb, node: TpuNode) -> Iterator[LaidOutLines]:
         yield HangingText("later    ", "To start it again, Google must have free capacity by then.")
         return
     yield HangingText(
-        "needs    ", f"Free capacity in {visible(node.zone)}; otherwise it stays stopped."
+        "needs    ", f"Free capacity in {escape_text(node.zone)}; otherwise it stays stopped."
     )
     yield HangingText(
         "billed   ", "Its chips, from the moment it runs until you stop or delete it."
@@ -118,13 +124,13 @@ def _head(text: str, age: str) -> LaidOutLines:
 
 
 def _of_doomed(one: DeletionPlan, project: Project, now: datetime) -> Iterator[LaidOutLines]:
-    row = inventory.row_of(one, project.name)
-    yield _head(f"{row.name}  {event_text.place(row)}", event_text.age(row, now))
-    yield HangingText("    ", f"{visible(row.state.name)}  {row.state.meaning}")
+    row = inventory.make_row(one, project.name)
+    yield _head(f"{row.name}  {event_text.format_place(row)}", event_text.age(row, now))
+    yield HangingText("    ", f"{escape_text(row.state.name)}  {row.state.meaning}")
     names = ", ".join(node.name for node in one.nodes)
     yield HangingText("goes     ", prose(f"its nodes: {names}" if names else "it has no nodes"))
     yield HangingText("lost     ", _what_is_lost(row))
-    if one.must_wait:
+    if one.is_too_early:
         wait = f"Google refuses to delete it while it is {row.state.name}, so that is waited for."
         yield HangingText("wait     ", wait)
 
@@ -142,7 +148,7 @@ def _commands(commands: Sequence[tuple[str, ...]]) -> Iterator[LaidOutLines]:
     yield HangingText("", "The same with gcloud:")
     for command in commands:
         for line in event_text.command_lines(command, 76):
-            yield HangingText("", plain(line))
+            yield HangingText("", clean_text(line))
 
 
 def can_be_switched(tpu: Tpu) -> Verb | None:
@@ -151,7 +157,7 @@ def can_be_switched(tpu: Tpu) -> Verb | None:
         return None
     for verb in ("stop", "start"):
         try:
-            stop_and_start.refuse_what_cannot_be(verb, tpu.nodes[0])
+            stop_and_start.require_possible(verb, tpu.nodes[0])
         except Problem:
             continue
         return verb

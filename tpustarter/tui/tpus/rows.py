@@ -19,7 +19,7 @@ from tpustarter.cloud.text import event_text, slice_drawing
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.explain import known_failures
 from tpustarter.text import phrases
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import Row
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, word
 
@@ -69,17 +69,17 @@ class SeenTpus:
     needs_project: bool = False
     """Whether Google could not be asked because no project is known."""
 
-    def of(self, key: str | None) -> Tpu | None:
+    def find_tpu(self, key: str | None) -> Tpu | None:
         """Return the TPU of a row; None if the row has none."""
-        return next((tpu for tpu in self.tpus if key_of(tpu) == key), None)
+        return next((tpu for tpu in self.tpus if make_key(tpu) == key), None)
 
 
-def key_of(tpu: Tpu) -> str:
+def make_key(tpu: Tpu) -> str:
     """Return the id of a TPU's row."""
     return f"{tpu.project}/{tpu.zone}/{tpu.name}"
 
 
-def rows_of(seen: SeenTpus, now: datetime) -> Iterator[Row]:
+def make_rows(seen: SeenTpus, now: datetime) -> Iterator[Row]:
     """Yield the problems, and then the TPUs."""
     if seen.needs_project:
         yield Row(None, HangingText("", prose(NEEDS_PROJECT)))
@@ -88,16 +88,16 @@ def rows_of(seen: SeenTpus, now: datetime) -> Iterator[Row]:
     for line in seen.trouble.splitlines():
         yield Row(None, HangingText("", prose(line)))
     for path in seen.unreadable:
-        shown = interpreters.shown(path, os.environ)
-        text = f"The ledger in {visible(shown)} cannot be read."
+        shown = interpreters.format_path(path, os.environ)
+        text = f"The ledger in {escape_text(shown)} cannot be read."
         do = "TPUs that only it knew may be billed: look for them, then delete that file."
         yield Row(None, HangingText("", f"{text} {do}"))
     if (seen.needs_project or seen.trouble or seen.unreadable) and seen.tpus:
         yield Row(None, "")
     for tpu in seen.tpus:
-        yield row_of(tpu, now)
+        yield make_row(tpu, now)
     if seen.asked and not seen.tpus:
-        name = visible(seen.project.name) if seen.project else "this project"
+        name = escape_text(seen.project.name) if seen.project else "this project"
         nothing = f"No TPU and no request for one exists in `{name}`, as far as Google lists them."
         yield Row(None, HangingText("", prose(nothing)))
         yield Row(None, "")
@@ -105,14 +105,14 @@ def rows_of(seen: SeenTpus, now: datetime) -> Iterator[Row]:
         yield Row(None, HangingText("", TO_CREATE))
 
 
-def row_of(tpu: Tpu, now: datetime) -> Row:
+def make_row(tpu: Tpu, now: datetime) -> Row:
     """Return the row of a TPU: its name, type and age, and its state with the meaning."""
-    label = Content.styled(visible(tpu.name), "bold") + f"  {visible(tpu.type)}"
-    where = visible(event_text.place(tpu).removeprefix(tpu.type))
-    state = word(STYLES.get(tpu.state.mark, ""), visible(tpu.state.name))
-    meaning = Content.styled(visible(tpu.state.meaning), "$muted")
+    label = Content.styled(escape_text(tpu.name), "bold") + f"  {escape_text(tpu.type)}"
+    where = escape_text(event_text.format_place(tpu).removeprefix(tpu.type))
+    state = word(STYLES.get(tpu.state.mark, ""), escape_text(tpu.state.name))
+    meaning = Content.styled(escape_text(tpu.state.meaning), "$muted")
     below = HangingText(Content("  ") + state + "  ", meaning)
-    return Row(key_of(tpu), label, event_text.age(tpu, now), (below,), Content(where))
+    return Row(make_key(tpu), label, event_text.age(tpu, now), (below,), Content(where))
 
 
 def count(seen: SeenTpus) -> str:
@@ -153,12 +153,12 @@ def summary(seen: SeenTpus) -> str:
             )
         )
     if seen.unreachable:
-        zones = ", ".join(map(visible, seen.unreachable))
+        zones = ", ".join(map(escape_text, seen.unreachable))
         told.append(f"Google could not reach {zones}, so what is there is not in this list.")
     return " ".join(told)
 
 
-def details_of(
+def describe_tpu(
     tpu: Tpu, project: Project | None, now: datetime, *, whole: bool = False
 ) -> Iterator[LaidOutLines]:
     """Yield the next step for a TPU, its next state, and all facts about it.
@@ -178,7 +178,7 @@ def details_of(
         yield from _of_error(tpu)
     if state.next or state.usually:
         yield _fact("next", f"{state.next} {state.usually}".strip())
-    for sentence in (text for text in event_text.of_row(tpu) if text):
+    for sentence in (text for text in event_text.describe_row(tpu) if text):
         yield _fact("", sentence)
     for node in tpu.nodes:
         yield from _slice(node)
@@ -186,7 +186,7 @@ def details_of(
         command = f"gcloud compute tpus tpu-vm ssh {tpu.nodes[0].name} --zone={tpu.zone}"
         yield _fact("connect", command)
     if tpu.nodes:
-        estimates = cost.estimate(tpu.nodes, now, trc_grant.known())
+        estimates = cost.estimate(tpu.nodes, now, trc_grant.find_grant())
         for estimate in estimates[:1]:
             yield _fact("cost", estimate.words)
     if not whole:
@@ -199,14 +199,16 @@ def details_of(
 
 def _slice(node: TpuNode) -> Iterator[LaidOutLines]:
     """Yield the drawing of a slice; words repeat what its colours show."""
-    for number, row in enumerate(slice_drawing.aligned(slice_drawing.rows(node))):
+    for number, row in enumerate(slice_drawing.align_rows(slice_drawing.rows(node))):
         if not number:
             yield _fact("slice", slice_drawing.title(node))
-        state = word(STYLES.get(row.mark, ""), visible(row.words))
-        yield HangingText(Content(f"{' ' * 9}{row.label}  ") + signs(row.signs) + "  ", state)
+        state = word(STYLES.get(row.mark, ""), escape_text(row.words))
+        yield HangingText(
+            Content(f"{' ' * 9}{row.label}  ") + colour_signs(row.signs) + "  ", state
+        )
 
 
-def signs(text: str) -> Content:
+def colour_signs(text: str) -> Content:
     """Return the hosts or chips of a slice, each in the colour of its state."""
     return Content("").join(
         Content.styled(BOXES.get(sign, sign), SIGN_STYLES.get(sign, "$muted")) for sign in text
@@ -216,11 +218,11 @@ def signs(text: str) -> Content:
 def _name(tpu: Tpu, project: Project | None) -> str:
     is_elsewhere = project is None or tpu.project != project.name
     where = f", in the project {tpu.project}" if is_elsewhere else ""
-    return f"{tpu.name}, {event_text.place(tpu)}{where}"
+    return f"{tpu.name}, {event_text.format_place(tpu)}{where}"
 
 
 def _of_error(tpu: Tpu) -> Iterator[LaidOutLines]:
-    why, fixes = event_text.of_error(tpu)
+    why, fixes = event_text.describe_error(tpu)
     if why:
         yield _fact("why", why)
     for number, fix in enumerate(fixes[:3]):

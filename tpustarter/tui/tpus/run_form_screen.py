@@ -20,9 +20,9 @@ from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import remote_text
 from tpustarter.cloud.text import event_text
 from tpustarter.core.problem import Problem
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.page import Page
-from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose
 from tpustarter.tui.tpus.run_screen import TpuRunScreen
 
@@ -63,7 +63,7 @@ What every worker writes is kept in a file of its own, and the next screen names
     ]
 
     def __init__(self, tpu: Tpu, project: Project) -> None:
-        super().__init__(f"Run a command on {visible(tpu.name)}")
+        super().__init__(f"Run a command on {escape_text(tpu.name)}")
         self._tpu, self._project = tpu, project
         self._total = sum(max(1, node.workers) for node in tpu.nodes)
         self._slices = len(tpu.nodes)
@@ -85,7 +85,7 @@ What every worker writes is kept in a file of its own, and the next screen names
             yield line
 
     def _opening(self) -> str:
-        where = event_text.place(self._tpu)
+        where = event_text.format_place(self._tpu)
         if self._total == 1:
             return f"{where}, which is 1 worker."
         each = self._total // self._slices
@@ -109,7 +109,7 @@ What every worker writes is kept in a file of its own, and the next screen names
 
     def _chosen(self) -> list[Worker]:
         """Return the typed workers; raises Problem if there are none."""
-        return workers.of_nodes(self._tpu.nodes, workers.parse_choice(self._choice))
+        return workers.choose_workers(self._tpu.nodes, workers.parse_choice(self._choice))
 
     @on(Input.Changed)
     def _show(self) -> None:
@@ -121,7 +121,7 @@ What every worker writes is kept in a file of its own, and the next screen names
         try:
             chosen = self._chosen()
         except Problem as problem:
-            yield HangingText("! ", prose(problem.what))
+            yield HangingText("! ", prose(problem.full_text))
             return
         yield HangingText("", "")
         yield HangingText("", "The same with gcloud:")
@@ -129,10 +129,10 @@ What every worker writes is kept in a file of its own, and the next screen names
         first = chosen[0]
         command = worker_connection.gcloud_command(first, self._project, text, iap=first.needs_iap)
         for line in event_text.command_lines(command, max(self.size.width - 4, 20)):
-            yield HangingText("", plain(line))
-        if others := remote_text.of_others(chosen, self._tpu.nodes):
+            yield HangingText("", clean_text(line))
+        if others := remote_text.describe_other_workers(chosen, self._tpu.nodes):
             yield HangingText("", others)
-        for caution in remote_text.cautions(chosen, self._tpu.nodes):
+        for caution in remote_text.list_cautions(chosen, self._tpu.nodes):
             yield HangingText("", "")
             yield HangingText("", prose(caution))
 

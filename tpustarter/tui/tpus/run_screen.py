@@ -24,7 +24,7 @@ from tpustarter.cloud.text import event_text
 from tpustarter.core.problem import Problem
 from tpustarter.explain import known_failures
 from tpustarter.text import phrases
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import TPU_RUN, EventsArrived
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import Row, RowList
@@ -79,7 +79,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
     ]
 
     def __init__(self, tpu: Tpu, project: Project, choice: str, text: str) -> None:
-        super().__init__(f"{visible(text)} on {visible(tpu.name)}")
+        super().__init__(f"{escape_text(text)} on {escape_text(tpu.name)}")
         self._tpu, self._project, self._choice, self._text = tpu, project, choice, text
         self._board = WorkerBoard()
         self._folder: Path | None = None
@@ -107,8 +107,8 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         path = remote_command.program("gcloud")
         client, _ = tpu_work.connect(self.tutor, self._project.name, self._run.stopped)
         nodes = workers.find(client, self._tpu.name, self._tpu.zone)
-        chosen = workers.of_nodes(nodes, workers.parse_choice(self._choice))
-        remote_text.refuse_without_way(chosen, "gcloud", iap=False)
+        chosen = workers.choose_workers(nodes, workers.parse_choice(self._choice))
+        remote_text.require_route(chosen, "gcloud", iap=False)
         commands = [self._command(worker) for worker in chosen]
         jobs = [
             WorkerJob(worker.label, (path, *command[1:]), number)
@@ -116,7 +116,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         ]
         folder = worker_output.make_folder(nodes[0].name)
         board = WorkerBoard(job.label for job in jobs)
-        others = remote_text.of_others(chosen, self._tpu.nodes)
+        others = remote_text.describe_other_workers(chosen, self._tpu.nodes)
         yield WorkersStarted(commands[0], others, board, folder)
         began = time.monotonic()
         remote = RemoteCommand(jobs, folder)
@@ -125,7 +125,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
             return
         with contextlib.closing(remote.events()) as happening:
             for event in happening:
-                board.take(event)
+                board.record_event(event)
         yield WorkersEnded(time.monotonic() - began, _became(client, chosen, board))
 
     def _command(self, worker: Worker) -> tuple[str, ...]:
@@ -134,14 +134,14 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         )
 
     def on_events_arrived(self, message: EventsArrived) -> None:
-        for event in self._run.take(message):
+        for event in self._run.take_events(message):
             if isinstance(event, WorkersEnded):
                 self._over = event
                 continue
             self._board, self._folder = event.board, event.folder
             same = ["The same with gcloud:", *event_text.command_lines(event.command, 76)]
             same += [event.others] if event.others else []
-            self.say("\n".join(map(visible, same)), where="opening")
+            self.show_text("\n".join(map(escape_text, same)), where="opening")
         if not self._run.is_busy:
             self._over = self._over or WorkersEnded()
             if self._over.problem:
@@ -160,12 +160,12 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
                 if before and part != before[part.label]:
                     rows.change(_row_of(part))
             self._painted = parts
-            marked = rows.chosen
+            marked = rows.highlighted_id
             now = next((part for part in parts if part.label == marked), None)
             if now != before.get(marked or ""):
                 self._show_output()
-        self.entitle("rows", phrases.count(len(parts), "worker") if parts else "")
-        self.say(self._headline(parts))
+        self.set_area_title("rows", phrases.count(len(parts), "worker") if parts else "")
+        self.show_text(self._headline(parts))
 
     def _headline(self, parts: Sequence[WorkerPart]) -> str:
         over, endings = self._over, self._board.endings
@@ -179,7 +179,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
             return "Ending the connections, at most 10 s."
         passed = phrases.duration(self._run.seconds)
         if not parts:
-            return f"Asking Google for the workers of `{visible(self._tpu.name)}`, {passed}."
+            return f"Asking Google for the workers of `{escape_text(self._tpu.name)}`, {passed}."
         if not any(part.count for part in parts) and not endings:
             return f"{CONNECTING} It has taken {passed}; x ends it."
         running = len(parts) - len(endings)
@@ -194,26 +194,26 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
             told.append(remote_text.STILL_RUNNING)
         told += over.became
         told.append(f"Output of each worker: {self._folder}")
-        return visible(" ".join(told))
+        return escape_text(" ".join(told))
 
     @on(RowList.OptionHighlighted)
     def _show_output(self) -> None:
         details = self.query_one("#details")
         was_at_end = details.scroll_y >= details.max_scroll_y - 1
         self.show_details(Stack(self._output()))
-        label = self.query_one(RowList).chosen
-        self.entitle("details", f"Output of {label}" if label else "")
+        label = self.query_one(RowList).highlighted_id
+        self.set_area_title("details", f"Output of {label}" if label else "")
         if was_at_end or not self.has_class("-details"):
             self.call_after_refresh(details.scroll_end, animate=False)
 
     def _output(self) -> Iterator[LaidOutLines]:
-        label = self.query_one(RowList).chosen
+        label = self.query_one(RowList).highlighted_id
         lines, dropped = self._board.lines(label)
         part = next((part for part in self._board.read() if part.label == label), None)
         if dropped:
             yield HangingText("", f"... {dropped} lines above, which are in its file")
         for line in lines:
-            yield HangingText("", visible(line.expandtabs()))
+            yield HangingText("", escape_text(line.expandtabs()))
         if part and part.ended:
             for fix in part.ended.fixes:
                 yield HangingText(
@@ -236,7 +236,7 @@ def _row_of(part: WorkerPart) -> Row:
     if ended is None:
         state = word("run", "running" if part.count else "connecting")
     else:
-        state = word("fail" if ended.code else "done", visible(ended.what))
+        state = word("fail" if ended.code else "done", escape_text(ended.what))
     return Row(part.label, f"{part.label:<6} " + state, lines)
 
 
@@ -244,4 +244,4 @@ def _became(client: Client, chosen: Sequence[Worker], board: WorkerBoard) -> tup
     """Return sentences on a TPU whose workers were not all reached; empty if all were."""
     if all(ended.reached for ended in board.endings):
         return ()
-    return tuple(remote_text.what_became(client, chosen))
+    return tuple(remote_text.describe_unready(client, chosen))

@@ -21,7 +21,7 @@ from tpustarter.cloud.billing import inventory, ledger
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.delete.stop_and_start import Verb
 from tpustarter.core.problem import Problem
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import TPUS, LookedUp
 from tpustarter.tui.kit.confirm_name import TypedName
 from tpustarter.tui.kit.row_list import DetailRows, RowList
@@ -32,7 +32,7 @@ from tpustarter.tui.tpus import work as tpu_work
 from tpustarter.tui.tpus.create_screen import CreateForm
 from tpustarter.tui.tpus.follow_screen import FollowScreen
 from tpustarter.tui.tpus.plans import TpuPlan
-from tpustarter.tui.tpus.rows import TO_A_PROJECT, SeenTpus, count, details_of, rows_of, summary
+from tpustarter.tui.tpus.rows import TO_A_PROJECT, SeenTpus, count, describe_tpu, make_rows, summary
 from tpustarter.tui.tpus.run_form_screen import RunForm
 from tpustarter.tui.tpus.work import StoppedError
 
@@ -114,7 +114,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         if self._stopped:
             self._stopped.set()
         self._stopped = threading.Event()
-        self.say(doing)
+        self.show_text(doing)
         self.refresh_bindings()
         return self._stopped
 
@@ -138,10 +138,11 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         """Return Google's list; raises Problem if there is no answer."""
         project = project_and_zone.project(None)
         client, clock = tpu_work.connect(self.tutor, project.name, stopped)
-        found = inventory.look(client, clock)
+        found = inventory.fetch_overview(client, clock)
         left = {entry.key for entry in ledger.entries()}
         news = tuple(
-            f"`{visible(tpu.name)}` in {visible(tpu.zone)} is gone, and nothing of it is billed."
+            f"`{escape_text(tpu.name)}` in {escape_text(tpu.zone)} is gone, "
+            "and nothing of it is billed."
             for tpu in before.tpus
             if (tpu.project, tpu.zone, tpu.name) not in left and tpu.project == project.name
         )
@@ -167,7 +168,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
             self.tutor.push_screen(sheet, lambda yes: self._begin(what, yes=yes))
         elif isinstance(what, str):
             self._end_wait()
-            self.say(what)
+            self.show_text(what)
         else:
             self._end_wait()
             self._show()
@@ -186,7 +187,9 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         self._seen = answer.seen or self._seen
         self._show()
         if answer.seen is None:
-            self.say(f"No longer waiting for Google. Press r to ask again. {summary(self._seen)}")
+            self.show_text(
+                f"No longer waiting for Google. Press r to ask again. {summary(self._seen)}"
+            )
 
     def _end_wait(self) -> None:
         self._stopped = None
@@ -196,28 +199,30 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         return self.tutor.clock.now() if self.tutor.clock else datetime.now(timezone.utc)
 
     def _show(self, *, but_waiting: bool = False) -> None:
-        self.query_one(RowList).show(rows_of(self._seen, self._now))
+        self.query_one(RowList).show(make_rows(self._seen, self._now))
         self.set_class(not self._seen.tpus, "-empty")
-        self.entitle("rows", count(self._seen))
+        self.set_area_title("rows", count(self._seen))
         self._show_opening()
         self._show_details()
         if not but_waiting:
-            self.say(summary(self._seen))
+            self.show_text(summary(self._seen))
 
     def _show_opening(self) -> None:
         seen = self._seen
         told: list[str] = []
         if seen.project:
-            told.append(f"Project {visible(seen.project.name)} ({visible(seen.project.source)})")
+            told.append(
+                f"Project {escape_text(seen.project.name)} ({escape_text(seen.project.source)})"
+            )
         if seen.asked:
             told.append(f"asked at {seen.asked.astimezone():%H:%M:%S}")
         if seen.endpoint:
-            told.append(f"not Google but {visible(seen.endpoint)}")
-        self.say(", ".join(told), where="opening")
+            told.append(f"not Google but {escape_text(seen.endpoint)}")
+        self.show_text(", ".join(told), where="opening")
 
     @property
     def _marked(self) -> Tpu | None:
-        return self._seen.of(self.query_one(RowList).chosen)
+        return self._seen.find_tpu(self.query_one(RowList).highlighted_id)
 
     @on(RowList.OptionHighlighted)
     def _show_details(self) -> None:
@@ -226,9 +231,9 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         details.display = marked is not None
         if marked:
             whole = self.has_class("-details")
-            lines = details_of(marked, self._seen.project, self._now, whole=whole)
+            lines = describe_tpu(marked, self._seen.project, self._now, whole=whole)
             self.show_details(Stack(lines))
-            self.entitle("details", visible(marked.name))
+            self.set_area_title("details", escape_text(marked.name))
             details.scroll_home(animate=False)
         self.refresh_bindings()
 
@@ -237,7 +242,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         """Open the marked lesson, if the rows are lessons and not TPUs."""
         if event.option_id in TO_A_PROJECT:
             event.prevent_default()  # it has no details
-            self.tutor.go.to_lesson(event.option_id)
+            self.tutor.go.open_lesson(event.option_id)
 
     def action_details(self) -> None:
         super().action_details()
@@ -248,19 +253,19 @@ own credentials; before that, nothing is sent. The project is the one that gclou
 
     def action_watch(self) -> None:
         if marked := self._marked:
-            self.tutor.push_screen(FollowScreen(tpu_work.watching(marked)))
+            self.tutor.push_screen(FollowScreen(tpu_work.make_watch(marked)))
 
     def action_delete(self) -> None:
         self._plan("what belongs to it", tpu_plans.deletion)
 
     def action_switch(self, verb: Verb) -> None:
-        self._plan(f"whether it can be {_PAST[verb]}", partial(tpu_plans.switching, verb=verb))
+        self._plan(f"whether it can be {_PAST[verb]}", partial(tpu_plans.plan_switch, verb=verb))
 
     def _plan(self, asked: str, make: Callable[..., TpuPlan | str]) -> None:
         """Make a plan for the marked TPU, which then asks the user for its name."""
         if marked := self._marked:
-            project = tpu_work.project_of(marked)
-            stopped = self._wait(f"Asking Google about `{visible(marked.name)}`: {asked} now.")
+            project = tpu_work.find_project(marked)
+            stopped = self._wait(f"Asking Google about `{escape_text(marked.name)}`: {asked} now.")
             self._find(project, partial(make, tpu=marked, project=project), stopped)
 
     def action_leftovers(self) -> None:
@@ -289,13 +294,13 @@ own credentials; before that, nothing is sent. The project is the one that gclou
 
     def action_command(self) -> None:
         if marked := self._marked:
-            self.tutor.push_screen(RunForm(marked, tpu_work.project_of(marked)))
+            self.tutor.push_screen(RunForm(marked, tpu_work.find_project(marked)))
 
     def stop_work(self) -> bool:
         if not self.can_stop or self._stopped is None:
             return False
         self._stopped.set()
-        self.say("No longer waiting for Google.")
+        self.show_text("No longer waiting for Google.")
         return True
 
     @property
@@ -317,7 +322,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
 
 def _remembered() -> SeenTpus:
     """Return the TPUs in the ledger; nothing is sent."""
-    return SeenTpus(inventory.remembered(), unreadable=tuple(ledger.unreadable()))
+    return SeenTpus(inventory.read_ledger_rows(), unreadable=tuple(ledger.unreadable()))
 
 
 def _can_be(action: str, tpu: Tpu, parameters: tuple[object, ...]) -> bool:

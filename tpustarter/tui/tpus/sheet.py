@@ -11,13 +11,13 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.billing import other_charges, prices
 from tpustarter.cloud.text import event_text, slice_drawing
 from tpustarter.core.problem import Problem
-from tpustarter.text.terminal import visible
-from tpustarter.tui.kit.safe_text import plain
+from tpustarter.text.terminal import escape_text
+from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, word
 from tpustarter.tui.tpus import work as tpu_work
 from tpustarter.tui.tpus.form import TpuDraft
 from tpustarter.tui.tpus.grant import GrantVerdicts
-from tpustarter.tui.tpus.rows import signs
+from tpustarter.tui.tpus.rows import colour_signs
 
 WAY = ("ACCEPTED", "WAITING_FOR_RESOURCES", "PROVISIONING", "ACTIVE")
 """The states of a successful request, in their order."""
@@ -33,50 +33,50 @@ class ShellCommands(LaidOutLines):
 
     def lines(self, width: int) -> list[Content]:
         return [
-            Content(plain(line))
+            Content(clean_text(line))
             for command in self._commands
             for line in event_text.command_lines(command, max(width, LEAST_WIDTH))
         ]
 
 
-def of_draft(draft: TpuDraft, project: Project | None) -> Iterator[LaidOutLines]:
+def lay_out_commands(draft: TpuDraft, project: Project | None) -> Iterator[LaidOutLines]:
     """Yield the gcloud commands of a draft."""
     try:
         commands = draft.commands(project)
     except Problem as problem:
-        yield HangingText("", prose(problem.what))
+        yield HangingText("", prose(problem.full_text))
         return
     if commands and draft.is_elsewhere and draft.tpu:
-        title = visible(draft.tpu.generation.title)
+        title = escape_text(draft.tpu.generation.title)
         yield HangingText("", f"The Cloud TPU API does not make {title}; Compute Engine does:")
     if commands:
         yield ShellCommands(commands)
     if len(draft.zone_names) > 1 and commands and not draft.is_elsewhere:
-        others = ", ".join(map(visible, draft.zone_names[1:]))
+        others = ", ".join(map(escape_text, draft.zone_names[1:]))
         yield HangingText("", f"and, where that zone has none within 15 minutes, in {others}")
 
 
-def of_tpu(draft: TpuDraft) -> Iterator[LaidOutLines]:
+def lay_out_slice(draft: TpuDraft) -> Iterator[LaidOutLines]:
     """Yield the drawing of a draft's slice, and its price for an hour."""
     if draft.tpu is None:
         return
     yield HangingText("slice    ", slice_drawing.title_of_type(draft.tpu))
-    for row in slice_drawing.aligned(slice_drawing.rows_of_type(draft.tpu)):
-        yield HangingText(f"{' ' * 9}{row.label}  ", signs(row.signs))
+    for row in slice_drawing.align_rows(slice_drawing.rows_of_type(draft.tpu)):
+        yield HangingText(f"{' ' * 9}{row.label}  ", colour_signs(row.signs))
     if price := _price(draft):
         yield HangingText("price    ", price)
 
 
-def of_queue(draft: TpuDraft) -> Iterator[LaidOutLines]:
+def lay_out_states(draft: TpuDraft) -> Iterator[LaidOutLines]:
     """Yield the states of a request by Google's names, and their usual times."""
     if draft.is_elsewhere:
         return
     width = len(max(WAY, key=len)) + 2
     for name in WAY:
-        state = states.of("queued_resources", name)
-        yield HangingText(word("stage", name, width), visible(state.meaning))
+        state = states.find_state("queued_resources", name)
+        yield HangingText(word("stage", name, width), escape_text(state.meaning))
         if state.usually:
-            yield HangingText(" " * width, Content.styled(visible(state.usually), "$muted"))
+            yield HangingText(" " * width, Content.styled(escape_text(state.usually), "$muted"))
 
 
 def _price(draft: TpuDraft) -> str:
@@ -90,7 +90,7 @@ def _price(draft: TpuDraft) -> str:
         return f"{why}. Google's list: {table.page}"
     price = table.find(tpu, zone)
     if price is None:
-        return f"The price of {tpu.name} in {visible(zone)} is not known here: {table.page}"
+        return f"The price of {tpu.name} in {escape_text(zone)} is not known here: {table.page}"
     rate = tpu.chips * price.usd_per_chip_hour
     return (
         f"{rate:,.2f} USD an hour for its chips ({tpu.chips} x {price.usd_per_chip_hour:g} USD, "
@@ -98,13 +98,13 @@ def _price(draft: TpuDraft) -> str:
     )
 
 
-def of_request(judged: GrantVerdicts, project: Project) -> Iterator[LaidOutLines]:
+def lay_out_request(judged: GrantVerdicts, project: Project) -> Iterator[LaidOutLines]:
     """Yield the request, its costs and its commands, before the user types the name."""
     requests = judged.requests
     if judged.is_outside:
         yield from (HangingText("", prose(note)) for note in judged.notes())
         yield HangingText("", "")
-    for sentence in event_text.of_request(requests[0]):
+    for sentence in event_text.describe_request(requests[0]):
         yield HangingText("", prose(sentence))
     if not judged.is_covered:
         yield HangingText("", "It is billed from the moment it is there until you delete it.")
@@ -113,5 +113,5 @@ def of_request(judged: GrantVerdicts, project: Project) -> Iterator[LaidOutLines
     if judged.is_covered:
         yield from (HangingText("", prose(note)) for note in judged.notes())
     yield HangingText("", "")
-    yield HangingText("", f"In the project {visible(project.name)}. The same with gcloud:")
-    yield ShellCommands(tpu_work.creating(requests, project).commands)
+    yield HangingText("", f"In the project {escape_text(project.name)}. The same with gcloud:")
+    yield ShellCommands(tpu_work.make_creation(requests, project).commands)

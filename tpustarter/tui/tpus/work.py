@@ -32,7 +32,7 @@ from tpustarter.cloud.create.events import (
     RequestWithdrawn,
     TpuReady,
 )
-from tpustarter.cloud.create.follow import follow
+from tpustarter.cloud.create.follow import follow_request
 from tpustarter.cloud.create.request import TpuRequest
 from tpustarter.cloud.delete import removal, stop_and_start
 from tpustarter.cloud.delete.removal import DeletionPlan
@@ -40,7 +40,7 @@ from tpustarter.cloud.delete.stop_and_start import Verb
 from tpustarter.cloud.delete.withdrawal import wait_until_gone
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.session import AppSession
 
 Happening = Generator[Event, None, object]
@@ -93,7 +93,7 @@ def connect(app: AppSession, project: str, stopped: threading.Event) -> tuple[Cl
     return Client(project, clock=clock), clock
 
 
-def project_of(row: Tpu) -> Project:
+def find_project(row: Tpu) -> Project:
     """Return the project of a row, which may differ from gcloud's."""
     current = project_and_zone.find_project(None)
     if current and current.name == row.project:
@@ -104,25 +104,25 @@ def project_of(row: Tpu) -> Project:
 def find(client: Client, row: Tpu) -> DeletionPlan:
     """Return the present request and nodes of a row; raises Problem if Google lists neither."""
     queued, nodes = client.queued_resources(row.zone), client.nodes(row.zone)
-    for one in removal.everything(queued.items, nodes.items):
+    for one in removal.plan_all(queued.items, nodes.items):
         if (one.zone, one.name) == (row.zone, row.name):
             return one
     if row.zone in (*queued.unreachable, *nodes.unreachable):
-        raise Problem(f"Google could not reach `{visible(row.zone)}`", hint="try again later")
+        raise Problem(f"Google could not reach `{escape_text(row.zone)}`", hint="try again later")
     raise Problem(
-        f"Google lists nothing called `{visible(row.name)}` in `{visible(row.zone)}`",
+        f"Google lists nothing called `{escape_text(row.name)}` in `{escape_text(row.zone)}`",
         hint="nothing has to be deleted; r asks again, and what was gone for ten minutes leaves "
         "the list",
     )
 
 
-def watching(row: Tpu) -> TpuWork:
+def make_watch(row: Tpu) -> TpuWork:
     """Return the work of following the TPU or request of a row."""
-    project, name = project_of(row), visible(row.name)
+    project, name = find_project(row), escape_text(row.name)
 
     def begin(client: Client, clock: Clock) -> Happening:
         entry = _entry_of(client, row)
-        resource: QueuedResource | None = yield from follow(client, entry, clock)
+        resource: QueuedResource | None = yield from follow_request(client, entry, clock)
         if resource is None:
             yield from wait_until_gone(client, entry, clock)
         elif resource.state == "ACTIVE":
@@ -146,13 +146,15 @@ def _entry_of(client: Client, row: Tpu) -> LedgerEntry:
             return entry
     resource = client.queued_resource(row.zone, row.name)
     if resource is None:
-        raise removal.nothing_of(visible(row.name))
+        raise removal.make_absent_problem(escape_text(row.name))
     return removal.entry_for(client.project, DeletionPlan(row.zone, row.name, resource, ()))
 
 
-def deleting(doomed: Sequence[DeletionPlan], project: Project) -> TpuWork:
+def make_deletion(doomed: Sequence[DeletionPlan], project: Project) -> TpuWork:
     """Return the work of deleting TPUs and requests, one after the other."""
-    name = phrases.plural(len(doomed), f"`{visible(doomed[0].name)}`", f"{len(doomed)} leftovers")
+    name = phrases.plural(
+        len(doomed), f"`{escape_text(doomed[0].name)}`", f"{len(doomed)} leftovers"
+    )
 
     def begin(client: Client, clock: Clock) -> Happening:
         if len(doomed) == 1:
@@ -194,7 +196,7 @@ def _of_deletion_left(doomed: Sequence[DeletionPlan], events: Sequence[Event], n
             "others."
         )
     one = doomed[0]
-    if one.must_wait and not any(isinstance(event, RequestWithdrawn) for event in events):
+    if one.is_too_early and not any(isinstance(event, RequestWithdrawn) for event in events):
         return (
             f"Nothing was deleted: Google refuses it until {name} has left the state "
             f"{one.queued_resource.state if one.queued_resource else ''}. It may be billed, so "
@@ -206,9 +208,9 @@ def _of_deletion_left(doomed: Sequence[DeletionPlan], events: Sequence[Event], n
     )
 
 
-def switching(verb: Verb, node: TpuNode, project: Project) -> TpuWork:
+def make_switch(verb: Verb, node: TpuNode, project: Project) -> TpuWork:
     """Return the work of stopping or starting a TPU VM."""
-    name = visible(node.name)
+    name = escape_text(node.name)
 
     def begin(client: Client, clock: Clock) -> Happening:
         return stop_and_start.switch(client, verb, node, clock)
@@ -223,7 +225,7 @@ def switching(verb: Verb, node: TpuNode, project: Project) -> TpuWork:
     return TpuWork(f"{verb.capitalize()} {name}", doing, project, (command,), begin, left)
 
 
-def creating(requests: Sequence[TpuRequest], project: Project) -> TpuWork:
+def make_creation(requests: Sequence[TpuRequest], project: Project) -> TpuWork:
     """Return the work of creating a TPU in the first zone that has capacity."""
     name = requests[0].name
 

@@ -37,7 +37,7 @@ class WorkerBoard:
         self._lock = threading.Lock()
         self._parts = {label: WorkerPart(label) for label in labels}
 
-    def take(self, event: Event) -> None:
+    def record_event(self, event: Event) -> None:
         """Record some output of a worker, or its end."""
         with self._lock:
             part = self._parts[event.job.label]

@@ -95,7 +95,7 @@ class BlockView(Vertical, can_focus=True):
         is_kept_back = self._is_predicted and result is None
         told = self.state.shown_difference
         is_told = told is not None and (told.is_only or self.block.is_try)
-        content = block_words.expected(self.block, platform, result, is_told=is_told)
+        content = block_words.format_expected(self.block, platform, result, is_told=is_told)
         content = Content("") if is_kept_back else content
         expected = self.query_one(".expected", Static)
         expected.update(QuotedLines(content))
@@ -107,7 +107,7 @@ class BlockView(Vertical, can_focus=True):
         return "\n".join([self.block.code, *(output.text for output in self.block.expected)])
 
     @property
-    def gap_first(self) -> str:
+    def gap_message(self) -> str:
         """The message shown when code with a gap is to be run."""
         if self.code.is_editing:
             return FILL_GAP
@@ -124,7 +124,7 @@ class BlockView(Vertical, can_focus=True):
         self.set_class(self.state.has_failed, "-fail")
         self._show_code()
 
-    def answer_turned(self) -> None:
+    def update_answer_hint(self) -> None:
         """Update the hint to the answer, which was opened or closed."""
         self._show_status()
 
@@ -181,10 +181,10 @@ class BlockView(Vertical, can_focus=True):
     @property
     def has_output(self) -> bool:
         """Whether the present run has printed or drawn anything yet."""
-        return bool(self.printed) or self.query_one(".drawing").display
+        return bool(self.output_tail) or self.query_one(".drawing").display
 
     @property
-    def printed(self) -> str:
+    def output_tail(self) -> str:
         """The last lines of its output."""
         return self._printed.text
 
@@ -198,7 +198,7 @@ class BlockView(Vertical, can_focus=True):
         self.state.end(result)
         self.remove_class("-running")
         self.set_class(self.state.has_failed and not self.block.is_try, "-fail")
-        if block_words.tells_syntax(result):
+        if block_words.is_syntax_error(result):
             self._printed.drop_last(result.detail)
         told = self.state.shown_difference
         if told and told.lines == 1 and result.output.rstrip("\n") == told.printed:
@@ -208,7 +208,7 @@ class BlockView(Vertical, can_focus=True):
         self._show_status()
         self._show_expected()
 
-    def grow(self, drawings: Iterable[Drawing]) -> None:
+    def show_drawings(self, drawings: Iterable[Drawing]) -> None:
         """Show the drawings so far; the page brings the first one into sight."""
         is_first = not self.query_one(".drawing").display
         self._show_drawings(drawings)
@@ -237,7 +237,7 @@ class BlockView(Vertical, can_focus=True):
 
     def _show_status(self) -> None:
         words = self._words()
-        self._printed.entitle(block_words.output_title(self.state, words))
+        self._printed.set_title(block_words.output_title(self.state, words))
         if self._shown_words and words.is_like(self._shown_words):
             return  # each update causes a layout of the page
         self._shown_words = words
@@ -270,4 +270,4 @@ class BlockView(Vertical, can_focus=True):
 
     def _words(self) -> BlockText:
         has_answer = self.answer is not None and self.answer.collapsed
-        return block_words.of_state(self.state, self._waiting, has_answer=has_answer)
+        return block_words.format_state(self.state, self._waiting, has_answer=has_answer)

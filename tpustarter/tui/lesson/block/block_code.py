@@ -12,8 +12,8 @@ from textual.widgets.text_area import Selection
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.progress.drafts import BlockDraft
 from tpustarter.tui.kit.editor import Editor, has_gap, place_to_edit
-from tpustarter.tui.kit.markdown_text import coloured, marked
-from tpustarter.tui.kit.safe_text import plain, plain_source
+from tpustarter.tui.kit.markdown_text import colour_code, mark_rows
+from tpustarter.tui.kit.safe_text import clean_text, plain_source
 from tpustarter.tui.kit.wrapped_code import CodeText
 
 
@@ -24,7 +24,7 @@ class BlockCode(Vertical):
         super().__init__()
         self._block = block
         self._edited = draft.code if draft else None
-        self._is_old_draft = draft is not None and not draft.fits(block)
+        self._is_old_draft = draft is not None and not draft.is_current(block)
         self._has_gap = block.answer is not None and has_gap(block.code, block.answer)
         self._editor: Editor | None = None
         self._typed_at: Selection | None = None
@@ -36,7 +36,7 @@ class BlockCode(Vertical):
         """The user's code before the last reset."""
 
     def compose(self) -> Iterable[Widget]:
-        yield CodeText(coloured(plain(self.text)), classes="code")
+        yield CodeText(colour_code(clean_text(self.text)), classes="code")
 
     @property
     def text(self) -> str:
@@ -46,7 +46,7 @@ class BlockCode(Vertical):
         return self._block.code if self._edited is None else self._edited
 
     @property
-    def exact(self) -> str:
+    def exact_code(self) -> str:
         """The present code; unedited, it is the lesson's exact text, which an editor may alter."""
         return self.text if self.is_edited else self._block.code
 
@@ -130,4 +130,6 @@ class BlockCode(Vertical):
             self._editor.show_line_numbers = self._is_numbered
             self._editor.is_done = is_done
         else:  # hidden, it would cause a layout for each letter typed
-            self.query_one(".code", Static).update(marked(coloured(plain(self.text)), rows))
+            self.query_one(".code", Static).update(
+                mark_rows(colour_code(clean_text(self.text)), rows)
+            )

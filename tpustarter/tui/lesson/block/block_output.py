@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
-from tpustarter.learning.run.tracebacks import as_read, with_marks
+from tpustarter.learning.run.tracebacks import fold_installed_calls, shorten_code
 from tpustarter.tui.kit.safe_text import OutputTail
 from tpustarter.tui.kit.text_layout import LaidOutLines
 
@@ -24,10 +24,10 @@ class Printout(LaidOutLines):
     """Output as text; of a traceback the user's lines, with Python's marks below them."""
 
     def __init__(self, text: str) -> None:
-        self.text = as_read(text)
+        self.text = fold_installed_calls(text)
 
     def lines(self, width: int) -> list[Content]:
-        return Content(with_marks(self.text, width)).wrap(max(width, 1))
+        return Content(shorten_code(self.text, width)).wrap(max(width, 1))
 
 
 class PrintedOutput(Static):
@@ -103,7 +103,7 @@ class PrintedOutput(Static):
         self._tail.drop_last(line)
         self.show_all()
 
-    def entitle(self, title: str | None) -> None:
+    def set_title(self, title: str | None) -> None:
         """Set the title above the output; None removes it."""
         self.border_title = f" {title} " if title else None
         self.set_class(bool(title), "-titled")

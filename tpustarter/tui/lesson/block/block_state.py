@@ -30,7 +30,7 @@ class PresentCode(Protocol):
         ...
 
     @property
-    def exact(self) -> str:
+    def exact_code(self) -> str:
         """The code, as it is executed."""
         ...
 
@@ -81,7 +81,7 @@ class EarlierResult:
         """Whether the block has passed, earlier or since."""
         return self.own_status == "pass"
 
-    def ended(self, result: BlockResult, code: PresentCode) -> None:
+    def record_result(self, result: BlockResult, code: PresentCode) -> None:
         """Record a result for code that is typed later.
 
         A pass stays when later edits are undone; only the lesson's own code can replace it.
@@ -98,7 +98,7 @@ class EarlierResult:
         """Return the result of the present code with its output; None if that was not kept."""
         printed, status = self._printed, self.status(code)
         ended: Status | None = next((one for one in _COMPLETE if one == status), None)
-        if ended is None or printed is None or not printed.is_of(code.exact):
+        if ended is None or printed is None or not printed.is_of(code.exact_code):
             return None
         if code.is_outdated or code.waits_for_change:  # another state is shown
             return None
@@ -119,7 +119,7 @@ class BlockState:
         """The result of the last run of this session, once it has ended."""
         self.kept_result = earlier.result(block, code)
         """The result of an earlier session, with its output, until the block runs."""
-        self._executed_code = code.exact if self.kept_result else ""
+        self._executed_code = code.exact_code if self.kept_result else ""
         """The code that the result belongs to."""
         self.is_busy = False
         self.is_gone = False
@@ -130,12 +130,12 @@ class BlockState:
     def begin(self) -> None:
         """Record that the present code runs now."""
         self.is_busy, self.result, self.kept_result = True, None, None
-        self._executed_code, self.is_gone = self.code.exact, False
+        self._executed_code, self.is_gone = self.code.exact_code, False
 
     def end(self, result: BlockResult) -> None:
         """Record the result of the run."""
         self.is_busy, self.result = False, result
-        self.earlier.ended(result, self.code)
+        self.earlier.record_result(result, self.code)
 
     def follow(self, *, has_run: bool) -> bool:
         """Record whether its variables still exist, and return whether that has changed."""
@@ -150,7 +150,7 @@ class BlockState:
     @property
     def is_other_code(self) -> bool:
         """Whether the present code is not the code that was executed last."""
-        return self._executed_code != self.code.exact
+        return self._executed_code != self.code.exact_code
 
     @property
     def is_typed_in(self) -> bool:
@@ -184,7 +184,7 @@ class BlockState:
         return self.has_passed or self.earlier.has_passed
 
     @property
-    def leads_on(self) -> bool:
+    def is_passable(self) -> bool:
         """Whether reading goes on below it: its code has run, or it is a task left or done."""
         is_over = self.code.waits_for_change and self.is_done
         return self.has_ended or self.was_left or is_over

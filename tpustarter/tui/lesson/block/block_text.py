@@ -10,10 +10,10 @@ from textual.content import Content
 from tpustarter.checking.results.results import RanOn
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.run.block_results import BlockResult
-from tpustarter.learning.run.expected_output import NO_FURTHER, Difference, differing
+from tpustarter.learning.run.expected_output import NO_FURTHER, Difference, list_differing
 from tpustarter.text import phrases
-from tpustarter.text.terminal import cut, visible
-from tpustarter.tui.kit.safe_text import plain
+from tpustarter.text.terminal import cut, escape_text
+from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, word
 from tpustarter.tui.lesson.block.block_state import BlockState, PresentCode
 
@@ -64,7 +64,7 @@ class BlockText:
         return are_like and not self.note and not other.note
 
 
-def of_state(state: BlockState, waiting: Content, *, has_answer: bool) -> BlockText:
+def format_state(state: BlockState, waiting: Content, *, has_answer: bool) -> BlockText:
     """Return the texts of a block.
 
     Args:
@@ -77,7 +77,7 @@ def of_state(state: BlockState, waiting: Content, *, has_answer: bool) -> BlockT
         return BlockText("RUN", waiting)
     if result is None:
         return _before_run(state)
-    words = of_result(
+    words = format_result(
         result,
         is_try=state.block.is_try,
         is_edited=code.is_edited,
@@ -136,7 +136,7 @@ def _how(code: PresentCode) -> str:
     return "press e to change it, and Ctrl+R to run it"
 
 
-def of_result(
+def format_result(
     result: BlockResult,
     *,
     is_try: bool,
@@ -190,7 +190,7 @@ def of_result(
 def _missing(result: BlockResult) -> str:
     """Return a sentence with the line of the lesson that an edited block doesn't print."""
     line = (result.difference.expected if result.difference else None) or ""
-    quoted = visible(cut(line, MOST_OF_LINE)).replace("`", "'")
+    quoted = escape_text(cut(line, MOST_OF_LINE)).replace("`", "'")
     return f"It does not count yet, because the lesson's line `{quoted}` is missing."
 
 
@@ -205,7 +205,7 @@ def _gone(*, was_stopped: bool, is_editing: bool) -> Content:
 
 def _not_run(result: BlockResult) -> BlockText:
     if result.reason != "interrupted":
-        return BlockText("NOT RUN", word("notrun", "NOT RUN") + visible(f"  {result.detail}"))
+        return BlockText("NOT RUN", word("notrun", "NOT RUN") + escape_text(f"  {result.detail}"))
     if result.seconds:
         return BlockText("STOPPED", word("notrun", "STOPPED") + f"  {result.seconds:.1f} s, by you")
     return BlockText("NOT RUN", word("notrun", "NOT RUN") + "  stopped by you before it began")
@@ -216,7 +216,7 @@ def _reason(result: BlockResult, *, is_task: bool = False) -> Iterator[LaidOutLi
     if result.difference:
         yield from _difference(result.difference, is_task=is_task)
     elif result.reason == "exception":
-        if result.detail not in result.output or tells_syntax(result):
+        if result.detail not in result.output or is_syntax_error(result):
             yield prose(result.detail)
     elif result.detail or result.reason:
         told = result.status != "fail" and result.reason
@@ -239,13 +239,13 @@ def _difference(difference: Difference, *, is_task: bool) -> Iterator[LaidOutLin
         ("printed", difference.printed, difference.absence),
         ("expected", difference.expected, NO_FURTHER),
     ):
-        text = Content.styled(absence, "$muted") if line is None else Content(visible(line))
+        text = Content.styled(absence, "$muted") if line is None else Content(escape_text(line))
         yield HangingText(f"{label:<10}", text, is_typed=False)
     if difference.rtol:
         yield Content.styled(f"Its numbers may differ by {100 * difference.rtol:g} %.", "$muted")
 
 
-def expected(
+def format_expected(
     block: Block, platform: str | None, result: BlockResult | None, *, is_told: bool
 ) -> Content:
     """Return the expected output: on all platforms before a run, on others after one.
@@ -263,16 +263,16 @@ def expected(
     for output in block.expected:
         if not _is_shown(result, is_here=output is here, is_task=block.is_try, is_told=is_told):
             continue
-        where, text = output.where, output.text.rstrip("\n")
+        where, text = output.platform_text, output.text.rstrip("\n")
         if result and result.status == "fail" and output.rtol:
             where += f", its numbers within {100 * output.rtol:g} %"
         known = result.output if result else here.text if here else ""
         if output is not here and known:  # lines that are the same here are not repeated
-            lines = differing(output, known)
+            lines = list_differing(output, known)
             where += ", where that differs" * (len(lines) < len(text.split("\n")))
             text = "\n".join(lines)
         if text:
-            parts.append(Content.styled(f"{title}{where}:\n{plain(text)}", "$muted"))
+            parts.append(Content.styled(f"{title}{where}:\n{clean_text(text)}", "$muted"))
     return Content("\n").join(parts)
 
 
@@ -296,7 +296,7 @@ class QuotedLines(LaidOutLines):
         return [mark + line for line in self._text.wrap(max(width - mark.cell_length, 1))]
 
 
-def tells_syntax(result: BlockResult) -> bool:
+def is_syntax_error(result: BlockResult) -> bool:
     """Return whether the code is not valid Python, so that its output holds only the place."""
     return result.exception in ("SyntaxError", "IndentationError", "TabError")
 
@@ -307,5 +307,5 @@ def _describe_devices(ran_on: RanOn | None) -> str:
         return ""
     if ran_on.virtual:
         return f" on {ran_on.count} virtual CPU devices"
-    kind = visible(ran_on.kind)
+    kind = escape_text(ran_on.kind)
     return phrases.plural(ran_on.count, f" on {kind}", f" on {ran_on.count} x {kind}")

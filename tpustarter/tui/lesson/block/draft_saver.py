@@ -13,7 +13,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import drafts
 from tpustarter.learning.progress.drafts import BlockDraft
 from tpustarter.tui.app.messages import TYPED
-from tpustarter.tui.kit.safe_text import plain
+from tpustarter.tui.kit.safe_text import clean_text
 
 if TYPE_CHECKING:
     from tpustarter.learning.content.blocks import Block
@@ -39,7 +39,7 @@ class DraftSaver:
 
     def put(self, block: Block, code: str | None) -> None:
         """Save the code of a block; None stands for the lesson's own."""
-        draft = None if code is None else drafts.of(block, code)
+        draft = None if code is None else drafts.make_draft(block, code)
         self._screen.tutor.edits[self._lesson, block.id] = draft
         self._changes.append((block.id, draft))
         self._timer = self._timer or self._screen.set_timer(WAIT_S, self._write_soon)
@@ -56,7 +56,7 @@ class DraftSaver:
             if not self._was_told:
                 self._was_told = True
                 text = f"What you type is not kept when tpustarter ends:\n{problem}"
-                self._screen.notify(plain(text), severity="error", markup=False, timeout=30)
+                self._screen.notify(clean_text(text), severity="error", markup=False, timeout=30)
 
     def flush(self) -> None:
         """Write the drafts, and return when they are on disk.
@@ -71,7 +71,7 @@ class DraftSaver:
                     taken.append(self._changes.popleft())
             try:
                 if taken:
-                    drafts.keep(self._lesson, dict(taken))
+                    drafts.save_drafts(self._lesson, dict(taken))
             except Problem:
                 self._changes.extendleft(reversed(taken))
                 raise

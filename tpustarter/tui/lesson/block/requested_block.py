@@ -52,24 +52,24 @@ class RequestedBlock:
         self.asked.begin()
 
     @property
-    def ran_above(self) -> bool:
+    def has_run_above(self) -> bool:
         """Whether blocks above the requested one have run in this run."""
         return self._last_above is not None or self.asked is not self.here
 
     @property
-    def seen(self) -> BlockView:
+    def shown_block(self) -> BlockView:
         """The block whose result is brought into sight at the end."""
         return self.here if self._has_run_through else self.asked
 
     @property
-    def left_out(self) -> str:
+    def omitted_text(self) -> str:
         """A sentence on the blocks left out because they have a gap; empty if there are none."""
         if not (self._runs_all and self._has_run_through):
             return ""
         down_to = self._views[: self._views.index(self.here) + 1]
         gaps = [view for view in down_to if view.code.has_gap]
         if gaps == [self.here]:
-            return self.here.gap_first
+            return self.here.gap_message
         *others, last = [view.name_on_page for view in gaps] or [""]
         if others:
             blocks = f"{', '.join(others)} and {last}".capitalize()
@@ -106,7 +106,7 @@ class RequestedBlock:
         self.playing = next(view for view in self._views if view.block.id == event.block.id)
         self.playing.begin()
 
-    def ended(self, result: BlockResult) -> None:
+    def show_result(self, result: BlockResult) -> None:
         """Show the result of a block; after one above, the requested one is the next."""
         view, self._fresh = self.playing, False
         if result.id != self.asked.block.id:

@@ -55,7 +55,7 @@ class BlockRunner:
         self.turn = RequestedBlock(view, views, fresh=fresh, runs_all=anew)
         asked = self.turn.asked
         above = [item for item in views[: views.index(asked)] if not item.block.is_try]
-        codes = [(item.block, item.code.exact) for item in (*above, asked)]
+        codes = [(item.block, item.code.exact_code) for item in (*above, asked)]
         self._run.begin(partial(self._play, lesson, codes, anew=anew))
 
     def _play(self, lesson: Lesson, codes: Codes, *, anew: bool) -> Iterator[Event]:
@@ -80,12 +80,12 @@ class BlockRunner:
                     _remember(lesson, event, *played[event.id])
                 yield event
         except Problem as problem:
-            yield BlockResult(block.id, "skip", None, problem.what)
+            yield BlockResult(block.id, "skip", None, problem.full_text)
             raise
 
-    def arrived(self, message: EventsArrived) -> None:
+    def show_events(self, message: EventsArrived) -> None:
         """Show output, drawings and results that wait in the inbox."""
-        events: list[Any] = self._run.take(message)
+        events: list[Any] = self._run.take_events(message)
         for kind, group in groupby(events, type):
             if kind is OutputChunk:
                 if self.turn:
@@ -94,7 +94,7 @@ class BlockRunner:
             if kind is BlockPlots:
                 *_, last = group
                 if self.turn:
-                    self.turn.playing.grow(last.drawings)
+                    self.turn.playing.show_drawings(last.drawings)
                 continue
             for event in group:
                 self._follow(event)
@@ -107,7 +107,7 @@ class BlockRunner:
             turn.runs_first(event)
             self.tick()
             return
-        turn.ended(event)
+        turn.show_result(event)
         if turn.is_over:
             self.turn = None
         self.tick()

@@ -54,10 +54,10 @@ class Bookmark:
             self._page.scroll_to_widget, mark, top=True, animate=False, force=True, immediate=True
         )
 
-    def when_there(self, then: Callable[[], object], looks: int = 50) -> None:
+    def call_when_there(self, then: Callable[[], object], looks: int = 50) -> None:
         """Call a function once the place is in sight, or after this number of checks."""
         if looks and not self._is_there():
-            self._page.set_timer(LOOK_S, partial(self.when_there, then, looks - 1))
+            self._page.set_timer(LOOK_S, partial(self.call_when_there, then, looks - 1))
         else:
             then()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from tpustarter.text.invocation import NAME, as_typed, command
+from tpustarter.text.invocation import NAME, command, format_commands
 
 TYPED = "To run such a command here, type `{}` in place of `{}`."
 """Shown below the first sentence of a lesson that has a command."""
@@ -23,17 +23,17 @@ _GOES_ON = re.compile(r"[ *>|-]|\d+\. ")
 line."""
 
 
-def with_whole_commands(text: str) -> str:
+def complete_commands(text: str) -> str:
     """Return Markdown with its fenced commands as they must be typed on this machine."""
-    return _FENCE.sub(lambda fence: as_typed(fence[0]), text)
+    return _FENCE.sub(lambda fence: format_commands(fence[0]), text)
 
 
-def in_shell() -> str:
+def describe_shell() -> str:
     """Return a note on how to type the commands of a list; empty where the name starts them."""
     return "" if command() == NAME else IN_SHELL.format(command(), NAME)
 
 
-def says_how(text: str) -> tuple[str, str, str] | None:
+def split_at_command(text: str) -> tuple[str, str, str] | None:
     """Split Markdown after the paragraph with the first command: above, note on typing it, rest.
 
     None if no sentence has a command, or if the program's name alone starts it.

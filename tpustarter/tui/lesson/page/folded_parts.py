@@ -8,7 +8,7 @@ from textual.widget import Widget
 from textual.widgets import Collapsible, Static
 
 from tpustarter.learning.content.blocks import Figure
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit import painted_drawings
 
 ANSWER = "Answer"
@@ -20,7 +20,7 @@ class Fold(Collapsible):
 
     def __init__(self, summary: str, *widgets: Widget) -> None:
         self.is_answer = summary == ANSWER
-        self._summary = "The answer to the task above" if self.is_answer else visible(summary)
+        self._summary = "The answer to the task above" if self.is_answer else escape_text(summary)
         super().__init__(
             *widgets,
             title=f"{self._summary}  (o opens it)",
@@ -29,7 +29,7 @@ class Fold(Collapsible):
             expanded_symbol="v",
         )
 
-    def turn(self) -> None:
+    def toggle(self) -> None:
         """Open the part if it is closed, else close it."""
         self.collapsed = not self.collapsed
 
@@ -46,7 +46,7 @@ class FigureView(Vertical):
         self._figure = figure
 
     def compose(self) -> list[Widget]:
-        caption = Content.styled(visible(self._figure.caption), "italic dim")
+        caption = Content.styled(escape_text(self._figure.caption), "italic dim")
         return [
             Static(painted_drawings.drawing(self._figure.text), classes="drawing"),
             Static(caption),

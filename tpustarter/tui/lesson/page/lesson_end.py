@@ -43,9 +43,9 @@ class LessonEndView(Static):
         try:
             records = lesson_progress.read().lessons
             known = records.get(lesson.id, lesson_progress.LessonProgress())
-            end = lesson_end.look(self._opened.parts, known, self._opened.exercises)
+            end = lesson_end.summarize_lesson(self._opened.parts, known, self._opened.exercises)
             opened = self._opened
-            told = lesson_end.achieved(opened.stage, opened.on_path, records)
+            told = lesson_end.describe_achievements(opened.stage, opened.on_path, records)
             self.post_message(LookedUp((end, told)))
         except Problem as problem:
             self.post_message(LookedUp(problem))

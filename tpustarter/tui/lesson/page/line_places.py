@@ -7,18 +7,18 @@ import re
 from textual.widget import Widget
 from textual.widgets.markdown import MarkdownBlock
 
-from tpustarter.text.invocation import as_typed
+from tpustarter.text.invocation import format_commands
 from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.lesson.page.folded_parts import FigureView
 from tpustarter.tui.lesson.page.question import QuestionView
 
 
-def holding(page: Widget, line: str) -> Widget | None:
+def find_widget(page: Widget, line: str) -> Widget | None:
     """Return the first widget of a page that holds a line of the lesson; None if none does.
 
     A heading is searched for among headings first: a text above it may mention it.
     """
-    letters = {_letters(line), _letters(as_typed(line))} - {""}
+    letters = {_letters(line), _letters(format_commands(line))} - {""}
     kinds = "MarkdownBlock, BlockView, QuestionView, FigureView"
     headings = [*page.query("MarkdownHeader")] if line.startswith("#") else []
     for widget in [*headings, *page.query(kinds)] if letters else ():

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tpustarter.text.terminal import visible
+from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import SidePanel
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, TextLine, prose, word
 from tpustarter.tui.lesson.block.block import BlockView
@@ -74,7 +74,7 @@ class Outline(Static):
 
     def _place(self, page: LessonPage) -> int:
         """Return the section of the marked block in sight, else that of the upper half."""
-        marked, half = page.marked, page.region.y + page.size.height // 2
+        marked, half = page.marked_block, page.region.y + page.size.height // 2
         is_read = marked is not None and page.is_in_sight(marked)
         begun = 0
         for number, section in enumerate(self._sections):
@@ -95,7 +95,7 @@ class Outline(Static):
 
 def _meanings(words: Iterable[LessonReference]) -> Iterator[LaidOutLines | Content]:
     for one in words:
-        yield Content.styled(visible(one.target), "bold $label")
+        yield Content.styled(escape_text(one.target), "bold $label")
         yield HangingText("  ", prose(" ".join(one.text.split())))
 
 

@@ -22,7 +22,7 @@ from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 from tpustarter.tui.lesson.page import line_places, visible_parts
 from tpustarter.tui.lesson.page.folded_parts import Fold
 from tpustarter.tui.lesson.page.lesson_end import LessonEndView
-from tpustarter.tui.lesson.page.parts import KeyHint, widgets_of
+from tpustarter.tui.lesson.page.parts import KeyHint, make_widgets
 from tpustarter.tui.lesson.page.question import QuestionView
 
 OVERLAP = 2
@@ -71,7 +71,7 @@ class LessonPage(VerticalScroll):
     async def show(self, opened: OpenedLesson, platform: str) -> None:
         """Show a lesson, with the user's code in its blocks."""
         self._ending = LessonEndView(opened)
-        await self.mount(*widgets_of(opened, platform), self._ending)
+        await self.mount(*make_widgets(opened, platform), self._ending)
         below = self.walk_children()
         self._things = [one for one in below if isinstance(one, BlockView | QuestionView)]
         self._folds = [*self.query(Fold)]
@@ -83,11 +83,11 @@ class LessonPage(VerticalScroll):
         return [view for view in self._tasks() if isinstance(view, BlockView)]
 
     @property
-    def fold(self) -> Fold | None:
+    def fold_to_open(self) -> Fold | None:
         """The part to open: the first fold in sight, closed ones first, else the task's answer."""
         folds = [fold for fold in self._folds if self.region.overlaps(fold.region)]
         closed = [fold for fold in folds if fold.collapsed]
-        below = [self.marked.answer] if self.marked and self.marked.answer else []
+        below = [self.marked_block.answer] if self.marked_block and self.marked_block.answer else []
         return next(iter([*closed, *folds, *below]), None)
 
     @on(Collapsible.Toggled)
@@ -95,24 +95,28 @@ class LessonPage(VerticalScroll):
         """Scroll to an opened part, and update the task whose answer it holds."""
         for view in self.views:
             if view.answer is event.collapsible:
-                view.answer_turned()
+                view.update_answer_hint()
         if not event.collapsible.collapsed:
-            self.look_away()
+            self.stop_following()
             self.call_after_refresh(event.collapsible.scroll_visible, animate=False)
         self.mark_soon()
 
     @property
-    def edited(self) -> BlockView | None:
+    def edited_block(self) -> BlockView | None:
         """The block with an open editor."""
         return next((view for view in self.views if view.code.is_editing), None)
 
     @property
     def is_done_typing(self) -> bool:
         """Whether the code in the open editor has passed its task."""
-        return self.edited is not None and self.edited.block.is_try and self.edited.state.has_passed
+        return (
+            self.edited_block is not None
+            and self.edited_block.block.is_try
+            and self.edited_block.state.has_passed
+        )
 
     @property
-    def marked(self) -> BlockView | None:
+    def marked_block(self) -> BlockView | None:
         """The block that keys act on: the one with the focus, else the first one in sight.
 
         If none is in sight, the block that was used last.
@@ -123,7 +127,7 @@ class LessonPage(VerticalScroll):
         if focused and (focused in in_sight or focused.code.is_editing):
             return focused
         asked = self._following.asked
-        if asked and (asked in in_sight or self._following.keeps):
+        if asked and (asked in in_sight or self._following.is_place_kept):
             return asked
         unfinished = [
             view
@@ -133,15 +137,15 @@ class LessonPage(VerticalScroll):
         return next(iter([*unfinished, *in_sight]), self._last_view)
 
     @property
-    def here(self) -> BlockView | None:
+    def current_block(self) -> BlockView | None:
         """The block at the reader's place: the marked one in sight, else the last one above."""
-        marked = self.marked
+        marked = self.marked_block
         if marked and self.is_in_sight(marked):
             return marked
         return next((view for view in self.views[::-1] if view.region.y < self.region.y), None)
 
     @property
-    def asked(self) -> QuestionView | None:
+    def question(self) -> QuestionView | None:
         """The question that a digit answers: the first unanswered one in sight, else the first."""
         questions = self._questions
         views = [view for view in questions if self.region.overlaps(view.content_region)]
@@ -157,19 +161,19 @@ class LessonPage(VerticalScroll):
         return [view for view in self._tasks() if isinstance(view, QuestionView)]
 
     @property
-    def passed_over(self) -> QuestionView | None:
+    def skipped_question(self) -> QuestionView | None:
         """The question in sight that reading on, or running the block below it, would skip."""
-        view = self.asked
+        view = self.question
         if view is None or view.is_done or view.was_left:
             return None
-        block = self.marked
+        block = self.marked_block
         is_first = block and block.region.y < view.region.y and not block.code_is_above(self.region)
-        runs_first = is_first and block and not block.state.leads_on
+        runs_first = is_first and block and not block.state.is_passable
         return None if runs_first else view
 
     def neighbour(self, step: int) -> BlockView | None:
         """Return the block after the marked one, or the one before it; None if there is none."""
-        views, marked = self.views, self.marked
+        views, marked = self.views, self.marked_block
         if marked:
             index = views.index(marked) + step
         else:
@@ -178,14 +182,16 @@ class LessonPage(VerticalScroll):
         return views[index] if 0 <= index < len(views) else None
 
     @property
-    def nearest(self) -> BlockView | None:
+    def nearest_block(self) -> BlockView | None:
         """The marked block; if there is none, the next one below, else the last one above."""
-        return self.marked or self.neighbour(1) or self.neighbour(-1)
+        return self.marked_block or self.neighbour(1) or self.neighbour(-1)
 
     def next_open(self) -> OpenItem | None:
         """Return the first open item below, else the first above; None if all are done."""
         tasks = self._tasks()
-        here = next((view for view in (self._jumped_to, self.marked) if self._is_here(view)), None)
+        here = next(
+            (view for view in (self._jumped_to, self.marked_block) if self._is_here(view)), None
+        )
         first = tasks.index(here) + 1 if here else 0
         if here is None:
             first = sum(view.region.bottom <= self.region.y for view in tasks)
@@ -211,24 +217,24 @@ class LessonPage(VerticalScroll):
     def show_question(self, view: QuestionView) -> None:
         """Bring a question into sight, with all of its answers if they fit."""
         self.screen.set_focus(self)
-        self.bring(view)
+        self.bring_into_sight(view)
 
-    def bring(self, view: BlockView | QuestionView) -> None:
+    def bring_into_sight(self, view: BlockView | QuestionView) -> None:
         """Bring a block or a question into sight, with the figure above it if both fit."""
-        self.call_after_refresh(visible_parts.bring, self, view)
+        self.call_after_refresh(visible_parts.scroll_into_sight, self, view)
 
-    def use(self, view: BlockView) -> None:
+    def remember_block(self, view: BlockView) -> None:
         """Remember a block as the one that was used last."""
         self._last_view = view
-        self.look_away()
+        self.stop_following()
 
     def begin(self, view: BlockView) -> None:
         """Follow the output of a block that is about to run, and keep it marked."""
         self._following.begin(view)
 
-    def look_away(self) -> None:
+    def stop_following(self) -> None:
         """Stop following the output of the block that runs."""
-        self._following.look_away()
+        self._following.stop_following()
 
     def on_descendant_focus(self) -> None:
         focused = (view for view in self.views if view.has_focus_within or view.has_focus)
@@ -251,9 +257,9 @@ class LessonPage(VerticalScroll):
             self._mark()
 
     def _mark(self) -> None:
-        marked = self.marked
+        marked = self.marked_block
         self._anchor.hold(marked if marked and self.is_in_sight(marked) else None)
-        marked = self.marked
+        marked = self.marked_block
         for view in self.views:
             view.set_class(view is marked, "-current")
         self.post_message(BlockMarked())
@@ -267,7 +273,7 @@ class LessonPage(VerticalScroll):
         return bool(ending and (ending.was_seen or self.region.overlaps(ending.region)))
 
     @property
-    def place(self) -> str:
+    def position_text(self) -> str:
         """The part of the page down to the end of the screen: `38 % read`."""
         seen = self.scroll_offset.y + self.size.height
         return f"{min(100 * seen // max(self.virtual_size.height, 1), 100)} % read"
@@ -312,7 +318,7 @@ class LessonPage(VerticalScroll):
     def action_page_up(self) -> None:
         self.scroll_page_up(animate=False)
 
-    def look_at_end(self) -> None:
+    def update_end_panel(self) -> None:
         """Update the panel at the end; may be called in a worker."""
         if self._ending:
             self._ending.post_message(ProgressRemembered())
@@ -342,7 +348,7 @@ class LessonPage(VerticalScroll):
         views, height = self.views, self.size.height
         first = 0
         if view and self.is_in_sight(view):
-            first = views.index(view) + view.state.leads_on
+            first = views.index(view) + view.state.is_passable
         following = next(
             (
                 other
@@ -366,7 +372,7 @@ class LessonPage(VerticalScroll):
 
     def show_answer(self, view: QuestionView) -> None:
         """Bring the answer to a question and the reason for its verdict into sight."""
-        self.look_away()
+        self.stop_following()
         self.call_after_refresh(self._show_answer, view)
 
     def _show_answer(self, view: QuestionView) -> None:
@@ -379,7 +385,7 @@ class LessonPage(VerticalScroll):
         if message.draws:
             self.show_end(message.view, was_pushed=False)
         else:
-            self._following.grew(message)
+            self._following.follow_output(message)
 
     def on_text_area_selection_changed(self, message: TextArea.SelectionChanged) -> None:
         line = message.text_area.cursor_screen_offset.y - self.region.y
@@ -389,11 +395,11 @@ class LessonPage(VerticalScroll):
 
     def go_to(self, line: str) -> None:
         """Scroll to a line of the lesson, with the heading of its section if both fit."""
-        if widget := line_places.holding(self, line):
+        if widget := line_places.find_widget(self, line):
             folds = [one for one in widget.ancestors if isinstance(one, Fold)]
             for fold in folds:
                 fold.collapsed = False
-            top = widget if folds else visible_parts.heading_over(self, widget)
+            top = widget if folds else visible_parts.find_heading_above(self, widget)
             self.scroll_to_widget(top, top=True, animate=False, immediate=True)
 
 

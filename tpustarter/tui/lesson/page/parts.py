@@ -28,7 +28,7 @@ class KeyHint(Static):
         """The name of the exercise that it leads to; empty for none."""
 
 
-def widgets_of(opened: OpenedLesson, platform: str) -> Iterator[Widget]:
+def make_widgets(opened: OpenedLesson, platform: str) -> Iterator[Widget]:
     """Yield the widgets of a lesson in order: text, blocks, questions, figures and folds."""
     kinds = [""]
     last: Widget | None = None

@@ -34,13 +34,13 @@ class QuestionView(Static):
         numbered = list(enumerate(quiz.answers, 1))
         self._chosen = {number for number, answer in numbered if answer.text in known.answers}
         if known.right:
-            self._chosen.add(quiz.right)
+            self._chosen.add(quiz.right_number)
         self._show()
 
     @property
     def is_done(self) -> bool:
         """Whether the right answer was given."""
-        return self.quiz.right in self._chosen
+        return self.quiz.right_number in self._chosen
 
     @property
     def text(self) -> str:
@@ -54,7 +54,7 @@ class QuestionView(Static):
             return None
         self._chosen.add(number)
         self._show()
-        return number == self.quiz.right
+        return number == self.quiz.right_number
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)
@@ -65,7 +65,7 @@ class QuestionView(Static):
                 self.post_message(AnswerPicked(self, number))
             row -= height
 
-    def say_how(self) -> None:
+    def show_how_to_answer(self) -> None:
         """Show below the answers how to give one, for a reader who would pass over it."""
         self.was_left = True
         self._show()

@@ -10,14 +10,14 @@ from tpustarter.tui.lesson.page.folded_parts import FigureView
 from tpustarter.tui.lesson.page.question import QuestionView
 
 
-def heading_over(page: VerticalScroll, widget: Widget) -> Widget:
+def find_heading_above(page: VerticalScroll, widget: Widget) -> Widget:
     """Return the heading of a widget's section if both fit on the screen, else the widget."""
     first, last = widget.region.bottom - page.size.height, widget.region.y
     headings = [one for one in page.query("MarkdownHeader") if first <= one.region.y <= last]
     return next((one for one in reversed(headings) if one.size.height), widget)
 
 
-def bring(page: VerticalScroll, view: BlockView | QuestionView) -> None:
+def scroll_into_sight(page: VerticalScroll, view: BlockView | QuestionView) -> None:
     """Scroll to a block or question, with the figure above it in sight if both fit."""
     figure = _figure_over(page, view)
     if figure is None:
