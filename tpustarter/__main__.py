@@ -70,9 +70,9 @@ def _run() -> Any:
         print(f"tpustarter {__version__}")  # noqa: T201  the output of `--version`
         return None
     if not sys.argv[1:] and os.environ.get("TEXTUAL_DRIVER"):  # `tpustarter serve` started it
-        from tpustarter.tui.app.browser import run
+        from tpustarter.tui.app.launch import run_in_browser
 
-        return run()
+        return run_in_browser()
     if not sys.argv[1:] and _wants_screen():
         import gc
 

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from tpustarter.explain import explain_output, explanation_text, known_failures, memory_sizes
+from tpustarter.explain import explain_output, explanation_text, known_failures
 from tpustarter.explain.log_scanner import Scanner
 
 COMPILER = "RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space "
@@ -72,7 +72,7 @@ def test_cause_without_sizes_is_that_of_row(log: str) -> None:
 def test_excess_is_percent_or_multiple(needed: str, over: str) -> None:
     """Sizes may have different units."""
     there = "1000M"
-    told = memory_sizes.format_sizes({"NEEDED": needed, "THERE": there})
+    told = known_failures.format_sizes({"NEEDED": needed, "THERE": there})
 
     assert told
     assert over == told["OVER"]

@@ -17,8 +17,8 @@ from tpustarter.core.content import Check
 from tpustarter.tui.app.messages import CHECKS
 from tpustarter.tui.checks import details as check_details
 from tpustarter.tui.checks import end_line as check_end_line
-from tpustarter.tui.checks import mark as check_mark
 from tpustarter.tui.checks import rows as check_rows
+from tpustarter.tui.checks import run_list
 from tpustarter.tui.kit.row_list import RowList
 
 MANY = tuple(f"passes_{letter}" for letter in "abcd")
@@ -199,7 +199,7 @@ def test_key_acts_on_check_marked_before_move(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seen_s: float, opened: str
 ) -> None:
     """The mark goes on with the run, and nobody presses a key for what they have not seen yet."""
-    monkeypatch.setattr(check_mark, "SEEN_S", seen_s)
+    monkeypatch.setattr(run_list, "SEEN_S", seen_s)
 
     async def journey() -> None:
         async with tutor(tmp_path, checks=("hangs", "passes")) as pilot:

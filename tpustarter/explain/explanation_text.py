@@ -10,7 +10,7 @@ from typing import Any
 
 from tpustarter.core.problem import ExitCode
 from tpustarter.core.redact import drop_cut_line
-from tpustarter.explain import known_failures, memory_sizes
+from tpustarter.explain import known_failures
 from tpustarter.explain.log_scanner import FailureSign
 from tpustarter.explain.program_mistakes import FoundMistake
 from tpustarter.explain.ranking import FailureMatch
@@ -128,7 +128,7 @@ def list_fixes(match: FailureMatch, python: str) -> list[str]:
 def cause(match: FailureMatch) -> str:
     """Return the reason of a failure, with the sizes of memory from the log where it has some."""
     told = next(
-        (size for sign in match.signs if (size := memory_sizes.format_sizes(sign.values))), None
+        (size for sign in match.signs if (size := known_failures.format_sizes(sign.values))), None
     )
     if not told or not match.failure.numbers:
         return match.failure.why

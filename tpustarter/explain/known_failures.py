@@ -1,4 +1,4 @@
-"""The known failures: the rows of `failures.yml`, read and checked."""
+"""The known failures: the rows of `failures.yml`, read and checked, and their texts filled in."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ ExitStatus = Annotated[int, msgspec.Meta(ge=1, le=255)]
 _PLACEHOLDER = re.compile(
     r"\b(BUCKET|DEVICE|NAME|NEEDED|OVER|PID|PORT|PROJECT|PYTHON|SERVICE|STATE|THERE|TYPE|ZONE)\b"
 )
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s?([KMGT])", re.IGNORECASE)
+"""A size of memory as the TPU compiler writes it: 20.30G are 20.3 GiB."""
+_UNITS = "KMGT"
 _DEFAULTS = {"SERVICE": "tpu.googleapis.com"}
 _SENTENCE = re.compile(r"[A-Z][a-z]*[ ,]")
 
@@ -166,3 +169,40 @@ def generalise_pattern(pattern: str) -> str:
             made.append(character)
         position += 1
     return "".join(made)
+
+
+def format_sizes(values: Mapping[str, str]) -> dict[str, str] | None:
+    """Return NEEDED, THERE and OVER in words; None unless more was needed than there was.
+
+    Where enough was free in total, as in fragmented memory, the numbers explain nothing.
+    """
+    needed = _SIZE.fullmatch(values.get("NEEDED", ""))
+    there = _SIZE.fullmatch(values.get("THERE", ""))
+    if not needed or not there:
+        return None
+    least = _count_kib(there)
+    if not least or _count_kib(needed) <= least:
+        return None
+    ratio = _count_kib(needed) / least
+    return {
+        "NEEDED": _format_size(needed),
+        "THERE": _format_size(there),
+        "OVER": _format_ratio(ratio),
+    }
+
+
+def _format_ratio(ratio: float) -> str:
+    percent = (ratio - 1) * 100
+    if percent < 1:
+        return "less than 1 % more than"
+    if percent < 10:
+        return f"{percent:.0f} % more than"
+    return f"{ratio:.1f} times" if ratio < 10 else f"{ratio:.0f} times"
+
+
+def _count_kib(size: re.Match[str]) -> float:
+    return float(size[1]) * 1024 ** _UNITS.index(size[2].upper())
+
+
+def _format_size(size: re.Match[str]) -> str:
+    return f"{round(float(size[1]), 2):g} {size[2].upper()}iB"

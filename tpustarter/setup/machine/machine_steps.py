@@ -23,7 +23,6 @@ from tpustarter.setup.environment.steps import SetupStep, State
 from tpustarter.setup.machine import as_root, step_kinds, step_values
 from tpustarter.setup.machine.change_record import Changes, list_circumstances
 from tpustarter.setup.machine.step_kind import StepKind, StepState
-from tpustarter.setup.machine.step_selection import select_steps
 
 
 class _StepFields(msgspec.Struct, forbid_unknown_fields=True):
@@ -187,3 +186,31 @@ class MachineSteps:
         first, *others = [*as_root.prefix(needs), *words] if words else [""]
         path = self._machine.env.get("PATH", os.defpath)
         return (shutil.which(first, path=path) or first, *others) if first else ()
+
+
+def select_steps(
+    declared: Sequence[dict[str, Any]], only: Sequence[str], profile: str
+) -> list[dict[str, Any]]:
+    """Return the selected steps and those that come before them, in their order.
+
+    Args:
+        declared: All steps, as a lesson's header has them.
+        only: The ids that were asked for; none for all.
+        profile: The name of the set-up, for the error.
+
+    Raises:
+        Problem: there is no step of such an id.
+    """
+    by_id = {str(fields["id"]): fields for fields in declared}
+    if unknown := [name for name in only if name not in by_id]:
+        raise Problem(
+            f"`tpustarter setup {profile}` has no step `{unknown[0]}`",
+            hint=f"its steps are {', '.join(by_id)}",
+            code=ExitCode.USAGE,
+        )
+    names, left = set[str](), list(only or by_id)
+    while left:
+        name = left.pop()
+        names.add(name)
+        left += [one for one in by_id[name].get("after", []) if one not in names]
+    return [fields for name, fields in by_id.items() if name in names]

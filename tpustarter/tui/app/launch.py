@@ -1,4 +1,4 @@
-"""The start of the app on this terminal; every way out restores the terminal."""
+"""The start of the app on this terminal or in a browser; every way out restores the terminal."""
 
 from __future__ import annotations
 
@@ -53,6 +53,11 @@ def run(app: TerminalApp | None = None, *, mouse: bool | None = None) -> int:
     if app.broke:
         raise app.broke
     return app.return_code or 0
+
+
+def run_in_browser() -> int:
+    """Run the app for `tpustarter serve`, which talks to it through a pipe; as `run` otherwise."""
+    return run(BrowserApp(), mouse=True)
 
 
 class TerminalApp(TpustarterApp):
@@ -119,6 +124,15 @@ class TerminalApp(TpustarterApp):
     def _end_task(self, _: object, context: dict[str, object]) -> None:
         if isinstance(error := context.get("exception"), Exception):
             self.end_as_bug(error)
+
+
+class BrowserApp(TerminalApp):
+    """The app, shown in a browser."""
+
+    def get_driver_class(self) -> Any:
+        from tpustarter.tui.terminal.browser_driver import BrowserDriver
+
+        return BrowserDriver
 
 
 def _run_later(seconds: float, callback: Callable[[], object]) -> None:

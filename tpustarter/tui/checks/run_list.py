@@ -1,9 +1,9 @@
-"""The checks of a run with their states, and their rows on the screen."""
+"""The checks of a run with their states, their rows on the screen, and the row that is marked."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from textual.content import Content
 
@@ -20,6 +20,8 @@ from tpustarter.tui.kit.text_layout import word
 
 NARROW = 70
 """Columns below which the names of checks don't have a column of their own."""
+SEEN_S = 0.3
+"""Seconds after the mark has moved during which a key acts on the row that was marked before."""
 
 
 class CheckList(RunProgress):
@@ -110,3 +112,32 @@ class CheckList(RunProgress):
         return escape_text(self.reported) or check_rows.activity(
             framework, self.platform, is_warm=is_warm
         )
+
+
+class CheckMark:
+    """The marked row, which follows the run until the user moves it, and the one a moment ago."""
+
+    def __init__(self) -> None:
+        self._marked: str | None = None
+        """The row that was marked by the program."""
+        self._left, self._left_at = "", 0.0
+        """The row marked before that, and the time at which it was left."""
+
+    def is_following(self, chosen: str | None) -> bool:
+        """Return whether the mark follows the run: it stops once the user moves it."""
+        return chosen in (None, self._marked)
+
+    def find_row(self, known: CheckList, ids: Sequence[str]) -> str | None:
+        """Return the row to mark: the check that runs, and after the run the first one."""
+        return ids[0] if known.run and ids else known.running
+
+    def record_row(self, chosen: str | None) -> None:
+        """Record the row that is marked now."""
+        if chosen != self._marked:
+            self._left, self._left_at = self._marked or "", time.monotonic()
+            self._marked = chosen
+
+    @property
+    def seen_row(self) -> str:
+        """The row that the user may still take for the marked one; empty after a moment."""
+        return self._left if time.monotonic() - self._left_at < SEEN_S else ""

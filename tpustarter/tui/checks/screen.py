@@ -8,7 +8,7 @@ from functools import partial
 from typing import ClassVar
 
 from textual import on, work
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from tpustarter.checking.results import last_failures, next_step
@@ -23,13 +23,11 @@ from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import CHECKS, LOOK, EventsArrived, LookedUp
 from tpustarter.tui.checks import about as check_about
 from tpustarter.tui.checks import end_line as check_end_line
-from tpustarter.tui.checks import keys as checks_keys
 from tpustarter.tui.checks import rows as check_rows
 from tpustarter.tui.checks.about import About
 from tpustarter.tui.checks.details import describe_check, describe_claim, details, format_full_text
-from tpustarter.tui.checks.mark import CheckMark
 from tpustarter.tui.checks.rows import STOPPED, WORDS
-from tpustarter.tui.checks.run_list import CheckList
+from tpustarter.tui.checks.run_list import CheckList, CheckMark
 from tpustarter.tui.explain import failure
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import RowList
@@ -39,14 +37,39 @@ from tpustarter.tui.kit.text_layout import Stack
 
 LISTED_BESIDE = 150
 """Columns from which a list of all claims leaves room for the details beside it."""
+_HELP = """
+Each line is one claim about this machine. What was found for the marked claim stands below the
+list, or beside it in a wide window.
+
+* **Enter** shows all there is to read of a check on the whole screen: its findings, how it
+  measures, how its lesson begins, the log of its process and its code. A second Enter brings the
+  list back. **g** shows the log alone.
+* **p** lists the checks that passed and those that don't apply, which otherwise have one row each.
+* **f** explains why a check failed. It searches what the check wrote for failures that are known.
+* **o** opens the lesson that explains the check, and **a** runs the marked check again. **s** shows
+  the set-up plan where a new environment helps.
+* **x** stops the run at once, and **Esc** asks before it does so. The checks that have not run by
+  then are listed as such.
+* **PASS** means that the claim holds, and **FAIL** that it doesn't. **WARN** has a remark that you
+  should read, **ERROR** means that there is no verdict, and **skip** that the check doesn't apply
+  here. The last line says on which devices this was shown. Only what ran on a TPU counts for a TPU.
+"""
 
 
 class Checks(Split):
     """A run of checks with their results."""
 
-    HELP = checks_keys.HELP
+    HELP = _HELP
     STILL_RUNS = "The checks still run. Press Esc again or x to stop them."
-    BINDINGS: ClassVar[list[BindingType]] = checks_keys.BINDINGS
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
+        Binding("o", "lesson", "open lesson", tooltip="tpustarter learn LESSON"),
+        Binding("g", "log", "log", tooltip="tpustarter check ID -v"),
+        Binding("a", "again", "again", tooltip="tpustarter check ID"),
+        Binding("p", "list_all", "list all", tooltip="tpustarter check -v"),
+        Binding("p", "fold", "fold", tooltip="one row for what needs no attention"),
+        Binding("s", "setup", "set up", tooltip="tpustarter setup jax"),
+    ]
 
     def __init__(self, request: CheckRequest, title: str = "") -> None:
         super().__init__(title or f"Checks, {request.level}")

@@ -19,7 +19,7 @@ from tpustarter.tui.kit.follow_output import OutputFollower
 from tpustarter.tui.kit.scroll_anchor import Anchor
 from tpustarter.tui.lesson.block.block import BlockGrew, BlockView
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
-from tpustarter.tui.lesson.page import line_places, visible_parts
+from tpustarter.tui.lesson.page import widget_places
 from tpustarter.tui.lesson.page.folded_parts import Fold
 from tpustarter.tui.lesson.page.lesson_end import LessonEndView
 from tpustarter.tui.lesson.page.parts import KeyHint, make_widgets
@@ -221,7 +221,7 @@ class LessonPage(VerticalScroll):
 
     def bring_into_sight(self, view: BlockView | QuestionView) -> None:
         """Bring a block or a question into sight, with the figure above it if both fit."""
-        self.call_after_refresh(visible_parts.scroll_into_sight, self, view)
+        self.call_after_refresh(widget_places.scroll_into_sight, self, view)
 
     def remember_block(self, view: BlockView) -> None:
         """Remember a block as the one that was used last."""
@@ -395,11 +395,11 @@ class LessonPage(VerticalScroll):
 
     def go_to(self, line: str) -> None:
         """Scroll to a line of the lesson, with the heading of its section if both fit."""
-        if widget := line_places.find_widget(self, line):
+        if widget := widget_places.find_widget(self, line):
             folds = [one for one in widget.ancestors if isinstance(one, Fold)]
             for fold in folds:
                 fold.collapsed = False
-            top = widget if folds else visible_parts.find_heading_above(self, widget)
+            top = widget if folds else widget_places.find_heading_above(self, widget)
             self.scroll_to_widget(top, top=True, animate=False, immediate=True)
 
 

@@ -1,13 +1,36 @@
-"""The parts that a page shows together: a text with its heading, a task with its figure."""
+"""The widgets on a lesson's page that belong to a line of its Markdown, to a text or to a task."""
 
 from __future__ import annotations
 
+import re
+
 from textual.containers import VerticalScroll
 from textual.widget import Widget
+from textual.widgets.markdown import MarkdownBlock
 
+from tpustarter.text.invocation import format_commands
 from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.lesson.page.folded_parts import FigureView
 from tpustarter.tui.lesson.page.question import QuestionView
+
+
+def find_widget(page: Widget, line: str) -> Widget | None:
+    """Return the first widget of a page that holds a line of the lesson; None if none does.
+
+    A heading is searched for among headings first: a text above it may mention it.
+    """
+    letters = {_letters(line), _letters(format_commands(line))} - {""}
+    kinds = "MarkdownBlock, BlockView, QuestionView, FigureView"
+    headings = [*page.query("MarkdownHeader")] if line.startswith("#") else []
+    for widget in [*headings, *page.query(kinds)] if letters else ():
+        text = None
+        if isinstance(widget, BlockView | QuestionView | FigureView):
+            text = widget.text
+        elif isinstance(widget, MarkdownBlock):
+            text = widget.source
+        if any(part in _letters(text or "") for part in letters):
+            return widget
+    return None
 
 
 def find_heading_above(page: VerticalScroll, widget: Widget) -> Widget:
@@ -38,3 +61,8 @@ def _figure_over(page: VerticalScroll, view: BlockView | QuestionView) -> Figure
         return None
     height = view.virtual_region.bottom - last.virtual_region.y
     return last if height <= page.size.height else None
+
+
+def _letters(text: str) -> str:
+    """Return a text without markup, link targets, punctuation and white space, in lower case."""
+    return re.sub(r"[\W_]+", "", re.sub(r"\]\([^)\s]*\)", "", text)).casefold()
