@@ -162,10 +162,8 @@ def test_reader_names_files_above_first_block(tmp_path: Path) -> None:
             [],
             [],
             unread,
-            unread,
-            [],
             None,
-            "",
+            [],
             None,
             {},
         )

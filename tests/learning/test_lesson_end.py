@@ -242,3 +242,17 @@ def test_next_exercise_belongs_to_finished_lesson(tmp_path: Path) -> None:
     assert "made/one" == following()
     lesson_progress.exercise_judged(lessons[0].id, "one", is_right=True)
     assert following() is None
+
+
+def test_end_holds_open_exercises_and_next_step(lesson: Lesson) -> None:
+    """The data that the tutor and the command line draw."""
+    path, parts, own = path_of(lesson.id), blocks.parse(lesson), exercises.read(lesson)
+    end = lesson_end.read_lesson_end(lesson, parts, own, path, [lesson])
+    assert ((own[0],), None) == (end.unsolved, end.next_step.lesson)
+
+    lesson_progress.exercise_judged(lesson.id, "double", is_right=True)
+    end = lesson_end.read_lesson_end(lesson, parts, own, path, [lesson])
+    solved = lesson_end.read_exercise_end(own[0], path, [lesson])
+    assert ((), end.achieved) == (end.unsolved, solved.achieved)
+    assert end.achieved
+    assert lesson.id == solved.next_step.lesson

@@ -10,7 +10,7 @@ from tpustarter.cli.echo import echo_lines
 from tpustarter.core import content
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
-from tpustarter.learning.content.paths import LessonPath, lessons_on, read_paths
+from tpustarter.learning.content.paths import LessonPath, read_paths
 from tpustarter.text.terminal import escape_text, wrap
 
 if TYPE_CHECKING:
@@ -29,11 +29,10 @@ def path_here(paths: list[LessonPath]) -> LessonPath | None:
 def after_run(lesson: Lesson, *, all_passed: bool) -> None:
     """Print the progress in a lesson after its run; where all passed, the next command too."""
     from tpustarter.learning.content import blocks, exercises
-    from tpustarter.learning.progress import lesson_end, lesson_progress
+    from tpustarter.learning.progress import lesson_end
 
-    known = lesson_progress.read().lessons.get(lesson.id, lesson_progress.LessonProgress())
-    of_lesson = exercises.read(lesson)
-    end = lesson_end.summarize_lesson(blocks.parse(lesson), known, of_lesson, by_id=True)
+    parts, own, lessons = blocks.parse(lesson), exercises.read(lesson), content.read_lessons()
+    end = lesson_end.read_lesson_end(lesson, parts, own, _path(), lessons, by_id=True)
     _say(end.headline)
     for sentence in end.still_open:
         echo_lines(wrap(escape_text(f"{sentence}."), "  "))
@@ -42,33 +41,24 @@ def after_run(lesson: Lesson, *, all_passed: bool) -> None:
             echo_lines(
                 wrap("In the tutor you answer questions and change blocks: `tpustarter`", "  ")
             )
-        _say_achieved()
-        for exercise in of_lesson:
-            if exercises.state(exercise) != "pass":
-                _say_way(lesson_end.NextStep(f"Exercise: {exercise.title}", exercise=exercise.id))
-        lessons, done, read = (
-            content.read_lessons(),
-            lesson_progress.read_done_lessons(),
-            lesson_progress.read_only(),
-        )
-        _say_way(lesson_end.after_lesson(lesson.id, _path(), lessons, done, read))
+        if end.achieved:
+            _say(end.achieved)
+        for exercise in end.unsolved:
+            _say_way(lesson_end.NextStep(f"Exercise: {exercise.title}", exercise=exercise.id))
+        _say_way(end.next_step)
 
 
 def after_right(exercise: Exercise) -> NextStep:
     """Print the point of a solved exercise, and return the next step."""
-    from tpustarter.learning.progress import lesson_end, lesson_progress
+    from tpustarter.learning.progress import lesson_end
 
+    end = lesson_end.read_exercise_end(exercise, _path(), content.read_lessons())
     if exercise.learned:
         _say(f"What you learned: {exercise.learned}")
-    _say_achieved()
-    lessons, done, read = (
-        content.read_lessons(),
-        lesson_progress.read_done_lessons(),
-        lesson_progress.read_only(),
-    )
-    way = lesson_end.after_exercise(exercise, _path(), lessons, done, read)
-    _say_way(way)
-    return way
+    if end.achieved:
+        _say(end.achieved)
+    _say_way(end.next_step)
+    return end.next_step
 
 
 def next_exercise() -> str | None:
@@ -85,14 +75,6 @@ def _path() -> LessonPath | None:
         return path_here(read_paths())
     except Problem:
         return None
-
-
-def _say_achieved() -> None:
-    from tpustarter.learning.progress import lesson_progress, solved_exercises
-
-    on_path = lessons_on(_path(), content.read_lessons())
-    if achieved := solved_exercises.words(on_path, lesson_progress.read().lessons):
-        _say(achieved)
 
 
 def _say_way(way: NextStep) -> None:

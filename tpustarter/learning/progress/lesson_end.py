@@ -8,14 +8,14 @@ needed for either.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from tpustarter.core.content import Lesson
 from tpustarter.learning.content import exercises
 from tpustarter.learning.content.blocks import LessonPart
 from tpustarter.learning.content.exercises import Exercise
-from tpustarter.learning.content.paths import LessonPath, Stage, lessons_on
+from tpustarter.learning.content.paths import LessonPath, lessons_on
 from tpustarter.learning.progress import course, lesson_progress, solved_exercises
 from tpustarter.learning.progress.lesson_progress import ExerciseRecord, LessonProgress
 from tpustarter.text import phrases
@@ -46,14 +46,83 @@ _EXERCISE_STATES = {
 
 
 @dataclass(frozen=True)
+class NextStep:
+    """The next step of the learner: an exercise, a lesson, or nothing at the end of a path."""
+
+    text: str
+    """`Next on your path "...": TITLE, 12 min`."""
+    exercise: str | None = None
+    """The id of the exercise."""
+    lesson: str | None = None
+    """The id of the lesson."""
+
+
+@dataclass(frozen=True)
 class LessonEnd:
-    """The learner's progress in a lesson, in words."""
+    """The end of a lesson: what is done and open of it, and the next step; front ends draw it."""
 
     is_done: bool
     headline: str
     """`Done: 3 of 3 blocks, question right`."""
     still_open: tuple[str, ...]
     """The open things, as sentences without a full stop."""
+    unsolved: tuple[Exercise, ...] = ()
+    """The exercises that are left to do."""
+    achieved: str = ""
+    """The achievements on the path so far, as a sentence; empty for none."""
+    next_step: NextStep = NextStep("")
+    """The next lesson of the course."""
+
+
+@dataclass(frozen=True)
+class ExerciseEnd:
+    """The end of an exercise that is solved; front ends draw it."""
+
+    achieved: str
+    """The achievements on the path so far, as a sentence; empty for none."""
+    next_step: NextStep
+
+
+def read_lesson_end(
+    lesson: Lesson,
+    parts: Sequence[LessonPart],
+    lesson_exercises: Sequence[Exercise],
+    path: LessonPath | None,
+    lessons: Sequence[Lesson],
+    *,
+    by_id: bool = False,
+) -> LessonEnd:
+    """Read the end of a lesson from the stored progress.
+
+    Args:
+        lesson: The lesson.
+        parts: Its parts.
+        lesson_exercises: Its exercises.
+        path: The path that the learner follows.
+        lessons: All lessons.
+        by_id: Name blocks by id, as the command line does; else by number and heading.
+    """
+    records = lesson_progress.read().lessons
+    known = records.get(lesson.id, LessonProgress())
+    done, read = lesson_progress.read_done_lessons(), lesson_progress.read_only()
+    return replace(
+        summarize_lesson(parts, known, lesson_exercises, by_id=by_id),
+        unsolved=tuple(one for one in lesson_exercises if exercises.state(one) != "pass"),
+        achieved=describe_achievements(lesson.id, path, lessons, records),
+        next_step=after_lesson(lesson.id, path, lessons, done, read),
+    )
+
+
+def read_exercise_end(
+    exercise: Exercise, path: LessonPath | None, lessons: Sequence[Lesson]
+) -> ExerciseEnd:
+    """Read the end of a solved exercise from the stored progress."""
+    records = lesson_progress.read().lessons
+    done, read = lesson_progress.read_done_lessons(), lesson_progress.read_only()
+    return ExerciseEnd(
+        solved_exercises.words(lessons_on(path, lessons), records),
+        after_exercise(exercise, path, lessons, done, read),
+    )
 
 
 def summarize_lesson(
@@ -180,33 +249,20 @@ def _short(text: str) -> str:
 
 
 def describe_achievements(
-    stage: Stage | None, on_path: Sequence[Lesson], records: Mapping[str, LessonProgress]
+    lesson_id: str,
+    path: LessonPath | None,
+    lessons: Sequence[Lesson],
+    records: Mapping[str, LessonProgress],
 ) -> str:
-    """Return the achievements so far, and whether a stage of the path is done; empty for nothing.
-
-    Args:
-        stage: The stage of a lesson; None where it is in none.
-        on_path: The lessons of the path.
-        records: The progress in every lesson.
-    """
-    told = solved_exercises.words(on_path, records)
+    """Return the achievements so far, and whether the lesson's stage of the path is done."""
+    stages = path.stages if path else ()
+    stage = next((stage for stage in stages if lesson_id in stage.lessons), None)
+    told = solved_exercises.words(lessons_on(path, lessons), records)
     names = stage.lessons if stage and stage.title else ()
     if stage and len(names) > 1 and all(name in records and records[name].done for name in names):
         whole = f"All {len(names)} lessons of the stage “{stage.title}” are done."
         return f"{whole} {told}".strip()
     return told
-
-
-@dataclass(frozen=True)
-class NextStep:
-    """The next step of the learner: an exercise, a lesson, or nothing at the end of a path."""
-
-    text: str
-    """`Next on your path "...": TITLE, 12 min`."""
-    exercise: str | None = None
-    """The id of the exercise."""
-    lesson: str | None = None
-    """The id of the lesson."""
 
 
 def after_lesson(

@@ -1,24 +1,29 @@
-"""The judge of an exercise's answers: it starts an answer, follows its output, and stops it."""
+"""The judge of an exercise's answers, which starts, follows and stops them, and their end."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tpustarter.core import content
 from tpustarter.learning.content import exercises
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.content.exercises import AnswerVerdict, Exercise
+from tpustarter.learning.content.paths import read_paths
+from tpustarter.learning.progress import lesson_end, lesson_progress
+from tpustarter.learning.progress.lesson_end import ExerciseEnd, NextStep
 from tpustarter.learning.run.block_output import OutputChunk
 from tpustarter.learning.run.lesson_process import LessonSession
 from tpustarter.tui.app.messages import BLOCK, EventsArrived
+from tpustarter.tui.app.session import AppSession
 from tpustarter.tui.exercise import status_text as exercise_status
+from tpustarter.tui.exercise.list_screen import Exercises
 from tpustarter.tui.kit.live_run import LiveRun
+from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.safe_text import OutputTail
-
-if TYPE_CHECKING:
-    from tpustarter.tui.kit.page import Page
-
+from tpustarter.tui.lesson.resumed_screen import LessonScreen
 
 OTHER_ENDS = (
     "Only one process runs at a time, so the one of the lesson has ended. There, a runs its blocks "
@@ -118,3 +123,32 @@ class AnswerJudge:
 def _name(exercise: Exercise) -> str:
     """Return the name of the process that judges an exercise."""
     return f"exercise {exercise.id}"
+
+
+@dataclass(frozen=True)
+class AnswerEnd:
+    """The lines below a right answer."""
+
+    end: ExerciseEnd
+    back: str
+    """The screen to which Esc leads, in words."""
+
+
+def read_end(tutor: AppSession, exercise: Exercise, below: Page) -> AnswerEnd:
+    """Return the lines below a right answer; reads files.
+
+    Args:
+        tutor: The app, with the path and the folder of the lessons.
+        exercise: The solved exercise.
+        below: The screen from which the exercise was opened.
+    """
+    path, lessons = tutor.find_path(read_paths(tutor.lessons)), content.read_lessons(tutor.lessons)
+    end, back = lesson_end.read_exercise_end(exercise, path, lessons), below.CALLED
+    if isinstance(below, LessonScreen):  # maybe not the lesson of this exercise
+        lesson = next(one for one in lessons if one.id == below.lesson)
+        mark = lesson_progress.mark(lesson, lesson_progress.read().lessons.get(lesson.id))
+        back = f"the lesson {lesson.title}{f', {mark}' if mark else ''}"
+    if isinstance(below, Exercises) and (other := below.find_next_open(exercise.id)):
+        step = NextStep(f"The next exercise of the list: {other.title}", exercise=other.id)
+        end = replace(end, next_step=step)
+    return AnswerEnd(end, back or "where you were")

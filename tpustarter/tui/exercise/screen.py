@@ -22,8 +22,7 @@ from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, EventsArrived, LookedUp
 from tpustarter.tui.exercise import keys as exercise_keys
 from tpustarter.tui.exercise import status_text as exercise_status
-from tpustarter.tui.exercise.judge_answer import AnswerJudge
-from tpustarter.tui.exercise.next_step import AnswerNextStep, find_next_step
+from tpustarter.tui.exercise.judge_answer import AnswerEnd, AnswerJudge, read_end
 from tpustarter.tui.exercise.view import ExerciseView
 from tpustarter.tui.explain import failure
 from tpustarter.tui.kit import external_editor
@@ -88,7 +87,7 @@ class ExercisePage(Page):
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _look_on(self, exercise: Exercise) -> None:
         """Look up the next step after a right answer."""
-        self.post_message(LookedUp(find_next_step(self.tutor, exercise, self._below)))
+        self.post_message(LookedUp(read_end(self.tutor, exercise, self._below)))
 
     @property
     def _below(self) -> Page:
@@ -98,9 +97,9 @@ class ExercisePage(Page):
 
     def on_looked_up(self, message: LookedUp[AnswerNextStep | Problem | Exercise]) -> None:
         """Show the task or its Problem; after a right answer, the next step."""
-        if isinstance(message.what, AnswerNextStep):
-            found = message.what
-            self._way, self._back, self._achieved = found.way, found.back, found.achieved
+        if isinstance(message.what, AnswerEnd):
+            end, self._back = message.what.end, message.what.back
+            self._way, self._achieved = end.next_step, end.achieved
             self._show()
             self.refresh_bindings()
             self._view.show_more_of_answer()

@@ -12,7 +12,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.learning.content import blocks, code_files, exercises
 from tpustarter.learning.content.blocks import LessonPart
 from tpustarter.learning.content.exercises import Exercise
-from tpustarter.learning.content.paths import Stage, lessons_on, read_paths
+from tpustarter.learning.content.paths import LessonPath, read_paths
 from tpustarter.learning.progress import (
     bookmarks,
     drafts,
@@ -22,7 +22,7 @@ from tpustarter.learning.progress import (
 )
 from tpustarter.learning.progress.drafts import BlockDraft
 from tpustarter.learning.progress.last_outputs import KeptOutput
-from tpustarter.learning.progress.lesson_end import LessonEnd, NextStep
+from tpustarter.learning.progress.lesson_end import LessonEnd
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
 from tpustarter.tui.app.session import AppSession
@@ -52,15 +52,11 @@ class OpenedLesson:
     """The words that it uses, and the targets of its links."""
     exercises: list[Exercise]
     end: LessonEnd
-    """The progress in the lesson at the time it was opened."""
-    way: NextStep
-    """The next step on the path."""
-    on_path: list[Lesson]
-    """The lessons of the path that the user follows."""
-    stage: Stage | None
-    """The stage of that path with this lesson; None where the lesson is not on the path."""
-    achieved: str
-    """The user's achievements at the time the lesson was opened, as a sentence."""
+    """Its end at the time it was opened."""
+    path: LessonPath | None
+    """The path that the user follows."""
+    lessons: list[Lesson]
+    """All lessons."""
     left_at: str | None
     """The place at which the lesson was left; None for its beginning."""
     drafts: dict[str, BlockDraft]
@@ -149,18 +145,11 @@ def read(app: AppSession, lesson_id: str) -> OpenedLesson:
     if lesson is None:
         raise Problem(f"there is no lesson `{lesson_id}`", hint="`tpustarter learn -v` lists them")
     path = app.find_path(read_paths(app.lessons))
-    way = lesson_end.after_lesson(
-        lesson.id, path, lessons, lesson_progress.read_done_lessons(), lesson_progress.read_only()
-    )
-    following = next((item for item in lessons if item.id == way.lesson), None)
-    records = lesson_progress.read().lessons
-    known = records.get(lesson.id, lesson_progress.LessonProgress())
+    known = lesson_progress.read().lessons.get(lesson.id, lesson_progress.LessonProgress())
     refers = references(lesson, lessons, app.lessons)
     parts, lesson_exercises = blocks.parse(lesson), exercises.read(lesson)
-    end = lesson_end.summarize_lesson(parts, known, lesson_exercises)
-    on_path = lessons_on(path, lessons)
-    stages = path.stages if path else ()
-    stage = next((stage for stage in stages if lesson.id in stage.lessons), None)
+    end = lesson_end.read_lesson_end(lesson, parts, lesson_exercises, path, lessons)
+    following = next((item for item in lessons if item.id == end.next_step.lesson), None)
     typed, lost = _read_drafts(app, lesson.id)
     return OpenedLesson(
         lesson,
@@ -170,10 +159,8 @@ def read(app: AppSession, lesson_id: str) -> OpenedLesson:
         refers,
         lesson_exercises,
         end,
-        way,
-        on_path,
-        stage,
-        lesson_end.describe_achievements(stage, on_path, records),
+        path,
+        lessons,
         bookmarks.read(lesson.id),
         typed,
         lost,

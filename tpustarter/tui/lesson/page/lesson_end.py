@@ -9,9 +9,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tpustarter.core.problem import Problem
-from tpustarter.learning.content import exercises
-from tpustarter.learning.content.exercises import Exercise
-from tpustarter.learning.progress import lesson_end, lesson_progress
+from tpustarter.learning.progress import lesson_end
 from tpustarter.learning.progress.lesson_end import LessonEnd
 from tpustarter.tui.app.messages import LOOK, LookedUp
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose, word
@@ -32,21 +30,19 @@ class LessonEndView(Static):
         self.is_done = False
         self.has_open_exercise = False
         self.border_title = "The end of this lesson"
-        self._show(opened.end, opened.achieved)
+        self._show(opened.end)
 
     def on_progress_remembered(self) -> None:
         self._look()
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _look(self) -> None:
-        lesson = self._opened.lesson
+        opened = self._opened
         try:
-            records = lesson_progress.read().lessons
-            known = records.get(lesson.id, lesson_progress.LessonProgress())
-            end = lesson_end.summarize_lesson(self._opened.parts, known, self._opened.exercises)
-            opened = self._opened
-            told = lesson_end.describe_achievements(opened.stage, opened.on_path, records)
-            self.post_message(LookedUp((end, told)))
+            end = lesson_end.read_lesson_end(
+                opened.lesson, opened.parts, opened.exercises, opened.path, opened.lessons
+            )
+            self.post_message(LookedUp(end))
         except Problem as problem:
             self.post_message(LookedUp(problem))
 
@@ -54,32 +50,26 @@ class LessonEndView(Static):
         if isinstance(message.what, Problem):
             self.update(prose(str(message.what)))
         else:
-            self._show(*message.what)
+            self._show(message.what)
             self.screen.refresh_bindings()
 
-    def _show(self, end: LessonEnd, achieved: str) -> None:
+    def _show(self, end: LessonEnd) -> None:
         self.is_done = end.is_done
-        left = [one for one in self._opened.exercises if exercises.state(one) != "pass"]
-        self.has_open_exercise = bool(left)
+        self.has_open_exercise = bool(end.unsolved)
         pieces: list[LaidOutLines | Content] = [
             HangingText(word("done" if end.is_done else "next", end.headline), "")
         ]
         pieces += [HangingText("· ", prose(f"{sentence}.")) for sentence in end.still_open]
-        if achieved:
-            pieces += [Content(""), prose(achieved)]
-        is_begun = not end.is_done and len(end.still_open) > len(left)
-        pieces += [Content(""), *self._keys(left, is_begun=is_begun)]
+        if end.achieved:
+            pieces += [Content(""), prose(end.achieved)]
+        pieces += [Content(""), *self._keys(end)]
         self.update(Stack(pieces))
 
-    def _keys(self, left: list[Exercise], *, is_begun: bool) -> Iterator[LaidOutLines]:
-        """Yield the keys with their actions; Enter does the first one.
-
-        Args:
-            left: The unsolved exercises.
-            is_begun: Whether a block or a question is open, and comes first.
-        """
-        opened, way = self._opened, self._opened.way
-        rows = [("j", "Go to what is open")] * is_begun
+    def _keys(self, end: LessonEnd) -> Iterator[LaidOutLines]:
+        """Yield the keys with their actions; Enter does the first one."""
+        opened, left, way = self._opened, end.unsolved, end.next_step
+        has_open_part = not end.is_done and len(end.still_open) > len(left)
+        rows = [("j", "Go to what is open")] * has_open_part
         rows += [("p", f"Exercise: {left[0].title}")] if left else []
         rows += [("", f"then Exercise: {one.title}") for one in left[1:]]
         rows += [("n", way.text)] if way.lesson else []
