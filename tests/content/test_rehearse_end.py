@@ -125,6 +125,8 @@ def ending(*results: dict[str, Any], **others: Any) -> str:
         "topologies": [tpus.topology("v5e-1")],
         "stopped_by": None,
         "script_error": None,
+        "script_place": "",
+        "places": {},
         "skipped": [],
         **others,
     }
@@ -172,7 +174,7 @@ ENDS = {
     "stopped": ([FITS], {"stopped_by": 2}, "To go on, type it again", "'f32[8]'"),
     "a script": (
         [],
-        {"script_error": "a.py:2: SyntaxError: no"},
+        {"script_error": "no", "script_place": "a.py:2"},
         "Now mend a.py:2, and type the same",
         "'f32[8]'",
     ),

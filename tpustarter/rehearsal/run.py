@@ -116,6 +116,10 @@ class Rehearsal:
         self.script_error: str | None = None
         self.script_missing = ""
         """The module that a script imported in vain."""
+        self.script_place = ""
+        """The line of the script that its error came through, `train.py:12`."""
+        self.places: dict[tuple[str | None, str, str], str] = {}
+        """The same for errors of programs, by check, program and TPU."""
         self.script_python: str | None = None
         """The Python that a script ran in."""
         self.results: list[dict[str, Any]] = []
@@ -322,6 +326,9 @@ class Rehearsal:
             if exported.error is None:
                 yield task
                 continue
+            if exported.place:
+                key = (exported.check, exported.program, topology.name)
+                self.places[key] = exported.place
             status = "refused" if exported.refused else "error"
             failure = compiler.failure(
                 task, exported.program, exported.error, detail=exported.traceback
@@ -351,6 +358,7 @@ class Rehearsal:
             self.asked = event.places
         elif isinstance(event, ScriptEnded):
             self.script_error, self.script_missing = event.error, event.missing_module
+            self.script_place = event.place
         return event
 
     def _display_path(self, path: Path) -> str:

@@ -19,8 +19,6 @@ from tpustarter.text.terminal import escape_text, wrap
 if TYPE_CHECKING:
     from tpustarter.rehearsal.run import Rehearsal
 
-_PLACE = re.compile(r"(?P<place>[^\s:]+\.py:\d+): ")
-"""Line of the user's file that an error names."""
 _GET_ONE = "tpustarter learn start/ways-to-get-one"
 _SHARD = "tpustarter learn jax/sharding"
 _LARGEST = "v6e-256"
@@ -38,9 +36,9 @@ def lines(rehearsal: Rehearsal, context: click.Context) -> Iterator[str]:
             shlex.join(words(context, fresh=())),
         )
     elif broken:
-        yield from _after_error(broken[0], context)
+        yield from _after_error(rehearsal, broken[0], context)
     elif rehearsal.script_error:
-        yield from _shown(f"{_mend(rehearsal.script_error)}This runs it again:", again)
+        yield from _shown(f"{_fix(rehearsal.script_place)}This runs it again:", again)
     elif too_big := [one for one in results if not _fits(one)]:
         yield from _after_too_big(rehearsal, too_big, context)
     elif results:
@@ -72,10 +70,13 @@ def _after_all_fit(rehearsal: Rehearsal) -> Iterator[str]:
         )
 
 
-def _after_error(result: dict[str, Any], context: click.Context) -> Iterator[str]:
+def _after_error(
+    rehearsal: Rehearsal, result: dict[str, Any], context: click.Context
+) -> Iterator[str]:
     command = shlex.join(words(context))
     said = f"{result['reason']}\n{result.get('detail') or ''}"
-    begin = _mend(said, or_arguments=bool(context.params["arguments"]))
+    place = rehearsal.places.get((result.get("check"), result["program"], result["tpu"]), "")
+    begin = _fix(place, or_arguments=bool(context.params["arguments"]))
     if _is_explained(said):
         yield from _shown(
             f"{begin}This says what the error means, and what to do:",
@@ -87,16 +88,15 @@ def _after_error(result: dict[str, Any], context: click.Context) -> Iterator[str
         yield from _shown(begin or "This tries it again:", command)
 
 
-def _mend(said: str, *, or_arguments: bool = False) -> str:
-    """Return which line of the user's to fix, where an error begins with one.
+def _fix(place: str, *, or_arguments: bool = False) -> str:
+    """Return a sentence on the line to fix; empty where none is known.
 
     JAX also names the line where the types of the arguments are wrong, so those may be the cause.
     """
-    place = _PLACE.match(said)
     what, command = (" or the --arg", "the") if or_arguments else ("", "the same")
     if not place:
         return ""
-    return f"Now mend {escape_text(place['place'])}{what}, and type {command} command again. "
+    return f"Now mend {escape_text(place)}{what}, and type {command} command again. "
 
 
 def _after_too_big(

@@ -66,6 +66,7 @@ def lower(
             refusals.print_own(error, own)
             fields = {
                 "error": refusals.describe(error, own),
+                "place": refusals.find_place(error, own),
                 "refused": refusals.is_refusal(error),
                 "traceback": refusals.own_traceback(error, own),
                 "notes": [],

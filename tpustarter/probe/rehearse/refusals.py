@@ -65,7 +65,19 @@ def is_refusal(error: BaseException) -> bool:
 def make_end_fields(error: BaseException, path: Path, more: str = "") -> dict[str, Any]:
     """Return the fields of the `end` event for an exception; `more` is appended to its text."""
     facts = error.facts if isinstance(error, RequestError) else missing_module(error)
-    return {"outcome": "exception", "detail": describe(error, path) + more, **facts}
+    detail = describe(error, path) + more
+    return {"outcome": "exception", "detail": detail, "place": find_place(error, path), **facts}
+
+
+def find_place(error: BaseException, path: Path) -> str:
+    """Return the last line of the user's file that an error came through: `train.py:12`, or ""."""
+    if isinstance(error, RequestError):
+        return ""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return f"{path.name}:{error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+    return f"{path.name}:{lines[-1]}" if lines else ""
 
 
 def describe(error: BaseException, path: Path) -> str:
@@ -75,10 +87,10 @@ def describe(error: BaseException, path: Path) -> str:
     kind = type(error).__name__
     if isinstance(error, SyntaxError) and error.filename == str(path):
         column = f" (column {error.offset})" if error.offset else ""
-        return clip(f"{path.name}:{error.lineno}: {kind}: {error.msg}{column}")
+        return clip(f"{find_place(error, path)}: {kind}: {error.msg}{column}")
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename == str(path)]
-    where = f"{path.name}:{own[-1].lineno}: " if own else ""
+    where = f"{find_place(error, path)}: " if own else ""
     text = (message(error).splitlines() or [""])[0]
     if "different from the lowering platform" in text:
         return clip(f"{where}{CALLS_BACK}")

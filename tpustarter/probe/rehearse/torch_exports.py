@@ -113,6 +113,7 @@ def _lowered(tracing: Callable[[], TracedOutputs], file: Path, own: Path) -> dic
             text = text.replace(f"{name}: ", "")
         return {
             "error": text,
+            "place": refusals.find_place(error, own),
             "refused": refused,
             "notes": [torch_module.describe_versions("torch_xla")],
         }

@@ -139,11 +139,10 @@ def _programs(
             if not missing or kind == "interrupted":
                 raise _failed(code, reason, event or {}, session.python)
             # Between two programs the failure is the file's own.
-            tpus_left = names if program is None else missing[f"{check} {program}"]
-            title = code.name if program is None else program
-            yield LoweredProgram(
-                title, tuple(tpus_left), {}, f"{reason}{LAST}", notes=notes, check=check
-            )
+            tpus_left = tuple(names if program is None else missing[f"{check} {program}"])
+            title, text = code.name if program is None else program, f"{reason}{LAST}"
+            lost = LoweredProgram(title, tpus_left, {}, text, notes=notes, check=check)
+            yield replace(lost, place=_place(event or {}, session))
             return
 
 
@@ -230,7 +229,8 @@ def _script_events(
             yield ScriptEnded(None)
             return
         elif kind != "start":
-            yield ScriptEnded(_ending(event, session), str(event.get("missing_module") or ""))
+            missing, place = str(event.get("missing_module") or ""), _place(event, session)
+            yield ScriptEnded(_ending(event, session), missing, place)
             return
 
 
@@ -262,7 +262,8 @@ def _exported(event: Event, session: Session) -> LoweredProgram:
     if "error" in event:
         error = session.redact.text(str(event["error"]))
         where = session.redact.text(str(event.get("traceback") or ""))
-        return LoweredProgram(name, names, {}, error, bool(event["refused"]), notes, check, where)
+        refused, place = bool(event["refused"]), _place(event, session)
+        return LoweredProgram(name, names, {}, error, refused, notes, check, where, place)
     lowered = event["lowered"]
     fields = {"devices": int(lowered["devices"]), "shardy": bool(lowered["shardy"])}
     free = {key: [bool(one) for one in lowered[key]] for key in ("free_arguments", "free_outputs")}
@@ -275,6 +276,10 @@ def _exported(event: Event, session: Session) -> LoweredProgram:
 def _check(event: Event) -> str | None:
     check = event.get("check")
     return None if check is None else str(check)
+
+
+def _place(event: Event, session: Session) -> str:
+    return session.redact.text(str(event.get("place") or ""))
 
 
 def _reason(event: Event, session: Session) -> str:

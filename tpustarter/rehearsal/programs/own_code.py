@@ -102,6 +102,8 @@ class LoweredProgram:
     """The check the program belongs to; None for one of the user."""
     traceback: str = ""
     """Traceback of the error, from the user's file on."""
+    place: str = ""
+    """The line of the user's file that the error came through, `train.py:12`."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,8 @@ class ScriptEnded:
     error: str | None
     missing_module: str = ""
     """The module that it imported in vain, if that was the error."""
+    place: str = ""
+    """The line of the script that the error came through, `train.py:12`."""
 
 
 def is_code(text: str) -> bool:

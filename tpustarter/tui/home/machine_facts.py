@@ -107,7 +107,9 @@ def _describe_devices(machine: host.Machine, run_plan: plan.FrameworkPlan) -> st
         no_tpu = status_words.no_tpu(plan.make_host_fields(run_plan))
         return f"{no_tpu}; lessons and checks run on {run_plan.devices_text}"
     devices = f", {phrases.count(run_plan.devices, 'device')}" if run_plan.devices else ""
-    where = run_plan.devices_text.removeprefix("TPU ")  # the name of the row
+    where = run_plan.devices_text
+    if run_plan.generation and plan.sees_tpu(machine):  # the row is called TPU
+        where = ", ".join([run_plan.generation, *run_plan.where_parts[1:]])
     if run_plan.blocked:
         return f"{where}{devices}"
     users = "nobody" if host.sees_every_process(machine) else "nobody that you can see"
