@@ -125,8 +125,9 @@ def test_file_that_cannot_be_read_is_left_alone(
     with monkeypatch.context() as patch:
         error = OSError(number, os.strerror(number))
         patch.setattr(locations, "read_text", Mock(side_effect=error))
-        with pytest.raises(Problem, match=os.strerror(number)):
-            state.load("sample")
+        for use in (state.load, lambda name: state.save(name, {"n": 2})):
+            with pytest.raises(Problem, match=os.strerror(number)):
+                use("sample")
 
     assert {"n": 1} == state.load("sample")
     assert [] == locations.take_notices()

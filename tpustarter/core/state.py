@@ -111,7 +111,12 @@ def _finite(text: str) -> float:
 
 
 def save(name: str, value: dict[str, Any]) -> None:
-    """Replace the state called `name`, all of it or nothing; raises Problem on a full disk."""
+    """Replace the state called `name`, all of it or nothing.
+
+    Raises:
+        Problem: the disk is full, or the present file cannot be read, and may be worth more.
+    """
     file = path(name)
+    load(name)  # moves a damaged one aside
     with locations.convert_write_errors(file):
         locations.replace(file, json.dumps(value, indent=1).encode())
