@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.explain import measure
 from tests.support.tutor import write_lessons
 from tpustarter.core import content
 from tpustarter.explain import (
@@ -165,38 +166,34 @@ def test_harmless_line_hides_no_failure(log: str, code: int, failure: str, exit_
 
 
 @pytest.mark.parametrize(
-    ("error", "lesson"),
+    ("name", "lesson", "mistake"),
     [
-        (
-            (
-                "NotImplementedError: Could not run 'aten::empty.memory_format' with arguments "
-                "from the 'XLA' backend. This could be because"
-            ),
-            "pytorch/save-and-load",
-        ),
-        (
-            (
-                "RuntimeError: Input type (torch.FloatTensor) and weight type (XLAFloatType) "
-                "should be the same or input should be a MKLDNN tensor"
-            ),
-            "pytorch/first-tensors",
-        ),
-        (
-            "torch._dynamo.exc.InvalidBackend: Invalid backend: 'torchxla_trace_once', see",
-            "pytorch/old-names",
-        ),
-        ("torch._dynamo.exc.InvalidBackend: Invalid backend: 'openxla', see", "pytorch/old-names"),
+        ("torch-load-xla-file", "pytorch/save-and-load", "has not imported torch_xla"),
+        ("torch-conv-input-not-on-xla", "pytorch/first-tensors", "another device"),
+        ("torch-model-not-on-xla", "pytorch/first-tensors", "the other way round"),
+        ("torch-old-compile-backend", "pytorch/old-names", "has been removed"),
     ],
 )
-def test_torch_errors_name_their_lesson(error: str, lesson: str) -> None:
-    """PyTorch raises them in its own files."""
-    log = f'Traceback (most recent call last):\n  File "a.py", line 3\n    f()\n{IN_TORCH}{error}\n'
-    found = from_text(log)
+def test_torch_errors_name_their_lesson(name: str, lesson: str, mistake: str) -> None:
+    """PyTorch 2.9.0 raised them in its own files, and printed these logs."""
+    [log] = measure.LOGS.glob(f"*/{name}.log")
+    found = from_text(log.read_text(encoding="utf-8"))
 
-    assert error == found.last_error
     assert found.mistake
     assert lesson == found.mistake.mistake.read
-    assert found.mistake.place == "a.py, line 3"
+    assert mistake in found.mistake.mistake.means
+    assert (found.mistake.place or "").startswith("train.py, line ")
+
+
+def test_unknown_backend_names_its_lesson() -> None:
+    """Its import may be missing."""
+    error = "torch._dynamo.exc.InvalidBackend: Invalid backend: 'openxla', see"
+    found = from_text(
+        f'Traceback (most recent call last):\n  File "a.py", line 3\n    f()\n{IN_TORCH}{error}\n'
+    )
+
+    assert found.mistake
+    assert "pytorch/old-names" == found.mistake.mistake.read
 
 
 @pytest.mark.parametrize(
