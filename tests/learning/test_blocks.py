@@ -307,11 +307,7 @@ BROKEN = {
     "needs": ("needs: {}", "needs: {framework: cobol}", "`cobol` is not one of jax,"),
     "needs-more": ("needs: {}", "needs: {chips: 2}", "`needs` has `chips: 2`"),
     "needs-devices": ("needs: {}", "needs: {devices: 9}", "a number of `devices` from 2 to 8"),
-    "packages": (
-        "needs: {}",
-        "needs: {packages: [flux]}",
-        "`flux` is not one of accelerate, flax,",
-    ),
+    "packages": ("needs: {}", "needs: {packages: [flux]}", "`flux` is not one of accelerate,"),
     "packages-text": ("needs: {}", "needs: {packages: flax}", "`needs` has `packages: flax`"),
     "packages-not-said": (
         "END",

@@ -39,6 +39,7 @@ PACKAGES: tuple[str, ...] = (
     "optax",
     "orbax-checkpoint",
     "torchax",
+    "accelerate",
     "transformers",
     "jax_cuda12_plugin",
     "jax_cuda13_plugin",

@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from typing import Any
 
 from tpustarter.core.problem import ExitCode
 from tpustarter.tui.app.app import TpustarterApp

@@ -95,7 +95,7 @@ class ExercisePage(Page):
         pages = [screen for screen in self.tutor.screen_stack if isinstance(screen, Page)]
         return pages[pages.index(self) - 1]
 
-    def on_looked_up(self, message: LookedUp[AnswerNextStep | Problem | Exercise]) -> None:
+    def on_looked_up(self, message: LookedUp[AnswerEnd | Problem | Exercise]) -> None:
         """Show the task or its Problem; after a right answer, the next step."""
         if isinstance(message.what, AnswerEnd):
             end, self._back = message.what.end, message.what.back

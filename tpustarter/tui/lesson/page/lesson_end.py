@@ -46,7 +46,7 @@ class LessonEndView(Static):
         except Problem as problem:
             self.post_message(LookedUp(problem))
 
-    def on_looked_up(self, message: LookedUp[tuple[LessonEnd, str] | Problem]) -> None:
+    def on_looked_up(self, message: LookedUp[LessonEnd | Problem]) -> None:
         if isinstance(message.what, Problem):
             self.update(prose(str(message.what)))
         else:
