@@ -115,7 +115,7 @@ def test_concurrent_runs_keep_folders_of_each_other(home: Path) -> None:
     """A folder is marked as in use before another run can see it."""
     program = (
         "from tpustarter.running import run_folder\n"
-        "made = [run_folder.make() for _ in range(20)]\n"
+        "made = [run_folder.make_folder() for _ in range(20)]\n"
         "print([folder.exists() for folder in made].count(True), flush=True)\n"
         "input()\n"
     )
