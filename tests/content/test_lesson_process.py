@@ -518,7 +518,7 @@ def test_no_process_survives_program(number: int, tmp_path: Path) -> None:
         "from tests.support.made_lessons import make_session\n"
         "from tpustarter.learning.content.blocks import list_blocks\n"
         f"lesson = content.read_lesson(Path({str(tmp_path / 'made' / '01-sample.md')!r}))\n"
-        "for item in make_session(lesson).run(blocks_of(lesson)[0]): print('seen', flush=True)\n"
+        "for item in make_session(lesson).run(list_blocks(lesson)[0]): print('seen', flush=True)\n"
     )
     env = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     env["TPUSTARTER_HOME"] = str(tmp_path / "state")

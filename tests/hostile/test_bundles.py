@@ -373,7 +373,7 @@ try:
     opening.read(Path(sys.argv[1]))
     print("opened")
 except Problem as problem:
-    print(problem.what)
+    print(problem.full_text)
 print(f"{before} MiB before it, {most() - before} MiB more")
 """
 

@@ -237,12 +237,12 @@ PROGRAMS = {
     ),
     "the output of a lesson": (
         "import os\nfrom pathlib import Path\n"
-        "from tests.support.made_lessons import blocks_of, fence, make_lesson, make_session\n"
+        "from tests.support.made_lessons import list_blocks, fence, make_lesson, make_session\n"
         "code = 'import json, os\\ntexts = json.load(open(os.environ[\"TEXTS\"]))\\n'\n"
         "code += 'print(*texts, sep=chr(10))\\n1 / 0'\n"
         "lesson = make_lesson(Path(os.environ['LESSONS']), fence(code))\n"
         "session = make_session(lesson)\n"
-        "print(*session.run(blocks_of(lesson)[0]))\nsession.close()\n"
+        "print(*session.run(list_blocks(lesson)[0]))\nsession.close()\n"
     ),
 }
 
