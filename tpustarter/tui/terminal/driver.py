@@ -35,7 +35,7 @@ _NO_MOUSE = b"\x1b[?1000l\x1b[?1002l\x1b[?1006l"
 class OnTerminal(Protocol):
     """The part of the app that the driver uses."""
 
-    asks_for_ground: bool
+    needs_background: bool
     """Whether the app's colours depend on the terminal's background."""
 
     def hang_up(self) -> None:
@@ -79,7 +79,7 @@ class TerminalDriver(LinuxDriver):
         _take_lines(self.fileno)
         try:
             super().start_application_mode()
-            if self._tutor.asks_for_ground:
+            if self._tutor.needs_background:
                 self.write(_ASK_GROUND)
         except BaseException:
             self.close()
