@@ -178,6 +178,7 @@ def test_window_resized_during_start_works(seed: int) -> None:
         while sizes_left:
             tty.resize(chance.choice([1, 40, 80, 300, 65_535]), chance.choice([1, 5, 24, 65_535]))
             tty.read_unseen(chance.uniform(0, 0.05))
+            assert tty.process.poll() is None, tty.text
             sizes_left -= tty.is_drawn
         tty.resize(60, 20)
         tty.press(b"\0")  # no key: once it was read, the last size was, too
