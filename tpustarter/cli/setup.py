@@ -42,6 +42,7 @@ _PROFILES = "\n".join(
     f"  {one.name:<12} {one.meaning}" + " [default]" * (one.name == "jax")
     for one in (*PROFILES.values(), *MACHINE.values())
 )
+_FOLDERS = ", ".join(f"~/{one.folder}" for one in PROFILES.values())
 _HELP = f"""Make an environment for one purpose, or set up the machine, and prove that it works.
 
 \b
@@ -71,7 +72,7 @@ only with --root.
     "--folder",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="The folder of the environment.  [default: one of its own for each, such as ~/tpu]",
+    help=f"The folder of the environment.  [default: {_FOLDERS}]",
 )
 @click.option(
     "--set",
