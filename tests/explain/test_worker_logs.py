@@ -31,7 +31,7 @@ PREFIXES = {
     "mpirun 5": "[prterun-host-1@1,{}]<stderr>: ",
     "srun": "{}: ",
 }
-"""What launchers put before the lines of a worker."""
+"""The texts of launchers before the lines of a worker."""
 
 
 def logs(name: str) -> list[Path]:
@@ -129,7 +129,7 @@ def test_text_names_worker_and_all_others() -> None:
 
 
 def test_equal_errors_are_told_as_one() -> None:
-    """What fails everywhere has no first worker."""
+    """An error of all workers has no first one."""
     log = logs("missing-package")[2].read_bytes()
     job = explained({f"{number}.log": log for number in range(4)})
     assert job.first is None

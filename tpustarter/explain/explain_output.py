@@ -20,8 +20,8 @@ from tpustarter.explain import (
 )
 from tpustarter.explain.explanation_text import Explanation, last_error
 from tpustarter.explain.log_scanner import LogScan
+from tpustarter.explain.program_mistakes import TRACEBACK, Traceback, read_tracebacks
 from tpustarter.explain.ranking import FailureMatch
-from tpustarter.explain.tracebacks import TRACEBACK, Traceback, read_tracebacks
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,10 @@ from tpustarter.explain import known_failures
 from tpustarter.machine import pip
 
 FILE = Path(__file__).with_name("mistakes.yml")
+TRACEBACK = "Traceback (most recent call last)"
+"""The first line of a traceback."""
+_RAISED = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:: .*|$)")
+"""The line with which a traceback ends: the name of the exception, and its message."""
 
 _FRAME = re.compile(
     r'^ *File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<name>\S+))?.*\n'
@@ -85,6 +89,37 @@ class FoundMistake:
     """The first command to type on this machine; empty for none."""
 
 
+@dataclass(frozen=True)
+class Traceback:
+    """A traceback and its error."""
+
+    text: str
+    """Its lines after the first one, and what other threads have printed in between."""
+    error: str
+    """The line with the exception."""
+    line: int
+    """The number of that line in the log, counted from 1."""
+
+
+def read_tracebacks(end_of_log: str, lines: int) -> Iterator[Traceback]:
+    """Yield the tracebacks of a log, of those that follow from each other each by itself.
+
+    Args:
+        end_of_log: The last lines of the log.
+        lines: How many lines the log has.
+    """
+    last_lines = end_of_log.split("\n")
+    before = lines - len(last_lines) + (not last_lines[-1])
+    begin = None
+    for number, line in enumerate(last_lines, 1):
+        if TRACEBACK in line:
+            begin = number
+        elif begin and _RAISED.match(line):
+            text = "\n".join(last_lines[begin:number])
+            yield Traceback(text, line.strip(), before + number)
+            begin = None
+
+
 @functools.cache
 def read(file: Path = FILE) -> tuple[Mistake, ...]:
     """Read the known mistakes; raise Problem for a row that cannot be used."""
@@ -122,7 +157,7 @@ def find(
     """
     general = [one for one in read() if one.general]
     rows = [*(one for one in read() if not one.general), *taught, *general]
-    traceback = end_of_log.rpartition("Traceback (most recent call last)")[2]
+    traceback = end_of_log.rpartition(TRACEBACK)[2]
     # A `__getattr__` that raises does so because of the line that asked for the attribute.
     frames = [frame for frame in _FRAME.finditer(traceback) if frame["name"] != "__getattr__"]
     raiser = frames[-1]["file"] if frames else ""
@@ -146,7 +181,7 @@ def own_line(end_of_log: str) -> str:
     Args:
         end_of_log: The end of the log, with the traceback.
     """
-    _, begin, traceback = end_of_log.rpartition("Traceback (most recent call last)")
+    _, begin, traceback = end_of_log.rpartition(TRACEBACK)
     frames = list(_FRAME.finditer(traceback)) if begin else []
     place, code = _place([frame for frame in frames if not _OTHERS.search(frame["file"])])
     return ": ".join(filter(None, (place, code)))
