@@ -15,9 +15,9 @@ from tpustarter.tui.lesson.block import block_state
 from tpustarter.tui.lesson.block.block_state import BlockState, EarlierResult
 
 OWN = "print(1)"
-PASSED = "has_passed has_ended is_done leads_on"
-FAILED = "has_ended has_failed leads_on"
-ENDED = "has_ended leads_on"
+PASSED = "has_passed has_ended is_done is_passable"
+FAILED = "has_ended has_failed is_passable"
+ENDED = "has_ended is_passable"
 
 
 @dataclass
@@ -31,7 +31,7 @@ class TypedCode:
     is_editing: bool = False
 
     @property
-    def exact(self) -> str:
+    def exact_code(self) -> str:
         """The code that is executed."""
         return self.text
 
@@ -113,7 +113,7 @@ def test_pass_stays_when_code_is_edited() -> None:
 
 
 @pytest.mark.parametrize(("was_left", "before"), [(True, None), (False, "pass")])
-def test_task_left_or_done_leads_on(was_left: bool, before: str | None) -> None:
+def test_task_left_or_done_is_passable(was_left: bool, before: str | None) -> None:
     """Else reading on stops at it."""
     state = state_of(TypedCode(is_try=True), before)
     assert state.is_passable is (before == "pass")
