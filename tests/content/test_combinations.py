@@ -26,7 +26,7 @@ def scanner() -> Scanner:
 
 
 def ids(scanner: Scanner, text: str) -> list[str]:
-    """Return what a log shows, in order."""
+    """Return the failures in a log, in order."""
     return [
         match.failure.id for match in ranking.rank(scanner.scan(io.BytesIO(text.encode())), ROWS)
     ]

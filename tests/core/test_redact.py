@@ -310,7 +310,7 @@ CUTS = {
     "names in a drawing": (60, _bars),
     "a type that is refused": (60, _refused),
 }
-"""What is cut before it is redacted, since the probe cannot redact: where, and as it is shown."""
+"""Texts that are cut before they are redacted, since the probe cannot redact: place and text."""
 
 
 @pytest.mark.parametrize(("limit", "shown"), CUTS.values(), ids=CUTS)

@@ -85,7 +85,7 @@ def test_kill_at_any_write_keeps_last_whole_file(place: str, home: Path) -> None
 
 
 def test_full_disk_is_problem_and_loses_nothing() -> None:
-    """What was saved before is still there, and no half file is left."""
+    """The earlier state is still there, and no half file is left."""
     state.save("sample", {"n": 1})
     program = (
         "import resource, signal\n"
@@ -144,7 +144,7 @@ def test_broken_file_that_cannot_be_moved_is_named(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.first_use
 def test_reading_creates_no_file(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    """What was saved is read where nothing can be written, and no folder is made for it."""
+    """Saved state is read where nothing can be written, and no folder is made for it."""
     assert {} == state.load("sample")
     assert not (home / "state").exists()
     monkeypatch.setenv("TPUSTARTER_HOME", "/proc/nowhere")

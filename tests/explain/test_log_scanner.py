@@ -20,7 +20,7 @@ TEXT = "The TPU is already in use by process with pid 4242"
 
 
 def scan(data: bytes, *failures: object) -> LogScan:
-    """Return what a log shows of some failures."""
+    """Return the signs of some failures in a log."""
     return Scanner(failures or [HELD]).scan(io.BytesIO(data))  # type: ignore[arg-type]
 
 
@@ -46,7 +46,7 @@ def test_match_has_line_quote_and_values() -> None:
     ids=["case", "wrapped", "windows", "coloured", "spaces", "prefixed"],
 )
 def test_text_altered_by_terminal_or_launcher_is_found(log: str) -> None:
-    """What people paste is rarely what the program wrote."""
+    """A pasted text is rarely the one that the program wrote."""
     assert "held" in scan(log.encode()).seen
 
 

@@ -27,7 +27,7 @@ ALL = (ROOT, PEER, SLOW, WEAK, FULL)
 
 
 def ranked(log: str) -> list[FailureMatch]:
-    """Return what a log shows of the rows above."""
+    """Return the matches of the rows above in a log."""
     return ranking.rank(Scanner(ALL).scan(io.BytesIO(log.encode())), ALL)
 
 
@@ -95,7 +95,7 @@ def finding(code: str, verdict: str, found: str) -> dict[str, object]:
 
 
 def seen_here(log: str, *findings: dict[str, object], has_tpu: bool = True) -> list[FailureMatch]:
-    """Return what a log shows, after a look at a machine where this was found."""
+    """Return the matches in a log, after a look at a machine where this was found."""
     rows = (HELD, WRONG)
     matches = ranking.rank(Scanner(rows).scan(io.BytesIO(log.encode())), rows)
     return machine_evidence.confirm_matches(matches, HostFindings(findings, has_tpu))

@@ -241,7 +241,7 @@ def test_state_folder_that_is_file_is_one_error(place: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", ["last-check", "last-failures"])
 def test_memory_that_cannot_be_read_loses_no_verdict(name: str) -> None:
-    """What was remembered of earlier checks is left as it is."""
+    """The memory of earlier checks is left as it is."""
     damage(state.path(name), "a folder")
     done = run("check", "host.space")
 

@@ -169,7 +169,7 @@ def test_closed_state_file_is_left_alone(
     "words", [["learn"], ["trc"], ["check", "host.space"], [*TPU[:-1], "--yes"]], ids=" ".join
 )
 def test_closed_state_folder_is_named(words: list[str], place: Path) -> None:
-    """What was saved is not known, which is not as if nothing had been."""
+    """An unread file is unknown, which is not the same as none."""
     (place / "home/state").mkdir(mode=0o000)
     done = run(place, *words)
 

@@ -127,7 +127,7 @@ HALF = (
 
 @pytest.mark.parametrize("one_terminal", [True, False])
 def test_error_begins_a_line(one_terminal: bool) -> None:
-    """Where both streams go to one terminal; elsewhere stdout gets nothing of ours."""
+    """Only one terminal for both streams gets a line feed; elsewhere stdout stays untouched."""
     terminals = [pty.openpty() for _ in range(2)]
     (_, stdout), (_, stderr) = terminals[0], terminals[0 if one_terminal else 1]
     program = f"import sys\n{HALF}sys.argv = ['tpustarter', 'learn']\n"

@@ -118,7 +118,7 @@ TEXTS = {
     "Slack, workflow": "https://hooks.slack.com/triggers/T{u8}/{d13}/<{h32}>",
     "Discord, webhook": "https://discord.com/api/webhooks/{d18}/<{w68}>",
     "Telegram, address": "https://api.telegram.org/bot<{d9}:AA{w33}>/sendMessage",
-    "npm, _authToken": "//registry.npmjs.org/:_authToken=<{h36}>",
+    "npm, _authToken": "//npm.example.com/:_authToken=<{h36}>",
     "npm, _auth": "//npm.example/:_auth=<{b20}>",
     "netrc, in lines": "machine api.example.com\n  login ada\n  password <{a14}>",
     "netrc, without a login": "machine api.example.com password <{a14}>",
