@@ -201,6 +201,8 @@ def write_check(folder: Path, **changes: str | None) -> Check:
         ({"NEEDS": '{"chips": "many"}'}, "chips"),
         ({"NEEDS": '{"chips": True}'}, "chips"),
         ({"NEEDS": '{"container": 1}'}, "container"),
+        ({"NEEDS": '{"hosts": 2}'}, None),
+        ({"NEEDS": '{"hosts": True}'}, "hosts"),
     ],
 )
 def test_a_broken_check_is_named_with_its_line(

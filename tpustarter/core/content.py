@@ -72,6 +72,7 @@ _NEEDS: dict[str, type | tuple[type, ...]] = {
     "devices": int,
     "generation": (str, list),
     "google_cloud": bool,
+    "hosts": int,
     "platform": str,
 }
 """The needs that `probe/needs.py` knows."""

@@ -256,6 +256,12 @@ def read_devices(framework: str) -> RanOn | None:
     return {"platform": platform, "kind": kind, "count": count, "virtual": virtual}
 
 
+def count_hosts() -> int:
+    """Return how many processes JAX has joined; 1 where it joined none, or was not imported."""
+    jax: Any = sys.modules.get("jax")
+    return jax.process_count() if jax else 1
+
+
 def read_started_devices() -> RanOn | None:
     """Return `ran_on` of the first framework whose devices this process has started; else None."""
     for name, adapter in ADAPTERS.items():

@@ -23,7 +23,9 @@ def find_unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
     device_needs = {
         key: needs[key] for key in ("devices", "platform", "generation") if key in needs
     }
-    host_needs = {key: value for key, value in needs.items() if key not in device_needs}
+    host_needs = {
+        key: value for key, value in needs.items() if key not in device_needs and key != "hosts"
+    }
     if host_needs:
         # It is compiled again in every process, so only where it is needed.
         from tpustarter.machine import host
@@ -31,6 +33,9 @@ def find_unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
         reason = host.find_unmet(host.Machine(root=target().root, uid=target().uid), host_needs)
         if reason:
             return reason
+    if "hosts" in needs and (hosts := adapters.count_hosts()) < needs["hosts"]:
+        some = "one host" if hosts == 1 else f"only {hosts} hosts"
+        return f"this run has {some}, and {needs['hosts']} are needed"
     if not device_needs:
         return None
     return _unmet_devices(adapters.read_devices(framework), device_needs)
