@@ -14,6 +14,7 @@ import os
 import select
 import signal
 import sys
+import threading
 import time
 import traceback
 import types
@@ -45,11 +46,13 @@ def main(arguments: list[str]) -> int:
     for descriptor in (control, events):
         os.set_inheritable(descriptor, False)  # noqa: FBT003  nothing a check starts may hold them open
 
+    writing = threading.Lock()  # a run on many hosts has threads that emit
+
     def emit(event: Mapping[str, object]) -> None:
-        with contextlib.suppress(BrokenPipeError):
+        with writing, contextlib.suppress(BrokenPipeError):
             os.write(events, json.dumps(event).encode() + b"\n")
 
-    has_only_looked = True
+    has_only_looked, status = True, 0
     for command in _commands(control):
         has_only_looked &= command["do"] in _LOOKS or command.get("framework") == "host"
         if command["do"] == "target":
@@ -75,9 +78,22 @@ def main(arguments: list[str]) -> int:
             from tpustarter.probe.rehearse import script
 
             _serve(command, emit, lambda command: script.serve(command, emit))
+        elif command["do"] in ("slice", "verdict"):
+            status = _serve_slice(command, emit, control)
     if has_only_looked:  # no device to close, and no code of the user to end
         os._exit(0)  # Python itself takes 10 ms to end
-    return 0
+    return status
+
+
+def _serve_slice(command: dict[str, Any], emit: Emit, control: int) -> int:
+    from tpustarter.probe.slice import member
+
+    def run_check(check: dict[str, Any], emit: Emit) -> None:
+        _serve(check, emit, lambda check: _run(check, emit, control))
+
+    if command["do"] == "slice":
+        return member.serve(command, emit, run_check)
+    return member.finish(command, emit)
 
 
 def _commands(control: int) -> Iterator[dict[str, Any]]:

@@ -19,6 +19,10 @@ if __name__ == "__main__":
         from tpustarter.probe.child import main
 
         sys.exit(main(sys.argv[1:]))
+    if sys.argv[1:2] == ["slice"]:
+        from tpustarter.probe.slice.bare import main
+
+        sys.exit(main(sys.argv[1:]))
     import os
 
     from tpustarter.probe.supervisor import main

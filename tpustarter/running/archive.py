@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
 import marshal
+from collections.abc import Mapping
 from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path
+from typing import Any
 
 from tpustarter.core import cache, locations
+from tpustarter.probe.slice.bare import REQUEST
 
 ENTRY = "probe/zip_main.py"
 COMPILED = ("tpustarter/machine/", "tpustarter/probe/", "tpustarter/checks/host/")
@@ -18,10 +22,18 @@ DATE = (2026, 1, 1, 0, 0, 0)
 """Date of all files in it, because a zip must not depend on when it was built."""
 
 
-def build(path: Path, checks: Path | None = None) -> Path:
-    """Write the probe to `path`, with the checks below `checks`; returns `path`."""
+def build(path: Path, checks: Path | None = None, request: Mapping[str, Any] | None = None) -> Path:
+    """Write the probe to `path`, with the checks below `checks`; returns `path`.
+
+    Args:
+        path: The zip.
+        checks: Folder of the checks, if they are not those of this program.
+        request: What hosts without tpustarter run; `probe/slice/bare.py` reads it.
+    """
     with locations.convert_write_errors(path):
         files = _files(checks or locations.content("checks"))
+        if request is not None:
+            files[REQUEST] = json.dumps(request).encode()
         listing = b"".join(
             b"%s %d\n%s" % (name.encode(), len(data), data) for name, data in files.items()
         )

@@ -1,0 +1,1 @@
+"""One run on many hosts: arrive, connect, and run each check everywhere at once."""

@@ -1,0 +1,248 @@
+"""The arrival of the hosts: each hands its facts to host 0 before JAX waits for anybody.
+
+`jax.distributed.initialize` lets no host say a word before all of them are there. So host 0 takes
+what the others hand in over HTTP, on the coordinator's own port, and closes it before JAX opens
+it: a port that is taken, a firewall or a wrong address shows here, with a name, and not as a hang.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import http.server
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tpustarter.probe.slice.cluster import Place
+
+PATH = "/tpustarter/arrive"
+MAX_BYTES = 1 << 20
+"""Longest body that host 0 reads."""
+RETRY_S = 0.25
+CONNECT_S = 5.0
+"""Longest wait for one connection to host 0."""
+TICK_S = 1.0
+ANSWER_S = 3600.0
+"""Longest wait of a host's connection for the answer; host 0 gives it far earlier."""
+
+Facts = dict[str, Any]
+Waiting = Callable[[dict[int, Facts], float], None]
+"""Called once a second with the hosts that have arrived, and the seconds since the beginning."""
+
+
+class NotReached(Exception):  # noqa: N818  it is an answer, and no error of the program
+    """Raised on a host that could not hand in its facts; `reason` is one of the words below."""
+
+    def __init__(self, reason: str, text: str) -> None:
+        super().__init__(text)
+        self.reason = reason
+
+
+class PortTaken(Exception):  # noqa: N818  it is an answer, and no error of the program
+    """Raised on host 0 where the coordinator's port cannot be opened."""
+
+
+class Roster:
+    """The hosts that have arrived at host 0."""
+
+    def __init__(self, hosts: int) -> None:
+        self.hosts = hosts
+        self.members: dict[int, Facts] = {}
+        self.strangers: list[Facts] = []
+        """Facts of a host whose number another one has, or that counts other hosts."""
+        self._changed = threading.Condition()
+        self._answer: dict[str, Any] | None = None
+
+    def add(self, facts: Facts) -> None:
+        """Add a host; its clock is compared with this one's."""
+        facts["clock_ahead_s"] = round(facts["time"] - time.time(), 1)
+        with self._changed:
+            known = self.members.get(facts["host"])
+            if known and (known["name"], known["process"]) == (facts["name"], facts["process"]):
+                return  # it tried again
+            if known or facts["hosts"] != self.hosts or not 0 <= facts["host"] < self.hosts:
+                self.strangers.append(facts)
+            else:
+                self.members[facts["host"]] = facts
+            self._changed.notify_all()
+
+    @property
+    def missing(self) -> list[int]:
+        """Numbers of the hosts that have not arrived."""
+        return [number for number in range(self.hosts) if number not in self.members]
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether nobody more needs to be waited for."""
+        return not self.missing or len(self.members) + len(self.strangers) >= self.hosts
+
+    def wait(self, timeout_s: float, waiting: Waiting) -> None:
+        """Wait until all hosts have arrived, or too many did, or the time is over."""
+        began = time.monotonic()
+        with self._changed:
+            while not self.is_decided:
+                passed_s = time.monotonic() - began
+                if passed_s >= timeout_s:
+                    return
+                self._changed.wait(min(TICK_S, timeout_s - passed_s))
+                waiting(dict(self.members), time.monotonic() - began)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every host has arrived, and nobody else."""
+        return not self.missing and not self.strangers
+
+    def everyone(self) -> list[Facts]:
+        """Return the facts of all that arrived, hosts in their order and strangers last."""
+        return [*(self.members[number] for number in sorted(self.members)), *self.strangers]
+
+    def close(self, answer: dict[str, Any]) -> None:
+        """Give every host that waits its answer."""
+        with self._changed:
+            self._answer = {**answer, "missing": self.missing}
+            self._changed.notify_all()
+
+    def wait_for_answer(self, timeout_s: float) -> dict[str, Any] | None:
+        """Return the answer for a host that has arrived; None where there is none in time."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._answer is not None, timeout_s)
+        return self._answer
+
+
+@contextlib.contextmanager
+def receiving(place: Place, own: Facts, timeout_s: float, waiting: Waiting):
+    """Take what the other hosts hand in, on host 0; yields the roster once nobody is waited for.
+
+    The other hosts have their answer when the block is left, and the port is free again.
+
+    Raises:
+        PortTaken: the coordinator's port cannot be opened here.
+    """
+    roster = Roster(place.hosts)
+    roster.add(own)
+    if place.hosts == 1:
+        yield roster
+        return
+    try:
+        server = _Server(("", place.port), _Handler)
+    except OSError as error:
+        raise PortTaken(f"port {place.port} cannot be opened: {error.strerror or error}") from error
+    server.roster = roster
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        roster.wait(timeout_s, waiting)
+        yield roster
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()  # waits until each host has its answer
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = False
+    block_on_close = True
+    request_queue_size = 1024
+    roster: Roster
+
+    address_family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
+
+    def server_bind(self) -> None:
+        with contextlib.suppress(OSError, AttributeError):  # one family is enough
+            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        super().server_bind()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignore a host that closed its connection: it tries again, or is missing."""
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    server: _Server
+    timeout = 30
+
+    def do_POST(self) -> None:  # noqa: N802  the library's name
+        length = self.headers.get("Content-Length", "")
+        facts = None
+        if self.path == PATH and length.isdigit() and int(length) <= MAX_BYTES:
+            with contextlib.suppress(ValueError):
+                facts = _checked(json.loads(self.rfile.read(int(length))))
+        if facts is None:
+            self.send_error(400)
+            return
+        self.server.roster.add(facts)
+        answer = json.dumps(self.server.roster.wait_for_answer(ANSWER_S) or {}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the library's name
+        """Print nothing."""
+
+
+def _checked(facts: Any) -> Facts | None:
+    # What comes from the network is used only in the form that `facts.gather` gives it.
+    kinds = {
+        "host": int,
+        "hosts": int,
+        "name": str,
+        "process": int,
+        "python_version": str,
+        "frameworks": dict,
+        "settings": dict,
+        "time": (int, float),
+        "checks": list,
+    }
+    if not isinstance(facts, dict):
+        return None
+    fields: Facts = facts
+    is_sound = all(isinstance(fields.get(name), kind) for name, kind in kinds.items())
+    return fields if is_sound else None
+
+
+def hand_in(place: Place, own: Facts, timeout_s: float) -> dict[str, Any]:
+    """Hand the facts of this host to host 0, and return its answer; tries until the time is over.
+
+    Raises:
+        NotReached: host 0 never answered, and the reason of the last try.
+    """
+    deadline = time.monotonic() + timeout_s
+    failure = NotReached("no-answer", f"host 0 did not answer at {place.coordinator}")
+    while (left_s := deadline - time.monotonic()) > 0:
+        try:
+            return _post(place, own, left_s)
+        except ConnectionRefusedError:
+            failure = NotReached("refused", f"nothing listens at {place.coordinator}")
+        except socket.gaierror as error:
+            failure = NotReached("unknown-name", f"`{place.name}` is not known: {error.strerror}")
+        except TimeoutError:
+            failure = NotReached("no-answer", f"host 0 did not answer at {place.coordinator}")
+        except (http.client.HTTPException, ValueError):
+            text = f"something else than tpustarter answers at {place.coordinator}"
+            failure = NotReached("something-else", text)
+        except OSError as error:
+            failure = NotReached("network", f"no way to {place.coordinator}: {error.strerror}")
+        time.sleep(RETRY_S)
+    raise failure
+
+
+def _post(place: Place, own: Facts, left_s: float) -> dict[str, Any]:
+    connection = http.client.HTTPConnection(
+        place.name, place.port, timeout=max(0.1, min(CONNECT_S, left_s))
+    )
+    try:
+        connection.connect()
+        connection.sock.settimeout(left_s)
+        body = json.dumps({**own, "time": time.time()}).encode()
+        connection.request("POST", PATH, body, {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        answer = json.loads(response.read(MAX_BYTES)) if response.status == 200 else None  # noqa: PLR2004
+        if not isinstance(answer, dict) or "goes_on" not in answer:
+            raise http.client.HTTPException(response.reason)
+        return answer
+    finally:
+        connection.close()

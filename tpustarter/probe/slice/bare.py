@@ -1,0 +1,123 @@
+"""A host of a run on which tpustarter is not installed: the probe's zip has all that it needs.
+
+`request.json` in the zip is the same for every host. stdout gets the events, a line of JSON each;
+stdin is a lifeline, whose end ends the run; so does silence on it, where a limit for that is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import math
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from typing import Any
+
+from tpustarter.machine import frameworks, host
+from tpustarter.probe.slice.work import INCONCLUSIVE
+
+REQUEST = "request.json"
+
+
+def main(arguments: list[str]) -> int:
+    """Run `slice [--coordinator HOST:PORT] [--hosts N] [--host I] [--lifeline-s S]`."""
+    parser = argparse.ArgumentParser(prog="probe.pyz slice")
+    parser.add_argument("--coordinator")
+    parser.add_argument("--hosts", type=int)
+    parser.add_argument("--host", type=int)
+    parser.add_argument("--lifeline-s", type=float, default=math.inf)
+    parser.add_argument("--no-lifeline", action="store_true")
+    options = parser.parse_args(arguments[1:])
+    with zipfile.ZipFile(sys.argv[0]) as archive:
+        request: dict[str, Any] = json.loads(archive.read(REQUEST))
+    given = {name: getattr(options, name) for name in ("coordinator", "hosts", "host")}
+    target = _prepare(request)
+    commands = [
+        {"do": "target", **target},
+        {**request["slice"], **{name: value for name, value in given.items() if value is not None},
+         "do": "slice"},
+        {"do": "verdict"},
+    ]  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as control:
+        own = ("TMPDIR", "TPU_LOG_DIR", "JAX_COMPILATION_CACHE_DIR")
+        os.environ.update({name: folder for name in own})
+        control.write(b"".join(json.dumps(command).encode() + b"\n" for command in commands))
+        control.seek(0)
+        os.set_inheritable(control.fileno(), True)  # noqa: FBT003
+        return _supervise(control.fileno(), None if options.no_lifeline else options.lifeline_s)
+
+
+def _supervise(control: int, lifeline_s: float | None) -> int:
+    events, events_end = os.pipe()
+    words = ["supervise", str(control), str(events_end), "-"]
+    supervisor = subprocess.Popen(
+        [sys.executable, "-I", "-S", sys.argv[0], *words],
+        stdin=subprocess.PIPE,
+        stdout=2,  # what C++ runtimes write is no event
+        pass_fds=[control, events_end],
+    )
+    os.close(events_end)
+    code, rest, last = INCONCLUSIVE, b"", time.monotonic()
+    watched = [events] if lifeline_s is None else [events, 0]
+    while True:
+        wait_s = None if 0 not in watched else max(0.0, last + lifeline_s - time.monotonic())
+        ready, _, _ = select.select(watched, [], [], None if wait_s == math.inf else wait_s)
+        if events in ready:
+            data = os.read(events, 65536)
+            if not data:
+                break
+            *lines, rest = (rest + data).split(b"\n")
+            for line in filter(None, lines):
+                code = _read_code(line, code)
+                _write(line + b"\n")
+        if 0 in ready and os.read(0, 4096):
+            last = time.monotonic()
+        elif 0 in ready or (not ready and 0 in watched):  # nobody is there who waits for this run
+            if supervisor.stdin:
+                supervisor.stdin.close()
+            watched = [events]
+    supervisor.wait()
+    return code
+
+
+def _read_code(line: bytes, code: int) -> int:
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        event = json.loads(line)
+        if event["event"] == "ended" and type(event["code"]) is int:
+            return event["code"]
+    return code
+
+
+def _write(data: bytes) -> None:
+    with contextlib.suppress(OSError):  # nobody reads: the lifeline ends the run
+        while data:
+            data = data[os.write(1, data) :]
+
+
+def _prepare(request: dict[str, Any]) -> dict[str, Any]:
+    # What `checking/plan` decides where tpustarter is installed.
+    machine, devices = host.Machine(), request["devices"]
+    os.environ.update(request["env"])
+    platforms = os.environ.get("JAX_PLATFORMS", "")
+    platform = platforms.split(",")[0] or ("cpu" if devices else host.platform_hint(machine))
+    platform = "gpu" if platform in ("cuda", "rocm") else platform
+    metadata = host.metadata(machine) if platform == "tpu" else None
+    generation = host.generation(machine, metadata)
+    count = devices if platform == "cpu" else host.visible_devices(machine, metadata)
+    for name, value in frameworks.environment("jax", platform, count, os.environ).items():
+        os.environ.setdefault(name, value)
+    return {
+        "platform": platform,
+        "devices": count,
+        "generation": generation.name if generation else None,
+        "virtual": platform == "cpu" and (count or 1) > 1,
+        "root": "/",
+        "uid": None,
+        "minutes": request.get("minutes"),
+    }

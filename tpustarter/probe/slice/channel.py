@@ -1,0 +1,67 @@
+"""JAX's own coordination service: the hosts connect through it, and messages go through its store.
+
+The store has no public name in JAX (0.6.2 to 0.12.0.1); Orbax and others take it from the same
+place. This is the one module that does.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+from typing import Any
+
+from tpustarter.probe.slice.cluster import Place
+
+PREFIX = "tpustarter"
+HEARTBEAT_S = 30
+"""Seconds without a sign of life after which JAX ends a job, where its version lets one choose."""
+FOR_EVER_MS = 7 * 24 * 3600 * 1000
+
+
+def connect(place: Place, timeout_s: float) -> None:
+    """Connect this host with all others; blocks until they are there.
+
+    Raises whatever JAX raises.
+    """
+    jax: Any = importlib.import_module("jax")
+    initialize = jax.distributed.initialize
+    known = inspect.signature(initialize).parameters
+    more = (
+        {"heartbeat_timeout_seconds": HEARTBEAT_S} if "heartbeat_timeout_seconds" in known else {}
+    )
+    initialize(
+        place.coordinator,
+        place.hosts,
+        place.host,
+        initialization_timeout=max(1, int(timeout_s)),
+        **more,
+    )
+
+
+def disconnect() -> None:
+    """End the connection; all hosts must do it."""
+    importlib.import_module("jax").distributed.shutdown()
+
+
+def put(key: str, message: dict[str, Any]) -> None:
+    """Write a message for all hosts."""
+    _client().key_value_set(f"{PREFIX}/{key}", json.dumps(message), allow_overwrite=True)
+
+
+def take(key: str) -> dict[str, Any]:
+    """Return a message; waits for it as long as the host that writes it is connected."""
+    return json.loads(_client().blocking_key_value_get(f"{PREFIX}/{key}", FOR_EVER_MS))
+
+
+def read_all(folder: str) -> dict[str, dict[str, Any]]:
+    """Return the messages below a folder that are there now, by the last part of their key."""
+    try:
+        found = _client().key_value_dir_get(f"{PREFIX}/{folder}/")
+    except Exception:  # noqa: BLE001  older versions raise where there is none yet
+        return {}
+    return {key.rpartition("/")[2]: json.loads(value) for key, value in found}
+
+
+def _client() -> Any:
+    return importlib.import_module("jax._src.distributed").global_state.client

@@ -1,0 +1,78 @@
+"""The place of this host in a job of several: its number, their number, and the coordinator.
+
+JAX detects them, as for the user's own program; this is the one module that calls it for that.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Place:
+    """The place of this host in its job."""
+
+    host: int
+    """Number of this host, from 0; host 0 coordinates."""
+    hosts: int
+    coordinator: str
+    """Address of host 0, `NAME:PORT`, as all hosts know it."""
+    detected: bool
+    """Whether JAX detected it, at least in part."""
+
+    @property
+    def name(self) -> str:
+        """The coordinator's host, as in its address."""
+        return self.coordinator.rpartition(":")[0].strip("[]")
+
+    @property
+    def port(self) -> int:
+        """The coordinator's port."""
+        return int(self.coordinator.rpartition(":")[2])
+
+
+class NoPlace(Exception):  # noqa: N818  it is an answer, and no error of the program
+    """Raised where nothing here names the other hosts; its text says what is missing."""
+
+
+def find_place(given: Mapping[str, Any], timeout_s: float) -> Place:
+    """Return the place of this host: what was given, and for the rest what JAX detects.
+
+    Args:
+        given: `coordinator`, `hosts` and `host`, each possibly None.
+        timeout_s: Longest wait for the coordinator's name to be known.
+
+    Raises:
+        NoPlace: a part was neither given nor detected, or the parts contradict each other.
+    """
+    found = [given.get(name) for name in ("coordinator", "hosts", "host")]
+    is_given = None not in found
+    if not is_given:
+        found = _detect(found, timeout_s)
+    for value, option in zip(found, ("--coordinator", "--hosts", "--host"), strict=True):
+        if value is None:
+            raise NoPlace(f"JAX detects no cluster here, and {option} was not given")
+    coordinator, hosts, host = found
+    _, _, port = str(coordinator).rpartition(":")
+    if not port.isdigit():
+        raise NoPlace(f"the coordinator's address is `{coordinator}`, expected HOST:PORT")
+    if not 0 <= host < hosts:
+        raise NoPlace(f"this host has number {host}, expected 0 to {hosts - 1}")
+    return Place(host, hosts, str(coordinator), detected=not is_given)
+
+
+def _detect(given: list[Any], timeout_s: float) -> list[Any]:
+    # What `jax.distributed.initialize()` does before it waits for the others (jax 0.6.2 to
+    # 0.12.0.1); there is no public way to ask.
+    try:
+        clusters: Any = importlib.import_module("jax._src.clusters")
+        detect = clusters.ClusterEnv.auto_detect_unset_distributed_params
+    except (ImportError, AttributeError) as error:
+        raise NoPlace(f"this JAX cannot be asked for its cluster: {error}") from error
+    try:
+        return list(detect(*given, None, None, max(1, int(timeout_s))))[:3]
+    except Exception as error:
+        raise NoPlace(f"JAX's detection of the cluster failed: {error}") from error

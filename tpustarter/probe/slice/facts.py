@@ -1,0 +1,71 @@
+"""The facts of one host that need no other host: versions, settings, chips, its clock."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import socket
+import sys
+import time
+from typing import Any
+
+from tpustarter.machine import frameworks, host
+from tpustarter.probe.slice.cluster import Place
+from tpustarter.probe.target import target
+
+COMPARED = (
+    "JAX_*",
+    "XLA_*",
+    "LIBTPU_INIT_ARGS",
+    "TPU_CHIPS_PER_*",
+    "TPU_HOST_BOUNDS",
+    "TPU_PROCESS_BOUNDS",
+    "TPU_VISIBLE_*",
+    "TPU_WORKER_HOSTNAMES",
+    "MEGASCALE_NUM_SLICES",
+    "MEGASCALE_COORDINATOR_ADDRESS",
+)
+"""Variables that must be the same on every host, as patterns of names."""
+
+OWN = (
+    "JAX_COMPILATION_CACHE_DIR",
+    "JAX_PROCESS_ID",
+    "JAX_COORDINATOR_BIND_ADDRESS",
+    "JAX_LOCAL_*",
+    "XLA_PERSISTENT_CACHE_PATH",
+)
+"""Those of them that each host has for itself."""
+
+
+def gather(place: Place) -> dict[str, Any]:
+    """Return what this host hands in: short text and numbers, ready for JSON."""
+    machine = host.Machine(root=target().root, uid=target().uid)
+    metadata = host.metadata(machine)
+    shape = host.slice_shape(machine, metadata)
+    return {
+        "host": place.host,
+        "hosts": place.hosts,
+        "name": socket.gethostname(),
+        "process": os.getpid(),
+        "python_version": sys.version.split()[0],
+        "frameworks": frameworks.versions()["frameworks"],
+        "chips": host.reachable_chips(machine) or len(host.chips(machine)),
+        "devices": target().devices,
+        "generation": target().generation,
+        "accelerator_type": shape.accelerator_type,
+        "worker": shape.worker,
+        "settings": _settings(machine),
+        "time": time.time(),
+    }
+
+
+def _settings(machine: host.Machine) -> dict[str, str]:
+    return {
+        name: host.clean_text(value, 300)
+        for name, value in sorted(machine.env.items())
+        if _matches(name, COMPARED) and not _matches(name, OWN)
+    }
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)

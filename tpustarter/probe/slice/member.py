@@ -1,0 +1,151 @@
+"""The part of one host in a run of many, from its first look around to the end."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from dataclasses import replace
+from typing import Any
+
+from tpustarter.probe.finding import clip, describe
+from tpustarter.probe.slice import arrival, channel, cluster, facts
+from tpustarter.probe.slice.work import (
+    INCONCLUSIVE,
+    Collected,
+    Emit,
+    Event,
+    Leader,
+    RunCheck,
+    follow,
+)
+from tpustarter.probe.target import set_target, target
+
+USAGE = 2
+"""Exit code where a host does not know its place."""
+PATIENCE_S = 10.0
+"""Seconds that the other hosts wait longer than host 0, so that they get its answer."""
+
+_leader: Leader | None = None
+"""The run that waits for its verdict, on host 0."""
+_code = 0
+"""The exit code on any other host."""
+
+
+def serve(command: dict[str, Any], emit: Emit, run_check: RunCheck) -> int:
+    """Serve a `slice` command: arrive, then lead or follow; returns an exit code.
+
+    The command has `checks`, `wait_s`, and what the user gave of `coordinator`, `hosts` and `host`.
+    """
+    global _code  # noqa: PLW0603  the verdict comes with a later command
+    statics = [_collect(check, run_check) for check in command["checks"] if _is_static(check)]
+    try:
+        place = cluster.find_place(command, command["wait_s"])
+    except cluster.NoPlace as missing:
+        emit({"event": "no-place", "detail": clip(str(missing))})
+        _code = USAGE
+        return _code
+    sent = _with_host(place.host, emit)
+    own = {**facts.gather(place), "checks": statics}
+    sent({"event": "placed", "hosts": place.hosts, "coordinator": place.coordinator})
+    if place.host:
+        _code = _follow(place, own, command["wait_s"], sent, run_check)
+    else:
+        _code = _lead(place, own, command, sent, run_check)
+    return _code
+
+
+def finish(command: dict[str, Any], emit: Emit) -> int:
+    """Serve a `verdict` command on host 0: tell the other hosts how the run ended.
+
+    Without a `code` in it the checks themselves decide: 1 for a failure, 3 for no verdict. Returns
+    the code; on the other hosts, the one that they got.
+    """
+    if _leader is None:
+        return _code
+    message = {"code": command.get("code", _leader.code), "headline": command.get("headline", "")}
+    _leader.end(message)
+    emit({"event": "followed", "host": 0, **message})
+    return message["code"]
+
+
+def _with_host(host: int, emit: Emit) -> Emit:
+    def sent(event: Event) -> None:
+        emit({"host": host, **event})
+
+    return sent
+
+
+def _is_static(check: dict[str, Any]) -> bool:
+    return check["framework"] == "host" and "hosts" not in check["needs"]
+
+
+def _collect(check: dict[str, Any], run_check: RunCheck) -> dict[str, Any]:
+    collected = Collected()
+    run_check({**check, "do": "check"}, collected.emit)
+    return collected.as_message()
+
+
+def _follow(
+    place: cluster.Place, own: arrival.Facts, wait_s: float, emit: Emit, run_check: RunCheck
+) -> int:
+    try:
+        answer = arrival.hand_in(place, own, wait_s + PATIENCE_S)
+    except arrival.NotReached as failure:
+        emit({"event": "not-reached", "reason": failure.reason, "detail": clip(str(failure))})
+        return INCONCLUSIVE
+    emit({"event": "arrived", "missing": answer["missing"]})
+    if not answer["goes_on"]:
+        emit({"event": "followed", "code": answer["code"], "headline": ""})
+        return answer["code"]
+    channel.connect(place, wait_s)
+    message = follow(place, emit, run_check)
+    emit({"event": "followed", "code": message["code"], "headline": message["headline"]})
+    channel.disconnect()
+    return message["code"]
+
+
+def _lead(
+    place: cluster.Place,
+    own: arrival.Facts,
+    command: dict[str, Any],
+    emit: Emit,
+    run_check: RunCheck,
+) -> int:
+    global _leader  # noqa: PLW0603  the verdict comes with a later command
+
+    def waiting(members: dict[int, arrival.Facts], seconds: float) -> None:
+        missing = [number for number in range(place.hosts) if number not in members]
+        emit({"event": "arriving", "missing": missing, "seconds": round(seconds, 1)})
+
+    checks = command["checks"]
+    try:
+        with arrival.receiving(place, own, command["wait_s"], waiting) as roster:
+            shown = [{**facts, "checks": None} for facts in roster.everyone()]
+            set_target(replace(target(), hosts=tuple(shown), expected_hosts=place.hosts))
+            emit({"event": "arrived", "missing": roster.missing, "members": shown})
+            _leader = Leader(place, roster.members, emit, run_check)
+            for check in checks:
+                if check["framework"] == "host":
+                    _leader.run(check)
+            rest = [check for check in checks if check["framework"] != "host"]
+            goes_on = roster.is_complete and any(map(_leader.can_run, rest))
+            roster.close({"goes_on": goes_on, "code": _leader.code or INCONCLUSIVE})
+    except arrival.PortTaken as taken:
+        emit({"event": "port-taken", "port": place.port, "detail": clip(str(taken))})
+        return INCONCLUSIVE
+    current = ""
+    try:
+        if goes_on:
+            emit({"event": "connecting"})
+            channel.connect(place, command["wait_s"])
+            _leader.connected()
+        for check in rest:
+            current = check["id"]
+            _leader.run(check)
+    except Exception as error:  # noqa: BLE001  JAX's own: a host is gone, or never connected
+        traceback.print_exc()
+        lost = {"id": current, "why": "connection", "detail": clip(describe(error))}
+        emit({"event": "lost", "lost": None, **lost})
+        os._exit(INCONCLUSIVE)  # what JAX does at a normal end waits for the other hosts
+    emit({"event": "checked-all"})
+    return _leader.code

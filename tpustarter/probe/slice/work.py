@@ -1,0 +1,259 @@
+"""The checks of one run on all hosts: host 0 sends each to the others, and gathers what they found.
+
+A host that no longer gives a sign of life, or that ended a check with an error while this one waits
+for it inside a collective, ends the run: JAX itself would wait, or end every process without a name.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tpustarter.probe.slice import channel
+from tpustarter.probe.slice.arrival import Facts
+from tpustarter.probe.slice.cluster import Place
+
+ALIVE_S = 1.0
+"""Seconds between two signs of life of a host."""
+SILENT_S = 40.0
+"""Seconds without one after which a host counts as lost."""
+LEFT_S = 10.0
+"""Seconds for which host 0 goes on with a check that ended with an error elsewhere."""
+FAILED, INCONCLUSIVE = 1, 3
+"""Exit codes of the contract."""
+
+Event = Mapping[str, object]
+Emit = Callable[[Event], None]
+RunCheck = Callable[[dict[str, Any], Emit], None]
+"""Runs one check in this process, and emits its findings and its end."""
+
+_FINE = ("done", "unmet")
+"""Outcomes that do not keep other checks from running."""
+
+
+class Collected:
+    """The findings and the end of one check on one host."""
+
+    def __init__(self) -> None:
+        self.findings: list[object] = []
+        self.end: dict[str, object] = {}
+
+    def emit(self, event: Event) -> None:
+        """Keep an event of the check."""
+        if event["event"] == "finding":
+            self.findings.append(event["finding"])
+        elif event["event"] == "end":
+            self.end = {name: value for name, value in event.items() if name != "event"}
+
+    def as_message(self) -> dict[str, Any]:
+        """Return it ready for JSON."""
+        return {"findings": self.findings, "end": self.end}
+
+
+class SignsOfLife:
+    """The thread by which a host shows that it lives, and what it is at."""
+
+    def __init__(self, place: Place) -> None:
+        self.at = -1
+        """Number of the check that it runs, or ran last."""
+        self._place = place
+        self._count = 0
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._show, daemon=True)
+        self._thread.start()
+
+    def _show(self) -> None:
+        while not self._is_over.wait(ALIVE_S):
+            self._count += 1
+            try:
+                channel.put(f"alive/{self._place.host}", {"count": self._count, "at": self.at})
+            except Exception:  # noqa: BLE001  the connection is gone: whoever works sees it
+                return
+
+    def close(self) -> None:
+        """End the thread."""
+        self._is_over.set()
+        self._thread.join(ALIVE_S)
+
+
+def follow(place: Place, emit: Emit, run_check: RunCheck) -> dict[str, Any]:
+    """Run what host 0 sends, until it says how the run ended; returns that message."""
+    signs, number = SignsOfLife(place), 0
+    try:
+        while True:
+            message = channel.take(f"command/{number}")
+            if message["do"] == "end":
+                return message
+            signs.at = number
+            emit({"event": "progress", "id": message["id"], "text": message["id"]})
+            collected = Collected()
+            run_check(message, collected.emit)
+            channel.put(f"result/{number}/{place.host}", collected.as_message())
+            number += 1
+    finally:
+        signs.close()
+
+
+class Leader:
+    """Host 0 of a run; `members` are the facts of all hosts, by their number."""
+
+    def __init__(
+        self, place: Place, members: Mapping[int, Facts], emit: Emit, run_check: RunCheck
+    ) -> None:
+        self._place = place
+        self._members = members
+        self._emit = emit
+        self._run_check = run_check
+        self._number = 0
+        self._blocking: set[str] = set()
+        """Checks that failed on a host, or have no verdict."""
+        self._signs: SignsOfLife | None = None
+        self.code = 0
+        """Exit code of what has run so far: 1 for a failure, 3 for a check without a verdict."""
+
+    def connected(self) -> None:
+        """Begin to show that this host lives; called once JAX has connected all of them."""
+        self._signs = SignsOfLife(self._place)
+
+    def can_run(self, check: dict[str, Any]) -> bool:
+        """Return whether no check that one depends on has failed."""
+        return self._blocking.isdisjoint(check["after"])
+
+    def run(self, check: dict[str, Any]) -> None:
+        """Run one check on the hosts it is for, and emit what each of them found."""
+        self._emit({"event": "start", "id": check["id"]})
+        if not self.can_run(check):
+            self._blocking.add(check["id"])
+            blockers = [name for name in check["after"] if name in self._blocking]
+            self._emit({"event": "blocked", "id": check["id"], "after": blockers})
+        elif check["framework"] != "host":
+            self._everywhere(check, self._signs)
+        elif "hosts" in check["needs"]:
+            self._here(check)
+        else:
+            for host, facts in sorted(self._members.items()):
+                for collected in facts["checks"]:
+                    if collected["end"].get("id") == check["id"]:
+                        self._emit_of(host, check["id"], collected)
+        self._emit({"event": "checked", "id": check["id"]})
+
+    def _here(self, check: dict[str, Any]) -> None:
+        collected = Collected()
+        self._run_check(check, collected.emit)
+        self._emit_of(None, check["id"], collected.as_message())
+
+    def _everywhere(self, check: dict[str, Any], signs: SignsOfLife | None) -> None:
+        channel.put(f"command/{self._number}", {**check, "do": "check"})
+        if signs:
+            signs.at = self._number
+        watch = _Watch(self._place, self._number, check["id"], self._emit)
+        collected = Collected()
+        try:
+            self._run_check(check, collected.emit)
+            watch.is_here_done = True
+            results = watch.wait()
+        finally:
+            watch.close()
+        results["0"] = collected.as_message()
+        for host in sorted(results, key=int):
+            self._emit_of(int(host), check["id"], results[host])
+        self._number += 1
+
+    def _emit_of(self, host: int | None, check_id: str, result: Mapping[str, Any]) -> None:
+        end = {name: value for name, value in result["end"].items() if name != "event"}
+        for finding in result["findings"]:
+            self._emit({"event": "finding", "id": check_id, "host": host, "finding": finding})
+        self._emit({**end, "event": "end", "id": check_id, "host": host})
+        fails = any(finding["verdict"] == "fail" for finding in result["findings"])
+        is_undecided = end.get("outcome") not in _FINE
+        if fails or is_undecided:
+            self._blocking.add(check_id)
+        if fails:
+            self.code = FAILED
+        elif is_undecided:
+            self.code = self.code or INCONCLUSIVE
+
+    def end(self, message: dict[str, Any]) -> None:
+        """Tell all hosts how the run ended, and disconnect."""
+        if self._signs is None:
+            return
+        channel.put(f"command/{self._number}", {**message, "do": "end"})
+        self._signs.close()
+        channel.disconnect()
+
+
+class _Watch:
+    """The thread that watches the other hosts while host 0 runs a check."""
+
+    def __init__(self, place: Place, number: int, check_id: str, emit: Emit) -> None:
+        self.is_here_done = False
+        self._others = [str(host) for host in range(place.hosts) if host != place.host]
+        self._number, self._id, self._emit = number, check_id, emit
+        self._results: dict[str, dict[str, Any]] = {}
+        self._counts: dict[str, tuple[int, float]] = {}
+        self._failed_since: dict[str, float] = {}
+        self._said = ""
+        self._is_over = threading.Event()
+        self._is_complete = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def wait(self) -> dict[str, dict[str, Any]]:
+        """Return the results of the other hosts, once they are there."""
+        self._is_complete.wait()
+        return self._results
+
+    def close(self) -> None:
+        self._is_over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        began = time.monotonic()
+        while not self._is_over.is_set():
+            self._results = channel.read_all(f"result/{self._number}")
+            if all(host in self._results for host in self._others):
+                self._is_complete.set()
+                return
+            now = time.monotonic()
+            if now - began > ALIVE_S:
+                alive = channel.read_all("alive")
+                self._find_silent(alive, now)
+                self._find_failed(now)
+                self._say(alive)
+            self._is_over.wait(0.02 if now - began < ALIVE_S else 0.25)
+
+    def _find_silent(self, alive: Mapping[str, Mapping[str, Any]], now: float) -> None:
+        for host in self._others:
+            count = alive.get(host, {}).get("count", 0)
+            if host not in self._counts or self._counts[host][0] != count:
+                self._counts[host] = (count, now)
+            elif now - self._counts[host][1] > SILENT_S:
+                text = f"host {host} gave no sign of life for {SILENT_S:g} s"
+                self._lose(int(host), "silent", text)
+
+    def _find_failed(self, now: float) -> None:
+        # This host may wait inside a collective for one that left the check with an error.
+        for host, result in self._results.items():
+            if host in self._others and result["end"].get("outcome") not in _FINE:
+                since = self._failed_since.setdefault(host, now)
+                if not self.is_here_done and now - since > LEFT_S:
+                    what = result["end"].get("detail") or result["end"].get("outcome")
+                    text = f"host {host} ended it with {what}, and host 0 still waits in it"
+                    self._lose(int(host), "left", text)
+
+    def _say(self, alive: Mapping[str, Mapping[str, Any]]) -> None:
+        late = [host for host in self._others if host not in self._results]
+        behind = [host for host in late if alive.get(host, {}).get("at", -1) < self._number]
+        text = f"waiting for host {', '.join(late)}" if self.is_here_done else ""
+        if behind:
+            text = f"not begun on host {', '.join(behind)}"
+        if text != self._said:
+            self._said = text
+            self._emit({"event": "progress", "id": self._id, "text": text})
+
+    def _lose(self, host: int, why: str, detail: str) -> None:
+        self._emit({"event": "lost", "id": self._id, "lost": host, "why": why, "detail": detail})
+        os._exit(INCONCLUSIVE)
