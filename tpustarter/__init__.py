@@ -10,6 +10,7 @@ other, also not inside a function or for a type (`python tests/structure.py` sho
     serving/    the app and notebooks in a browser: servers on loopback, and the way to them
     setup/      makes an environment step by step, proves that it works, and takes it back
     cloud/      gets TPUs and gives them back; alone in importing google's client
+    slices/     one verdict for many hosts: starts the run on them, and merges what they send
     report/     the bug report: what maintainers ask for, without a name in it
     reproducing/ one file that fails as a check or a block did, and what changes that
     explain/    why a run broke: reads its log, and looks at the machine

@@ -1,0 +1,1 @@
+"""One verdict for a slice of many hosts: its start on them, the run and what differs."""
