@@ -24,7 +24,8 @@ def test_hosts_are_the_processes_that_jax_joined(
     jax: int | None, reason: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where JAX was not imported there is one host, and it is not imported to ask."""
-    module: Any = jax and SimpleNamespace(process_count=lambda: jax)
+    joined = SimpleNamespace(is_initialized=lambda: bool(jax))
+    module: Any = jax and SimpleNamespace(process_count=lambda: jax, distributed=joined)
     monkeypatch.setitem(sys.modules, "jax", module)
 
     assert reason == needs.find_unmet("host", {"hosts": 3})

@@ -79,6 +79,9 @@ class SelfCheck:
             request.framework,
             {*self._interpreter.frameworks},
         )
+        if not request.all_hosts:
+            named = {*request.ids}
+            self.checks = [one for one in self.checks if not needs_hosts(one) or one.id in named]
         self._redact = Redactor(self._machine.env)
         self._runner: Runner | None = None
         self._planned: int | None = None
@@ -191,6 +194,7 @@ class SelfCheck:
             require=request.require,
             devices=request.devices,
             this_host=request.this_host,
+            all_hosts=request.all_hosts,
             gpu_plugin=self._interpreter.has_gpu_plugin,
         )
 
@@ -326,6 +330,11 @@ class SelfCheck:
         if result.ran_on:  # what was found outranks what was expected
             self.run.target["kind"] = result.ran_on.kind
             self.run.target["devices"] = result.ran_on.count
+
+
+def needs_hosts(check: Check) -> bool:
+    """Return whether a check is about several hosts, so that one host alone leaves it out."""
+    return check.needs.get("hosts", 1) > 1
 
 
 def _wanted(request: CheckRequest) -> str | None:

@@ -257,9 +257,10 @@ def read_devices(framework: str) -> RanOn | None:
 
 
 def count_hosts() -> int:
-    """Return how many processes JAX has joined; 1 where it joined none, or was not imported."""
+    """Return the hosts of this run, or the processes that JAX has joined; 1 for none."""
     jax: Any = sys.modules.get("jax")
-    return jax.process_count() if jax else 1
+    is_joined = jax and jax.distributed.is_initialized()  # else the count would start its devices
+    return jax.process_count() if is_joined else target().hosts
 
 
 def read_started_devices() -> RanOn | None:

@@ -66,23 +66,20 @@ def main(arguments: list[str]) -> int:
 
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # between blocks it ends nothing
             _serve(command, emit, lambda command: blocks.run(command, emit))
-        elif command["do"] == "rehearse":
-            from tpustarter.probe.rehearse import rehearsal
-
-            _serve(command, emit, lambda command: rehearsal.serve(command, emit))
-        elif command["do"] == "trace":
-            from tpustarter.probe.rehearse import own_file
-
-            _serve(command, emit, lambda command: own_file.trace(command, emit))
-        elif command["do"] == "script":
-            from tpustarter.probe.rehearse import script
-
-            _serve(command, emit, lambda command: script.serve(command, emit))
+        elif command["do"] in ("rehearse", "trace", "script"):
+            _serve(command, emit, lambda command: _rehearse(command, emit))
         elif command["do"] in ("slice", "verdict"):
             status = _serve_slice(command, emit, control)
     if has_only_looked:  # no device to close, and no code of the user to end
         os._exit(0)  # Python itself takes 10 ms to end
     return status
+
+
+def _rehearse(command: dict[str, Any], emit: Emit) -> dict[str, object]:
+    from tpustarter.probe.rehearse import own_file, rehearsal, script
+
+    serve = {"rehearse": rehearsal.serve, "trace": own_file.trace, "script": script.serve}
+    return serve[command["do"]](command, emit)
 
 
 def _serve_slice(command: dict[str, Any], emit: Emit, control: int) -> int:

@@ -23,10 +23,10 @@ class Target:
     """Root of the machine's file system; another folder for a fake machine of a test."""
     minutes: float | None = None
     """Minutes that checks of the level `soak` run; None if not set."""
-    hosts: tuple[dict[str, Any], ...] = ()
-    """In a run on all hosts, on host 0: what each host that arrived has handed in."""
-    expected_hosts: int = 1
-    """Number of hosts that should be there."""
+    hosts: int = 1
+    """Number of hosts that take part in this run."""
+    members: tuple[dict[str, Any], ...] = ()
+    """On host 0 of a run on several: what each that arrived has handed in, see `slice/facts.py`."""
     uid: int | None = None
     """The user whose rights are judged; None for the user this process runs as."""
 

@@ -24,6 +24,7 @@ def document(run: Run) -> dict[str, Any]:
     """Return the whole run as the published document."""
     return {
         **_head(run),
+        **_hosts(run),
         "results": [result_fields(result) for result in run.results],
         **_tail(run),
     }
@@ -71,7 +72,13 @@ def event_fields(event: Event) -> dict[str, Any]:
 
 def finished_fields(run: Run) -> dict[str, Any]:
     """Return the last event of the stream: the document without the parts already streamed."""
-    return {"event": "finished", "schema": SCHEMA, "seconds": round(run.seconds, 3), **_tail(run)}
+    return {
+        "event": "finished",
+        "schema": SCHEMA,
+        "seconds": round(run.seconds, 3),
+        **_hosts(run),
+        **_tail(run),
+    }
 
 
 def error_fields(error: Exception) -> dict[str, Any]:
@@ -109,6 +116,10 @@ def _head(run: Run) -> dict[str, Any]:
         "host": run.host,
         "selection": {"level": run.level, "ids": run.ids},
     }
+
+
+def _hosts(run: Run) -> dict[str, Any]:
+    return {"hosts": run.hosts} if run.hosts else {}
 
 
 def _tail(run: Run) -> dict[str, Any]:

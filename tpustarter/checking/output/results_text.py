@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from tpustarter.checking.results import next_step
 from tpustarter.checking.results.headline import headline
@@ -47,6 +47,8 @@ _NOISE = (
     "learning/45eac/",
 )
 """Frames of the probe itself and of libtpu's sources, which explain nothing about the machine."""
+_HOST = re.compile(r"host:(\d+) ?(.*)")
+"""The entity of a finding in a run on many hosts."""
 FOLDED_FROM = 4
 """Number of claims that hold from which they are folded into one line."""
 LOG_LINES = 12
@@ -186,7 +188,29 @@ def _result(result: Result, paint: Paint, width: int, *, verbose: bool) -> Itera
 
 def _row_finding(result: Result) -> FindingFields | None:
     verdict = result.status if result.status in ("fail", "warn") else None
-    return next((finding for finding in result.findings if finding["verdict"] == verdict), None)
+    findings = fold_hosts(result.findings)
+    return next((finding for finding in findings if finding["verdict"] == verdict), None)
+
+
+def fold_hosts(findings: Sequence[FindingFields]) -> list[FindingFields]:
+    """Return findings with one in place of those that are the same on several hosts."""
+    hosts: dict[str, list[str]] = {}
+    alike: dict[str, FindingFields] = {}
+    for number, finding in enumerate(findings):
+        on_host = _HOST.fullmatch(finding["entity"] or "")
+        rest = {**finding, "entity": on_host[2] if on_host else finding["entity"]}
+        key = repr(rest) if on_host else str(number)
+        alike.setdefault(key, finding)
+        hosts.setdefault(key, []).extend([on_host[1]] if on_host else [])
+    return [
+        {**finding, "entity": _name_hosts(hosts[key], finding)} if len(hosts[key]) > 1 else finding
+        for key, finding in alike.items()
+    ]
+
+
+def _name_hosts(hosts: Sequence[str], finding: FindingFields) -> str:
+    rest = (finding["entity"] or "").partition(" ")[2]
+    return f"hosts {phrases.join(hosts)} {rest}".rstrip()
 
 
 def _worst(result: Result) -> Iterator[str]:
@@ -194,8 +218,8 @@ def _worst(result: Result) -> Iterator[str]:
     others = [
         finding
         for verdict in ("fail", "warn")
-        for finding in result.findings
-        if finding is not row_finding and finding["verdict"] == verdict
+        for finding in fold_hosts(result.findings)
+        if finding != row_finding and finding["verdict"] == verdict
     ]
     for finding in others[:3] if row_finding else ():
         yield from wrap(escape_text(finding_line(finding)), _INDENT)
@@ -206,8 +230,8 @@ def _worst(result: Result) -> Iterator[str]:
 def _findings(result: Result) -> Iterator[str]:
     row_finding = _row_finding(result)
     hints: set[str] = {next_step.hint(result)} if row_finding else set()
-    for finding in result.findings:
-        if finding is row_finding:
+    for finding in fold_hosts(result.findings):
+        if finding == row_finding:
             continue
         line = f"{finding['verdict']:<5} {escape_text(finding_line(finding))}"
         yield from wrap(line, _INDENT, hang=_INDENT * 2)
@@ -293,6 +317,8 @@ def finding_line(finding: PublishedFinding) -> str:
 
 def _says_where(finding: PublishedFinding) -> bool:
     kind, _, part = str(finding["entity"]).rpartition(":")
+    if kind == "host":
+        return f"host {part}" in str(finding["name"])
     named = bool(re.search(rf"(?<!\w){re.escape(part)}(?!\w)", str(finding["name"])))
     phrase = f"{kind} {part}," if kind else part
     return named or phrase in str(finding["found"])

@@ -74,6 +74,7 @@ def make_plan(
     require: str | None = None,
     devices: int | None = None,
     this_host: bool = False,
+    all_hosts: bool = False,
     gpu_plugin: bool = False,
 ) -> FrameworkPlan:
     """Return the plan for this machine.
@@ -84,6 +85,7 @@ def make_plan(
         devices: Number of virtual CPU devices; on a machine with chips they are used only if
             this is given.
         this_host: Whether to run on this host of a slice alone.
+        all_hosts: Whether all hosts of the slice take part, so that none waits in vain.
         gpu_plugin: Whether JAX in the Python under test would use a GPU by itself.
     """
     chips, unknown = len(host.chips(machine)), tuple(host.unknown_google_devices(machine))
@@ -91,7 +93,9 @@ def make_plan(
     platform = _platform(machine, jax_platforms, require, devices, gpu_plugin=gpu_plugin)
     env, unset = _environment(machine, platform, jax_platforms)
     if platform == "tpu":
-        return _on_tpu(machine, env, unset, require=require, this_host=this_host)
+        return _on_tpu(
+            machine, env, unset, require=require, this_host=this_host, all_hosts=all_hosts
+        )
     virtual = False
     if platform == "cpu":
         # On a machine with chips a CPU run is one device, unless virtual ones were asked for.
@@ -125,6 +129,7 @@ def _on_tpu(
     *,
     require: str | None,
     this_host: bool,
+    all_hosts: bool,
 ) -> FrameworkPlan:
     metadata = host.metadata(machine)
     generation = host.generation(machine, metadata)
@@ -136,7 +141,7 @@ def _on_tpu(
             "TPU_CHIPS_PER_PROCESS_BOUNDS": shape.chips_per_host_bounds or "1,1,1",
             "TPU_SKIP_MDS_QUERY": "1",
         }
-    elif shape.waits:
+    elif shape.waits and not all_hosts:
         blocked = _one_of_many(machine, metadata, shape)
     unknown = tuple(host.unknown_google_devices(machine))
     if host.platform_hint(machine) != "tpu" and require == "tpu" and not unknown:

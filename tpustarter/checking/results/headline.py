@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tpustarter.checking.results.results import Run
+from tpustarter.checking.results.results import Kind, RanOn, Run
 from tpustarter.checking.results.verdict import is_verdict_missing, verified_on
 from tpustarter.core.json_values import typed
 from tpustarter.text import phrases
@@ -76,6 +76,11 @@ def describe_devices(run: Run) -> str:
     )
     if device is None:
         return ""
+    on = f" on {len(run.hosts)} hosts" if len(run.hosts) > 1 else ""
+    return _name_devices(run, kind, device) + on
+
+
+def _name_devices(run: Run, kind: Kind, device: RanOn) -> str:
     count = device.count
     if kind == "tpu":
         where = str(run.target["where"])

@@ -163,6 +163,8 @@ class Run:
     seconds: float = 0.0
     target: dict[str, Any] = field(default_factory=dict[str, Any])
     host: dict[str, Any] = field(default_factory=dict[str, Any])
+    hosts: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    """The hosts of a run on all of them; empty for a run on this host alone."""
     results: list[Result] = field(default_factory=list[Result])
     blocked: Blocked | None = None
     """Why frameworks were not started; None where they were."""

@@ -63,7 +63,7 @@ def _words(result: Result) -> Iterator[str]:
 
 
 def _is_named(finding: FindingFields, words: str) -> bool:
-    entity, found = str(finding["entity"] or ""), str(finding["found"])
+    entity, found = str(finding["entity"] or "").rpartition(" ")[2], str(finding["found"])
     if not entity.startswith(_VARIABLE):
         return False
     names = [entity.removeprefix(_VARIABLE)]

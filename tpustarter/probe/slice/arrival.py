@@ -8,6 +8,7 @@ it: a port that is taken, a firewall or a wrong address shows here, with a name,
 from __future__ import annotations
 
 import contextlib
+import http
 import http.client
 import http.server
 import json
@@ -15,7 +16,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from tpustarter.probe.slice.cluster import Place
 
@@ -161,10 +162,9 @@ class _Server(http.server.ThreadingHTTPServer):
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    server: _Server
     timeout = 30
 
-    def do_POST(self) -> None:  # noqa: N802  the library's name
+    def do_POST(self) -> None:
         length = self.headers.get("Content-Length", "")
         facts = None
         if self.path == PATH and length.isdigit() and int(length) <= MAX_BYTES:
@@ -173,8 +173,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if facts is None:
             self.send_error(400)
             return
-        self.server.roster.add(facts)
-        answer = json.dumps(self.server.roster.wait_for_answer(ANSWER_S) or {}).encode()
+        roster = cast("_Server", self.server).roster
+        roster.add(facts)
+        answer = json.dumps(roster.wait_for_answer(ANSWER_S) or {}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
@@ -197,11 +198,10 @@ def _checked(facts: Any) -> Facts | None:
         "time": (int, float),
         "checks": list,
     }
-    if not isinstance(facts, dict):
-        return None
-    fields: Facts = facts
-    is_sound = all(isinstance(fields.get(name), kind) for name, kind in kinds.items())
-    return fields if is_sound else None
+    is_sound = isinstance(facts, dict) and all(
+        isinstance(cast("Facts", facts).get(name), kind) for name, kind in kinds.items()
+    )
+    return cast("Facts", facts) if is_sound else None
 
 
 def hand_in(place: Place, own: Facts, timeout_s: float) -> dict[str, Any]:
@@ -240,9 +240,10 @@ def _post(place: Place, own: Facts, left_s: float) -> dict[str, Any]:
         body = json.dumps({**own, "time": time.time()}).encode()
         connection.request("POST", PATH, body, {"Content-Type": "application/json"})
         response = connection.getresponse()
-        answer = json.loads(response.read(MAX_BYTES)) if response.status == 200 else None  # noqa: PLR2004
+        is_answer = response.status == http.HTTPStatus.OK
+        answer: Any = json.loads(response.read(MAX_BYTES)) if is_answer else None
         if not isinstance(answer, dict) or "goes_on" not in answer:
             raise http.client.HTTPException(response.reason)
-        return answer
+        return cast("Facts", answer)
     finally:
         connection.close()

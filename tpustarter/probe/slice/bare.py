@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
     ]  # fmt: skip
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as control:
         own = ("TMPDIR", "TPU_LOG_DIR", "JAX_COMPILATION_CACHE_DIR")
-        os.environ.update({name: folder for name in own})
+        os.environ.update(dict.fromkeys(own, folder))
         control.write(b"".join(json.dumps(command).encode() + b"\n" for command in commands))
         control.seek(0)
         os.set_inheritable(control.fileno(), True)  # noqa: FBT003
@@ -65,9 +65,11 @@ def _supervise(control: int, lifeline_s: float | None) -> int:
     os.close(events_end)
     code, rest, last = INCONCLUSIVE, b"", time.monotonic()
     watched = [events] if lifeline_s is None else [events, 0]
+    limit_s = math.inf if lifeline_s is None else lifeline_s
     while True:
-        wait_s = None if 0 not in watched else max(0.0, last + lifeline_s - time.monotonic())
-        ready, _, _ = select.select(watched, [], [], None if wait_s == math.inf else wait_s)
+        wait_s = last + limit_s - time.monotonic()
+        has_limit = 0 in watched and limit_s != math.inf
+        ready, _, _ = select.select(watched, [], [], max(0.0, wait_s) if has_limit else None)
         if events in ready:
             data = os.read(events, 65536)
             if not data:

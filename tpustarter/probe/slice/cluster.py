@@ -48,20 +48,19 @@ def find_place(given: Mapping[str, Any], timeout_s: float) -> Place:
     Raises:
         NoPlace: a part was neither given nor detected, or the parts contradict each other.
     """
-    found = [given.get(name) for name in ("coordinator", "hosts", "host")]
+    found: list[Any] = [given.get(name) for name in ("coordinator", "hosts", "host")]
     is_given = None not in found
     if not is_given:
         found = _detect(found, timeout_s)
     for value, option in zip(found, ("--coordinator", "--hosts", "--host"), strict=True):
         if value is None:
             raise NoPlace(f"JAX detects no cluster here, and {option} was not given")
-    coordinator, hosts, host = found
-    _, _, port = str(coordinator).rpartition(":")
-    if not port.isdigit():
+    coordinator, hosts, host = str(found[0]), int(found[1] or 0), int(found[2] or 0)
+    if not coordinator.rpartition(":")[2].isdigit():
         raise NoPlace(f"the coordinator's address is `{coordinator}`, expected HOST:PORT")
     if not 0 <= host < hosts:
         raise NoPlace(f"this host has number {host}, expected 0 to {hosts - 1}")
-    return Place(host, hosts, str(coordinator), detected=not is_given)
+    return Place(host, hosts, coordinator, detected=not is_given)
 
 
 def _detect(given: list[Any], timeout_s: float) -> list[Any]:

@@ -44,6 +44,7 @@ def serve(command: dict[str, Any], emit: Emit, run_check: RunCheck) -> int:
         emit({"event": "no-place", "detail": clip(str(missing))})
         _code = USAGE
         return _code
+    set_target(replace(target(), hosts=place.hosts))
     sent = _with_host(place.host, emit)
     own = {**facts.gather(place), "checks": statics}
     sent({"event": "placed", "hosts": place.hosts, "coordinator": place.coordinator})
@@ -70,7 +71,7 @@ def finish(command: dict[str, Any], emit: Emit) -> int:
 
 def _with_host(host: int, emit: Emit) -> Emit:
     def sent(event: Event) -> None:
-        emit({"host": host, **event})
+        emit({"event": event["event"], "host": host, **event})
 
     return sent
 
@@ -115,13 +116,14 @@ def _lead(
 
     def waiting(members: dict[int, arrival.Facts], seconds: float) -> None:
         missing = [number for number in range(place.hosts) if number not in members]
-        emit({"event": "arriving", "missing": missing, "seconds": round(seconds, 1)})
+        if missing:
+            emit({"event": "arriving", "missing": missing, "seconds": round(seconds, 1)})
 
     checks = command["checks"]
     try:
         with arrival.receiving(place, own, command["wait_s"], waiting) as roster:
             shown = [{**facts, "checks": None} for facts in roster.everyone()]
-            set_target(replace(target(), hosts=tuple(shown), expected_hosts=place.hosts))
+            set_target(replace(target(), members=tuple(shown)))
             emit({"event": "arrived", "missing": roster.missing, "members": shown})
             _leader = Leader(place, roster.members, emit, run_check)
             for check in checks:
@@ -129,7 +131,8 @@ def _lead(
                     _leader.run(check)
             rest = [check for check in checks if check["framework"] != "host"]
             goes_on = roster.is_complete and any(map(_leader.can_run, rest))
-            roster.close({"goes_on": goes_on, "code": _leader.code or INCONCLUSIVE})
+            code = _leader.code or (0 if roster.is_complete else INCONCLUSIVE)
+            roster.close({"goes_on": goes_on, "code": code})
     except arrival.PortTaken as taken:
         emit({"event": "port-taken", "port": place.port, "detail": clip(str(taken))})
         return INCONCLUSIVE

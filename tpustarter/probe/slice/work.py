@@ -1,7 +1,7 @@
 """The checks of one run on all hosts: host 0 sends each to the others, and gathers what they found.
 
-A host that no longer gives a sign of life, or that ended a check with an error while this one waits
-for it inside a collective, ends the run: JAX itself would wait, or end every process without a name.
+A host that no longer gives a sign of life ends the run, and so does one that ended a check with an
+error while host 0 waits for it in a collective. JAX would wait, or end all without a name.
 """
 
 from __future__ import annotations

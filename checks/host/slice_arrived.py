@@ -1,0 +1,66 @@
+"""Every host of the slice has arrived, once, and agrees on the others."""
+
+import collections
+
+from tpustarter.probe.finding import Finding, Hint
+from tpustarter.probe.target import target
+
+FRAMEWORK = "host"
+LEVEL = "static"
+NEEDS = {"hosts": 2}
+TIMEOUT_S = 10
+ESTIMATE_S = 0.1
+LESSON = "slices/run-everywhere"
+SOURCE = "https://docs.jax.dev/en/latest/multi_process.html"
+
+MISSING = (
+    "start the command on it too; where it runs there, its own output says why it did not come: "
+    "another coordinator, a name or a port that it cannot reach, a Python that does not start"
+)
+TWICE = "give each host a number of its own: TPU_WORKER_ID, or `--host`"
+COUNT = "give every host the same number of hosts: TPU_WORKER_HOSTNAMES, or `--hosts`"
+
+
+def run(members=None, hosts=None):
+    """Compare the hosts that arrived with those that this run needs."""
+    members = target().members if members is None else members
+    hosts = target().hosts if hosts is None else hosts
+    names = collections.defaultdict(list)
+    for member in members:
+        names[member["host"]].append(member)
+    arrived = [host for host in range(hosts) if host in names]
+    yield Finding(
+        code="SLICE-ARRIVED",
+        name="hosts that have arrived",
+        verdict="ok" if len(arrived) == hosts else "fail",
+        found=len(arrived),
+        expected=hosts,
+        unit="hosts",
+        hint=None if len(arrived) == hosts else f"missing: {_list(hosts, names)}",
+    )
+    for host in range(hosts):
+        if host not in names:
+            yield Finding(
+                "SLICE-MISSING", "this host did not arrive", "fail", "no answer", "arrived",
+                entity=f"host:{host}", hint=MISSING,
+            )  # fmt: skip
+    for host, same in sorted(names.items()):
+        if len(same) > 1:
+            yield Finding(
+                "SLICE-TWICE", "hosts that have this number", "fail", _names(same), "one",
+                entity=f"host:{host}", hint=TWICE,
+            )  # fmt: skip
+    for member in members:
+        if member["hosts"] != hosts:
+            yield Finding(
+                "SLICE-COUNT", f"number of hosts that {member['name']} was told", "fail",
+                member["hosts"], hosts, "hosts", f"host:{member['host']}", COUNT,
+            )  # fmt: skip
+
+
+def _list(hosts, names):
+    return Hint(", ".join(f"host {host}" for host in range(hosts) if host not in names))
+
+
+def _names(members):
+    return ", ".join(f"{member['name']} (process {member['process']})" for member in members)

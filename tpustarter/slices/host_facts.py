@@ -1,0 +1,46 @@
+"""The hosts of a run as the report has them: versions, chips, and what differs from the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from tpustarter.checking.results.results import Result
+from tpustarter.probe.finding import Value
+
+
+class HostFacts(msgspec.Struct, kw_only=True):
+    """The facts that a host has handed in; `probe/slice/facts.py` gathers them."""
+
+    host: int
+    hosts: int
+    name: str
+    python_version: str
+    frameworks: dict[str, str]
+    chips: int | None = None
+    devices: int | None = None
+    generation: str | None = None
+    accelerator_type: str | None = None
+    worker: int | None = None
+    settings: dict[str, str] = {}
+    clock_ahead_s: float = 0.0
+
+
+def publish(facts: HostFacts) -> dict[str, Any]:
+    """Return the facts of a host as the document has them."""
+    return {**msgspec.to_builtins(facts), "differs": []}
+
+
+def add_differences(hosts: Iterable[Mapping[str, Any]], results: Iterable[Result]) -> None:
+    """Add to each host what was found to differ there, from the results about all hosts."""
+    findings = [finding for result in results for finding in result.findings]
+    for host in hosts:
+        differs: list[dict[str, Value]] = host["differs"]
+        differs += [
+            {"code": one["code"], "name": one["name"], "found": one["found"],
+             "expected": one["expected"]}
+            for one in findings
+            if one["entity"] == f"host:{host['host']}" and one["verdict"] in ("warn", "fail")
+        ]  # fmt: skip

@@ -1,0 +1,137 @@
+"""The events of a run on many hosts, read from host 0's probe and turned into results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tpustarter.checking.results.results import FindingFields, Reason, Result, Run, Status
+from tpustarter.checking.run import probe_events
+from tpustarter.checking.run.outcomes import judge, outcome, read_ending
+from tpustarter.checking.run.runner import (
+    TICK_S,
+    CheckEnded,
+    CheckStarted,
+    CheckWaiting,
+    FindingSeen,
+    describe,
+)
+from tpustarter.core.content import Check
+from tpustarter.core.json_values import typed
+from tpustarter.core.redact import Redactor
+from tpustarter.running.process import Event
+from tpustarter.slices import merged
+from tpustarter.slices.host_facts import HostFacts, publish
+from tpustarter.text import phrases
+
+ARRIVED = "host.slice_arrived"
+"""The check that the hosts are waited for."""
+ALIKE = "host.slice_alike"
+BEFORE_ANYTHING_WAITS = (ARRIVED, ALIKE)
+"""Checks without which no host is connected with the others."""
+
+SliceEvent = CheckStarted | CheckWaiting | FindingSeen | CheckEnded
+
+
+class SliceResults:
+    """The results so far of a run on many hosts."""
+
+    def __init__(self, checks: Sequence[Check], run: Run, redact: Redactor) -> None:
+        self.left = {check.id: check for check in checks}
+        """Checks without a result, by id, in their order."""
+        self.current: Check | None = None
+        """The check that runs."""
+        self.progress = ""
+        self.is_complete = False
+        """Whether every check of the run has ended by itself."""
+        self.is_over = False
+        """Whether there is nothing more to read."""
+        self._run = run
+        self._redact = redact
+        self._hosts: dict[int | None, Result] = {}
+        self._findings: dict[int | None, list[FindingFields]] = {}
+        self._began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the running check began, or since the last one ended."""
+        return time.monotonic() - self._began
+
+    def waiting(self) -> Iterator[CheckWaiting]:
+        """Yield what is waited for."""
+        check = self.current or self.left.get(ARRIVED) or next(iter(self.left.values()), None)
+        if check and self.seconds >= TICK_S:
+            yield CheckWaiting(check, self.seconds, self.progress)
+
+    def follow(self, event: Event) -> Iterator[SliceEvent]:
+        """Take an event of host 0, and yield what it shows."""
+        check = self.left.get(str(event.get("id")))
+        match event["event"]:
+            case "arriving":
+                missing = [str(host) for host in event["missing"]]
+                hosts = phrases.plural(len(missing), "host", "hosts")
+                self.progress = f"waiting for {hosts} {phrases.join(missing)}"
+                yield from self.waiting()
+            case "arrived":
+                self.progress = ""
+                members = typed(event.get("members"), list[HostFacts]) or []
+                self._run.hosts = [publish(self._redact.value(one)) for one in members]
+            case "connecting":
+                self.progress = "connecting through JAX"
+                yield from self.waiting()
+            case "progress" if check:
+                self.progress = self._redact.text(str(event.get("text")))
+                yield from self.waiting()
+            case "start" if check:
+                self.current, self.progress, self._began = check, "", time.monotonic()
+                yield CheckStarted(check)
+            case "finding" if check:
+                yield from self._find(check, event)
+            case "end" if check:
+                self._end_on_host(check, event)
+            case "blocked" if check:
+                names = [str(name) for name in event["after"]]
+                results = {result.id: result for result in self._run.results}
+                detail = f"after {describe(names, results)}"
+                self._hosts[None] = outcome(check, "skip", "dependency", detail)
+            case "checked" if check:
+                yield from self._end(check, merged.merge(self._hosts) if self._hosts else None)
+            case "checked-all":
+                self.is_complete = self.is_over = True
+            case _:
+                pass
+
+    def lose(self, status: Status, reason: Reason, detail: str, log: str) -> Iterator[SliceEvent]:
+        """Yield the end of the running check, and of those that will not run any more."""
+        self.is_over = True
+        check = self.current or next(iter(self.left.values()), None)
+        if check:
+            result = outcome(check, status, reason, detail)
+            findings = [one for found in self._findings.values() for one in found]
+            yield from self._end(check, replace(result, log=log, findings=tuple(findings)))
+        why: Reason = "interrupted" if reason == "interrupted" else "lost"
+        for check in list(self.left.values()):
+            yield from self._end(check, outcome(check, "notrun", why))
+
+    def _find(self, check: Check, event: Event) -> Iterator[FindingSeen]:
+        host, found = event.get("host"), probe_events.finding(event.get("finding"))
+        if found is None:
+            return
+        kept = self._redact.value(found)
+        self._findings.setdefault(host, []).append(kept)
+        yield FindingSeen(check.id, merged.name_host(kept, host))
+
+    def _end_on_host(self, check: Check, event: Event) -> None:
+        host, ending = event.get("host"), read_ending(event, self._redact)
+        result = judge(check, self._findings.get(host, []), ending)
+        seconds = event.get("seconds")
+        self._hosts[host] = replace(
+            result, seconds=float(seconds) if isinstance(seconds, int | float) else 0.0
+        )
+
+    def _end(self, check: Check, result: Result | None) -> Iterator[CheckEnded]:
+        del self.left[check.id]
+        self._hosts, self._findings = {}, {}
+        self.current, self.progress, self._began = None, "", time.monotonic()
+        yield CheckEnded(result or outcome(check, "error", "protocol", "no host said how it ended"))
