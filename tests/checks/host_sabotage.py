@@ -132,6 +132,32 @@ def environment(root: Path, **env: str) -> Findings:
     return run("environment", sound(root, env=env))
 
 
+def on_hosts(name: str, *changes: Mapping[str, Any], hosts: int | None = None) -> Findings:
+    """Run a check of all hosts; each host has handed in the usual facts, with its changes."""
+    members = [
+        {
+            "host": number,
+            "hosts": hosts or len(changes),
+            "name": f"worker-{number}",
+            "process": 40 + number,
+            "python_version": "3.12.1",
+            "frameworks": {"jax": "0.12.0.1", "jaxlib": "0.12.0.1", "libtpu": "0.0.50.1"},
+            "chips": 4,
+            "devices": 4,
+            "accelerator_type": "v5litepod-16",
+            "worker": number,
+            "settings": {"XLA_FLAGS": "--xla_dump_to=/tmp/x"},
+            "clock_ahead_s": 0.2,
+            **changed,
+        }
+        for number, changed in enumerate(changes)
+    ]
+    module = importlib.import_module(f"tpustarter.checks.host.{name}")
+    return list(
+        module.run(members, hosts or len(changes)) if "arrived" in name else module.run(members)
+    )
+
+
 SOUND: dict[str, Callable[[Path], Findings]] = {
     "chips": lambda root: run("chips", sound(root, gvnic=True)),
     "container": container,
@@ -144,6 +170,8 @@ SOUND: dict[str, Callable[[Path], Findings]] = {
     "metadata": lambda root: served("metadata", root, values("v5litepod-8")),
     "one_host": lambda root: served("one_host", root, values("v5litepod-8")),
     "python": lambda root: python(root, (3, 12, 1), JAX),
+    "slice_alike": lambda root: on_hosts("slice_alike", {}, {}, {}, {}),
+    "slice_arrived": lambda root: on_hosts("slice_arrived", {}, {}),
     "space": lambda root: run("space", sound(root), usage=usage(50)),
     "tpu_logs": lambda root: logs(root, 0o1777),
 }
@@ -467,6 +495,26 @@ SABOTAGE: dict[str, list[Case]] = {
         ("HOST-PYTHON-VERSION", "warn", lambda root: python(root, (3, 10, 12), JAX, TORCH_XLA)),
         ("HOST-PYTHON-TORCH-XLA", "warn", lambda root: python(root, (3, 14, 0), TORCH_XLA)),
         ("HOST-PYTHON-TORCH-TPU", "warn", lambda root: python(root, (3, 11, 9), TORCH_TPU)),
+    ],
+    "slice_alike": [
+        (code, verdict, lambda root, changed=changed: on_hosts("slice_alike", {}, changed, {}))
+        for code, verdict, changed in (
+            ("SLICE-PYTHON", "fail", {"python_version": "3.11.2"}),
+            ("SLICE-JAX", "fail", {"frameworks": {"jax": "0.10.2"}}),
+            ("SLICE-LIBTPU", "fail", {"frameworks": {}}),
+            ("SLICE-SETTING", "fail", {"settings": {}}),
+            ("SLICE-CHIPS", "fail", {"chips": 3}),
+            ("SLICE-DEVICES", "fail", {"devices": 3}),
+            ("SLICE-TYPE", "fail", {"accelerator_type": "v5litepod-32"}),
+            ("SLICE-ORDER", "fail", {"worker": 2}),
+            ("SLICE-CLOCK", "warn", {"clock_ahead_s": -180.0}),
+        )
+    ],
+    "slice_arrived": [
+        ("SLICE-ARRIVED", "fail", lambda root: on_hosts("slice_arrived", {}, {}, hosts=3)),
+        ("SLICE-MISSING", "fail", lambda root: on_hosts("slice_arrived", {}, hosts=2)),
+        ("SLICE-TWICE", "fail", lambda root: on_hosts("slice_arrived", {}, {"host": 0})),
+        ("SLICE-COUNT", "fail", lambda root: on_hosts("slice_arrived", {}, {"hosts": 8})),
     ],
     "space": [
         ("HOST-SPACE-DISK", "warn", lambda root: run("space", sound(root), usage=usage(3))),

@@ -1,0 +1,315 @@
+"""A slice on which something is wrong: the report names the host and the reason, and nothing hangs."""
+
+from __future__ import annotations
+
+import http.server
+import os
+import shutil
+import signal
+import socket
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.processes import until
+from tests.support.slice_hosts import CHECKS, Slice, free_port, started
+from tpustarter.core.problem import ExitCode
+
+Fields = dict[str, Any]
+
+
+def result(report: Fields, check_id: str) -> Fields:
+    """Return the result of a check."""
+    return next(one for one in report["results"] if one["id"] == check_id)
+
+
+def wrong(report: Fields, check_id: str) -> dict[str, list[tuple[str | None, Any]]]:
+    """Return what a check found wrong: by code, on which host, and what."""
+    found: dict[str, list[tuple[str | None, Any]]] = {}
+    for one in result(report, check_id)["findings"]:
+        if one["verdict"] in ("warn", "fail"):
+            found.setdefault(one["code"], []).append((one["entity"], one["found"]))
+    return found
+
+
+def write_checks(folder: Path, body: str) -> Path:
+    """Write the checks of all hosts, and `jax.probed` with a body of the test's own."""
+    (folder / "host").mkdir(parents=True)
+    (folder / "jax").mkdir()
+    for name in ("slice_arrived", "slice_alike"):
+        shutil.copy(CHECKS / "host" / f"{name}.py", folder / "host")
+    for name in ("probed", "after"):
+        text = (
+            f'"""The check {name} of a test."""\n'
+            "import os, time\nimport jax\nfrom tpustarter.probe.finding import Finding\n"
+            'FRAMEWORK, LEVEL, NEEDS = "jax", "quick", {"hosts": 2}\n'
+            'TIMEOUT_S, ESTIMATE_S = 100, 1\nLESSON = "slices/run-everywhere"\n'
+            'SOURCE = "https://docs.jax.dev"\n'
+            "def run():\n"
+            f"    host = jax.process_index()\n    {body if name == 'probed' else 'pass'}\n"
+            '    yield Finding("TEST-PROBED", "probed", "ok", host)\n'
+        )
+        text = text.replace(
+            'FRAMEWORK, LEVEL, NEEDS = "jax", "quick", {"hosts": 2}',
+            'FRAMEWORK = "jax"\nLEVEL = "quick"\nNEEDS = {"hosts": 2}',
+        )
+        text = text.replace("TIMEOUT_S, ESTIMATE_S = 100, 1", "TIMEOUT_S = 100\nESTIMATE_S = 1")
+        (folder / "jax" / f"{name}.py").write_text(text)
+    return folder
+
+
+def versions(folder: Path, **names: str) -> Path:
+    """Lay out distributions that hide those of the Python under test; returns their folder."""
+    for name, version in names.items():
+        info = folder / f"{name}-{version}.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    return folder
+
+
+def test_hosts_that_are_alike_pass(tmp_path: Path) -> None:
+    """Every host ends with the code of the run, and the others print one line."""
+    with started(tmp_path, [{}, {}, {}], "jax.all_reduce") as hosts:
+        report = hosts.report()
+
+    assert report["verdict"] == "healthy"
+    assert [host.process.returncode for host in hosts.hosts] == [0, 0, 0]
+    assert [len(host.errors.splitlines()) for host in hosts.hosts[1:]] == [1, 1]
+    assert [one["name"] for one in report["hosts"]] == [socket.gethostname()] * 3
+    entities = {one["entity"] for one in result(report, "jax.all_reduce")["findings"]}
+    assert {"host:0", "host:1", "host:2"} <= entities
+    assert result(report, "jax.all_reduce")["ran_on"]["count"] == 6
+
+
+def test_missing_host_is_named(tmp_path: Path) -> None:
+    """The hosts that are there are described, and none waits longer than it was told to."""
+    with started(tmp_path, [{}, None, {}], "jax.all_reduce") as hosts:
+        report = hosts.report()
+
+    assert wrong(report, "host.slice_arrived")["SLICE-MISSING"] == [("host:1", "no answer")]
+    assert [one["host"] for one in report["hosts"]] == [0, 2]
+    assert result(report, "jax.all_reduce")["reason"] == "dependency"
+    assert [host.process.returncode for host in hosts.hosts] == [1, 1]
+
+
+DIFFERENT = {
+    "jax": ({"jax": "0.1.2"}, "host.slice_alike", "SLICE-JAX", "0.1.2"),
+    "jaxlib": ({"jaxlib": "0.1.1"}, "host.slice_alike", "SLICE-JAXLIB", "0.1.1"),
+    "libtpu": ({"libtpu": "0.0.7"}, "host.slice_alike", "SLICE-LIBTPU", "0.0.7"),
+}
+
+
+@pytest.mark.parametrize("case", DIFFERENT)
+def test_other_version_is_named(case: str, tmp_path: Path) -> None:
+    """Nothing is started on any device where one host has another version."""
+    names, check_id, code, found = DIFFERENT[case]
+    path = versions(tmp_path / "packages", **names)
+
+    with started(tmp_path, [{}, {}, {"path": path}], "jax.all_reduce") as hosts:
+        report = hosts.report()
+
+    assert wrong(report, check_id) == {code: [("host:2", found)]}
+    assert result(report, "jax.all_reduce")["reason"] == "dependency"
+    assert [one["code"] for one in report["hosts"][2]["differs"]] == [code]
+    assert [host.process.returncode for host in hosts.hosts] == [1, 1, 1]
+
+
+SETTINGS = {
+    "XLA_FLAGS": "--xla_cpu_enable_fast_math=true",
+    "LIBTPU_INIT_ARGS": "--xla_tpu_spmd_rng_bit_generator_unsafe=true",
+    "JAX_ENABLE_X64": "1",
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_other_setting_is_named(name: str, tmp_path: Path) -> None:
+    """A flag that one host has makes its programs others."""
+    other = {"env": {name: SETTINGS[name]}}
+
+    with started(tmp_path, [{}, other], "jax.all_reduce") as hosts:
+        report = hosts.report()
+
+    assert wrong(report, "host.slice_alike") == {"SLICE-SETTING": [("host:1", SETTINGS[name])]}
+    assert [host.process.returncode for host in hosts.hosts] == [1, 1]
+
+
+def test_fewer_devices_are_named(tmp_path: Path) -> None:
+    """A host that sees fewer devices than the others is found before anything waits."""
+    with started(tmp_path, [{}, {"arguments": {"--devices": 1}}, {}], "jax.all_reduce") as hosts:
+        report = hosts.report()
+
+    assert wrong(report, "host.slice_alike")["SLICE-DEVICES"] == [("host:1", 1)]
+
+
+def test_wrong_order_is_named(tmp_path: Path) -> None:
+    """A host whose number is not its worker's would hold other devices than JAX believes."""
+    swapped = [{"env": {"TPU_WORKER_ID": "1"}}, {"env": {"TPU_WORKER_ID": "0"}}]
+
+    with started(tmp_path, swapped, "jax.all_reduce") as hosts:
+        report = hosts.report()
+
+    assert wrong(report, "host.slice_alike")["SLICE-ORDER"] == [("host:0", 1), ("host:1", 0)]
+
+
+def test_number_given_twice_is_named(tmp_path: Path) -> None:
+    """Both are named, and the one that nobody has is missing."""
+    twice = {"arguments": {"--host": 1}}
+
+    with started(tmp_path, [{}, {}, twice], "jax.all_reduce") as hosts:
+        report = hosts.report()
+
+    found = wrong(report, "host.slice_arrived")
+    assert [entity for entity, _ in found["SLICE-TWICE"]] == ["host:1"]
+    assert found["SLICE-MISSING"] == [("host:2", "no answer")]
+
+
+def test_other_number_of_hosts_is_named(tmp_path: Path) -> None:
+    """A host that was told of more hosts than the others is named with that number."""
+    with started(tmp_path, [{}, {"arguments": {"--hosts": 4}}], "jax.all_reduce") as hosts:
+        report = hosts.report()
+
+    assert wrong(report, "host.slice_arrived")["SLICE-COUNT"] == [("host:1", 4)]
+
+
+def test_port_in_use_is_named(tmp_path: Path) -> None:
+    """The other hosts hear of it, too: what answers there is no host 0."""
+    with socket.socket(socket.AF_INET6) as taken:
+        taken.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        taken.bind(("", 0))
+        taken.listen()
+        with started(tmp_path, [{}], "jax.all_reduce", port=taken.getsockname()[1]) as hosts:
+            # One host alone opens no port: it is told of another one that never comes.
+            hosts.hosts[0].wait()
+        with started(
+            tmp_path / "two", [{}, None], "jax.all_reduce", port=taken.getsockname()[1]
+        ) as hosts:
+            report = hosts.report()
+
+    assert str(hosts.port) in report["error"]["what"]
+    assert hosts.hosts[0].process.returncode == ExitCode.BUSY
+
+
+class _Stranger(http.server.BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        self.send_error(404)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing."""
+
+
+@pytest.mark.parametrize("kind", ["nothing", "stranger", "unknown name"])
+def test_host_says_why_it_reached_nobody(kind: str, tmp_path: Path) -> None:
+    """An address of the last attempt, another program on the port, a name that nobody knows."""
+    server = http.server.HTTPServer(("127.0.0.1", 0), _Stranger)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = {
+        "nothing": f"127.0.0.1:{free_port()}",
+        "stranger": f"127.0.0.1:{server.server_port}",
+        "unknown name": "no-such-host.invalid:8476",
+    }[kind]
+    change = {"arguments": {"--coordinator": address, "--wait": 2}}
+
+    with started(tmp_path, [None, change], "jax.all_reduce", output="-v") as hosts:
+        code = hosts.hosts[0].wait()
+    server.shutdown()
+
+    words = {
+        "nothing": "nothing listens",
+        "stranger": "something else",
+        "unknown name": "is not known",
+    }
+    assert words[kind] in hosts.hosts[0].errors
+    assert address.rpartition(":")[0] in hosts.hosts[0].errors
+    assert code == ExitCode.INCONCLUSIVE
+
+
+def child_of(host: Any) -> int:
+    """Return the process that runs the checks of a host."""
+    supervisor = _children(host.process.pid)[0]
+    return _children(supervisor)[0]
+
+
+def _children(pid: int) -> list[int]:
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(word) for word in text.split()]
+
+
+def _wait_for_start(hosts: Slice) -> None:
+    hosts.hosts[0].until("started", "jax.probed")
+
+
+SLOW = "time.sleep(0 if host != {host} else 300)"
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_host_lost_in_the_middle_is_named(number: signal.Signals, tmp_path: Path) -> None:
+    """Killed or stopped: it is named within a minute, and no process is left on any host."""
+    checks = write_checks(tmp_path / "checks", SLOW.format(host=1))
+
+    with started(tmp_path, [{}, {}, {}], "jax.probed", checks=checks, output="--ndjson") as hosts:
+        _wait_for_start(hosts)
+        children = [child_of(host) for host in hosts.hosts]
+        os.kill(children[1], number)
+        code = hosts.hosts[0].wait()
+        if number == signal.SIGSTOP:
+            hosts.hosts[1].process.terminate()
+        for host in hosts.hosts:
+            host.wait()
+
+    [ended] = [
+        one
+        for one in hosts.hosts[0].events()
+        if one.get("id") == "jax.probed" and one["event"] == "ended"
+    ]
+    assert ended["status"] == "error"
+    assert "host 1" in ended["detail"]
+    assert code == ExitCode.INCONCLUSIVE
+    assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
+
+
+def test_error_on_one_host_does_not_hang(tmp_path: Path) -> None:
+    """The others wait inside a collective: the one that left it is named, with its error."""
+    body = (
+        "if host == 1: raise ValueError('no input left')\n"
+        "    from jax.experimental import multihost_utils\n"
+        "    multihost_utils.process_allgather(jax.numpy.ones(2))"
+    )
+    checks = write_checks(tmp_path / "checks", body)
+
+    with started(tmp_path, [{}, {}], "jax.*", checks=checks) as hosts:
+        report = hosts.report()
+
+    ended = result(report, "jax.probed")
+    assert ended["status"] == "error"
+    assert "host 1" in ended["detail"]
+    assert "no input left" in ended["detail"]
+    assert [host.process.returncode for host in hosts.hosts] == [3, 3]
+
+
+def test_error_outside_a_collective_goes_on(tmp_path: Path) -> None:
+    """Where nobody waits for it, an error on one host costs that check alone."""
+    checks = write_checks(tmp_path / "checks", "if host == 1: raise ValueError('a bad disk')")
+
+    with started(tmp_path, [{}, {}], "jax.*", checks=checks) as hosts:
+        report = hosts.report()
+
+    assert result(report, "jax.probed")["detail"] == "host 1: ValueError: a bad disk"
+    assert result(report, "jax.after")["status"] == "pass"
+
+
+@pytest.mark.parametrize("host", [0, 1])
+def test_ctrl_c_ends_every_host(host: int, tmp_path: Path) -> None:
+    """Wherever it is pressed, no process is left on any host."""
+    checks = write_checks(tmp_path / "checks", SLOW.format(host=1))
+
+    with started(tmp_path, [{}, {}], "jax.probed", checks=checks, output="--ndjson") as hosts:
+        _wait_for_start(hosts)
+        children = [child_of(one) for one in hosts.hosts]
+        hosts.hosts[host].process.send_signal(signal.SIGINT)
+        for one in hosts.hosts:
+            one.wait()
+
+    until(lambda: not [pid for pid in children if Path(f"/proc/{pid}").exists()], "an end of all")
+    assert hosts.hosts[host].process.returncode == ExitCode.INTERRUPTED
