@@ -137,7 +137,7 @@ def _start(
     port: int,
 ) -> Host:
     place = folder / f"host-{number}"
-    place.mkdir()
+    place.mkdir(parents=True)
     env = {
         **os.environ,
         "TPUSTARTER_HOME": str(place / "state"),

@@ -21,8 +21,11 @@ def name_host(finding: FindingFields, host: int | None) -> FindingFields:
 
 
 def merge(results: Mapping[int | None, Result]) -> Result:
-    """Return one result for those of all hosts; None is the key of what is about all of them."""
-    worst = min(results.values(), key=lambda one: WORST_FIRST.index(one.status))
+    """Return one result for those of all hosts; None is the key of what is about all of them.
+
+    Of several errors the earliest counts: hosts that waited for that one fail after it.
+    """
+    worst = min(results.values(), key=lambda one: (WORST_FIRST.index(one.status), one.seconds))
     alike = [
         host
         for host, one in results.items()

@@ -14,8 +14,9 @@ from typing import Any
 from tpustarter.probe.slice.cluster import Place
 
 PREFIX = "tpustarter"
-HEARTBEAT_S = 30
-"""Seconds without a sign of life after which JAX ends a job, where its version lets one choose."""
+HEARTBEAT_S = 90
+"""Seconds without a sign of life after which JAX ends a job without a host's name, where its version
+lets one choose; `work.SILENT_S` is earlier."""
 FOR_EVER_MS = 7 * 24 * 3600 * 1000
 
 

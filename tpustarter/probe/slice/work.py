@@ -142,7 +142,7 @@ class Leader:
 
     def _here(self, check: dict[str, Any]) -> None:
         collected = Collected()
-        self._run_check(check, collected.emit)
+        self._run_check({**check, "do": "check"}, collected.emit)
         self._emit_of(None, check["id"], collected.as_message())
 
     def _everywhere(self, check: dict[str, Any], signs: SignsOfLife | None) -> None:
@@ -152,7 +152,7 @@ class Leader:
         watch = _Watch(self._place, self._number, check["id"], self._emit)
         collected = Collected()
         try:
-            self._run_check(check, collected.emit)
+            self._run_check({**check, "do": "check"}, collected.emit)
             watch.is_here_done = True
             results = watch.wait()
         finally:
