@@ -22,10 +22,10 @@ from tpustarter.checking.results.results import Result
 from tpustarter.checking.run import runner as runner_module
 from tpustarter.checking.run.runner import (
     CheckEnded,
+    CheckRunner,
     CheckStarted,
     CheckWaiting,
-    FindingSeen,
-    Runner,
+    FindingReported,
     sort_checks,
 )
 from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
@@ -188,7 +188,7 @@ def test_secrets_reach_neither_log_nor_findings(tmp_path: Path) -> None:
 
 def test_stop_ends_run_and_reports_remaining_checks(tmp_path: Path) -> None:
     """Checks after a stop are `notrun`, none is lost."""
-    runner = Runner(make_session(tmp_path))
+    runner = CheckRunner(make_session(tmp_path))
     results = []
     endless = replace(sample("ignores_term"), timeout_s=600)
     for event in runner.run([endless, sample("passes")]):
@@ -205,7 +205,7 @@ def soak(folder: Path, name: str, minutes: float, stops: int) -> tuple[list[str]
     """Run a soaking check; stop it so often as it tells progress; return progress and results."""
     session = make_session(folder)
     session.target = {**session.target, "minutes": minutes}
-    runner = Runner(session)
+    runner = CheckRunner(session)
     told: list[str] = []
     results: list[Result] = []
     for event in runner.run([sample(name), sample("passes")]):
@@ -247,7 +247,7 @@ def test_soaking_check_stopped_at_start_learns_of_stop(tmp_path: Path) -> None:
     """The word to end is in the pipe before the process reads what it is to run."""
     session = make_session(tmp_path)
     session.target = {**session.target, "minutes": 60}
-    runner = Runner(session)
+    runner = CheckRunner(session)
     results: list[Result] = []
     for event in runner.run([sample("soaks")]):
         if isinstance(event, CheckStarted):
@@ -274,10 +274,10 @@ def test_two_stops_at_once_end_a_soaking_check(tmp_path: Path) -> None:
     """Whoever leaves does not wait for what nobody will read."""
     session = make_session(tmp_path)
     session.target = {**session.target, "minutes": 60}
-    runner = Runner(session)
+    runner = CheckRunner(session)
     results: list[Result] = []
     for event in runner.run([sample("soaks_deaf")]):
-        if isinstance(event, FindingSeen):
+        if isinstance(event, FindingReported):
             runner.stop(signal.SIGINT)
             runner.stop(signal.SIGINT)
         elif isinstance(event, CheckEnded):
@@ -313,9 +313,9 @@ def test_no_process_outlives_its_parent(name: str, number: int, tmp_path: Path) 
     program = (
         "import sys; from pathlib import Path; from dataclasses import replace\n"
         "from tests.support.sessions import make_session, sample\n"
-        "from tpustarter.checking.run.runner import Runner\n"
+        "from tpustarter.checking.run.runner import CheckRunner\n"
         f"check = replace(sample({name!r}), timeout_s=600)\n"
-        f"list(Runner(make_session(Path({str(tmp_path)!r}))).run([check]))\n"
+        f"list(CheckRunner(make_session(Path({str(tmp_path)!r}))).run([check]))\n"
     )
     env = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     parent = subprocess.Popen([sys.executable, "-c", program], env=env)
@@ -328,7 +328,7 @@ def test_no_process_outlives_its_parent(name: str, number: int, tmp_path: Path) 
 
 def test_a_killed_supervisor_takes_the_child_with_it(tmp_path: Path) -> None:
     """Killing the supervisor from outside ends the check as lost, and leaves nothing."""
-    runner = Runner(make_session(tmp_path))
+    runner = CheckRunner(make_session(tmp_path))
     result = None
     for event in runner.run([replace(sample("hangs"), timeout_s=600)]):
         if isinstance(event, CheckStarted):
@@ -352,8 +352,8 @@ def test_slow_reader_turns_no_pass_into_time_out(
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + late_s)
     monkeypatch.setattr(runner_module, "time", clock)
     result = None
-    for event in Runner(make_session(tmp_path)).run([sample("passes")]):
-        if isinstance(event, FindingSeen):  # the reader is busy elsewhere past the limit
+    for event in CheckRunner(make_session(tmp_path)).run([sample("passes")]):
+        if isinstance(event, FindingReported):  # the reader is busy elsewhere past the limit
             until(lambda: is_done(tmp_path), "the verdict in the pipe")
             late_s = 10_000.0
         elif isinstance(event, CheckEnded):
@@ -376,10 +376,10 @@ def test_invalid_interpreter_is_one_problem(tmp_path: Path) -> None:
     """A program that is no Python, and a Python that is too old, are named."""
     session = make_session(tmp_path)
     session.python = Path("/bin/cat")
-    runner = Runner(session)
+    runner = CheckRunner(session)
 
     with pytest.raises(Problem, match="did not answer as a Python"):
-        runner.versions()
+        runner.read_versions()
 
 
 def test_only_one_run_may_own_accelerator() -> None:
@@ -398,8 +398,8 @@ def test_only_one_run_may_own_accelerator() -> None:
 def test_the_lease_lasts_as_long_as_the_supervisor(tmp_path: Path) -> None:
     """A lease whose holder died is still held while its probe is being ended."""
     with lease.hold_lease("a run") as descriptor:
-        runner = Runner(make_session(tmp_path, lease=descriptor))
-        runner.versions()
+        runner = CheckRunner(make_session(tmp_path, lease=descriptor))
+        runner.read_versions()
     with pytest.raises(Problem, match="a run"):
         lease.hold_lease("another").__enter__()
     runner.close()
@@ -410,11 +410,11 @@ def test_the_lease_lasts_as_long_as_the_supervisor(tmp_path: Path) -> None:
 def test_early_process_learns_its_target_later(tmp_path: Path) -> None:
     """The plan is made while it starts: what was said first does not count."""
     session = make_session(tmp_path)
-    runner = Runner(session)
+    runner = CheckRunner(session)
     session.target = {"root": "/nowhere"}
-    runner.warm()
+    runner.start_early()
     session.target = {"root": "/", "platform": "tpu"}
-    runner.versions()
+    runner.read_versions()
 
     needy = replace(sample("passes"), needs={"platform": "gpu"})
     results = [event.result for event in runner.run([needy]) if isinstance(event, CheckEnded)]

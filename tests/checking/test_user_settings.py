@@ -10,7 +10,7 @@ import pytest
 from tests.support.sessions import make_session, run_samples, sample
 from tpustarter.checking.results.results import Result
 from tpustarter.checking.run import user_settings
-from tpustarter.checking.run.runner import CheckEnded, CheckStarted, FindingSeen, Runner
+from tpustarter.checking.run.runner import CheckEnded, CheckRunner, CheckStarted, FindingReported
 from tpustarter.machine import frameworks
 
 NAME = "SAMPLE_SETTING"
@@ -68,7 +68,7 @@ def test_process_ended_by_setting_has_no_verdict(tmp_path: Path) -> None:
 
 def test_a_time_out_is_not_repeated(tmp_path: Path) -> None:
     """It would cost as much again."""
-    runner = Runner(make_session(tmp_path, env={NAME: "hang"}, settings=(NAME,)))
+    runner = CheckRunner(make_session(tmp_path, env={NAME: "hang"}, settings=(NAME,)))
     check = replace(sample("heeds_a_setting"), timeout_s=1.0)
     [result] = [event.result for event in runner.run([check]) if isinstance(event, CheckEnded)]
 
@@ -110,13 +110,13 @@ def test_checks_run_with_settings_until_limit(tmp_path: Path) -> None:
 
 def test_only_relevant_settings_are_shown(tmp_path: Path) -> None:
     """A stream of events tells no failure that the result then takes back."""
-    runner = Runner(make_session(tmp_path, env={NAME: "fail"}, settings=(NAME,)))
+    runner = CheckRunner(make_session(tmp_path, env={NAME: "fail"}, settings=(NAME,)))
     events = list(runner.run([sample("heeds_a_setting")]))
 
     [ended] = [event.result for event in events if isinstance(event, CheckEnded)]
     assert 1 == sum(isinstance(event, CheckStarted) for event in events)
     assert list(ended.findings) == [
-        event.finding for event in events if isinstance(event, FindingSeen)
+        event.finding for event in events if isinstance(event, FindingReported)
     ]
     assert "fail" not in [verdict for _, verdict in codes(ended)]
 

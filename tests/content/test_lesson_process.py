@@ -28,7 +28,7 @@ from tests.support.places import REPOSITORY
 from tests.support.processes import HANG_S, until
 from tests.support.stubs import make_python
 from tests.support.tutor import is_alive
-from tpustarter.checking.results.results import RanOn
+from tpustarter.checking.results.results import UsedDevices
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.learning.content.blocks import Block, list_blocks
 from tpustarter.learning.run.batch_run import BatchRun
@@ -366,7 +366,7 @@ def test_devices_are_named_only_if_started(tmp_path: Path) -> None:
     results = run_lesson(make_lesson(tmp_path, text, needs="{framework: jax}"))
 
     assert results["one"].ran_on is None
-    assert RanOn("cpu", "cpu", 8, virtual=True) == results["two"].ran_on
+    assert UsedDevices("cpu", "cpu", 8, virtual=True) == results["two"].ran_on
     assert results["two"].ran_on == results["three"].ran_on
 
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tests.support.runs import HOST, run_of
 from tests.support.sessions import run_samples
 from tpustarter.checking.output import document, junit, results_text
-from tpustarter.checking.results.results import RanOn
+from tpustarter.checking.results.results import UsedDevices
 from tpustarter.checking.run import probe_events
 from tpustarter.probe.finding import Finding
 from tpustarter.running import process
@@ -120,7 +120,7 @@ def test_any_line_of_pipe_is_readable(line: bytes) -> None:
 @given(MAPPINGS | st.builds(lambda more: {**FINDING, **more}, MAPPINGS))
 def test_accepted_finding_can_be_rendered(value: dict[str, Any]) -> None:
     """A finding that passed the door breaks no renderer."""
-    finding = probe_events.finding(value)
+    finding = probe_events.parse_finding(value)
     if finding is None:
         return
     from dataclasses import replace
@@ -135,5 +135,5 @@ def test_name_with_half_a_character_is_invalid() -> None:
     """A probe may write any name as JSON."""
     value = {"platform": "cpu", "kind": "cpu", "count": 8, "virtual": True}
 
-    assert RanOn("cpu", "cpu", 8, virtual=True) == probe_events.parse_place(value)
-    assert probe_events.parse_place({**value, "\ud800": 1}) is None
+    assert UsedDevices("cpu", "cpu", 8, virtual=True) == probe_events.parse_devices(value)
+    assert probe_events.parse_devices({**value, "\ud800": 1}) is None

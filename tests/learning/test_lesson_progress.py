@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tests.support.made_lessons import TASK_AND_QUESTION, fence, make_lesson
 from tests.support.processes import HANG_S
 from tpustarter.checking.results.headline import read_summary, summarize
-from tpustarter.checking.results.results import RanOn, Result, Run
+from tpustarter.checking.results.results import Result, Run, UsedDevices
 from tpustarter.core import state
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content.blocks import list_blocks
@@ -27,7 +27,7 @@ from tpustarter.learning.progress import lesson_progress, merge, progress_file
 from tpustarter.learning.run.block_results import BlockResult
 
 ROOT = Path(__file__).parents[2]
-WHERE = RanOn("cpu", "cpu", 8, virtual=True)
+WHERE = UsedDevices("cpu", "cpu", 8, virtual=True)
 
 
 def python(program: str) -> subprocess.Popen[str]:

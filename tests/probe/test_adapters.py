@@ -97,7 +97,7 @@ UNDEFINED = "_XLAC.cpython-311.so: undefined symbol: _ZNK3c1010TensorImpl"
 )
 def test_mismatched_pair_is_named_by_missing_symbol(framework: str, words: str, told: bool) -> None:
     """What the linker says means nothing to a newcomer; anything else keeps its own words."""
-    reason = adapters.import_failure(framework, ImportError(words))
+    reason = adapters.explain_import_failure(framework, ImportError(words))
 
     assert (reason is not None) == told
     if reason:
@@ -112,10 +112,10 @@ def test_runtime_settings_are_no_trace_of_check(
     variable: str, counts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Keras on JAX imports TensorFlow when it saves a model beside one."""
-    before = adapters.configuration("host")
+    before = adapters.read_configuration("host")
     monkeypatch.setenv(variable, "another value")
 
-    assert counts == (before != adapters.configuration("host"))
+    assert counts == (before != adapters.read_configuration("host"))
 
 
 def test_without_a_tpu_torch_tpu_has_no_devices(monkeypatch: pytest.MonkeyPatch) -> None:

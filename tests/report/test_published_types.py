@@ -41,7 +41,7 @@ TYPES: dict[type, tuple[str | int, ...]] = {
     run_comparison.FigureChange: (*CHANGES, "figures", "items"),
     run_comparison.ValueChange: (*CHECK, "difference"),
     results.PublishedFinding: (*CHECK, "finding"),
-    results.RanOn: (*CHECK, "ran_on", "oneOf", 1),
+    results.UsedDevices: (*CHECK, "ran_on", "oneOf", 1),
     result_fields.ProgramArray: (*REHEARSAL, "buffer"),
     result_fields.CollectiveOperation: (*REHEARSAL, "collective"),
     result_fields.MatrixProduct: (*REHEARSAL, "dot"),

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from tpustarter.checking.results.results import STATUSES, Blocked, RanOn, Result, Run
+from tpustarter.checking.results.results import STATUSES, Blocked, Result, Run, UsedDevices
 from tpustarter.core.problem import ExitCode
 
 REASONS = {"error": "crashed", "skip": "not-applicable", "notrun": "interrupted"}
 
 
-VIRTUAL = RanOn("cpu", "cpu", 8, virtual=True)
-TPU = RanOn("tpu", "TPU v6 lite", 8, virtual=False)
+VIRTUAL = UsedDevices("cpu", "cpu", 8, virtual=True)
+TPU = UsedDevices("tpu", "TPU v6 lite", 8, virtual=False)
 
 
 FINDING = {

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tests.support.places import TESTS
 from tpustarter.checking.results.results import Result
-from tpustarter.checking.run.probe_session import Session
-from tpustarter.checking.run.runner import CheckEnded, Runner
+from tpustarter.checking.run.probe_session import ProbeSession
+from tpustarter.checking.run.runner import CheckEnded, CheckRunner
 from tpustarter.core import content
 from tpustarter.core.redact import Redactor
 from tpustarter.running import archive
@@ -17,12 +17,12 @@ from tpustarter.running import archive
 SAMPLES = TESTS / "samples" / "checks"
 
 
-def make_session(folder: Path, **more: object) -> Session:
+def make_session(folder: Path, **more: object) -> ProbeSession:
     """Return a session of this Python on the sample checks, its files in `folder`."""
     env = {**os.environ, **dict(more.pop("env", {}))}  # type: ignore[call-overload]
     target = {"platform": "cpu", "devices": None, "generation": None, "virtual": False, "root": "/"}
     probe = archive.build(folder / "probe.pyz", SAMPLES)
-    return Session(Path(sys.executable), probe, folder, env, target, Redactor(env), **more)
+    return ProbeSession(Path(sys.executable), probe, folder, env, target, Redactor(env), **more)
 
 
 def sample(name: str) -> content.Check:
@@ -32,7 +32,7 @@ def sample(name: str) -> content.Check:
 
 def run_samples(folder: Path, *names: str, **more: object) -> dict[str, Result]:
     """Run sample checks and return their results by name."""
-    runner = Runner(make_session(folder, **more))
+    runner = CheckRunner(make_session(folder, **more))
     checks = [sample(name) for name in names]
     ended = [event for event in runner.run(checks) if isinstance(event, CheckEnded)]
     return {event.result.id.removeprefix("host."): event.result for event in ended}

@@ -46,12 +46,12 @@ def test_every_check_has_a_sabotage() -> None:
 @pytest.mark.parametrize("name", sorted(CHECKS))
 def test_a_check_passes_and_leaves_no_trace(name: str) -> None:
     """Backend, types, policy, distribution and JAX's settings are as it met them."""
-    before = adapters.configuration("keras")
+    before = adapters.read_configuration("keras")
     results = judging.findings(judging.module_of("keras", name))
 
     assert judging.is_sound(results), results
     assert judging.judged_codes(results) <= judging.broken_codes(SABOTAGE[name])
-    assert before == adapters.configuration("keras")
+    assert before == adapters.read_configuration("keras")
 
 
 @pytest.mark.parametrize(("name", "breaks", "codes"), judging.cases(SABOTAGE))

@@ -28,7 +28,7 @@ ASKED = Target("cpu", judging.DEVICES, virtual=True)
 def _asked() -> Iterator[None]:
     before = target()
     set_target(ASKED)
-    adapters.configuration("tensorflow")  # which makes the logical devices, as a run does
+    adapters.read_configuration("tensorflow")  # which makes the logical devices, as a run does
     yield
     set_target(before)
 
@@ -43,9 +43,9 @@ def test_every_check_has_a_sabotage() -> None:
 @pytest.mark.parametrize("name", sorted(CHECKS))
 def test_a_check_passes_and_leaves_no_trace(name: str) -> None:
     """The settings are as it met them."""
-    before = adapters.configuration("tensorflow")
+    before = adapters.read_configuration("tensorflow")
     results = judging.findings(judging.module_of("tensorflow", name))
-    after = adapters.configuration("tensorflow")
+    after = adapters.read_configuration("tensorflow")
 
     assert judging.is_sound(results), results
     assert judging.judged_codes(results) <= judging.broken_codes(SABOTAGE[name])

@@ -65,11 +65,11 @@ KNOWN_LOSSES = ("XLA-CONVERT-LIMITED", "XLA-PROMOTION-KNOWN", "XLA-COPIES-TIED")
 @pytest.mark.parametrize("name", TOGETHER)
 def test_a_check_passes_and_leaves_no_trace(name: str) -> None:
     """The dtype, precision, random state and environment are as it met them."""
-    before = adapters.configuration("torch_xla")
+    before = adapters.read_configuration("torch_xla")
     results = [one for one in findings(name) if one["code"] not in KNOWN_LOSSES]
 
     assert judging.is_sound(results), results
-    assert adapters.configuration("torch_xla") == before
+    assert adapters.read_configuration("torch_xla") == before
 
 
 @pytest.mark.parametrize("name", TOGETHER)

@@ -19,14 +19,14 @@ from tpustarter.checking.plan import interpreters
 from tpustarter.checking.plan.check_request import CheckRequest
 from tpustarter.checking.results.results import Blocked, Result, Run
 from tpustarter.checking.run import known_causes
-from tpustarter.checking.run.probe_events import Versions
-from tpustarter.checking.run.probe_session import Session
+from tpustarter.checking.run.probe_events import PythonVersions
+from tpustarter.checking.run.probe_session import ProbeSession
 from tpustarter.checking.run.runner import (
     CheckEnded,
+    CheckRunner,
     CheckStarted,
     CheckWaiting,
-    FindingSeen,
-    Runner,
+    FindingReported,
     skip_all,
 )
 from tpustarter.core import content, locations
@@ -51,7 +51,7 @@ class PlanMade:
     plan: plan.FrameworkPlan
 
 
-Event = PlanMade | CheckStarted | CheckWaiting | FindingSeen | CheckEnded
+Event = PlanMade | CheckStarted | CheckWaiting | FindingReported | CheckEnded
 
 
 class SelfCheck:
@@ -83,7 +83,7 @@ class SelfCheck:
             named = {*request.ids}
             self.checks = [one for one in self.checks if not needs_hosts(one) or one.id in named]
         self._redact = Redactor(self._machine.env)
-        self._runner: Runner | None = None
+        self._runner: CheckRunner | None = None
         self._planned: int | None = None
         """Number of results there will be; None until that is known."""
         self.logs: list[Path] = []
@@ -144,7 +144,7 @@ class SelfCheck:
         runner = self._start(session)
         try:
             if host_checks:
-                runner.warm()
+                runner.start_early()
             run_plan = self._plan()
             # Without host checks a framework's process reports the Python's versions as well.
             shared = (
@@ -154,7 +154,7 @@ class SelfCheck:
                 and run_plan.blocked is None
             )
             self._tell(session, run_plan, next(iter(groups)) if shared else None)
-            versions = runner.versions()
+            versions = runner.read_versions()
             left_out = self._left_out(groups, versions.frameworks)
             for framework in left_out:
                 del groups[framework]
@@ -173,8 +173,8 @@ class SelfCheck:
         finally:
             runner.close()
 
-    def _session(self, folder: Path) -> Session:
-        return Session(
+    def _session(self, folder: Path) -> ProbeSession:
+        return ProbeSession(
             self._interpreter.path,
             archive.build(folder / "probe.pyz", self._checks_folder),
             folder,
@@ -198,7 +198,9 @@ class SelfCheck:
             gpu_plugin=self._interpreter.has_gpu_plugin,
         )
 
-    def _tell(self, session: Session, run_plan: plan.FrameworkPlan, framework: str | None) -> None:
+    def _tell(
+        self, session: ProbeSession, run_plan: plan.FrameworkPlan, framework: str | None
+    ) -> None:
         from tpustarter.checking.plan import plan
 
         target = plan.make_target(run_plan, self._machine)
@@ -207,14 +209,18 @@ class SelfCheck:
             session.env = plan.run_env(run_plan, self._machine.env, session.folder, framework)
             session.drop = locations.find_caller()
 
-    def _start(self, session: Session) -> Runner:
-        self._runner = Runner(session)
+    def _start(self, session: ProbeSession) -> CheckRunner:
+        self._runner = CheckRunner(session)
         if self.run.stopped_by is not None:  # stop() came while there was none to reach
             self._runner.stop(self.run.stopped_by)
         return self._runner
 
     def _framework(
-        self, framework: str, group: list[Check], run_plan: plan.FrameworkPlan, session: Session
+        self,
+        framework: str,
+        group: list[Check],
+        run_plan: plan.FrameworkPlan,
+        session: ProbeSession,
     ) -> Iterator[Event]:
         from tpustarter.checking.plan import plan
 
@@ -283,7 +289,7 @@ class SelfCheck:
     def _describe(
         self,
         run_plan: plan.FrameworkPlan,
-        versions: Versions,
+        versions: PythonVersions,
         groups: Mapping[str, list[Check]],
         left_out: list[str],
     ) -> None:

@@ -18,7 +18,7 @@ from tpustarter.machine import frameworks
 from tpustarter.probe.target import target
 
 
-class RanOn(TypedDict):
+class AvailableDevices(TypedDict):
     """The devices that a check could use."""
 
     platform: str
@@ -27,7 +27,7 @@ class RanOn(TypedDict):
     virtual: bool
 
 
-class Adapter(NamedTuple):
+class FrameworkAdapter(NamedTuple):
     """The functions that read the state of one framework."""
 
     configuration: Callable[[], Mapping[str, object]]
@@ -196,20 +196,24 @@ def _keras_devices() -> tuple[str, str, int] | None:
 
 
 ADAPTERS = {
-    "jax": Adapter(
+    "jax": FrameworkAdapter(
         lambda: importlib.import_module("jax").config.values, _jax_devices, _jax_is_initialised
     ),
-    "torch_xla": Adapter(_torch_xla_configuration, _torch_xla_devices, _torch_xla_is_initialised),
-    "torch_tpu": Adapter(_torch_tpu_configuration, _torch_tpu_devices, _torch_tpu_is_initialised),
-    "tensorflow": Adapter(
+    "torch_xla": FrameworkAdapter(
+        _torch_xla_configuration, _torch_xla_devices, _torch_xla_is_initialised
+    ),
+    "torch_tpu": FrameworkAdapter(
+        _torch_tpu_configuration, _torch_tpu_devices, _torch_tpu_is_initialised
+    ),
+    "tensorflow": FrameworkAdapter(
         _tensorflow_configuration, _tensorflow_devices, _tensorflow_is_initialised
     ),
-    "keras": Adapter(_keras_configuration, _keras_devices, _jax_is_initialised),
+    "keras": FrameworkAdapter(_keras_configuration, _keras_devices, _jax_is_initialised),
 }
 """Adapters by the import name of the framework."""
 
 
-def configuration(framework: str) -> dict[str, object]:
+def read_configuration(framework: str) -> dict[str, object]:
     """Return the settings that a check must leave unchanged; imports the framework."""
     values: dict[str, object] = {}
     if framework in ADAPTERS:
@@ -233,7 +237,7 @@ def prepare(framework: str | None) -> None:
             _make_logical_devices(importlib.import_module("tensorflow"))
 
 
-def import_failure(framework: str, error: ImportError) -> str | None:
+def explain_import_failure(framework: str, error: ImportError) -> str | None:
     """Return why a framework could not be imported, where its own error hides that; else None."""
     symbol = re.search(r"undefined symbol: (\w+)", str(error))
     if framework != "torch_xla" or not symbol:
@@ -246,7 +250,7 @@ def import_failure(framework: str, error: ImportError) -> str | None:
     )
 
 
-def read_devices(framework: str) -> RanOn | None:
+def read_devices(framework: str) -> AvailableDevices | None:
     """Return platform, kind and count of the devices a check could use; None for the host."""
     found = ADAPTERS[framework].devices() if framework in ADAPTERS else None
     if found is None:
@@ -263,7 +267,7 @@ def count_hosts() -> int:
     return jax.process_count() if is_joined else target().hosts
 
 
-def read_started_devices() -> RanOn | None:
+def read_started_devices() -> AvailableDevices | None:
     """Return `ran_on` of the first framework whose devices this process has started; else None."""
     for name, adapter in ADAPTERS.items():
         if name in sys.modules and adapter.is_initialised():

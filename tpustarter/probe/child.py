@@ -135,7 +135,7 @@ def _where(command: dict[str, Any], error: BaseException) -> dict[str, object]:
         return {}
     from tpustarter.probe.lesson import blocks
 
-    return {"lines": blocks.list_error_lines(error, command["file"])}
+    return {"lines": blocks.traceback_line_numbers(error, command["file"])}
 
 
 def _is_ours(frame: types.TracebackType) -> bool:
@@ -160,13 +160,13 @@ def _print_traceback(error: BaseException) -> None:
 
 def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, object]:
     framework = command["framework"]
-    unmet = needs.unmet_by_plan(command["needs"])
+    unmet = needs.find_unmet_by_plan(command["needs"])
     if unmet:  # before a framework is imported, which may take longer than the check
         return {"outcome": "unmet", "detail": unmet}
     try:
-        before = adapters.configuration(framework)
+        before = adapters.read_configuration(framework)
     except ImportError as error:
-        reason = adapters.import_failure(framework, error)
+        reason = adapters.explain_import_failure(framework, error)
         if reason is None:
             raise
         _print_traceback(error)
@@ -190,7 +190,7 @@ def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, object]
                 return {"outcome": "protocol", "detail": detail}
     except NoAnswer as silence:
         return {"outcome": "no-answer", "detail": clip(str(silence))}
-    changed = _changes(before, adapters.configuration(framework))
+    changed = _changes(before, adapters.read_configuration(framework))
     if changed:
         return {"outcome": "changed", "detail": f"left changed: {changed}"}
     return {"outcome": "done", "ran_on": adapters.read_devices(framework)}

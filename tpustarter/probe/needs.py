@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from tpustarter.probe import adapters
-from tpustarter.probe.adapters import RanOn
+from tpustarter.probe.adapters import AvailableDevices
 from tpustarter.probe.target import target
 
 
-def unmet_by_plan(needs: Mapping[str, Any]) -> str | None:
+def find_unmet_by_plan(needs: Mapping[str, Any]) -> str | None:
     """Return a need that the planned devices of this run cannot meet, before any are started."""
     platform = needs.get("platform", target().platform)
     if platform == target().platform or target().platform not in ("tpu", "gpu", "cpu"):
@@ -46,7 +46,7 @@ def _other_platform(needed: str, found: str) -> str:
     return f"this run has {here}, and a {needed.upper()} is needed"
 
 
-def _unmet_devices(ran_on: RanOn | None, needs: Mapping[str, Any]) -> str | None:
+def _unmet_devices(ran_on: AvailableDevices | None, needs: Mapping[str, Any]) -> str | None:
     count, platform = (ran_on["count"], ran_on["platform"]) if ran_on else (0, "none")
     if count < needs.get("devices", 0):
         devices = f"only {count} device{'' if count == 1 else 's'}" if count else "no device"

@@ -15,7 +15,7 @@ from typing import Any
 
 from tpustarter.checking.plan import interpreters
 from tpustarter.checking.results.results import REHEARSAL_SCHEMA
-from tpustarter.checking.run.probe_session import Session
+from tpustarter.checking.run.probe_session import ProbeSession
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
@@ -159,7 +159,7 @@ class Rehearsal:
         failed = any(result["status"] == "error" for result in self.results)
         return failed or self.script_error is not None
 
-    def _events(self, session: Session) -> Iterator[Event]:
+    def _events(self, session: ProbeSession) -> Iterator[Event]:
         order = [topology.name for topology in progress.outermost_first(self.topologies)]
         tasks = sorted(self._tasks_of_checks(), key=lambda task: order.index(task.tpu))
         cache = None if self._request.fresh else str(answer_cache.folder())
@@ -221,9 +221,9 @@ class Rehearsal:
             "exit_code": int(self.exit_code),
         }
 
-    def _session(self, folder: Path) -> Session:
+    def _session(self, folder: Path) -> ProbeSession:
         limits = memory_limit.variables(self._machine, self._request.memory_limit_bytes)
-        return Session(
+        return ProbeSession(
             self._compiler,
             archive.build(folder / "probe.pyz", self._checks_folder),
             folder,
@@ -256,7 +256,7 @@ class Rehearsal:
                     continue
                 yield Task(check.id, topology.name, _fields(topology), {"check": check.id})
 
-    def _lower_own(self, compiling: Session) -> Iterator[Task | Event]:
+    def _lower_own(self, compiling: ProbeSession) -> Iterator[Task | Event]:
         most = max(topology.devices for topology in self.topologies)
         env = {**compiling.env, "JAX_NUM_CPU_DEVICES": str(most)}
         timeout_s, topologies = self._request.timeout_s, self.topologies
@@ -275,7 +275,7 @@ class Rehearsal:
             events = [self._program] if self._program else []
         yield from self._tasks_of_events(events)
 
-    def _lower_torch_checks(self, compiling: Session) -> Iterator[Task | Event]:
+    def _lower_torch_checks(self, compiling: ProbeSession) -> Iterator[Task | Event]:
         if not self._torch_checks or self.stopped_by is not None:
             return
         ids = tuple(check.id for check in self._torch_checks)

@@ -14,7 +14,7 @@ import msgspec
 
 from tpustarter.checking.results.results import SCHEMA, Result, Run, select_published
 from tpustarter.checking.results.verdict import exit_code, verdict, verified_on
-from tpustarter.checking.run.runner import CheckEnded, CheckStarted, CheckWaiting, FindingSeen
+from tpustarter.checking.run.runner import CheckEnded, CheckStarted, CheckWaiting, FindingReported
 from tpustarter.checking.selfcheck import Event, PlanMade
 from tpustarter.core.problem import ExitCode, Problem, find_problem
 from tpustarter.core.redact import Redactor
@@ -64,7 +64,7 @@ def event_fields(event: Event) -> dict[str, Any]:
         case CheckWaiting(check=check, seconds=seconds, progress=progress):
             fields = {"event": "waiting", "id": check.id, "seconds": round(seconds, 1)}
             return {**fields, "progress": progress} if progress else fields
-        case FindingSeen(id=check_id, finding=finding):
+        case FindingReported(id=check_id, finding=finding):
             return {"event": "finding", "id": check_id, "finding": select_published(finding)}
         case CheckEnded(result=result):
             return {"event": "ended", **result_fields(result)}

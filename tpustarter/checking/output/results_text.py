@@ -177,7 +177,7 @@ def _result(result: Result, paint: Paint, width: int, *, verbose: bool) -> Itera
     yield from _row(word, result.id, escape_text(summary(result)), seconds, width)
     yield from _findings(result) if verbose else _worst(result)
     if result.cause:
-        yield from wrap(escape_text(known_causes.sentence(result.cause)), _INDENT)
+        yield from wrap(escape_text(known_causes.format_cause(result.cause)), _INDENT)
     yield from _log(result, verbose=verbose)
     if result.status in ("fail", "error", "warn"):
         step = escape_text(next_step.hint(result))

@@ -88,7 +88,7 @@ def select_published(finding: FindingFields) -> dict[str, object]:
     return {name: value for name, value in finding.items() if name not in _UNPUBLISHED}
 
 
-class RanOn(msgspec.Struct, frozen=True):
+class UsedDevices(msgspec.Struct, frozen=True):
     """The devices on which a check or a block ran."""
 
     platform: str
@@ -116,7 +116,7 @@ class Result:
     detail: str = ""
     """Details of the reason: the exception, the signal, or the checks that failed before."""
     seconds: float = 0.0
-    ran_on: RanOn | None = None
+    ran_on: UsedDevices | None = None
     findings: tuple[FindingFields, ...] = ()
     log: str = ""
     """The last lines of its process's output; empty for a check that passed."""

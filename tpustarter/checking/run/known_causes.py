@@ -45,7 +45,7 @@ def make_sort_key(check: str, rank: Rank, raised: Mapping[str, Rank]) -> tuple[R
     return min(rank, raised.get(check, rank)), check not in raised
 
 
-def sentence(cause: Cause) -> str:
+def format_cause(cause: Cause) -> str:
     """Return the cause as a phrase: `because of host.environment: JAX_PLATFORMS ...`."""
     return f"because of {cause.check}: {cause.finding['name']}"
 

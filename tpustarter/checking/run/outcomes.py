@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tpustarter.checking.results.results import FindingFields, RanOn, Reason, Result, Status
+from tpustarter.checking.results.results import FindingFields, Reason, Result, Status, UsedDevices
 from tpustarter.checking.run import probe_events
 from tpustarter.core.content import Check
 from tpustarter.running.process import Event, signal_name
@@ -13,16 +13,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpustarter.core.redact import Redactor
 
-Ending = tuple[Status, Reason | None, str, RanOn | None]
+Ending = tuple[Status, Reason | None, str, UsedDevices | None]
 """How the run of a check ended: status, reason, detail, and where it ran."""
 
 
-def timed_out(limit_s: float) -> Ending:
+def timeout_ending(limit_s: float) -> Ending:
     """Return the ending of a check that ran longer than its limit."""
     return ("error", "timeout", f"no verdict within {limit_s:g} s", None)
 
 
-def did_not_stop(limit_s: float) -> Ending:
+def no_stop_ending(limit_s: float) -> Ending:
     """Return the ending of a check that kept running after it was asked to end."""
     detail = f"still running {limit_s:g} s after it was asked to end"
     return ("notrun", "interrupted", detail, None)
@@ -41,7 +41,7 @@ def read_ending(event: Event, redact: Redactor) -> Ending:
         "protocol": ("error", "protocol"),
     }
     status, reason = kinds.get(str(event.get("outcome")), ("error", "protocol"))
-    return (status, reason, detail, probe_events.parse_place(event.get("ran_on")))
+    return (status, reason, detail, probe_events.parse_devices(event.get("ran_on")))
 
 
 def process_ending(gone: Event) -> Ending:
@@ -56,7 +56,7 @@ def process_ending(gone: Event) -> Ending:
     return ("error", "protocol", "the process ended without a verdict, exit code 0", None)
 
 
-def judge(check: Check, findings: list[FindingFields], end: Ending) -> Result:
+def judge_check(check: Check, findings: list[FindingFields], end: Ending) -> Result:
     """Return the result of a check, from its findings and the way the run ended.
 
     A finding that failed refutes the claim however the run ended; no finding proves nothing.
@@ -69,11 +69,13 @@ def judge(check: Check, findings: list[FindingFields], end: Ending) -> Result:
         status, reason, detail = "error", "protocol", "it ended without a finding"
     elif status == "pass" and "warn" in verdicts:
         status = "warn"
-    result = outcome(check, status, reason, detail)
+    result = result_without_findings(check, status, reason, detail)
     return replace(result, ran_on=ran_on, findings=tuple(findings))
 
 
-def outcome(check: Check, status: Status, reason: Reason | None = None, detail: str = "") -> Result:
+def result_without_findings(
+    check: Check, status: Status, reason: Reason | None = None, detail: str = ""
+) -> Result:
     """Return the result of a check without findings."""
     return Result(
         check.id,

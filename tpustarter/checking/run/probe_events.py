@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import msgspec
 
-from tpustarter.checking.results.results import FindingFields, RanOn
+from tpustarter.checking.results.results import FindingFields, UsedDevices
 from tpustarter.core.json_values import typed
 
 
-class Versions(msgspec.Struct):
+class PythonVersions(msgspec.Struct):
     """The versions of a Python and of its packages."""
 
     python: str
@@ -19,16 +19,16 @@ class Versions(msgspec.Struct):
     frameworks: dict[str, str]
 
 
-def finding(value: object) -> FindingFields | None:
+def parse_finding(value: object) -> FindingFields | None:
     """Return a finding with its known fields alone; None for an invalid one."""
     return typed(value, FindingFields)
 
 
-def parse_place(value: object) -> RanOn | None:
+def parse_devices(value: object) -> UsedDevices | None:
     """Return the devices of a run; None for an invalid value."""
-    return typed(value, RanOn)
+    return typed(value, UsedDevices)
 
 
-def versions(value: object) -> Versions | None:
+def parse_versions(value: object) -> PythonVersions | None:
     """Return the versions of a Python; None for an invalid value."""
-    return typed(value, Versions)
+    return typed(value, PythonVersions)

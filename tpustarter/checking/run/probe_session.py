@@ -21,7 +21,7 @@ TOO_OLD = 64
 
 
 @dataclass
-class Session:
+class ProbeSession:
     """The interpreter, environment and lease with which the probes of one framework are started."""
 
     python: Path
@@ -39,8 +39,8 @@ class Session:
     """Results of earlier checks of the run, for `AFTER`."""
 
 
-def start(
-    session: Session,
+def start_probe(
+    session: ProbeSession,
     extra: Mapping[str, str] = MappingProxyType({}),
     *,
     stream: bool = False,
@@ -83,7 +83,7 @@ def start(
     return probe, log
 
 
-def send_target(probe: Probe, session: Session) -> None:
+def send_target(probe: Probe, session: ProbeSession) -> None:
     """Send a probe the target of its session; the last one sent counts."""
     probe.send({"do": "target", **session.target})
 
@@ -98,7 +98,7 @@ def _fresh_log(folder: Path) -> Path:
         number += 1
 
 
-def python_problem(
+def make_python_problem(
     python: Path,
     gone: Event | None,
     output: str,

@@ -16,15 +16,20 @@ from tpustarter.checking.results.results import Blocked, FindingFields, Result
 from tpustarter.checking.run import probe_events
 from tpustarter.checking.run.outcomes import (
     Ending,
-    did_not_stop,
-    judge,
-    outcome,
+    judge_check,
+    no_stop_ending,
     process_ending,
     read_ending,
-    timed_out,
+    result_without_findings,
+    timeout_ending,
 )
-from tpustarter.checking.run.probe_events import Versions
-from tpustarter.checking.run.probe_session import Session, python_problem, send_target, start
+from tpustarter.checking.run.probe_events import PythonVersions
+from tpustarter.checking.run.probe_session import (
+    ProbeSession,
+    make_python_problem,
+    send_target,
+    start_probe,
+)
 from tpustarter.core.content import Check
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import drop_cut_line
@@ -62,7 +67,7 @@ class CheckWaiting:
 
 
 @dataclass(frozen=True)
-class FindingSeen:
+class FindingReported:
     """A check reported a finding."""
 
     id: str
@@ -76,10 +81,10 @@ class CheckEnded:
     result: Result
 
 
-class Runner:
+class CheckRunner:
     """Runs the checks of one session, one after the other; `stop` ends it from anywhere."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: ProbeSession) -> None:
         self._session = session
         self._probe: Probe | None = None
         self._log: CappedLog | None = None
@@ -105,11 +110,11 @@ class Runner:
         if probe:
             probe.interrupt()
 
-    def warm(self) -> None:
-        """Start the process early; the session's target may change until `versions` is called."""
+    def start_early(self) -> None:
+        """Start the process early; its target may still change until `read_versions` is called."""
         self._ready({})
 
-    def versions(self) -> Versions:
+    def read_versions(self) -> PythonVersions:
         """Return Python and framework versions of the interpreter under test.
 
         Raises:
@@ -121,7 +126,9 @@ class Runner:
             send_target(probe, self._session)
         probe.send({"do": "versions"})
         event = probe.read(START_S)
-        found = probe_events.versions(event) if event and event["event"] == "versions" else None
+        found = (
+            probe_events.parse_versions(event) if event and event["event"] == "versions" else None
+        )
         if found is not None:
             return found
         gone = self._end(gently=False)
@@ -132,11 +139,11 @@ class Runner:
                 "stopped before anything was run", hint="run the command again", code=code
             )
         waited_s = START_S if event is None else None
-        raise python_problem(self._session.python, gone, self._tail(0), waited_s=waited_s)
+        raise make_python_problem(self._session.python, gone, self._tail(0), waited_s=waited_s)
 
     def run(
         self, checks: list[Check]
-    ) -> Iterator[CheckStarted | CheckWaiting | FindingSeen | CheckEnded]:
+    ) -> Iterator[CheckStarted | CheckWaiting | FindingReported | CheckEnded]:
         """Run checks in the order of their `AFTER`; yields events, one `CheckEnded` for each."""
         try:
             for check in sort_checks(checks):
@@ -155,16 +162,20 @@ class Runner:
 
     def _without_running(self, check: Check) -> Result | None:
         if self.stopped_by is not None:
-            return outcome(check, "notrun", "interrupted")
+            return result_without_findings(check, "notrun", "interrupted")
         if check.broken:
-            return outcome(check, "error", "load", check.broken)
+            return result_without_findings(check, "error", "load", check.broken)
         before = self._session.results
-        blockers = [name for name in check.after if name in before and blocks(before[name])]
+        blockers = [
+            name for name in check.after if name in before and blocks_dependents(before[name])
+        ]
         if blockers:
-            return outcome(check, "skip", "dependency", f"after {describe(blockers, before)}")
+            return result_without_findings(
+                check, "skip", "dependency", f"after {describe_blockers(blockers, before)}"
+            )
         return None
 
-    def _judge(self, check: Check) -> Generator[CheckWaiting | FindingSeen, None, Result]:
+    def _judge(self, check: Check) -> Generator[CheckWaiting | FindingReported, None, Result]:
         names = self._session.settings
         if not names:
             return (yield from self._run(check))
@@ -173,15 +184,15 @@ class Runner:
         result = yield from self._run_unseen(check)
         if not self._with_settings:
             result = user_settings.add_settings_finding(result, names)
-        elif user_settings.is_suspect(result) and self.stopped_by is None:
+        elif user_settings.may_depend_on_settings(result) and self.stopped_by is None:
             self._restart(with_settings=False)
             without = yield from self._run_unseen(check)
             self._changed_by_settings += user_settings.is_caused_by_settings(result, without)
-            result = user_settings.join_results(result, without, names)
+            result = user_settings.merge_results(result, without, names)
             if self._changed_by_settings < user_settings.MOST:
                 self._restart(with_settings=True)
         for finding in result.findings:
-            yield FindingSeen(check.id, finding)
+            yield FindingReported(check.id, finding)
         return result
 
     def _run_unseen(self, check: Check) -> Generator[CheckWaiting, None, Result]:
@@ -198,7 +209,7 @@ class Runner:
         self._end()
         self._with_settings = with_settings
 
-    def _run(self, check: Check) -> Generator[CheckWaiting | FindingSeen, None, Result]:
+    def _run(self, check: Check) -> Generator[CheckWaiting | FindingReported, None, Result]:
         session = self._session
         fresh = session.isolate or check.own_process
         if fresh:
@@ -206,7 +217,7 @@ class Runner:
         try:
             probe = self._ready(check.env)
         except Problem as problem:
-            return outcome(check, "error", "protocol", problem.full_text)
+            return result_without_findings(check, "error", "protocol", problem.full_text)
         start = self._log.size if self._log else 0
         began = time.monotonic()
         findings: list[FindingFields] = []
@@ -221,12 +232,12 @@ class Runner:
                 end = (status, reason, f"{detail}; the kernel kept {gone['left']}", ran_on)
         if end[1] == "crashed" and (limit := limits.find_limit_in_text(log)):
             end = (end[0], end[1], f"{end[2]}; {limit.what}", end[3])
-        result = judge(check, findings, end)
+        result = judge_check(check, findings, end)
         return replace(result, seconds=seconds, log="" if result.status == "pass" else log)
 
     def _follow(
         self, probe: Probe, check: Check, findings: list[FindingFields]
-    ) -> Generator[CheckWaiting | FindingSeen, None, Ending]:
+    ) -> Generator[CheckWaiting | FindingReported, None, Ending]:
         redact, limit_s = self._session.redact, time_limit_s(check, self._session.target)
         probe.send(
             {
@@ -248,15 +259,15 @@ class Runner:
                     tick_s = passed_s + TICK_S
                 event = probe.read(max(0, min(tick_s, limit_s) - passed_s))
                 if event is None and passed_s >= limit_s:
-                    return did_not_stop(FINISH_S) if finishing else timed_out(limit_s)
+                    return no_stop_ending(FINISH_S) if finishing else timeout_ending(limit_s)
             kind = event["event"]
             count += kind != "progress"  # not limited in number: the time limit bounds it
             if kind == "finding":
-                finding = probe_events.finding(event.get("finding"))
+                finding = probe_events.parse_finding(event.get("finding"))
                 if finding is None:
                     return ("error", "protocol", "sent a finding that lacks something", None)
                 findings.append(redact.value(finding))
-                yield FindingSeen(check.id, findings[-1])
+                yield FindingReported(check.id, findings[-1])
             elif kind == "progress":
                 progress = redact.text(str(event.get("text")))
             elif kind == "interrupted" and check.level == "soak" and self._stops < 2:
@@ -281,7 +292,9 @@ class Runner:
     def _ready(self, extra: Mapping[str, str]) -> Probe:
         if self._probe:
             return self._probe
-        self._probe, self._log = start(self._session, extra, with_settings=self._with_settings)
+        self._probe, self._log = start_probe(
+            self._session, extra, with_settings=self._with_settings
+        )
         if self.stopped_by is not None:
             self._probe.interrupt()  # stop() came before there was a process to stop
         return self._probe
@@ -317,17 +330,17 @@ def time_limit_s(check: Check, target: Mapping[str, Any]) -> float:
 def skip_all(checks: list[Check], blocked: Blocked) -> Iterator[CheckEnded]:
     """Yield a skip for each check of a framework that is not started at all."""
     for check in sort_checks(checks):
-        yield CheckEnded(outcome(check, "skip", blocked.reason, blocked.what))
+        yield CheckEnded(result_without_findings(check, "skip", blocked.reason, blocked.what))
 
 
-def blocks(result: Result) -> bool:
+def blocks_dependents(result: Result) -> bool:
     """Return whether a result keeps the checks that name it in `AFTER` from running."""
     if result.status == "skip":
         return result.reason in ("dependency", "missing-resource", "no-answer")
     return result.status in ("fail", "error", "notrun")
 
 
-def describe(names: list[str], results: Mapping[str, Result]) -> str:
+def describe_blockers(names: list[str], results: Mapping[str, Result]) -> str:
     """Return the checks that block another one, with how each ended."""
     words = {
         "fail": "failed",

@@ -17,17 +17,17 @@ MOST = 3
 """Claims that settings may change before the other checks run without them: each costs a start."""
 
 
-def is_suspect(result: Result) -> bool:
+def may_depend_on_settings(result: Result) -> bool:
     """Return whether a setting could cause this result; a time-out takes too long to repeat."""
     return result.status == "fail" or result.reason in ("exception", "crashed")
 
 
 def is_caused_by_settings(result: Result, without: Result) -> bool:
     """Return whether a claim that failed with the settings holds without them."""
-    return is_suspect(result) and without.status in ("pass", "warn")
+    return may_depend_on_settings(result) and without.status in ("pass", "warn")
 
 
-def join_results(result: Result, without: Result, names: tuple[str, ...]) -> Result:
+def merge_results(result: Result, without: Result, names: tuple[str, ...]) -> Result:
     """Return one result for two runs of a check, the first with the settings `names`.
 
     The run without them counts, and a finding describes the other one. Only if the first process

@@ -51,7 +51,7 @@ def explain_exit(run: Run, code: ExitCode, again: Sequence[str] = ("tpustarter",
             f" ({cut(escape_text(results_text.summary(unknown)), 100)})",
         )
         if unknown.cause:
-            reason = f", {known_causes.sentence(unknown.cause)}"
+            reason = f", {known_causes.format_cause(unknown.cause)}"
         return f"exit {int(code)}: {unknown.id} has no verdict{reason}. Next: {step}"
     all_skipped = bool(run.results) and all(result.status == "skip" for result in run.results)
     summary = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tpustarter.checking.plan import plan
-from tpustarter.checking.results.results import Blocked, RanOn, Reason
+from tpustarter.checking.results.results import Blocked, Reason, UsedDevices
 from tpustarter.core.json_values import items, typed
 from tpustarter.core.redact import Redactor
 from tpustarter.learning.content.blocks import Block
@@ -36,7 +36,7 @@ class BlockResult:
     hint: str = ""
     """The fix for a block that could not run, as a sentence without a full stop."""
     seconds: float = 0.0
-    ran_on: RanOn | None = None
+    ran_on: UsedDevices | None = None
     """None where no framework was used."""
     output: str = ""
     expected: str | None = None
@@ -81,7 +81,7 @@ def judge_block(
         name = redact.text(str(end.get("exception") or ""))
         result = replace(result, status="error", reason="exception", detail=detail)
         return replace(result, exception=name, raised_at=at)
-    ran_on = typed(end.get("ran_on"), RanOn)
+    ran_on = typed(end.get("ran_on"), UsedDevices)
     drawn = parse_drawings(end.get("drawings"), redact.text)
     result = replace(result, ran_on=ran_on, drawings=drawn)
     found = first_difference(expected, output.stdout_text) if expected else None
@@ -93,7 +93,7 @@ def judge_block(
     return replace(result, status="fail", detail=difference.words, difference=difference)
 
 
-def _is_of_others(expected: Expected, ran_on: RanOn | None) -> bool:
+def _is_of_others(expected: Expected, ran_on: UsedDevices | None) -> bool:
     """Return whether an output holds for another number of CPU devices than this run has.
 
     With another number than the default (`--devices 1`) the lesson has no expected output.

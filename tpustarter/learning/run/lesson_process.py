@@ -17,7 +17,7 @@ from typing import TypeGuard
 from tpustarter.checking.plan import plan
 from tpustarter.checking.results.results import Blocked, Reason
 from tpustarter.checking.run.outcomes import process_ending
-from tpustarter.checking.run.probe_session import Session, python_problem, start
+from tpustarter.checking.run.probe_session import ProbeSession, make_python_problem, start_probe
 from tpustarter.core import locations
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode, Problem
@@ -96,7 +96,7 @@ class LessonSession:
         self.blocked: Blocked | None = self._placement.blocked
         """The reason why no block of this lesson can run; a device held by another lesson may
         become free."""
-        self._session: Session | None = None
+        self._session: ProbeSession | None = None
         self._folder = ""
         """The folder of the lesson's files, where its blocks work; empty for a lesson without
         any."""
@@ -345,7 +345,7 @@ class LessonSession:
         if event["event"] == "gone" and "left" in event:
             if not self._answered:
                 log = self._log.read_since(0) if self._log else ""
-                problem = python_problem(
+                problem = make_python_problem(
                     self._placement.python, event, self._placement.redact.text(log)
                 )
                 reason = "crashed" if problem.code == ExitCode.LIMIT else "load"
@@ -383,7 +383,7 @@ class LessonSession:
                 lease.device(self._name, self._placement.machine)
             )
         try:
-            probe, self._log = start(session, stream=True)
+            probe, self._log = start_probe(session, stream=True)
         except Problem:
             self._lease_stack.close()
             raise
@@ -392,7 +392,7 @@ class LessonSession:
         probe.send({"do": "versions"})  # an answer proves that this Python can run the probe
         return probe
 
-    def _make_session(self) -> Session:
+    def _make_session(self) -> ProbeSession:
         folder = run_folder.make_folder()
         self._folder = str(code_files.write_files(self.lesson, folder / "code") or "")
         # A lesson without a framework gets the user's environment: it may be about that.
@@ -405,7 +405,7 @@ class LessonSession:
                 self.lesson.framework,
             )
             env = {**frameworks.FRAMEWORKS[self.lesson.framework].quiet, **env}
-        return Session(
+        return ProbeSession(
             self._placement.python,
             archive.build(folder / "probe.pyz"),
             folder,

@@ -61,7 +61,7 @@ def _interrupt(number: int, frame: types.FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def list_error_lines(error: BaseException, file: str) -> list[int]:
+def traceback_line_numbers(error: BaseException, file: str) -> list[int]:
     """Return the line numbers of a block that an error went through, the innermost first."""
     numbers = [
         number

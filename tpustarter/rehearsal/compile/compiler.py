@@ -16,8 +16,8 @@ from typing import Any
 from tpustarter.checking.plan import interpreters
 from tpustarter.checking.run import probe_events
 from tpustarter.checking.run.outcomes import process_ending
-from tpustarter.checking.run.probe_events import Versions
-from tpustarter.checking.run.probe_session import Session, python_problem, start
+from tpustarter.checking.run.probe_events import PythonVersions
+from tpustarter.checking.run.probe_session import ProbeSession, make_python_problem, start_probe
 from tpustarter.checking.run.runner import START_S
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
@@ -97,7 +97,7 @@ class TaskDone:
 class Compiler:
     """Compiles tasks one after the other; `stop` ends it from any thread."""
 
-    def __init__(self, session: Session, *, timeout_s: float, cache: str | None) -> None:
+    def __init__(self, session: ProbeSession, *, timeout_s: float, cache: str | None) -> None:
         self._session = session
         self._timeout_s = timeout_s
         self._cache = cache
@@ -113,7 +113,7 @@ class Compiler:
             if probe:
                 probe.interrupt()
 
-    def versions(self) -> Versions:
+    def versions(self) -> PythonVersions:
         """Return Python and package versions of the compiler; starts its process.
 
         Raises:
@@ -122,13 +122,13 @@ class Compiler:
         probe = self._ready()
         probe.send({"do": "versions"})
         event = probe.read(START_S)
-        if event is not None and (versions := probe_events.versions(event)):
+        if event is not None and (versions := probe_events.parse_versions(event)):
             return versions
         text = self._log.read_since(0) if self._log else ""
         gone = self._end(gently=False)
         if self.stopped:
             raise Problem("stopped before anything was compiled", code=ExitCode.INTERRUPTED)
-        raise python_problem(
+        raise make_python_problem(
             self._session.python,
             gone,
             self._session.redact.text(text),
@@ -219,7 +219,7 @@ class Compiler:
             return
         flags = f"{self._session.env.get('LIBTPU_INIT_ARGS', '')} {FLAGS}".strip()
         command = self._command(task, []) | {"only": [result["program"]], "cache": None}
-        self._memory_probe, log = start(
+        self._memory_probe, log = start_probe(
             self._session, {**OUTSPOKEN, "LIBTPU_INIT_ARGS": flags}, stream=True
         )
         output = bytearray()
@@ -244,7 +244,7 @@ class Compiler:
 
     def _ready(self) -> Probe:
         if self._probe is None:
-            self._probe, self._log = start(self._session)
+            self._probe, self._log = start_probe(self._session)
             if self.stopped:
                 self._probe.interrupt()
         return self._probe

@@ -14,7 +14,7 @@ import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
-from tpustarter.checking.run.probe_session import Session
+from tpustarter.checking.run.probe_session import ProbeSession
 from tpustarter.rehearsal.compile import compiler
 from tpustarter.rehearsal.compile.compiler import (
     Compiler,
@@ -72,7 +72,7 @@ class Jobs:
 
     @contextlib.contextmanager
     def open(
-        self, session: Session, *, jobs: int | None, timeout_s: float, cache: str | None
+        self, session: ProbeSession, *, jobs: int | None, timeout_s: float, cache: str | None
     ) -> Generator[None]:
         """Prepare the processes, and end them and their threads when the block ends."""
         for _ in range(min(jobs or os.cpu_count() or 1, MOST_JOBS)):

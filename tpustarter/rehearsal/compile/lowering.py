@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tpustarter.checking.run.probe_session import Session, start
+from tpustarter.checking.run.probe_session import ProbeSession, start_probe
 from tpustarter.checking.run.runner import START_S
 from tpustarter.core import locations
 from tpustarter.core.json_values import typed
@@ -48,7 +48,7 @@ NEEDS_VALUES = (
 
 def export(
     code: OwnFunction,
-    session: Session,
+    session: ProbeSession,
     topologies: Sequence[tpus.Topology],
     timeout_s: float,
     started: Callable[[Probe], None],
@@ -67,7 +67,7 @@ def export(
     Raises:
         Problem: the file cannot be run, or does not name such a function.
     """
-    probe, log = start(session)
+    probe, log = start_probe(session)
     started(probe)
     try:
         probe.send(
@@ -100,7 +100,7 @@ def _wants_values(log: CappedLog) -> bool:
 
 
 def _programs(
-    probe: Probe, code: OwnFunction, session: Session, names: list[str], timeout_s: float
+    probe: Probe, code: OwnFunction, session: ProbeSession, names: list[str], timeout_s: float
 ) -> Iterator[LoweredProgram | ProgramWarning | float]:
     missing: dict[str, list[str]] = {}  # begun programs, with the TPUs that have no answer
     program: str | None = None
@@ -162,7 +162,7 @@ def tpu_fields(topologies: Sequence[tpus.Topology]) -> dict[str, dict[str, Any]]
 
 def run_script(
     words: tuple[str, ...],
-    session: Session,
+    session: ProbeSession,
     topologies: Sequence[tpus.Topology],
     started: Callable[[Probe], None],
 ) -> Iterator[
@@ -183,7 +183,7 @@ def run_script(
         started: Called with the process, so that it can be stopped.
     """
     path = locations.expand_path(words[0])
-    probe, log = start(session, stream=True)
+    probe, log = start_probe(session, stream=True)
     started(probe)
     try:
         probe.send(
@@ -205,7 +205,7 @@ def run_script(
 
 
 def _script_events(
-    probe: Probe, session: Session
+    probe: Probe, session: ProbeSession
 ) -> Iterator[
     LoweredProgram
     | ProgramWarning
@@ -234,12 +234,12 @@ def _script_events(
             return
 
 
-def _ending(event: Event, session: Session) -> str:
+def _ending(event: Event, session: ProbeSession) -> str:
     return "it was stopped" if event["event"] == "interrupted" else _reason(event, session)
 
 
 def _told(
-    event: Event, session: Session
+    event: Event, session: ProbeSession
 ) -> LoweredProgram | ProgramWarning | DeviceQuestionsFound | JittedPlace | None:
     # The user's code runs in that process, so the pipe may hold anything.
     clean = session.redact.text
@@ -255,7 +255,7 @@ def _told(
         return None
 
 
-def _exported(event: Event, session: Session) -> LoweredProgram:
+def _exported(event: Event, session: ProbeSession) -> LoweredProgram:
     name, names = str(event["program"]), tuple(str(name) for name in event["tpus"])
     check = _check(event)
     notes = tuple(session.redact.text(str(note)) for note in event["notes"])
@@ -278,11 +278,11 @@ def _check(event: Event) -> str | None:
     return None if check is None else str(check)
 
 
-def _place(event: Event, session: Session) -> str:
+def _place(event: Event, session: ProbeSession) -> str:
     return session.redact.text(str(event.get("place") or ""))
 
 
-def _reason(event: Event, session: Session) -> str:
+def _reason(event: Event, session: ProbeSession) -> str:
     if event["event"] == "gone":
         return memory_limit.process_ending(event)
     if event["event"] != "end":

@@ -16,7 +16,7 @@ from typing import Protocol
 from tpustarter.checking import selfcheck
 from tpustarter.checking.output import results_text
 from tpustarter.checking.results import headline, verdict
-from tpustarter.checking.run.runner import FindingSeen
+from tpustarter.checking.run.runner import FindingReported
 from tpustarter.checking.selfcheck import SelfCheck
 from tpustarter.core.problem import ExitCode
 from tpustarter.core.redact import Redactor
@@ -84,7 +84,7 @@ class ByRunning:
             if isinstance(event, selfcheck.PlanMade):
                 # The front end wraps the lines for its own width.
                 yield "\n".join(line for line, _ in results_text.opening_lines(event.run))
-            elif isinstance(event, FindingSeen):
+            elif isinstance(event, FindingReported):
                 yield results_text.finding_line(event.finding)
         yield headline.headline(self._check.run)
         self.outcome = self._judge()

@@ -36,7 +36,7 @@ def details(result: Result, source: str = "") -> Iterator[LaidOutLines | Content
     if result.status not in ("pass", "warn", "fail"):
         yield prose(results_text.summary(result))
     if result.cause:
-        yield prose(f"This is {known_causes.sentence(result.cause)}.")
+        yield prose(f"This is {known_causes.format_cause(result.cause)}.")
     for finding in result.findings:
         status = {"ok": "pass", "info": "", "warn": "warn", "fail": "fail"}
         verdict = str(finding["verdict"])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from textual.content import Content
 
-from tpustarter.checking.results.results import RanOn
+from tpustarter.checking.results.results import UsedDevices
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.run.block_results import BlockResult
 from tpustarter.learning.run.expected_output import NO_FURTHER, Difference, list_differing
@@ -301,7 +301,7 @@ def is_syntax_error(result: BlockResult) -> bool:
     return result.exception in ("SyntaxError", "IndentationError", "TabError")
 
 
-def _describe_devices(ran_on: RanOn | None) -> str:
+def _describe_devices(ran_on: UsedDevices | None) -> str:
     """Return the devices of a run in words; empty if they are not known."""
     if not ran_on:
         return ""
