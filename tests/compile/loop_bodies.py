@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from tpustarter.probe.rehearse.hlo_text import (
     HloInstruction,
-    blocks,
-    instruction,
-    integers,
-    sizes,
-    space,
+    compute_bytes,
+    parse_instruction,
+    parse_integers,
+    parse_memory_space,
+    split_sections,
 )
 
 FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "iota"}
@@ -80,9 +80,9 @@ class Round(NamedTuple):
 def computations(text: str) -> Computations:
     """Return the instructions of each computation by name, without those of the loop's tables."""
     result: Computations = {}
-    for heading, body in blocks(text):
+    for heading, body in split_sections(text):
         name = heading.removeprefix("ENTRY ").partition(" ")[0].lstrip("%")
-        lines = (instruction(line.strip().removeprefix("ROOT ")) for line in body)
+        lines = (parse_instruction(line.strip().removeprefix("ROOT ")) for line in body)
         result[name] = {line.name: line for line in lines if line}
     return result
 
@@ -101,7 +101,7 @@ def read(text: str) -> Round | None:
         shape
         for line in body.values()
         for shape in _ARRAY.findall(line.shape)
-        if space(shape) and _bytes(shape, anywhere=True)
+        if parse_memory_space(shape) and _bytes(shape, anywhere=True)
     ]
     return Round(
         sum(_operations(line, body, program) for line in counted),
@@ -125,8 +125,8 @@ def _operands(line: HloInstruction, body: dict[str, HloInstruction]) -> list[Hlo
 
 def _bytes(shape: str, *, anywhere: bool = False) -> int:
     """Return the bytes an array takes in the large memory; nothing for a small one."""
-    _, laid_out = sizes(shape) or (0, 0)
-    return laid_out if laid_out >= SMALL and (anywhere or not space(shape)) else 0
+    _, laid_out = compute_bytes(shape) or (0, 0)
+    return laid_out if laid_out >= SMALL and (anywhere or not parse_memory_space(shape)) else 0
 
 
 def _traffic(line: HloInstruction, body: dict[str, HloInstruction]) -> tuple[int, int]:
@@ -164,7 +164,9 @@ def _exchanges(
     op = line.op.removesuffix("-start")
     if op in COLLECTIVES:
         shapes = [line.shape, *(operand.shape for operand in _operands(line, body))]
-        pairs = [sizes(shape) or (0, 0) for text in shapes for shape in _ARRAY.findall(text)]
+        pairs = [
+            compute_bytes(shape) or (0, 0) for text in shapes for shape in _ARRAY.findall(text)
+        ]
         yield op, max(nbytes for nbytes, _ in pairs)
         return
     called = program.get(_called(line, "calls"), {}) | program.get(_called(line, "to_apply"), {})
@@ -176,11 +178,11 @@ def _summed(line: HloInstruction, operands: list[HloInstruction]) -> int:
     """Return how many products are added up for each number of the result."""
     lhs, rhs = (_dimensions(operand.shape) for operand in operands)
     if line.op == "dot":
-        axes = integers(re.findall(r"lhs_contracting_dims=\{([\d,]*)\}", line.rest)[0]) or []
+        axes = parse_integers(re.findall(r"lhs_contracting_dims=\{([\d,]*)\}", line.rest)[0]) or []
         return math.prod(lhs[axis] for axis in axes)
     [kernel] = re.findall(r"dim_labels=\w+_(\w+)->", line.rest)
     return math.prod(size for size, label in zip(rhs, kernel, strict=True) if label != "o")
 
 
 def _dimensions(shape: str) -> list[int]:
-    return integers(shape.partition("[")[2].partition("]")[0]) or []
+    return parse_integers(shape.partition("[")[2].partition("]")[0]) or []

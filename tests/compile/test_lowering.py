@@ -133,7 +133,7 @@ def test_arguments_have_names_of_function_parameters(tmp_path: Path) -> None:
 
     array = jax.ShapeDtypeStruct((8, 8), np.float32)
     path = tmp_path / "artifact"
-    exports.write(path, step, {"w1": array, "w2": array}, array, array)
+    exports.export_to_file(path, step, {"w1": array, "w2": array}, array, array)
 
     assert ["params['w1']", "params['w2']", "batch"] == stablehlo.read_argument_names(
         path.read_bytes()

@@ -291,7 +291,7 @@ REDACT = Redactor({}).text
 
 
 def _bars(text: str) -> str:
-    left = plots.drawings({"plot": ["loss"]}, {"loss": {text: 1.0}})
+    left = plots.list_drawings({"plot": ["loss"]}, {"loss": {text: 1.0}})
     names: dict[str, Any] = {}
     grown = growing_plots.GrowingPlots({"plot": ["loss"]}, names, lambda _: None)
     names["loss"] = {text: 1.0}

@@ -84,4 +84,4 @@ def test_hostile_lines_take_no_longer_than_their_length(piece: str) -> None:
         f"StackFrames\n1 {run}",
     ]
 
-    assert {0} == {len(hlo.read(text).arguments) for text in texts}
+    assert {0} == {len(hlo.parse_program(text).arguments) for text in texts}

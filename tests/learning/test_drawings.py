@@ -51,7 +51,7 @@ def test_numbers_leave_block_within_limit() -> None:
     """Long curves are thinned evenly, with their ends; what is not finite is no number."""
     loss = np.linspace(9.0, 1.0, 10_000)
     command = {"plot": ["loss", "other"], "x": "step"}
-    (fields,) = plots.drawings(
+    (fields,) = plots.list_drawings(
         command, {"loss": loss, "other": [math.nan] * 10_000, "step": range(10_000)}
     )
 
@@ -80,7 +80,7 @@ def test_undrawable_value_is_block_error(name: str) -> None:
     variables, what = UNFIT[name]
 
     with pytest.raises(ValueError, match=what):
-        plots.drawings({"plot": ["y"]}, variables)
+        plots.list_drawings({"plot": ["y"]}, variables)
 
 
 def test_sharding_is_exported_as_parts_per_device(tmp_path: Path) -> None:

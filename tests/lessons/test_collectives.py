@@ -44,7 +44,7 @@ def test_steps_of_one_collective_count_once(name: str) -> None:
     """The lesson's function and the reader of executables agree with what was compiled."""
     text = (TESTS / "samples" / "hlo" / f"{name}.txt").read_text()
     read: Counter[str] = Counter()
-    for one in hlo.read(text).collectives:
+    for one in hlo.parse_program(text).collectives:
         read[one.op] += one.count
 
     assert (SAMPLES[name], SAMPLES[name]) == (count_collectives(text), dict(read))

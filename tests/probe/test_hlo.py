@@ -105,7 +105,7 @@ for title, (program, *arguments) in programs.items():
     jitted = jax.jit(program, donate_argnums=donated, keep_unused=True)
     compiled = jitted.lower(*arguments).compile()
     memory, text = compiled.memory_analysis(), compiled.as_text()
-    read = hlo.read(text)
+    read = hlo.parse_program(text)
     layout = text.partition("entry_computation_layout={")[2]
     print(json.dumps({
         "title": title,
@@ -128,13 +128,13 @@ def sample(name: str) -> str:
 @pytest.mark.parametrize("text", SIZES)
 def test_array_takes_bytes_of_compiler(text: str) -> None:
     """Padding, packed types and layouts without tiles give the compiler's own figures."""
-    assert SIZES[text] == hlo_text.sizes(text)
+    assert SIZES[text] == hlo_text.compute_bytes(text)
 
 
 @pytest.mark.parametrize("text", UNKNOWN)
 def test_a_layout_not_known_here_has_no_size(text: str) -> None:
     """What is no array, or has a property nobody measured, gives None instead of a guess."""
-    assert hlo_text.sizes(text) is None
+    assert hlo_text.compute_bytes(text) is None
 
 
 LAYOUTS = st.tuples(
@@ -156,15 +156,18 @@ def test_padding_never_shrinks(
     """An array takes no less than its elements, and no less when a dimension grows."""
     written = f"{{{','.join(map(str, layout[0]))}{layout[1]}}}"
     longer = [dim + (axis == grown) for axis, dim in enumerate(dims)]
-    asked, laid_out = hlo_text.sizes(f"{kind}[{','.join(map(str, dims))}]{written}") or (0, -1)
-    _, more = hlo_text.sizes(f"{kind}[{','.join(map(str, longer))}]{written}") or (0, -1)
+    asked, laid_out = hlo_text.compute_bytes(f"{kind}[{','.join(map(str, dims))}]{written}") or (
+        0,
+        -1,
+    )
+    _, more = hlo_text.compute_bytes(f"{kind}[{','.join(map(str, longer))}]{written}") or (0, -1)
 
     assert asked <= laid_out <= more
 
 
 def test_arguments_and_outputs_have_names_places_and_sizes() -> None:
     """A result points to the instruction whose memory it lies in, and to a line of the source."""
-    program = hlo.read(sample("matmul"))
+    program = hlo.parse_program(sample("matmul"))
 
     assert program.name == "jit_f"
     assert program.arguments == (
@@ -179,12 +182,12 @@ def test_arguments_and_outputs_have_names_places_and_sizes() -> None:
 
 def test_array_in_smaller_memory_is_no_temporary() -> None:
     """Every array of this program between its arguments and outputs lies in VMEM."""
-    assert () == hlo.read(sample("matmul")).values
+    assert () == hlo.parse_program(sample("matmul")).values
 
 
 def test_loop_state_is_counted_where_allocated() -> None:
     """The body updates its 512 MiB in place, so the array before the loop is the temporary."""
-    program = hlo.read(sample("loop"), largest=1)
+    program = hlo.parse_program(sample("loop"), largest=1)
 
     assert program.loops == 1
     assert [(2**29, "broadcast_in_dim.3", "train.py:22")] == [
@@ -194,7 +197,7 @@ def test_loop_state_is_counted_where_allocated() -> None:
 
 def test_arguments_in_tuple_are_separated() -> None:
     """A program with thousands of arguments takes one tuple of them."""
-    program = hlo.read(
+    program = hlo.parse_program(
         "HloModule m, entry_computation_layout={((f32[2]{0:T(128)}, /*index=1*/f32[3]{0:T(128)}))"
         "->f32[2]{0:T(128)}}\n\nENTRY %main (t: (f32[2], f32[3])) -> f32[2] {\n"
         "  %t = (f32[2]{0:T(128)}, f32[3]{0:T(128)}) parameter(0)\n"
@@ -207,7 +210,7 @@ def test_arguments_in_tuple_are_separated() -> None:
 
 def test_a_collective_in_several_parts_counts_once() -> None:
     """Start, step and end of a gather are one; a sum of which a part is kept is a scatter."""
-    found = hlo.read(sample("collectives")).collectives
+    found = hlo.parse_program(sample("collectives")).collectives
 
     assert [
         ("all-gather", 1, 2**27, "train.py:11"),
@@ -218,7 +221,7 @@ def test_a_collective_in_several_parts_counts_once() -> None:
 
 def test_gathers_that_share_a_channel_count_each() -> None:
     """All collectives of a `shard_map` have one channel, and their steps have a chain."""
-    found = hlo.read(sample("shard_map")).collectives
+    found = hlo.parse_program(sample("shard_map")).collectives
 
     assert 4 == sum(one.count for one in found)
 
@@ -232,7 +235,7 @@ def test_gathers_that_share_a_channel_count_each() -> None:
 )
 def test_result_aliasing_operand_takes_no_memory(aliased: str) -> None:
     """Both ways to write it: as an attribute, and in the compiler's own settings."""
-    program = hlo.read(
+    program = hlo.parse_program(
         "ENTRY %e (a: f32[8], b: f32[8]) -> f32[] {\n"
         "  %a = f32[8]{0:T(128)} parameter(0)\n  %b = f32[8]{0:T(128)} parameter(1)\n"
         f"  %two = (f32[8]{{0:T(128)}}, f32[9]{{0:T(128)}}) fusion(%a, %b), {aliased}\n"
@@ -244,7 +247,7 @@ def test_result_aliasing_operand_takes_no_memory(aliased: str) -> None:
 
 def test_memory_passed_on_is_not_counted_again() -> None:
     """Of the eleven results of a fusion that carries on a gather, one is its own."""
-    values = hlo.read(sample("collectives")).values
+    values = hlo.parse_program(sample("collectives")).values
 
     assert [
         ("fusion.108{0}", 2**28),
@@ -268,7 +271,7 @@ def test_the_branches_of_a_conditional_run(written: str) -> None:
         f"  ROOT %r.{name} = f32[]{{:T(128)}} reduce(%new.{name})\n}}\n\n"
         for name in "ab"
     )
-    program = hlo.read(
+    program = hlo.parse_program(
         f"HloModule m\n\n{branches}ENTRY %e (x: f32[9]) -> f32[] {{\n"
         "  %x = f32[9]{0} parameter(0)\n"
         f"  ROOT %c = f32[] conditional(%x, %x, %x), {written}\n}}\n"
@@ -287,8 +290,8 @@ def test_dots_have_the_types_that_are_multiplied() -> None:
     assert fused in text
     asked = text.replace(fused, fused + ", operand_precision={default,highest}")
 
-    assert hlo.read(text).dots == (hlo.Dot("f32", "f32", "f32", "default", 1),)
-    assert hlo.read(asked).dots == (hlo.Dot("f32", "f32", "f32", "highest", 1),)
+    assert hlo.parse_program(text).dots == (hlo.Dot("f32", "f32", "f32", "default", 1),)
+    assert hlo.parse_program(asked).dots == (hlo.Dot("f32", "f32", "f32", "highest", 1),)
 
 
 def test_only_a_hand_written_kernel_is_one() -> None:
@@ -296,14 +299,14 @@ def test_only_a_hand_written_kernel_is_one() -> None:
     text = sample("kernel")
     lines = [line for line in text.splitlines() if "pallas_call" not in line]
 
-    assert hlo.read(text).kernels == ("tpu_custom_call",)
+    assert hlo.parse_program(text).kernels == ("tpu_custom_call",)
     assert 'custom_call_target="tpu_custom_call"' in "\n".join(lines)
-    assert hlo.read("\n".join(lines)).kernels == ()
+    assert hlo.parse_program("\n".join(lines)).kernels == ()
 
 
 def test_older_texts_name_the_source_beside_the_operation() -> None:
     """Without tables, `source_file` and `source_line` say where an operation comes from."""
-    program = hlo.read(
+    program = hlo.parse_program(
         "HloModule m, entry_computation_layout={()->f32[8]{0:T(128)}}\nENTRY %e () -> f32[8] {\n"
         "  ROOT %i = f32[8]{0:T(128)} iota(), frontend_attributes={a_metadata={}}, metadata={"
         r'op_type="iota" op_name="jit(\"f\")/iota" source_file="a.py" source_line=7}' + "\n}"
@@ -314,14 +317,14 @@ def test_older_texts_name_the_source_beside_the_operation() -> None:
 
 def test_empty_text_is_empty_program() -> None:
     """A text without a module has no name, no arrays and no instructions."""
-    assert hlo.read("") == hlo.HloProgram("", (), (), (), (), (), 0, ())
+    assert hlo.parse_program("") == hlo.HloProgram("", (), (), (), (), (), 0, ())
 
 
 @settings(deadline=None)
 @given(st.text())
 def test_any_text_can_be_read(text: str) -> None:
     """No text raises."""
-    hlo.read(text)
+    hlo.parse_program(text)
 
 
 @settings(deadline=None)
@@ -334,7 +337,7 @@ def test_any_broken_text_can_be_read(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 5))):
         start, end, to = (data.draw(st.integers(0, len(text))) for _ in range(3))
         text = text[:to] + text[start:end] + text[to:] if to % 2 else text[:start] + text[end:]
-    hlo.read(text)
+    hlo.parse_program(text)
 
 
 @pytest.mark.parametrize("name", TABLE_UNIT)

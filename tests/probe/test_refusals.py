@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tpustarter.probe.rehearse.refusals import RequestError, find_place
+from tpustarter.probe.rehearse.refusals import RequestError, find_error_place
 
 
 @pytest.mark.parametrize(
@@ -25,9 +25,9 @@ def test_place_is_last_line_of_own_file(code: str, place: str, tmp_path: Path) -
     with pytest.raises((ValueError, SyntaxError)) as caught:
         runpy.run_path(str(path))
 
-    assert place == find_place(caught.value, path)
+    assert place == find_error_place(caught.value, path)
 
 
 def test_request_error_has_no_place(tmp_path: Path) -> None:
     """It is not the file's fault, wherever it was raised."""
-    assert "" == find_place(RequestError("no torchax"), tmp_path / "mine.py")
+    assert "" == find_error_place(RequestError("no torchax"), tmp_path / "mine.py")

@@ -130,11 +130,11 @@ def test_the_installed_library_lowers_and_its_metadata_decides(
     monkeypatch.syspath_prepend(tmp_path)
     expected = ROUTES[installed, asked]
     if expected in frameworks.LOWERERS:
-        assert expected == torch_module.route(asked)
+        assert expected == torch_module.choose_lowerer(asked)
         assert f"lowered with {expected} 2.9.0 (torch" in torch_module.describe_versions(expected)
         return
     with pytest.raises(RequestError, match=re.escape(expected)):
-        torch_module.route(asked)
+        torch_module.choose_lowerer(asked)
 
 
 def test_python_without_torch_gets_setup_command(tmp_path: Path, stub: str) -> None:

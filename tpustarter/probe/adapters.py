@@ -227,7 +227,7 @@ def read_configuration(framework: str) -> dict[str, object]:
     return values
 
 
-def prepare(framework: str | None) -> None:
+def prepare_devices(framework: str | None) -> None:
     """Make the devices for a lesson that its framework does not make by itself.
 
     Called before each block; if the framework is missing, the block's own import fails.

@@ -24,7 +24,14 @@ from typing import Any
 
 from tpustarter.machine import frameworks
 from tpustarter.probe import adapters, needs
-from tpustarter.probe.finding import Finding, NoAnswer, Progress, clip, describe, missing_module
+from tpustarter.probe.finding import (
+    Finding,
+    NoAnswer,
+    Progress,
+    clip,
+    describe_error,
+    missing_module_fields,
+)
 from tpustarter.probe.target import Target, set_target
 
 STACK_BEFORE_S = 1.0
@@ -78,7 +85,11 @@ def main(arguments: list[str]) -> int:
 def _rehearse(command: dict[str, Any], emit: Emit) -> dict[str, object]:
     from tpustarter.probe.rehearse import own_file, rehearsal, script
 
-    serve = {"rehearse": rehearsal.serve, "trace": own_file.trace, "script": script.serve}
+    serve = {
+        "rehearse": rehearsal.compile_programs,
+        "trace": own_file.lower_programs,
+        "script": script.run_script,
+    }
     return serve[command["do"]](command, emit)
 
 
@@ -120,9 +131,9 @@ def _serve(command: dict[str, Any], emit: Emit, run: Run) -> None:
         end = run(command)
     except BaseException as error:  # noqa: BLE001  whatever it raises is its outcome
         _print_traceback(error)
-        end = {"outcome": "exception", "detail": clip(describe(error))}
+        end = {"outcome": "exception", "detail": clip(describe_error(error))}
         end["exception"] = type(error).__name__
-        end |= _where(command, error) | missing_module(error)
+        end |= _where(command, error) | missing_module_fields(error)
     faulthandler.cancel_dump_traceback_later()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
@@ -175,7 +186,7 @@ def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, object]
         module = importlib.import_module("tpustarter.checks." + command["id"])
     except Exception as error:  # noqa: BLE001
         traceback.print_exc()
-        return {"outcome": "load", "detail": clip(describe(error))}
+        return {"outcome": "load", "detail": clip(describe_error(error))}
     unmet = needs.find_unmet(framework, command["needs"])
     if unmet:
         return {"outcome": "unmet", "detail": unmet}

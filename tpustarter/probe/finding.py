@@ -148,18 +148,18 @@ def clip(value: Any) -> Any:
     return value if isinstance(value, int) else clip(str(value))
 
 
-def describe(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return an exception as one line; one without a readable message has only its name."""
-    return f"{type(error).__name__}: {message(error) or 'no message'}"
+    return f"{type(error).__name__}: {error_message(error) or 'no message'}"
 
 
-def missing_module(error: BaseException) -> dict[str, str]:
+def missing_module_fields(error: BaseException) -> dict[str, str]:
     """Return the name of the module that an import did not find, as a field; none for another."""
     name = error.name if isinstance(error, ModuleNotFoundError) else None
     return {"missing_module": str(name)} if name else {}
 
 
-def message(error: BaseException) -> str:
+def error_message(error: BaseException) -> str:
     """Return the message of an exception; exceptions of other packages may be empty, or broken."""
     try:
         return str(error).strip()

@@ -165,7 +165,7 @@ def _wait(
 ) -> tuple[int | None, dict[str, int] | None]:
     # None means that there is no reason to wait longer. Output on a terminal is read and dropped,
     # because its writers would wait for ever.
-    limit = memory_watch.limit_bytes()
+    limit = memory_watch.read_limit_bytes()
     while True:
         tick_s = None if limit is None else memory_watch.TICK_S
         ready, _, _ = select.select([0, wakeup, *terminal], [], [], tick_s)

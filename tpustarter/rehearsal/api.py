@@ -110,7 +110,11 @@ def _lower(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     jax: Any = importlib.import_module("jax")
     fields = lowering.tpu_fields([topology])[topology.name]
-    device = device_questions.read_device(fields) if device_questions.can_separate(jax) else None
+    device = (
+        device_questions.read_device(fields)
+        if device_questions.caches_traces_by_device(jax)
+        else None
+    )
     with DeviceAnswers(jax) as answers, answers.answer_for(device) as asked:
-        written = exports.write(path, function, *arguments, answers=answers, **named)
-    return written, (*device_questions.notes(asked), *written["notes"])
+        written = exports.export_to_file(path, function, *arguments, answers=answers, **named)
+    return written, (*device_questions.describe_questions(asked), *written["notes"])

@@ -16,7 +16,7 @@ from typing import Any
 
 from tpustarter.probe import adapters
 from tpustarter.probe.lesson.growing_plots import Emit, GrowingPlots
-from tpustarter.probe.lesson.plots import drawings
+from tpustarter.probe.lesson.plots import list_drawings
 
 _program = types.ModuleType("__main__")
 """Module with the blocks' definitions; it replaces the zip file's own `__main__` while they run."""
@@ -41,14 +41,18 @@ def run(command: dict[str, Any], emit: Emit) -> dict[str, object]:
     before = signal.signal(signal.SIGINT, _interrupt)
     try:
         compiled = compile(code, name, "exec", dont_inherit=True)
-        adapters.prepare(command.get("framework"))
+        adapters.prepare_devices(command.get("framework"))
         with GrowingPlots(command, program.__dict__, emit):
             exec(compiled, program.__dict__)  # noqa: S102  what it is for
     finally:
         signal.signal(signal.SIGINT, before)
         _restore_streams()
     ran_on = adapters.read_started_devices()
-    return {"outcome": "done", "ran_on": ran_on, "drawings": drawings(command, program.__dict__)}
+    return {
+        "outcome": "done",
+        "ran_on": ran_on,
+        "drawings": list_drawings(command, program.__dict__),
+    }
 
 
 def _interrupt(number: int, frame: types.FrameType | None) -> None:

@@ -17,7 +17,7 @@ MOST_BARS = 40
 MOST_DEVICES = 256
 
 
-def drawings(command: Mapping[str, Any], names: Mapping[str, Any]) -> list[dict[str, object]]:
+def list_drawings(command: Mapping[str, Any], names: Mapping[str, Any]) -> list[dict[str, object]]:
     """Return the drawings of a block: its plot, then its arrays.
 
     Args:

@@ -22,7 +22,7 @@ _DEPTH = 6
 Named = tuple[str, Any]
 
 
-def notes(jax: Any, function: Any, traced: Any) -> list[str]:
+def describe_large_constants(jax: Any, function: Any, traced: Any) -> list[str]:
     """Return notes on the large constants of a traced function; most often none."""
     constants = [value for value in getattr(traced.jaxpr, "consts", ()) if _bytes(value)]
     total = sum(map(_bytes, constants))

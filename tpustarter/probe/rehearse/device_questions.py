@@ -31,7 +31,7 @@ MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
-class Device:
+class TpuDevice:
     """The kind and cores of a device of a TPU."""
 
     kind: str
@@ -40,10 +40,10 @@ class Device:
 
 
 @dataclass
-class Questions:
+class DeviceQuestions:
     """The questions of a program; where `device` is None the answers were true, and only noted."""
 
-    device: Device | None = None
+    device: TpuDevice | None = None
     platform: bool = False
     """Whether the program asked for its platform."""
     kind: bool = False
@@ -51,14 +51,14 @@ class Questions:
     places: list[str] = field(default_factory=list[str])
     """`file:line` of the questions that had a true answer."""
 
-    def merge(self, other: Questions) -> Questions:
+    def merge(self, other: DeviceQuestions) -> DeviceQuestions:
         """Return the questions of both."""
-        return Questions(
+        return DeviceQuestions(
             self.device, self.platform or other.platform, self.kind or other.kind, self.places
         )
 
 
-def can_separate(jax: Any) -> bool:
+def caches_traces_by_device(jax: Any) -> bool:
     """Return whether JAX keeps programs traced for an abstract device apart from those traced here.
 
     Without that, a program that is also run in this process must get true answers: JAX would run
@@ -67,7 +67,7 @@ def can_separate(jax: Any) -> bool:
     return hasattr(jax.sharding, "AbstractDevice") and hasattr(jax.sharding, "use_abstract_mesh")
 
 
-def notes(questions: Questions) -> list[str]:
+def describe_questions(questions: DeviceQuestions) -> list[str]:
     """Return notes on the questions of a program; none without a question."""
     if not (questions.platform or questions.kind):
         return []
@@ -85,7 +85,7 @@ class DeviceAnswers:
 
     def __init__(self, jax: Any) -> None:
         self._jax = jax
-        self.asked = Questions()
+        self.asked = DeviceQuestions()
         self._patches = contextlib.ExitStack()
 
     def __enter__(self) -> DeviceAnswers:  # noqa: PYI034  Python 3.10 has no Self
@@ -94,7 +94,7 @@ class DeviceAnswers:
         for name in ("devices", "device_count", "local_devices", "local_device_count"):
             self._set(jax, name, self._accepting_tpu(getattr(jax, name)))
         device = jax.devices()[0]
-        fields: tuple[tuple[str, Callable[[Device], Any]], ...] = (
+        fields: tuple[tuple[str, Callable[[TpuDevice], Any]], ...] = (
             ("platform", lambda _: "tpu"),
             ("device_kind", lambda device: device.kind),
             ("num_cores", lambda device: device.cores),
@@ -108,9 +108,9 @@ class DeviceAnswers:
         self._patches.close()
 
     @contextlib.contextmanager
-    def answer_for(self, device: Device | None) -> Generator[Questions]:
+    def answer_for(self, device: TpuDevice | None) -> Generator[DeviceQuestions]:
         """Answer for a TPU within the block; with None, answer truly and note the questions."""
-        outer, self.asked = self.asked, Questions(device)
+        outer, self.asked = self.asked, DeviceQuestions(device)
         try:
             yield self.asked
         finally:
@@ -120,7 +120,7 @@ class DeviceAnswers:
     def use_abstract_device(self) -> Generator[None]:
         """Make JAX's abstract device a TPU within the block, in whatever mesh is in force."""
         device, sharding = self.asked.device, self._jax.sharding
-        if device is None or not can_separate(self._jax):
+        if device is None or not caches_traces_by_device(self._jax):
             yield
             return
         abstract = _abstract_device(sharding, self.asked, device)
@@ -154,7 +154,7 @@ class DeviceAnswers:
         With explicit axes a mesh is part of the type, and JAX compares it with the mesh in force.
         """
         sharding = self._jax.sharding
-        if not can_separate(self._jax) or (mesh := sharding.get_abstract_mesh()).empty:
+        if not caches_traces_by_device(self._jax) or (mesh := sharding.get_abstract_mesh()).empty:
             return arguments
 
         def one(value: Any) -> Any:
@@ -183,7 +183,7 @@ class DeviceAnswers:
             self._patches.callback(delattr, owner, name)
         setattr(owner, name, value)
 
-    def _set_property(self, owner: Any, name: str, answer: Callable[[Device], Any]) -> None:
+    def _set_property(self, owner: Any, name: str, answer: Callable[[TpuDevice], Any]) -> None:
         original: Any = owner.__dict__.get(name)
 
         def read(device: Any) -> Any:
@@ -240,12 +240,12 @@ def _place(frame: Any) -> str:
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
 
-def read_device(fields: Mapping[str, Any]) -> Device:
+def read_device(fields: Mapping[str, Any]) -> TpuDevice:
     """Return the device of a TPU from the fields of a command."""
-    return Device(str(fields["kind"]), int(fields["cores"]))
+    return TpuDevice(str(fields["kind"]), int(fields["cores"]))
 
 
-def _abstract_device(sharding: Any, asked: Questions, device: Device) -> Any:
+def _abstract_device(sharding: Any, asked: DeviceQuestions, device: TpuDevice) -> Any:
     base: Any = sharding.AbstractDevice
 
     class Asked(base):

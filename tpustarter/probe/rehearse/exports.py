@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.probe.rehearse import arrays, constants, device_questions, refusals
-from tpustarter.probe.rehearse.device_questions import Device, DeviceAnswers, Questions
+from tpustarter.probe.rehearse.device_questions import DeviceAnswers, DeviceQuestions, TpuDevice
 
 
 @dataclass(frozen=True)
@@ -26,24 +26,24 @@ class LoweringJob:
     named: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-def for_kinds(tpus: Mapping[str, Mapping[str, Any]]) -> dict[Device, tuple[str, ...]]:
+def group_by_device_kind(tpus: Mapping[str, Mapping[str, Any]]) -> dict[TpuDevice, tuple[str, ...]]:
     """Return the names of TPUs, grouped by the kind of their devices."""
-    kinds: dict[Device, tuple[str, ...]] = {}
+    kinds: dict[TpuDevice, tuple[str, ...]] = {}
     for name, fields in tpus.items():
         device = device_questions.read_device(fields)
         kinds[device] = (*kinds.get(device, ()), name)
     return kinds
 
 
-def lower(
+def lower_for_device(
     answers: DeviceAnswers,
     job: LoweringJob,
-    device: Device | None,
+    device: TpuDevice | None,
     path: Path,
     *,
     warn: Callable[[str], None],
     own: Path,
-) -> tuple[dict[str, Any], Questions]:
+) -> tuple[dict[str, Any], DeviceQuestions]:
     """Return the fields of a program lowered for one kind of TPU, and the questions it asked.
 
     If it could not be lowered, the fields include its `error`.
@@ -59,22 +59,22 @@ def lower(
     fields: dict[str, Any]
     with answers.answer_for(device) as asked:
         try:
-            fields = write(
+            fields = export_to_file(
                 path, job.function, *job.arguments, answers=answers, warn=warn, **job.named
             )
         except Exception as error:  # noqa: BLE001  one that cannot be lowered costs itself
-            refusals.print_own(error, own)
+            refusals.print_user_traceback(error, own)
             fields = {
-                "error": refusals.describe(error, own),
-                "place": refusals.find_place(error, own),
+                "error": refusals.describe_error(error, own),
+                "place": refusals.find_error_place(error, own),
                 "refused": refusals.is_refusal(error),
-                "traceback": refusals.own_traceback(error, own),
+                "traceback": refusals.format_user_traceback(error, own),
                 "notes": [],
             }
     return fields, asked
 
 
-def write(
+def export_to_file(
     path: Path,
     function: Any,
     *arguments: Any,
@@ -96,9 +96,9 @@ def write(
     export: Any = importlib.import_module("jax.export")
     jitted, values, by_name, notes = arrays.make_jitted(jax, function, arguments, named)
     answers = answers or DeviceAnswers(jax)
-    with refusals.whole_tracebacks(jax), answers.use_abstract_device():
+    with refusals.show_whole_tracebacks(jax), answers.use_abstract_device():
         values, by_name = answers.convert_to_tpu((tuple(values), by_name))
-        texts = constants.notes(jax, function, jitted.trace(*values, **by_name))
+        texts = constants.describe_large_constants(jax, function, jitted.trace(*values, **by_name))
         if warn is not None:
             for text in texts:
                 warn(text)

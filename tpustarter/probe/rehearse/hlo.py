@@ -13,25 +13,25 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tpustarter.probe.rehearse.hlo_memory import (
-    layouts,
+    entry_shapes,
     list_arguments,
-    list_called,
-    new_arrays,
-    owners,
-    running_parts,
+    list_called_computations,
+    list_run_computations,
+    results_with_owners,
+    temporary_arrays,
 )
 from tpustarter.probe.rehearse.hlo_module import (
     KEYS,
     NAME,
     NOTHING,
-    Array,
-    Computation,
+    HloArray,
+    HloComputation,
     Tables,
-    arrays_in,
-    find_origin,
+    find_source_line,
+    parse_arrays,
     parse_computation,
 )
-from tpustarter.probe.rehearse.hlo_text import HloInstruction, blocks, pairs
+from tpustarter.probe.rehearse.hlo_text import HloInstruction, parse_pairs, split_sections
 
 COLLECTIVES = (
     "all-gather",
@@ -117,19 +117,19 @@ class HloProgram:
     program."""
 
 
-def read(text: str, largest: int = 8) -> HloProgram:
+def parse_program(text: str, largest: int = 8) -> HloProgram:
     """Return the first module of a text, with at most `largest` temporaries."""
-    header, entry = "", Computation({}, NOTHING)
+    header, entry = "", HloComputation({}, NOTHING)
     tables: dict[str, dict[str, dict[str, str]]] = {}
-    computations: dict[str, Computation] = {}
-    for heading, body in blocks(text):
+    computations: dict[str, HloComputation] = {}
+    for heading, body in split_sections(text):
         if heading.startswith("HloModule "):
             if header:
                 break
             header = heading
         elif heading in KEYS:
             rows = (line.partition(" ") for line in body)
-            tables[heading] = {row[0]: pairs(row[2].lstrip("{")) for row in rows}
+            tables[heading] = {row[0]: parse_pairs(row[2].lstrip("{")) for row in rows}
         elif heading.endswith("{"):
             name = heading.removeprefix("ENTRY ").partition(" ")[0].lstrip("%")
             computations[name] = parse_computation(body)
@@ -137,14 +137,16 @@ def read(text: str, largest: int = 8) -> HloProgram:
                 entry = computations[name]
     lines = [line for part in computations.values() for line in part.lines.values()]
     temporaries = (
-        array for part in running_parts(entry, computations) for array in new_arrays(part)
+        array
+        for part in list_run_computations(entry, computations)
+        for array in temporary_arrays(part)
     )
     biggest = heapq.nlargest(largest, temporaries, key=lambda array: array.laid_out)
-    arguments, outputs = layouts(header)
+    arguments, outputs = entry_shapes(header)
     return HloProgram(
         name=header.removeprefix("HloModule ").partition(",")[0],
         arguments=_values("argument", list_arguments(entry, arguments), tables),
-        outputs=_values("output", owners(entry, outputs), tables),
+        outputs=_values("output", results_with_owners(entry, outputs), tables),
         values=_values("temporary", biggest, tables),
         collectives=_collectives(computations, tables),
         dots=_dots(computations.values()),
@@ -152,23 +154,25 @@ def read(text: str, largest: int = 8) -> HloProgram:
         kernels=tuple(dict.fromkeys(target for line in lines if (target := _kernel(line)))),
         complete=bool(header and entry.lines)
         and text.rstrip().endswith("\n}")
-        and all(list_called(line) <= computations.keys() for line in lines),
+        and all(list_called_computations(line) <= computations.keys() for line in lines),
     )
 
 
-def _values(kind: str, arrays: Iterable[Array], tables: Tables) -> tuple[HloValue, ...]:
+def _values(kind: str, arrays: Iterable[HloArray], tables: Tables) -> tuple[HloValue, ...]:
     values: list[HloValue] = []
     for line, leaf, text, asked_bytes, laid_out_bytes in arrays:
         shape, _, layout = text.partition("]")
         name = f"{line.name}{{{leaf}}}" if line.shape.startswith("(") else line.name
-        origin = find_origin(line.rest, tables)
+        origin = find_source_line(line.rest, tables)
         values.append(
             HloValue(name, kind, shape + "]", layout, asked_bytes, laid_out_bytes, *origin)
         )
     return tuple(values)
 
 
-def _collectives(computations: Mapping[str, Computation], tables: Tables) -> tuple[Collective, ...]:
+def _collectives(
+    computations: Mapping[str, HloComputation], tables: Tables
+) -> tuple[Collective, ...]:
     # A pair of `-start` and `-done` counts by its `-done`, which has the result. A fusion with a
     # collective may be the beginning, a step or the end of it: there, one chain is one collective.
     # The fusion `all-reduce-scatter` keeps a part of an all-reduce.
@@ -186,8 +190,8 @@ def _collectives(computations: Mapping[str, Computation], tables: Tables) -> tup
             chains |= {chain} - {""}
             if fusion and name.startswith("all-reduce-scatter"):
                 op, origin = "reduce-scatter", fusion
-            moved = sum(array.laid_out for array in arrays_in(origin, origin.shape))
-            key = (op, *find_origin(origin.rest, tables))
+            moved = sum(array.laid_out for array in parse_arrays(origin, origin.shape))
+            key = (op, *find_source_line(origin.rest, tables))
             count, total = totals.get(key, (0, 0))
             totals[key] = (count + 1, total + moved)
     groups = [Collective(key[0], *counted, *key[1:]) for key, counted in totals.items()]
@@ -204,7 +208,7 @@ def _after(text: str, key: str) -> str:
     return text.partition(key)[2].partition(",")[0]
 
 
-def _dots(computations: Iterable[Computation]) -> tuple[Dot, ...]:
+def _dots(computations: Iterable[HloComputation]) -> tuple[Dot, ...]:
     counts: Counter[tuple[str, str, str, str]] = Counter()
     for computation in computations:
         for line in computation.lines.values():
@@ -224,5 +228,5 @@ def _kernel(line: HloInstruction) -> str:
     target = line.rest.partition('custom_call_target="')[2].partition('"')[0]
     if line.op != "custom-call" or target not in KERNELS:
         return ""
-    op_name = pairs(line.rest.partition(", metadata={")[2]).get("op_name", "/")
+    op_name = parse_pairs(line.rest.partition(", metadata={")[2]).get("op_name", "/")
     return target if "/" in op_name else ""

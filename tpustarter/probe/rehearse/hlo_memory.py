@@ -5,8 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from tpustarter.probe.rehearse.hlo_module import NAME, NOTHING, Array, Computation, arrays_in
-from tpustarter.probe.rehearse.hlo_text import HloInstruction, closing, integers, space
+from tpustarter.probe.rehearse.hlo_module import (
+    NAME,
+    NOTHING,
+    HloArray,
+    HloComputation,
+    parse_arrays,
+)
+from tpustarter.probe.rehearse.hlo_text import (
+    HloInstruction,
+    find_closing_bracket,
+    parse_integers,
+    parse_memory_space,
+)
 
 PASSED_ON = frozenset({"bitcast", "opt-barrier", "while"})
 """Instructions whose result is their first operand's memory."""
@@ -25,17 +36,17 @@ _ALIAS = re.compile(r"(?:, )?\{(\d*)(?:,[^{}]*)?\}: \((\d+), \{[^{}]*\}\)")
 _GROUP = re.compile(r'"indices":\[([^\[\]]*)\]')
 
 
-def new_arrays(computation: Computation) -> Iterator[Array]:
+def temporary_arrays(computation: HloComputation) -> Iterator[HloArray]:
     """Yield the arrays in HBM that exist only while a computation runs.
 
     Its root is written where the caller wants it: in a loop, where the loop began.
     """
-    owned = {(array.line.name, array.leaf) for array in owners(computation)}
+    owned = {(array.line.name, array.leaf) for array in results_with_owners(computation)}
     for line in computation.lines.values():
         if line.op in NO_MEMORY or line.op.endswith(("-start", "-update")):
             continue
-        arrays = [array for array in arrays_in(line, line.shape) if array.laid_out]
-        arrays = [array for array in arrays if space(array.text) == 0]
+        arrays = [array for array in parse_arrays(line, line.shape) if array.laid_out]
+        arrays = [array for array in arrays if parse_memory_space(array.text) == 0]
         aliases = _aliases(line) if arrays else {}
         for array in arrays:
             if array.leaf not in aliases and (line.name, array.leaf) not in owned:
@@ -49,7 +60,7 @@ def _aliases(line: HloInstruction) -> dict[int, int]:
     aliases: dict[int, int] = {}
     start = line.rest.rfind('"aliasing_operands":')
     for group in _GROUP.findall(line.rest, start) if start >= 0 else []:
-        numbers = integers(group.replace('"', "")) or [count]
+        numbers = parse_integers(group.replace('"', "")) or [count]
         aliases |= {number - count: min(numbers) for number in numbers if min(numbers) < count}
     _, key, attributes = line.rest.partition("output_to_operand_aliasing={")
     match = _ALIAS.match(attributes) if key else None
@@ -59,7 +70,7 @@ def _aliases(line: HloInstruction) -> dict[int, int]:
     return aliases
 
 
-def list_called(line: HloInstruction) -> set[str]:
+def list_called_computations(line: HloInstruction) -> set[str]:
     """Return the computations that an instruction names, including those it is made of."""
     attributes = line.rest.partition(", metadata={")[0]
     return {*_CALLS.findall(attributes), *_branches(attributes)}
@@ -69,7 +80,9 @@ def _branches(attributes: str) -> list[str]:
     return NAME.findall(attributes.partition("branch_computations={")[2].partition("}")[0])
 
 
-def running_parts(entry: Computation, others: Mapping[str, Computation]) -> list[Computation]:
+def list_run_computations(
+    entry: HloComputation, others: Mapping[str, HloComputation]
+) -> list[HloComputation]:
     """Return the computations that are not part of one instruction, beginning with the entry."""
     running = [entry]
     visited: set[str] = set()
@@ -84,30 +97,30 @@ def running_parts(entry: Computation, others: Mapping[str, Computation]) -> list
     return running
 
 
-def layouts(header: str) -> tuple[str, str]:
+def entry_shapes(header: str) -> tuple[str, str]:
     """Return the shapes of the arguments and of the results, from the first line of a module."""
     _, _, layout = header.partition("entry_computation_layout=")
-    layout = layout[: max(closing(layout, 0), 0)]
-    end = max(closing(layout, layout.find("(")), 0)
+    layout = layout[: max(find_closing_bracket(layout, 0), 0)]
+    end = max(find_closing_bracket(layout, layout.find("(")), 0)
     return layout[:end], layout[end:].removeprefix("->")
 
 
-def list_arguments(entry: Computation, text: str) -> Iterator[Array]:
+def list_arguments(entry: HloComputation, text: str) -> Iterator[HloArray]:
     """Yield the arguments; a program with thousands of them has one, a tuple of all."""
     lines = entry.lines.values()
     parameters = {line.operands: line for line in lines if line.op == "parameter"}
     first = parameters.get("0", NOTHING)
-    for array in arrays_in(NOTHING, text):
+    for array in parse_arrays(NOTHING, text):
         if first.shape.startswith("("):
             yield array._replace(line=first)
         else:
             yield array._replace(line=parameters.get(str(array.leaf), NOTHING), leaf=0)
 
 
-def owners(computation: Computation, text: str = "") -> Iterator[Array]:
+def results_with_owners(computation: HloComputation, text: str = "") -> Iterator[HloArray]:
     """Yield the results of a computation, each with the instruction whose memory it is in."""
     cache: dict[str, tuple[list[str], dict[int, int]]] = {}
-    for array in arrays_in(computation.root, text or computation.root.shape):
+    for array in parse_arrays(computation.root, text or computation.root.shape):
         line, leaf = array.line, array.leaf
         for _ in range(_STEPS):
             if line.name not in cache:
@@ -118,7 +131,7 @@ def owners(computation: Computation, text: str = "") -> Iterator[Array]:
                 position, inner = leaf, 0
             elif line.op == "get-tuple-element":
                 index = line.rest.partition(" index=")[2].partition(",")[0]
-                inner = (integers(index) or [0])[0]
+                inner = (parse_integers(index) or [0])[0]
             elif line.op not in PASSED_ON:
                 position, inner = aliases.get(leaf, len(operands)), 0
             owner = computation.lines.get(operands[position]) if position < len(operands) else None

@@ -6,7 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from tpustarter.probe.rehearse.hlo_text import HloInstruction, instruction, pairs, sizes
+from tpustarter.probe.rehearse.hlo_text import (
+    HloInstruction,
+    compute_bytes,
+    parse_instruction,
+    parse_pairs,
+)
 
 KEYS = {
     "StackFrames": "stack_frame_id",
@@ -21,7 +26,7 @@ _ARRAY = re.compile(r"(?<!\w)\w+\[[^\[\]]*\](?:\{[^{}]*\})?")
 NAME = re.compile(r"%([^\s,(){}]+)")
 
 
-class Array(NamedTuple):
+class HloArray(NamedTuple):
     """One array of an instruction's result, by its number among them."""
 
     line: HloInstruction
@@ -31,7 +36,7 @@ class Array(NamedTuple):
     laid_out: int
 
 
-class Computation(NamedTuple):
+class HloComputation(NamedTuple):
     """Instructions by name; the last one is the root or is used as the root."""
 
     lines: dict[str, HloInstruction]
@@ -42,27 +47,27 @@ NOTHING = HloInstruction("", "", "", "", "")
 Tables = Mapping[str, Mapping[str, Mapping[str, str]]]
 
 
-def parse_computation(body: Iterable[str]) -> Computation:
+def parse_computation(body: Iterable[str]) -> HloComputation:
     """Return the computation that consists of these lines."""
     lines: dict[str, HloInstruction] = {}
     root = line = NOTHING
     for text in body:
-        if parsed := instruction(text.strip().removeprefix("ROOT ")):
+        if parsed := parse_instruction(text.strip().removeprefix("ROOT ")):
             line = lines[parsed.name] = parsed
             root = line if text.lstrip().startswith("ROOT ") else root
-    return Computation(lines, root if root.name else line)
+    return HloComputation(lines, root if root.name else line)
 
 
-def arrays_in(line: HloInstruction, text: str) -> Iterator[Array]:
+def parse_arrays(line: HloInstruction, text: str) -> Iterator[HloArray]:
     """Yield the arrays of a shape, as results of an instruction."""
     for leaf, match in enumerate(_ARRAY.finditer(text)):
-        if (size := sizes(match[0])) is not None:
-            yield Array(line, leaf, match[0], *size)
+        if (size := compute_bytes(match[0])) is not None:
+            yield HloArray(line, leaf, match[0], *size)
 
 
-def find_origin(rest: str, tables: Tables) -> tuple[str, str]:
+def find_source_line(rest: str, tables: Tables) -> tuple[str, str]:
     """Return the operation and the `file:line` that an instruction was made from."""
-    fields = pairs(rest.partition(", metadata={")[2])
+    fields = parse_pairs(rest.partition(", metadata={")[2])
     for section, key in KEYS.items():
         fields |= tables.get(section, {}).get(fields.get(key, ""), {})
     file = fields.get("", "") or fields.get("source_file", "")

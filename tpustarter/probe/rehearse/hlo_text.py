@@ -31,7 +31,7 @@ class HloInstruction(NamedTuple):
     rest: str
 
 
-def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
+def split_sections(text: str) -> Iterator[tuple[str, list[str]]]:
     """Yield each line that begins a section or a computation, with the lines that belong to it."""
     heading, start = "", 0
     body: list[str] = []
@@ -48,19 +48,19 @@ def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
     yield heading, body
 
 
-def instruction(text: str) -> HloInstruction | None:
+def parse_instruction(text: str) -> HloInstruction | None:
     """Return the instruction in a line of text; None for any other text."""
     name, _, right = text.partition(" = ")
-    end = closing(right, 0) if right.startswith("(") else right.find(" ")
+    end = find_closing_bracket(right, 0) if right.startswith("(") else right.find(" ")
     opened = right.find("(", end)
-    closed = closing(right, opened) if 0 < end < opened else -1
+    closed = find_closing_bracket(right, opened) if 0 < end < opened else -1
     if closed < 0:
         return None
     op, operands = right[end:opened].strip(), right[opened + 1 : closed - 1]
     return HloInstruction(name.lstrip("%"), op, right[:end], operands, right[closed:])
 
 
-def closing(text: str, start: int) -> int:
+def find_closing_bracket(text: str, start: int) -> int:
     """Return the position after the bracket that closes the one at `start`; -1 for none."""
     depth = 0
     for bracket in _BRACKET.finditer(text, start):
@@ -70,7 +70,7 @@ def closing(text: str, start: int) -> int:
     return -1
 
 
-def pairs(text: str) -> dict[str, str]:
+def parse_pairs(text: str) -> dict[str, str]:
     """Return the pairs `key=1 key="text"` at the beginning of a text; a key may be missing."""
     values: dict[str, str] = {}
     match = _PAIR.match(text)
@@ -80,7 +80,7 @@ def pairs(text: str) -> dict[str, str]:
     return values
 
 
-def sizes(shape_and_layout: str) -> tuple[int, int] | None:
+def compute_bytes(shape_and_layout: str) -> tuple[int, int] | None:
     """Return the bytes asked for and the bytes laid out; None for an unknown layout.
 
     A layout lists the dimensions from the fastest changing one on. Its first tile splits the
@@ -90,7 +90,7 @@ def sizes(shape_and_layout: str) -> tuple[int, int] | None:
     dims_text, closed, layout = rest.partition("]")
     match = _TYPE.fullmatch(kind)
     bits = int(match[1]) if match else 8 if kind == "pred" else 0
-    dims = integers(dims_text.replace("<=", ""))
+    dims = parse_integers(dims_text.replace("<=", ""))
     if not closed or not bits or dims is None:
         return None
     parsed = _layout(layout, len(dims))
@@ -109,13 +109,13 @@ def sizes(shape_and_layout: str) -> tuple[int, int] | None:
     return -(-math.prod(dims) * bits // 8), -(-math.prod(padded) * stored_bits // 8)
 
 
-def space(layout: str) -> int:
+def parse_memory_space(layout: str) -> int:
     """Return the number of the memory that an array is in; 0 is HBM."""
     match = _SPACE.search(layout)
     return int(match[1]) if match else 0
 
 
-def integers(text: str) -> list[int] | None:
+def parse_integers(text: str) -> list[int] | None:
     """Return comma-separated numbers; None if one is invalid or there are too many."""
     parts = text.split(",", _LIMIT) if text else []
     if len(parts) > _LIMIT or not all(re.fullmatch("[0-9]{1,15}", part) for part in parts):
@@ -129,12 +129,12 @@ def _layout(text: str, rank: int) -> tuple[list[int], list[list[int]], int] | No
     if not text:
         return list(range(rank))[::-1], [], 0
     order_text, _, rest = text[1:-1].partition(":")
-    order = integers(order_text)
+    order = parse_integers(order_text)
     tiles: list[list[int]] = []
     bits, position, last = 0, 0, ""
     while position < len(rest):
         match = _PROPERTY.match(rest, position)
-        numbers = integers(match[2]) if match else None
+        numbers = parse_integers(match[2]) if match else None
         if match is None or not numbers or len(tiles) == _LIMIT:
             return None
         position, last = match.end(), match[1] or last

@@ -15,7 +15,7 @@ LIMIT = "TPUSTARTER_MEMORY_LIMIT_BYTES"
 TICK_S = 0.2
 
 
-def limit_bytes() -> int | None:
+def read_limit_bytes() -> int | None:
     """Return the limit of this run in bytes; None without one, or if memory can't be watched."""
     text = os.environ.get(LIMIT, "")
     return int(text) if text.isdigit() and os.path.exists("/proc/self/status") else None  # noqa: PTH110

@@ -12,7 +12,7 @@ from typing import Any
 
 from tpustarter.machine.machine import cut
 from tpustarter.probe.rehearse import arrays, device_questions, exports, refusals, torch_module
-from tpustarter.probe.rehearse.device_questions import Device, DeviceAnswers, Questions
+from tpustarter.probe.rehearse.device_questions import DeviceAnswers, DeviceQuestions, TpuDevice
 from tpustarter.probe.rehearse.exports import LoweringJob
 
 Emit = Callable[[Mapping[str, Any]], None]
@@ -29,23 +29,25 @@ _WHILE_LOADED = (
 )
 
 
-def trace(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+def lower_programs(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Lower the function, module or programs of a user's file.
 
     Emits `ready` once the file is about to be run, then `lowering` and `exported` for each program.
     `command` has `file`, `name`, `arguments` (pairs of type and shape), `folder`, and `tpus`: for
     each name the number of its `devices`, and the `kind` and `cores` of one. `torch` is the library
-    that lowers the function's PyTorch module, as `torch_module.route` takes it; empty for JAX.
+    that lowers the function's PyTorch module, as `torch_module.choose_lowerer` takes it; empty for JAX.
     """
     path = Path(command["file"])
     try:
-        route = torch_module.route(command["torch"]) if command["torch"] else ""
+        route = torch_module.choose_lowerer(command["torch"]) if command["torch"] else ""
     except refusals.RequestError as error:
         return refusals.make_end_fields(error, path)
     if route == "torch_xla":
         from tpustarter.probe.rehearse import torch_exports
 
-        return torch_exports.trace(command, emit, lambda: _find(_load(path), command["name"], path))
+        return torch_exports.lower_programs(
+            command, emit, lambda: _find(_load(path), command["name"], path)
+        )
     jax: Any = importlib.import_module("jax")
     if route:
         importlib.import_module(route)
@@ -55,7 +57,7 @@ def trace(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         try:
             file.lower_all()
         except Exception as error:  # noqa: BLE001  the user's code may raise anything
-            refusals.print_own(error, path)
+            refusals.print_user_traceback(error, path)
             more = ""
             if file.is_running and not isinstance(error, (ImportError, SyntaxError)):
                 more += f" ({_WHILE_LOADED})"
@@ -77,7 +79,7 @@ class _File:
         functions."""
         self._path = Path(command["file"])
         self._function: Any = None
-        self._loading = Questions()
+        self._loading = DeviceQuestions()
         self._files = 0
         self.is_running = False
         """Whether the file itself runs, which happens before a function of it is known."""
@@ -87,7 +89,7 @@ class _File:
     def lower_all(self) -> None:
         """Lower all programs, once for each number of devices, and for each kind if it matters."""
         tpus: Mapping[str, Any] = self._command["tpus"]
-        loaded = next(iter(exports.for_kinds(tpus)))
+        loaded = next(iter(exports.group_by_device_kind(tpus)))
         self._load(loaded)
         counts: list[int | None] = [None]
         if self._lists():
@@ -95,14 +97,14 @@ class _File:
         for count in counts:
             group = {name: tpu for name, tpu in tpus.items() if count in (None, tpu["devices"])}
             settled: set[str] = set()
-            for device, names in exports.for_kinds(group).items():
+            for device, names in exports.group_by_device_kind(group).items():
                 if self._loading.kind and device != loaded:
                     self._load(device)
                     loaded = device
                 if not self._lower(count, device, names, tuple(group), settled):
                     break
 
-    def _load(self, device: Device) -> None:
+    def _load(self, device: TpuDevice) -> None:
         with self._answers.answer_for(device) as self._loading:
             try:
                 self.is_running = True
@@ -119,7 +121,7 @@ class _File:
     def _lower(
         self,
         count: int | None,
-        device: Device,
+        device: TpuDevice,
         names: tuple[str, ...],
         wanted: tuple[str, ...],
         settled: set[str],
@@ -147,7 +149,11 @@ class _File:
                 if not asked.kind:
                     settled.add(title)
                 route = [torch_module.describe_versions(self._route)] if self._route else []
-                fields["notes"] = [*route, *device_questions.notes(asked), *fields["notes"]]
+                fields["notes"] = [
+                    *route,
+                    *device_questions.describe_questions(asked),
+                    *fields["notes"],
+                ]
                 self._emit(
                     {
                         "event": "exported",
@@ -159,15 +165,15 @@ class _File:
                 )
         return differs
 
-    def _next(self, programs: Iterator[Listed], listing: Questions) -> Listed | None:
+    def _next(self, programs: Iterator[Listed], listing: DeviceQuestions) -> Listed | None:
         try:
             return next(programs, None)
         finally:
             self.told_tpu |= listing.platform
 
     def _export(
-        self, title: str, job: LoweringJob, device: Device
-    ) -> tuple[dict[str, Any], Questions]:
+        self, title: str, job: LoweringJob, device: TpuDevice
+    ) -> tuple[dict[str, Any], DeviceQuestions]:
         self._files += 1
         file = Path(self._command["folder"]) / f"program-{self._files}.mlirbc"
 
@@ -177,14 +183,14 @@ class _File:
         if not isinstance(job.arguments, tuple | list):
             kind = type(job.arguments).__name__
             error = f"TypeError: the arguments are a {kind}, expected a tuple"
-            return {"error": error, "refused": False, "notes": []}, Questions(device)
-        return exports.lower(self._answers, job, device, file, warn=warn, own=self._path)
+            return {"error": error, "refused": False, "notes": []}, DeviceQuestions(device)
+        return exports.lower_for_device(self._answers, job, device, file, warn=warn, own=self._path)
 
     def _programs(self, count: int | None) -> Iterator[Listed]:
         if self._route:
             from tpustarter.probe.rehearse import torchax_exports
 
-            yield from torchax_exports.programs(self._function, self._command["name"])
+            yield from torchax_exports.list_programs(self._function, self._command["name"])
             return
         if count is None:
             wanted = self._command["arguments"]

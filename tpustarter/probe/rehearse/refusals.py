@@ -9,7 +9,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-from tpustarter.probe.finding import clip, message, missing_module
+from tpustarter.probe.finding import clip, error_message, missing_module_fields
 
 CALLS_BACK = "it calls back into Python (`jax.debug.print` or a callback), which is not lowered"
 MOST_TRACEBACK = 6000
@@ -35,7 +35,7 @@ class RequestError(Exception):
 
 
 @contextlib.contextmanager
-def whole_tracebacks(jax: Any) -> Generator[None]:
+def show_whole_tracebacks(jax: Any) -> Generator[None]:
     """Keep JAX's own lines in tracebacks within the block, because they show who raised."""
     before = jax.config.jax_traceback_filtering
     jax.config.update("jax_traceback_filtering", "off")
@@ -64,12 +64,17 @@ def is_refusal(error: BaseException) -> bool:
 
 def make_end_fields(error: BaseException, path: Path, more: str = "") -> dict[str, Any]:
     """Return the fields of the `end` event for an exception; `more` is appended to its text."""
-    facts = error.facts if isinstance(error, RequestError) else missing_module(error)
-    detail = describe(error, path) + more
-    return {"outcome": "exception", "detail": detail, "place": find_place(error, path), **facts}
+    facts = error.facts if isinstance(error, RequestError) else missing_module_fields(error)
+    detail = describe_error(error, path) + more
+    return {
+        "outcome": "exception",
+        "detail": detail,
+        "place": find_error_place(error, path),
+        **facts,
+    }
 
 
-def find_place(error: BaseException, path: Path) -> str:
+def find_error_place(error: BaseException, path: Path) -> str:
     """Return the last line of the user's file that an error came through: `train.py:12`, or ""."""
     if isinstance(error, RequestError):
         return ""
@@ -80,18 +85,18 @@ def find_place(error: BaseException, path: Path) -> str:
     return f"{path.name}:{lines[-1]}" if lines else ""
 
 
-def describe(error: BaseException, path: Path) -> str:
+def describe_error(error: BaseException, path: Path) -> str:
     """Return an exception as one line, with the last line of the user's file it came through."""
     if isinstance(error, RequestError):
         return clip(str(error))
     kind = type(error).__name__
     if isinstance(error, SyntaxError) and error.filename == str(path):
         column = f" (column {error.offset})" if error.offset else ""
-        return clip(f"{find_place(error, path)}: {kind}: {error.msg}{column}")
+        return clip(f"{find_error_place(error, path)}: {kind}: {error.msg}{column}")
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename == str(path)]
-    where = f"{find_place(error, path)}: " if own else ""
-    text = (message(error).splitlines() or [""])[0]
+    where = f"{find_error_place(error, path)}: " if own else ""
+    text = (error_message(error).splitlines() or [""])[0]
     if "different from the lowering platform" in text:
         return clip(f"{where}{CALLS_BACK}")
     if text:
@@ -100,7 +105,7 @@ def describe(error: BaseException, path: Path) -> str:
     return clip(f"{where}{kind} without a message{f', raised by `{line}`' if line else ''}")
 
 
-def print_own(error: BaseException, path: Path) -> None:
+def print_user_traceback(error: BaseException, path: Path) -> None:
     """Print a traceback to stderr, from the user's file on if it leads through that."""
     frames = error.__traceback__
     while frames and frames.tb_frame.f_code.co_filename != str(path):
@@ -109,7 +114,7 @@ def print_own(error: BaseException, path: Path) -> None:
         traceback.print_exception(type(error), error, frames or error.__traceback__)
 
 
-def own_traceback(error: BaseException, path: Path) -> str:
+def format_user_traceback(error: BaseException, path: Path) -> str:
     """Return a traceback from the user's file on, without the lines of JAX; a long one's end."""
     told = traceback.TracebackException.from_exception(error)
     files = [frame.filename for frame in told.stack]

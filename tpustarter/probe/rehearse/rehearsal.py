@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tpustarter.probe.finding import clip, describe, message
+from tpustarter.probe.finding import clip, describe_error, error_message
 from tpustarter.probe.rehearse import hlo, refusals
 
 FORMAT = 4
@@ -43,7 +43,7 @@ _NEEDED = re.compile(rf"\({_FIGURE}\) exceeds available HBM|Used {_FIGURE} of [^
 _topologies: dict[str, Any] = {}
 
 
-def serve(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+def compile_programs(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Compile the programs of one source for one TPU; emits one `rehearsed` event for each.
 
     `command` has `tpu` (its name), `topology` (the fields of `tpus.Topology`), `cache` (a folder or
@@ -58,7 +58,7 @@ def serve(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     try:
         programs = list(_programs(command, devices))
     except Exception as error:  # noqa: BLE001  whatever a check raises is its outcome
-        return {"outcome": "exception", "detail": clip(describe(error))}
+        return {"outcome": "exception", "detail": clip(describe_error(error))}
     for number, (name, lower) in enumerate(programs):
         if name in command["done"] or name not in command.get("only", [name]):
             continue
@@ -82,7 +82,9 @@ def _topology(expected: Mapping[str, Any], *, ask: bool) -> Any:
                 platform="tpu", topology_name=expected["topology_name"], **arguments
             )
         except Exception as error:  # noqa: BLE001  the compiler does not know this TPU
-            return clip(f"the compiler refused {expected['topology_name']}: {first_line(error)}")
+            return clip(
+                f"the compiler refused {expected['topology_name']}: {format_compiler_error(error)}"
+            )
         _topologies[name] = (_difference(topology.devices, expected) if ask else None) or topology
     return _topologies[name]
 
@@ -150,7 +152,7 @@ def _programs(command: Mapping[str, Any], devices: list[Any]) -> Iterable[tuple[
             raise ValueError(f"it needs {count} devices, and this TPU has {len(devices)}")
 
         def compile_it() -> Any:
-            return stablehlo.compile_for(devices[:count], text, lowered)
+            return stablehlo.compile_for_devices(devices[:count], text, lowered)
 
         decided = text + json.dumps(lowered.get("aliases", "")).encode()
         names = partial(stablehlo.read_argument_names, text)
@@ -173,7 +175,7 @@ def _lower(function: Any, arguments: Any) -> _Lowered:
         from tpustarter.probe.rehearse import stablehlo
 
         with contextlib.suppress(Exception):  # the names are only for display
-            return stablehlo.argument_names(lowered.compiler_ir("stablehlo"))
+            return stablehlo.list_argument_names(lowered.compiler_ir("stablehlo"))
         return []
 
     used: set[Any] = set()
@@ -199,12 +201,12 @@ def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, 
     }
     began = time.monotonic()
     try:
-        with refusals.whole_tracebacks(importlib.import_module("jax")):
+        with refusals.show_whole_tracebacks(importlib.import_module("jax")):
             lowered = lower()
     except Exception as error:  # noqa: BLE001  whatever tracing raises is the user's to know
         if refusals.is_refusal(error):
             return result | _refusal(error)
-        return result | {"reason": first_line(error), "detail": message(error)}
+        return result | {"reason": format_compiler_error(error), "detail": error_message(error)}
     result["key"] = key = _key(lowered.text, topology, f"{command.get('check')} {name}")
     result["devices"] = lowered.devices
     stored = _stored(command.get("cache"), key)
@@ -253,7 +255,7 @@ def _refusal(error: Exception) -> dict[str, Any]:
     text = str(error)
     memory = _memory(text)
     status = "does-not-fit" if memory else "refused"
-    return {"status": status, "reason": first_line(error), "detail": text, **memory}
+    return {"status": status, "reason": format_compiler_error(error), "detail": text, **memory}
 
 
 def _memory(text: str) -> dict[str, int]:
@@ -271,9 +273,9 @@ def _bytes(number: str, unit: str) -> int:
     return round(float(number) * _UNITS[unit])
 
 
-def first_line(error: BaseException) -> str:
+def format_compiler_error(error: BaseException) -> str:
     """Return an exception's reason as one line, without the runtime's error code before it."""
-    lines = [line.strip() for line in message(error).splitlines() if line.strip()]
+    lines = [line.strip() for line in error_message(error).splitlines() if line.strip()]
     text = lines[0] if lines else f"{type(error).__name__} without a message"
     text = re.sub(r"^[A-Z_]+: ", "", text)
     return clip(text)
@@ -282,7 +284,7 @@ def first_line(error: BaseException) -> str:
 def _facts(executable: Any, devices: int) -> dict[str, Any]:
     # Sizes are bytes on one device.
     stats = executable.get_compiled_memory_stats()
-    read = hlo.read(executable.hlo_modules()[0].to_string(), LARGEST)
+    read = hlo.parse_program(executable.hlo_modules()[0].to_string(), LARGEST)
     cost = _cost(executable)
     memory = {
         "arguments": stats.argument_size_in_bytes,

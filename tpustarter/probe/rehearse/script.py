@@ -38,7 +38,7 @@ MOST_KNOWN = 1000
 MOST_TEXT = 120
 
 
-def serve(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+def run_script(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Run `path` with `argv`; emits `met` for each set of shapes, and `called` at the end."""
     jax: Any = importlib.import_module("jax")
     path = Path(command["path"])
@@ -57,13 +57,13 @@ def serve(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
                     "detail": clip(f"it ended with exit code {ending.code}"),
                 }
         except Exception as error:  # noqa: BLE001  the script's own; what was met still counts
-            refusals.print_own(error, path)
+            refusals.print_user_traceback(error, path)
             return refusals.make_end_fields(error, path)
         finally:
             jax.jit = original
             for function in watch.functions.values():
                 if function.calls or watch.is_own(function):
-                    emit({"event": "called", "function": function.fields()})
+                    emit({"event": "called", "function": function.as_fields()})
             if answers.asked.platform:
                 emit({"event": "asked", "places": answers.asked.places})
     return {"outcome": "done"}
@@ -78,7 +78,7 @@ class JittedFunction:
         self.signatures: list[tuple[str, ...]] = []
         """One entry for each compilation."""
 
-    def fields(self) -> dict[str, Any]:
+    def as_fields(self) -> dict[str, Any]:
         """Return the fields of the function for the event at the end."""
         changed = ""
         if len(self.signatures) > 1:
@@ -108,7 +108,7 @@ class JitWatch:
         self.answers = answers
         """A question asked while a function is traced counts for its program, not for the
         script."""
-        self._kinds = exports.for_kinds(tpus)
+        self._kinds = exports.group_by_device_kind(tpus)
         self.functions: dict[tuple[str, str], JittedFunction] = {}
         self._exported = 0
         self._titles: dict[str, str] = {}
@@ -123,7 +123,7 @@ class JitWatch:
         except TypeError:  # a value without a hash is another function for JAX as well
             return set()
 
-    def function(self, fun: Any) -> JittedFunction:
+    def find_function(self, fun: Any) -> JittedFunction:
         """Return the place in the source that a function comes from."""
         name, where = _place(fun, self._script.parent)
         function = self.functions.setdefault((name, where), JittedFunction(name, where))
@@ -155,15 +155,15 @@ class JitWatch:
         for device, names in self._kinds.items():
             self._exported += 1
             path = self._folder / f"script-{self._exported}.mlirbc"
-            fields, asked = exports.lower(
+            fields, asked = exports.lower_for_device(
                 self.answers,
                 LoweringJob(jitted, arguments, named),
-                device if device_questions.can_separate(jax) else None,
+                device if device_questions.caches_traces_by_device(jax) else None,
                 path,
                 warn=warn,
                 own=self._script,
             )
-            fields["notes"] = [*device_questions.notes(asked), *fields["notes"]]
+            fields["notes"] = [*device_questions.describe_questions(asked), *fields["notes"]]
             separate = asked.kind and asked.device is not None
             self._emit({**event, "tpus": names if separate else wanted, **fields})
             if not separate:
@@ -185,7 +185,7 @@ class WatchedFunction:
 
     def __init__(self, jitted: Any, fun: Any, options: Mapping[str, Any], watch: JitWatch) -> None:
         self._jitted, self._watch = jitted, watch
-        self._function = watch.function(fun)
+        self._function = watch.find_function(fun)
         self._static = _static(fun, options)
         self._signatures = watch.list_signatures(fun, options)
         for name in ("__name__", "__qualname__", "__doc__", "__module__", "__wrapped__"):

@@ -23,17 +23,17 @@ def read_argument_names(artifact: bytes) -> list[str]:
         mlir: Any = importlib.import_module("jax._src.interpreters.mlir")
         dialect: Any = importlib.import_module("jax._src.lib.mlir.dialects").hlo
         with mlir.make_ir_context() as context:
-            return argument_names(dialect.deserialize_portable_artifact(context, artifact))
+            return list_argument_names(dialect.deserialize_portable_artifact(context, artifact))
     return []
 
 
-def argument_names(module: Any) -> list[str]:
+def list_argument_names(module: Any) -> list[str]:
     """Return the program's names of its arguments, such as `params['w']`; empty for one without."""
     places = (str(argument.location) for argument in _main(module).arguments)
     return [named[1] if (named := _NAMED.fullmatch(place)) else "" for place in places]
 
 
-def compile_for(devices: list[Any], artifact: bytes, lowered: Mapping[str, Any]) -> Any:
+def compile_for_devices(devices: list[Any], artifact: bytes, lowered: Mapping[str, Any]) -> Any:
     """Return the executable of a portable artifact for exactly these devices of a topology.
 
     Args:

@@ -50,15 +50,15 @@ Program = tuple[str | None, str, Callable[[], TracedOutputs]]
 """The check it belongs to, its name, and the function that traces it."""
 
 
-def trace(
+def lower_programs(
     command: Mapping[str, Any], emit: Emit, load: Callable[[], Callable[..., Any]]
 ) -> dict[str, Any]:
     """Lower a file's module, or the programs of checks, for all TPUs at once.
 
-    Emits `ready`, then `lowering` and `exported` for each program, as `own_file.trace` does.
+    Emits `ready`, then `lowering` and `exported` for each program, as `own_file.lower_programs` does.
 
     Args:
-        command: As `own_file.trace` takes it; with `checks`, these are lowered instead of the file.
+        command: As `own_file.lower_programs` takes it; with `checks`, these are lowered instead of the file.
         emit: Called with the events.
         load: Returns the user's function.
     """
@@ -80,7 +80,7 @@ def trace(
                 }
             )
     except Exception as error:  # noqa: BLE001  the user's code may raise anything
-        refusals.print_own(error, path)
+        refusals.print_user_traceback(error, path)
         return refusals.make_end_fields(error, path)
     return {"outcome": "done"}
 
@@ -94,7 +94,7 @@ def _programs(
         for name, function, arguments in module.programs(torch_xla.devices()):
             yield check, name, partial(_call, function, arguments)
     if not command["checks"]:
-        made = _placed(torch_module.call(load(), command["name"]))
+        made = _placed(torch_module.call_make(load(), command["name"]))
         yield None, "forward", partial(_forward, made)
         if made.trainable_parameters:
             yield None, "train_step", partial(_train_step, made)
@@ -106,14 +106,14 @@ def _lowered(tracing: Callable[[], TracedOutputs], file: Path, own: Path) -> dic
             traced = tracing()
         return _write(traced, file)
     except Exception as error:  # noqa: BLE001  one that cannot be lowered costs itself
-        refusals.print_own(error, own)
+        refusals.print_user_traceback(error, own)
         refused = isinstance(error, NoKernelError)
-        text = refusals.describe(error, own)
+        text = refusals.describe_error(error, own)
         for name in (NeedsValuesError.__name__, NoKernelError.__name__):
             text = text.replace(f"{name}: ", "")
         return {
             "error": text,
-            "place": refusals.find_place(error, own),
+            "place": refusals.find_error_place(error, own),
             "refused": refused,
             "notes": [torch_module.describe_versions("torch_xla")],
         }
@@ -183,14 +183,14 @@ def _call(function: Callable[..., Any], arguments: Any) -> TracedOutputs:
 
 def _forward(made: MadeModule) -> TracedOutputs:
     torch: Any = importlib.import_module("torch")
-    with torch_module.mode(made.module, training=False), torch.no_grad():
+    with torch_module.set_training_mode(made.module, training=False), torch.no_grad():
         output = made.module(*made.arguments, **made.named)
     return TracedOutputs(_of_device(torch_module.list_tensors(output)))
 
 
 def _train_step(made: MadeModule) -> TracedOutputs:
     # A tensor that is updated in place keeps its memory.
-    with torch_module.mode(made.module, training=True):
+    with torch_module.set_training_mode(made.module, training=True):
         optimizer = _started(made)
         states = _states(made.module, optimizer)
         before = [_id(tensor) for tensor in states]

@@ -43,7 +43,7 @@ class MadeModule:
         return [parameter for parameter in self.module.parameters() if parameter.requires_grad]
 
 
-def route(asked: str) -> str:
+def choose_lowerer(asked: str) -> str:
     """Return the library that lowers a module here: `torch_xla` or `torchax`.
 
     The wheel of torch_xla brings a folder `torchax` of its own, which does not count: the metadata
@@ -79,7 +79,7 @@ def describe_versions(name: str) -> str:
     return f"lowered with {name} {_version(name)} (torch {_version('torch')}), for one device"
 
 
-def call(function: Callable[..., Any], name: str) -> MadeModule:
+def call_make(function: Callable[..., Any], name: str) -> MadeModule:
     """Call `make()` and return its parts; raises TypeError where they are no module with inputs."""
     torch: Any = importlib.import_module("torch")
     if required := _required(function):
@@ -140,7 +140,7 @@ def list_tensors(output: Any) -> Tensors:
 
 
 @contextmanager
-def mode(module: Any, *, training: bool) -> Generator[None]:
+def set_training_mode(module: Any, *, training: bool) -> Generator[None]:
     """Put a module into training or evaluation mode within the block."""
     before = [(part, part.training) for part in module.modules()]
     module.train(training)

@@ -17,9 +17,9 @@ from tpustarter.probe.rehearse.torch_module import MadeModule
 Program = tuple[str, Any, tuple[Any, ...]]
 
 
-def programs(function: Callable[..., Any], name: str) -> Iterator[Program]:
+def list_programs(function: Callable[..., Any], name: str) -> Iterator[Program]:
     """Yield name, function and arguments of the programs of a module."""
-    module = _Module(torch_module.call(function, name))
+    module = _Module(torch_module.call_make(function, name))
     yield module.forward()
     if module.weights:
         yield module.train_step()
@@ -40,7 +40,7 @@ class _Module:
 
     def forward(self) -> Program:
         def forward(weights: Any, buffers: Any, inputs: Any) -> Any:
-            with torch_module.mode(self._made.module, training=False):
+            with torch_module.set_training_mode(self._made.module, training=False):
                 return self._called(torch_module.list_tensors, weights, buffers, inputs)[0]
 
         return "forward", self._jax.jit(forward), (self.weights, self._buffers, self._inputs)
@@ -60,7 +60,7 @@ class _Module:
                 return self._called(torch_module.find_loss, weights, buffers, inputs)
 
         def train_step(weights: Any, buffers: Any, state: Any, key: Any, inputs: Any) -> Any:
-            with torch_module.mode(self._made.module, training=True):
+            with torch_module.set_training_mode(self._made.module, training=True):
                 gradient = jax.value_and_grad(loss, has_aux=True)
                 (value, buffers), gradients = gradient(weights, buffers, key, inputs)
             return value, *self._optimized(weights, gradients, state, fixed)[:2], buffers
