@@ -13,7 +13,7 @@ from tests.support.stubs import make_python
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
 from tpustarter.probe.rehearse import torch_module
-from tpustarter.probe.rehearse.refusals import RequestError
+from tpustarter.probe.rehearse.lowering_errors import RequestError
 from tpustarter.rehearsal.programs import own_code
 from tpustarter.rehearsal.programs.own_code import LoweredProgram
 from tpustarter.rehearsal.programs.request import RehearsalRequest

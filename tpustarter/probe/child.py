@@ -83,11 +83,11 @@ def main(arguments: list[str]) -> int:
 
 
 def _rehearse(command: dict[str, Any], emit: Emit) -> dict[str, object]:
-    from tpustarter.probe.rehearse import own_file, rehearsal, script
+    from tpustarter.probe.rehearse import rehearsal, script, user_file
 
     serve = {
         "rehearse": rehearsal.compile_programs,
-        "trace": own_file.lower_programs,
+        "trace": user_file.lower_programs,
         "script": script.run_script,
     }
     return serve[command["do"]](command, emit)

@@ -11,7 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tpustarter.probe.rehearse import arrays, constants, device_questions, refusals
+from tpustarter.probe.rehearse import (
+    captured_constants,
+    device_questions,
+    jitted_functions,
+    lowering_errors,
+)
 from tpustarter.probe.rehearse.device_questions import DeviceAnswers, DeviceQuestions, TpuDevice
 
 
@@ -63,12 +68,12 @@ def lower_for_device(
                 path, job.function, *job.arguments, answers=answers, warn=warn, **job.named
             )
         except Exception as error:  # noqa: BLE001  one that cannot be lowered costs itself
-            refusals.print_user_traceback(error, own)
+            lowering_errors.print_user_traceback(error, own)
             fields = {
-                "error": refusals.describe_error(error, own),
-                "place": refusals.find_error_place(error, own),
-                "refused": refusals.is_refusal(error),
-                "traceback": refusals.format_user_traceback(error, own),
+                "error": lowering_errors.describe_error(error, own),
+                "place": lowering_errors.find_error_place(error, own),
+                "refused": lowering_errors.is_refusal(error),
+                "traceback": lowering_errors.format_user_traceback(error, own),
                 "notes": [],
             }
     return fields, asked
@@ -94,11 +99,13 @@ def export_to_file(
     """
     jax: Any = importlib.import_module("jax")
     export: Any = importlib.import_module("jax.export")
-    jitted, values, by_name, notes = arrays.make_jitted(jax, function, arguments, named)
+    jitted, values, by_name, notes = jitted_functions.make_jitted(jax, function, arguments, named)
     answers = answers or DeviceAnswers(jax)
-    with refusals.show_whole_tracebacks(jax), answers.use_abstract_device():
+    with lowering_errors.show_whole_tracebacks(jax), answers.use_abstract_device():
         values, by_name = answers.convert_to_tpu((tuple(values), by_name))
-        texts = constants.describe_large_constants(jax, function, jitted.trace(*values, **by_name))
+        texts = captured_constants.describe_large_constants(
+            jax, function, jitted.trace(*values, **by_name)
+        )
         if warn is not None:
             for text in texts:
                 warn(text)
@@ -113,6 +120,6 @@ def export_to_file(
             "free_arguments": [exported.in_shardings_hlo[index] is None for index in kept],
             "free_outputs": [sharding is None for sharding in exported.out_shardings_hlo],
         },
-        "arguments": [arrays.format_type(aval) for aval in exported.in_avals],
+        "arguments": [jitted_functions.format_type(aval) for aval in exported.in_avals],
         "notes": [*notes, *texts],
     }

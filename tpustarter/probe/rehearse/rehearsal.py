@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.probe.finding import clip, describe_error, error_message
-from tpustarter.probe.rehearse import hlo, refusals
+from tpustarter.probe.rehearse import hlo, lowering_errors
 
 FORMAT = 4
 """Version of stored results; to be raised when one would differ from a fresh result."""
@@ -201,10 +201,10 @@ def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, 
     }
     began = time.monotonic()
     try:
-        with refusals.show_whole_tracebacks(importlib.import_module("jax")):
+        with lowering_errors.show_whole_tracebacks(importlib.import_module("jax")):
             lowered = lower()
     except Exception as error:  # noqa: BLE001  whatever tracing raises is the user's to know
-        if refusals.is_refusal(error):
+        if lowering_errors.is_refusal(error):
             return result | _refusal(error)
         return result | {"reason": format_compiler_error(error), "detail": error_message(error)}
     result["key"] = key = _key(lowered.text, topology, f"{command.get('check')} {name}")

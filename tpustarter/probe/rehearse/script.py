@@ -22,10 +22,10 @@ from typing import Any
 
 from tpustarter.machine.machine import cut
 from tpustarter.probe.finding import clip
-from tpustarter.probe.rehearse import arrays, device_questions, exports, refusals
+from tpustarter.probe.rehearse import device_questions, exports, jitted_functions, lowering_errors
 from tpustarter.probe.rehearse.device_questions import DeviceAnswers
 from tpustarter.probe.rehearse.exports import LoweringJob
-from tpustarter.probe.rehearse.own_file import make_unique_title
+from tpustarter.probe.rehearse.user_file import make_unique_title
 
 _SIMPLE = (bool, int, float, str, tuple, type(None))
 
@@ -57,8 +57,8 @@ def run_script(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
                     "detail": clip(f"it ended with exit code {ending.code}"),
                 }
         except Exception as error:  # noqa: BLE001  the script's own; what was met still counts
-            refusals.print_user_traceback(error, path)
-            return refusals.make_end_fields(error, path)
+            lowering_errors.print_user_traceback(error, path)
+            return lowering_errors.make_end_fields(error, path)
         finally:
             jax.jit = original
             for function in watch.functions.values():
@@ -292,7 +292,7 @@ def _leaf(leaf: Any) -> str:
     sharding = getattr(leaf, "sharding", None)
     spread = getattr(sharding, "spec", "") if len(getattr(sharding, "device_set", ())) > 1 else ""
     weak = " weak" if getattr(leaf, "weak_type", False) else ""
-    return f"{arrays.format_type(leaf)}{weak}{' ' * bool(spread)}{spread}"
+    return f"{jitted_functions.format_type(leaf)}{weak}{' ' * bool(spread)}{spread}"
 
 
 def _changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:

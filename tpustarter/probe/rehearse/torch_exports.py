@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tpustarter.probe.rehearse import refusals, torch_module
+from tpustarter.probe.rehearse import lowering_errors, torch_module
 from tpustarter.probe.rehearse.torch_module import MadeModule, Tensors
 
 Emit = Callable[[Mapping[str, Any]], None]
@@ -55,10 +55,10 @@ def lower_programs(
 ) -> dict[str, Any]:
     """Lower a file's module, or the programs of checks, for all TPUs at once.
 
-    Emits `ready`, then `lowering` and `exported` for each program, as `own_file.lower_programs` does.
+    Emits `ready`, then `lowering` and `exported` for each program, as `user_file` does.
 
     Args:
-        command: As `own_file.lower_programs` takes it; with `checks`, these are lowered instead of the file.
+        command: As `user_file` takes it; with `checks`, these are lowered instead of the file.
         emit: Called with the events.
         load: Returns the user's function.
     """
@@ -80,8 +80,8 @@ def lower_programs(
                 }
             )
     except Exception as error:  # noqa: BLE001  the user's code may raise anything
-        refusals.print_user_traceback(error, path)
-        return refusals.make_end_fields(error, path)
+        lowering_errors.print_user_traceback(error, path)
+        return lowering_errors.make_end_fields(error, path)
     return {"outcome": "done"}
 
 
@@ -106,14 +106,14 @@ def _lowered(tracing: Callable[[], TracedOutputs], file: Path, own: Path) -> dic
             traced = tracing()
         return _write(traced, file)
     except Exception as error:  # noqa: BLE001  one that cannot be lowered costs itself
-        refusals.print_user_traceback(error, own)
+        lowering_errors.print_user_traceback(error, own)
         refused = isinstance(error, NoKernelError)
-        text = refusals.describe_error(error, own)
+        text = lowering_errors.describe_error(error, own)
         for name in (NeedsValuesError.__name__, NoKernelError.__name__):
             text = text.replace(f"{name}: ", "")
         return {
             "error": text,
-            "place": refusals.find_error_place(error, own),
+            "place": lowering_errors.find_error_place(error, own),
             "refused": refused,
             "notes": [torch_module.describe_versions("torch_xla")],
         }

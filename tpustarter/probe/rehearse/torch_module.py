@@ -21,7 +21,7 @@ from importlib import metadata
 from typing import Any, TypeGuard
 
 from tpustarter.machine import frameworks
-from tpustarter.probe.rehearse.refusals import RequestError
+from tpustarter.probe.rehearse.lowering_errors import RequestError
 
 LEARNING_RATE = 1e-3
 

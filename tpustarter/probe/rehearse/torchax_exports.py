@@ -1,4 +1,4 @@
-"""JAX functions made of a PyTorch module with torchax, for `own_file` to lower as any others.
+"""JAX functions made of a PyTorch module with torchax, for `user_file` to lower as any others.
 
 A training step is `jax.grad` of the module's loss, and a step of the user's torch optimizer, which
 torchax traces as well. Numbers of the optimizer's state, such as its count of steps, stay numbers.

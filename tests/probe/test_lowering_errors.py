@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tpustarter.probe.rehearse.refusals import RequestError, find_error_place
+from tpustarter.probe.rehearse.lowering_errors import RequestError, find_error_place
 
 
 @pytest.mark.parametrize(

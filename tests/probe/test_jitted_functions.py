@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from tpustarter.probe.rehearse import arrays
+from tpustarter.probe.rehearse import jitted_functions
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,10 @@ def test_narrowed_type_is_reported_as_compiled(kind: type, narrowed: str, whole:
     """A NumPy array of 64 bits becomes one of 32, unless `jax_enable_x64` is on."""
     value = np.zeros(64, kind)
 
-    assert narrowed == arrays.format_type(value) == arrays.format_type(jax.numpy.asarray(value))
+    assert (
+        narrowed
+        == jitted_functions.format_type(value)
+        == jitted_functions.format_type(jax.numpy.asarray(value))
+    )
     with jax.enable_x64(True):
-        assert whole == arrays.format_type(value)
+        assert whole == jitted_functions.format_type(value)

@@ -11,7 +11,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from tpustarter.probe.rehearse import arrays
+from tpustarter.probe.rehearse import jitted_functions
 
 LARGE_BYTES = 2**27
 """Bytes of a program's constants from which they are named."""
@@ -38,7 +38,7 @@ def describe_large_constants(jax: Any, function: Any, traced: Any) -> list[str]:
 
 
 def _describe(value: Any, candidates: list[Named]) -> str:
-    text = arrays.format_type(value)
+    text = jitted_functions.format_type(value)
     same = [name for name, array in candidates if array is value]
     # JAX may keep NumPy's arrays as objects of its own.
     alike = [

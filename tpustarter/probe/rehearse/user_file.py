@@ -11,7 +11,13 @@ from types import ModuleType
 from typing import Any
 
 from tpustarter.machine.machine import cut
-from tpustarter.probe.rehearse import arrays, device_questions, exports, refusals, torch_module
+from tpustarter.probe.rehearse import (
+    device_questions,
+    exports,
+    jitted_functions,
+    lowering_errors,
+    torch_module,
+)
 from tpustarter.probe.rehearse.device_questions import DeviceAnswers, DeviceQuestions, TpuDevice
 from tpustarter.probe.rehearse.exports import LoweringJob
 
@@ -35,13 +41,13 @@ def lower_programs(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     Emits `ready` once the file is about to be run, then `lowering` and `exported` for each program.
     `command` has `file`, `name`, `arguments` (pairs of type and shape), `folder`, and `tpus`: for
     each name the number of its `devices`, and the `kind` and `cores` of one. `torch` is the library
-    that lowers the function's PyTorch module, as `torch_module.choose_lowerer` takes it; empty for JAX.
+    that lowers the function's PyTorch module, as `choose_lowerer` takes it; empty for JAX.
     """
     path = Path(command["file"])
     try:
         route = torch_module.choose_lowerer(command["torch"]) if command["torch"] else ""
-    except refusals.RequestError as error:
-        return refusals.make_end_fields(error, path)
+    except lowering_errors.RequestError as error:
+        return lowering_errors.make_end_fields(error, path)
     if route == "torch_xla":
         from tpustarter.probe.rehearse import torch_exports
 
@@ -57,13 +63,13 @@ def lower_programs(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         try:
             file.lower_all()
         except Exception as error:  # noqa: BLE001  the user's code may raise anything
-            refusals.print_user_traceback(error, path)
+            lowering_errors.print_user_traceback(error, path)
             more = ""
             if file.is_running and not isinstance(error, (ImportError, SyntaxError)):
                 more += f" ({_WHILE_LOADED})"
             if file.told_tpu:
                 more += " (it had asked where it runs, and was answered `tpu`)"
-            return refusals.make_end_fields(error, path, more)
+            return lowering_errors.make_end_fields(error, path, more)
     return {"outcome": "done"}
 
 
@@ -216,7 +222,9 @@ def make_unique_title(title: str, longer: str, titles: Collection[str]) -> str:
 def _types(jax: Any, arguments: Any) -> str:
     leaves = jax.tree_util.tree_leaves(arguments)
     text = ", ".join(
-        arrays.format_type(leaf) if arrays.is_array(leaf) else type(leaf).__name__
+        jitted_functions.format_type(leaf)
+        if jitted_functions.is_array(leaf)
+        else type(leaf).__name__
         for leaf in leaves
     )
     return cut(text, 60)
@@ -228,7 +236,7 @@ def _refuse_narrowing(jax: Any, kinds: Iterable[str]) -> None:
         if kind.endswith(("64", "128")) and kind != "complex64" and not jax.config.jax_enable_x64:
             hint = "set JAX_ENABLE_X64=1, or ask for the narrower type"
             text = f"{kind} is asked for, and 64-bit types are off: {hint}"
-            raise refusals.RequestError(text, narrows=True)
+            raise lowering_errors.RequestError(text, narrows=True)
 
 
 def _load(path: Path) -> ModuleType:
