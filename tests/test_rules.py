@@ -530,15 +530,19 @@ def test_the_size_rule_can_fail(tmp_path: Path) -> None:
 ADVICE = {
     "hint",
     "hints",
+    "choose_hint",
     "headline",
+    "format_headline",
     "next_step",
     "advice",
     "opening",
     "summary",
+    "format_summary",
     "full_text",
     "what",
     "meaning",
     "label",
+    "format_label",
     "detail",
 }
 """Names of what holds a sentence of this program's; what it leads to stands beside it as data."""
@@ -564,11 +568,11 @@ MAY_READ = {
     "learning/lint/lesson_problems.py _lint_blocks": "it judges what an author wrote",
     "rehearsal/compile/memory_report.py _buffers": "labels are those of XLA's own report",
     "rehearsal/compile/memory_report.py _name": "labels are those of XLA's own report",
-    "report/forms/fact_listing.py blocks": "a published report names a field with a dot",
+    "report/forms/fact_listing.py format_sections": "a published report names a field with a dot",
     "report/open/admission.py read_left_out": "it reads a report of another machine",
-    "reproducing/trial.py is_same": "a saved failure has no other name of its exception",
+    "reproducing/trial.py is_same_failure": "a saved failure has no other name of its exception",
     "setup/programs/prove_profiler.py fetch": "it is the path of an address",
-    "tui/library/search_details.py word": "the glossary has paragraphs",
+    "tui/library/search_details.py describe_word": "the glossary has paragraphs",
 }
 """Functions that take one apart all the same, and why."""
 

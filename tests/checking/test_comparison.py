@@ -33,7 +33,7 @@ def report(*results: Result, **target: Any) -> FIELDS:
     """Return the document of a run, as it is read back."""
     run = run_of(*results)
     run.target.update(target)
-    return json.loads(document.line(document.document(run)))
+    return json.loads(document.format_json_line(document.make_document(run)))
 
 
 def figure(found: object, **more: Any) -> Result:
@@ -322,7 +322,7 @@ def test_stored_report_is_read_back(home: Path) -> None:
     saved_reports.save(
         run_of(HOST, started="9999-01-01T00:00:00+00:00"), report()
     )  # by a wrong clock
-    kept = saved_reports.save(run, document.document(run))
+    kept = saved_reports.save(run, document.make_document(run))
 
     assert home / "state/saved-20261121-000000-cpu.json" == kept
     assert (kept.name, saved_reports.parse(report(HOST))) == saved_reports.read("last")

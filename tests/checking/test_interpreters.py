@@ -17,12 +17,12 @@ OWN = "the Python tpustarter runs in"
 
 def choose(folder: Path, explicit: str | None = None, **env: str) -> interpreters.Interpreter:
     """Return the Python chosen in an empty folder with this environment."""
-    return interpreters.choose(explicit, {"PATH": "/nowhere", **env}, folder)[0]
+    return interpreters.choose_interpreter(explicit, {"PATH": "/nowhere", **env}, folder)[0]
 
 
 def has_framework() -> bool:
     """Return whether the Python that runs the tests counts as one with a framework."""
-    return bool(interpreters.installed(Path(sys.prefix)))
+    return bool(interpreters.list_installed(Path(sys.prefix)))
 
 
 def test_the_order_of_candidates(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_environment_for_one_framework_serves_only_that(tmp_path: Path) -> None:
     make_python(tensorflow, tensorflow="2.20.0")
     make_python(jax, jax="0.12.0.1")
     environments.remember_environment(tensorflow, "tensorflow")
-    wanted, _ = interpreters.choose(None, {"PATH": ""}, tmp_path, wanted="tensorflow")
+    wanted, _ = interpreters.choose_interpreter(None, {"PATH": ""}, tmp_path, wanted="tensorflow")
 
     assert tensorflow == wanted.path.parents[1]
     if has_framework():
@@ -89,7 +89,9 @@ def test_active_environment_without_framework_is_still_tested(
     bare, full = tmp_path / "bare", tmp_path / "full"
     make_python(bare)
     make_python(full / ".venv", jax="0.12.0.1")
-    chosen, others = interpreters.choose(None, {"VIRTUAL_ENV": str(bare), "PATH": ""}, full)
+    chosen, others = interpreters.choose_interpreter(
+        None, {"VIRTUAL_ENV": str(bare), "PATH": ""}, full
+    )
 
     assert (chosen.path.parents[1], chosen.frameworks) == (bare, {})
     assert others[0].frameworks == {"jax": "0.12.0.1"}
@@ -107,7 +109,7 @@ def test_folder_program_and_name_all_select_python(tmp_path: Path) -> None:
 def test_python3_on_path_is_the_last_resort(tmp_path: Path) -> None:
     """Where nothing else is there, `python3` is taken."""
     program = make_python(tmp_path / "env")
-    chosen, _ = interpreters.choose(None, {"PATH": str(program.parent)}, tmp_path)
+    chosen, _ = interpreters.choose_interpreter(None, {"PATH": str(program.parent)}, tmp_path)
     wanted = OWN if has_framework() else "python3 on PATH"
 
     assert wanted == chosen.why
@@ -117,7 +119,7 @@ def test_environment_is_listed_once_for_all_paths(tmp_path: Path) -> None:
     """An active environment whose `python3` is first on PATH is one candidate, not two."""
     program = make_python(tmp_path / "env", jax="0.12.0.1")
     env = {"VIRTUAL_ENV": str(tmp_path / "env"), "PATH": str(program.parent)}
-    _, others = interpreters.choose(None, env, tmp_path)
+    _, others = interpreters.choose_interpreter(None, env, tmp_path)
 
     assert not [one for one in others if one.path.is_relative_to(tmp_path / "env")]
 
@@ -168,8 +170,8 @@ def test_missing_packages_have_their_install_names(tmp_path: Path) -> None:
     (packages / "orbax_checkpoint-0.12.8.dist-info").mkdir()
     (packages / "flax_extras-1.0.dist-info").mkdir()
 
-    assert ["flax"] == interpreters.list_missing(["flax", "orbax-checkpoint"], tmp_path)
-    assert [] == interpreters.list_missing([], tmp_path)
+    assert ["flax"] == interpreters.list_missing_packages(["flax", "orbax-checkpoint"], tmp_path)
+    assert [] == interpreters.list_missing_packages([], tmp_path)
 
 
 @pytest.mark.parametrize("build", ["tensorflow", "tensorflow_cpu", "tensorflow_tpu"])
@@ -179,4 +181,4 @@ def test_every_build_of_tensorflow_is_tensorflow(build: str, tmp_path: Path) -> 
     for name in (f"{build}-2.20.0.dist-info", "keras-3.15.1.dist-info"):
         (packages / name).mkdir(parents=True)
 
-    assert {"tensorflow": "2.20.0", "keras": "3.15.1"} == interpreters.installed(tmp_path)
+    assert {"tensorflow": "2.20.0", "keras": "3.15.1"} == interpreters.list_installed(tmp_path)

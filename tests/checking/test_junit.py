@@ -30,10 +30,10 @@ def test_foreign_junit_file_is_kept(text: str | None, kept: list[str], tmp_path:
     """A file that was named by mistake; None stands for an earlier answer."""
     path = tmp_path / "train.py"
     if text is None:
-        junit.write(run_of(HOST, result("pass")), path)
+        junit.write_report(run_of(HOST, result("pass")), path)
     else:
         path.write_text(text)
-    junit.reserve(path)
+    junit.reserve_file(path)
 
     assert ET.parse(path).findall("testcase/error")
     assert kept == [one.read_text() for one in tmp_path.iterdir() if one != path]
@@ -43,7 +43,9 @@ def test_foreign_junit_file_is_kept(text: str | None, kept: list[str], tmp_path:
 @pytest.mark.parametrize("status", STATUSES)
 def test_every_status_has_junit_element(status: str) -> None:
     """No status vanishes from the XML, and the suite says where claims were verified."""
-    root = ET.fromstring(ET.tostring(junit.suite(run_of(HOST, result("pass"), result(status)))))
+    root = ET.fromstring(
+        ET.tostring(junit.make_suite(run_of(HOST, result("pass"), result(status))))
+    )
     children = {
         "pass": "system-out",
         "warn": "system-out",
@@ -60,7 +62,7 @@ def test_every_status_has_junit_element(status: str) -> None:
 
 def test_counts_in_junit_add_up() -> None:
     """Tests are the sum of those that passed, failed, broke and were skipped."""
-    root = junit.suite(run_of(*(result(status) for status in STATUSES)))
+    root = junit.make_suite(run_of(*(result(status) for status in STATUSES)))
 
     assert ("6", "1", "2", "1") == tuple(
         root.attrib[name] for name in ("tests", "failures", "errors", "skipped")

@@ -67,7 +67,7 @@ def test_stopped_run_is_repeated_unless_something_failed(status: str, action: Ne
 
 def test_setup_is_named_by_its_cause_too() -> None:
     """Only failures and warnings lead to a set-up."""
-    assert "jax" == next_step.setup(WITH_SET_UP)
-    assert "jax" == next_step.setup(replace(BY_ANOTHER, status="fail"))
-    assert not next_step.setup(BY_ANOTHER)
+    assert "jax" == next_step.find_setup(WITH_SET_UP)
+    assert "jax" == next_step.find_setup(replace(BY_ANOTHER, status="fail"))
+    assert not next_step.find_setup(BY_ANOTHER)
     assert not next_step.is_unexplained(BY_ANOTHER)

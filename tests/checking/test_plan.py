@@ -437,10 +437,10 @@ def test_the_plan_names_every_variable_it_sets(tmp_path: Path) -> None:
     """What the probe changes in the environment is in the plan, and nothing else is."""
     machine = lay_out(tmp_path, "v6e", chips=8)
     made = plan.make_plan(machine)
-    env = plan.run_env(made, machine.env, tmp_path, "jax")
+    env = plan.probe_environment(made, machine.env, tmp_path, "jax")
     different = {name for name in env if machine.env.get(name) != env[name]}
 
-    assert different == {*made.env, *plan.own_folders(tmp_path)}
+    assert different == {*made.env, *plan.folder_variables(tmp_path)}
     assert made.env == {"JAX_PLATFORMS": "tpu,cpu"}
 
 

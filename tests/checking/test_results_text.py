@@ -24,8 +24,8 @@ from tests.support.runs import (
     run_of,
 )
 from tpustarter.checking.output import junit, results_text
-from tpustarter.checking.results.headline import headline
-from tpustarter.checking.results.results import STATUSES, Blocked, Result, Status
+from tpustarter.checking.results.headline import format_headline
+from tpustarter.checking.results.results import STATUSES, BlockedFramework, Result, Status
 from tpustarter.core import content
 from tpustarter.core.problem import ExitCode
 from tpustarter.text import terminal
@@ -40,7 +40,7 @@ def test_no_escape_sequence_and_no_markup_survives() -> None:
     run = run_of(bad, broken, blocked=replace(BUSY, what=NASTY))
     run.target["shown"] = NASTY
     shown = results_text.format_opening(run) + results_text.render(run, verbose=True)
-    xml = ET.tostring(junit.suite(run), encoding="unicode")
+    xml = ET.tostring(junit.make_suite(run), encoding="unicode")
 
     for control in ("\x1b", "\x07", "\x00", "\u202e"):
         assert control not in shown
@@ -100,7 +100,7 @@ HEADLINES = [
      ("Nothing to check here: these 2 checks do not apply (no TPU on this machine; this is not a "
      "container).")),
     ([result("skip", detail="no framework yet")],
-     {"blocked": Blocked("no framework yet", ExitCode.NOTHING_VERIFIED)},
+     {"blocked": BlockedFramework("no framework yet", ExitCode.NOTHING_VERIFIED)},
      "Nothing was checked. No framework was started: no framework yet."),
     ([], {}, "Nothing was checked."),
 ]  # fmt: skip
@@ -111,7 +111,7 @@ def test_headline_adds_up_and_stands_alone(
     results: list[Result], more: dict[str, object], says: str
 ) -> None:
     """A claim with a warning is not among those that hold, and `0 of 0` is never said."""
-    shown = headline(run_of(*results, **more))
+    shown = format_headline(run_of(*results, **more))
 
     assert says == re.sub(r" No (TPU|device) was tested\.$", "", shown)
 
@@ -119,7 +119,7 @@ def test_headline_adds_up_and_stands_alone(
 @given(results_strategy)
 def test_the_numbers_of_a_headline_add_up(results: list[Result]) -> None:
     """Whatever came out: those that hold and all the others are the total; one needs no number."""
-    shown = headline(run_of(*results)).replace("8 virtual", "virtual")
+    shown = format_headline(run_of(*results)).replace("8 virtual", "virtual")
     numbers = [int(one) for one in re.findall(r"\b\d+\b", shown)]
     if numbers:
         hold, total, *others = numbers
@@ -272,7 +272,7 @@ def test_no_line_contradicts_its_verdict(status: Status, verbose: bool) -> None:
         for findings in ((), ({**bare, "verdict": status},) if status in ("warn", "fail") else ()):
             one = result(status, check.id, title=check.title, findings=findings)
             shown = one_line(results_text.render(run_of(one), verbose=verbose))
-            xml = ET.tostring(junit.suite(run_of(one)), encoding="unicode")
+            xml = ET.tostring(junit.make_suite(run_of(one)), encoding="unicode")
             claim = one_line(results_text.format_commands(check.title))
             for said in ("does not hold: ", "holds with a warning: "):
                 shown, xml = shown.replace(said + claim, ""), xml.replace(said + check.title, "")
@@ -285,7 +285,7 @@ def test_claim_without_finding_has_its_verdict(status: Status) -> None:
     """It is all that whoever sees this one line reads."""
     said = {"fail": "does not hold", "warn": "holds with a warning"}[status]
 
-    assert f"{said}: All is well." == results_text.summary(
+    assert f"{said}: All is well." == results_text.summarize_result(
         result(status, title="All is well.", findings=())
     )
 

@@ -17,7 +17,7 @@ import pytest
 from tests.support.places import REPOSITORY
 from tests.support.processes import HANG_S, until
 from tests.support.sessions import SAMPLES, make_session, run_samples, sample
-from tpustarter.checking.results.headline import headline
+from tpustarter.checking.results.headline import format_headline
 from tpustarter.checking.results.results import Result
 from tpustarter.checking.run import runner as runner_module
 from tpustarter.checking.run.runner import (
@@ -295,7 +295,7 @@ def test_stop_after_last_check_stops_nothing() -> None:
             check.stop(signal.SIGINT)
 
     assert check.run.stopped_by is None
-    assert "stopped" not in headline(check.run)
+    assert "stopped" not in format_headline(check.run)
 
 
 def test_second_stop_ends_unresponsive_soaking_check(tmp_path: Path) -> None:

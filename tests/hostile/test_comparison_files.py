@@ -43,7 +43,7 @@ def report() -> dict[str, Any]:
         for index, (value, unit) in enumerate([(1, None), (2.5, "GB/s"), (3.0, "s"), ("x", None)])
     )
     run = run_of(result("pass"), result("fail", "jax.b", findings=findings))
-    return json.loads(document.line(document.document(run)))
+    return json.loads(document.format_json_line(document.make_document(run)))
 
 
 NOW = report()
@@ -58,7 +58,7 @@ def read_and_compare(path: Path) -> str | None:
         return f"{int(problem.code)} {problem.full_text}"
     changed = comparison.compare(name, before, saved_reports.parse(NOW))
     text = comparison_text.render(changed)
-    document.line({**NOW, "comparison": msgspec.to_builtins(changed)})
+    document.format_json_line({**NOW, "comparison": msgspec.to_builtins(changed)})
 
     assert all(len(line) <= 90 for line in text.splitlines())
     assert all(character.isprintable() or character == "\n" for character in text)

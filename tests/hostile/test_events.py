@@ -127,8 +127,8 @@ def test_accepted_finding_can_be_rendered(value: dict[str, Any]) -> None:
 
     run = run_of(replace(HOST, findings=(finding,)))
     results_text.render(run, verbose=True)
-    junit.suite(run)
-    document.line(document.document(run))
+    junit.make_suite(run)
+    document.format_json_line(document.make_document(run))
 
 
 def test_name_with_half_a_character_is_invalid() -> None:

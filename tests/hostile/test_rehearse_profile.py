@@ -85,7 +85,9 @@ def test_run_installs_compiler_used_only_by_rehearsal(
     told = "jax 0.12.0.1 with libtpu 0.0.50.1 compiles for v5e-1; nothing was run"
     assert told == setup.steps[3].note
     assert python == compiler.find(None, _MACHINES[tmp_path])
-    chosen, others = interpreters.choose(None, {"PATH": "", "HOME": str(tmp_path)}, tmp_path)
+    chosen, others = interpreters.choose_interpreter(
+        None, {"PATH": "", "HOME": str(tmp_path)}, tmp_path
+    )
     assert python not in [one.path for one in (chosen, *others)]
     assert (environments.find_proved(), setup.folder) == (
         None,

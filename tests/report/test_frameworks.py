@@ -11,7 +11,7 @@ import pytest
 from tests.support import report_machine as telling
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
-from tpustarter.checking.plan.interpreters import Interpreter, installed
+from tpustarter.checking.plan.interpreters import Interpreter, list_installed
 from tpustarter.report.clean.allowed_fields import LeftOut, clean_number, pattern_shape, text
 from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.clean.pseudonyms import Pseudonyms
@@ -143,7 +143,7 @@ def test_environment_of_framework_hides_unlisted_values(
 def test_missing_collect_env_of_torch_is_reported(tmp_path: Path) -> None:
     """The stub has no collect_env, and that is told as it is."""
     python = make_python(tmp_path / "v", torch_xla="2.9.0")
-    context = context_of(tmp_path, Interpreter(python, "--python", installed(tmp_path / "v")))
+    context = context_of(tmp_path, Interpreter(python, "--python", list_installed(tmp_path / "v")))
     context.found.packages = {"torch": "2.9.0", "torch_xla": "2.9.0"}
     section = asked(context, "torch")
 

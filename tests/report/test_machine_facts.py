@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
-from tpustarter.checking.plan.interpreters import Interpreter, installed
+from tpustarter.checking.plan.interpreters import Interpreter, list_installed
 from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.clean.pseudonyms import Pseudonyms
 from tpustarter.report.collect import collectors as collect_collectors
@@ -38,7 +38,7 @@ def context(tmp_path: Path) -> Context:
     (tmp_path / "root/proc").mkdir(parents=True)
     machine = lay_out(tmp_path / "root", None)
     make_python(tmp_path / "v", jax="0.10.2", libtpu="0.0.50")
-    python = Interpreter(tmp_path / "v/bin/python", "--python", installed(tmp_path / "v"))
+    python = Interpreter(tmp_path / "v/bin/python", "--python", list_installed(tmp_path / "v"))
     return Context(machine, tmp_path, python)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
-from tpustarter.checking.plan.interpreters import Interpreter, installed
+from tpustarter.checking.plan.interpreters import Interpreter, list_installed
 from tpustarter.core.problem import Problem
 from tpustarter.report import assessment, make_report
 from tpustarter.report.clean.allowed_fields import NOT_TOLD
@@ -74,7 +74,7 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     (folder / "root").mkdir()
     machine = lay_out(folder / "root", "v5e", chips=8)
     make_python(folder / "v", jax="0.4.34", libtpu="0.0.17")
-    python = Interpreter(folder / "v/bin/python", "--python", installed(folder / "v"))
+    python = Interpreter(folder / "v/bin/python", "--python", list_installed(folder / "v"))
     log = folder / "train.log"
     log.write_text(f"step 1\n{HELD}")
     return make_report.make_report(

@@ -24,7 +24,7 @@ from tests.report.test_canaries import leaks
 from tests.support import report_machine as telling
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
-from tpustarter.checking.plan.interpreters import Interpreter, installed
+from tpustarter.checking.plan.interpreters import Interpreter, list_installed
 from tpustarter.checking.results import last_failures
 from tpustarter.checking.results.results import Result, Run
 from tpustarter.core import content, state
@@ -147,7 +147,7 @@ def python_of(folder: Path, body: str) -> Interpreter:
     (packages / "jax").mkdir()
     (packages / "jax/__init__.py").write_text("")
     (packages / "jax/numpy.py").write_text(f"def add(x, y):\n    {body}\n")
-    return Interpreter(python, "--python", installed(folder))
+    return Interpreter(python, "--python", list_installed(folder))
 
 
 def of_sums(checks: Path, failure: ReproducedFailure | None = None) -> ReproducerFile:
@@ -386,7 +386,7 @@ def test_report_has_files_and_their_outcome_first(tmp_path: Path) -> None:
     python = make_python(tmp_path / "venv", jax="0.12.0.1")
     root = tmp_path / "root"
     root.mkdir()
-    interpreter = Interpreter(python, "--python", installed(tmp_path / "venv"))
+    interpreter = Interpreter(python, "--python", list_installed(tmp_path / "venv"))
     context = Context(lay_out(root, None), tmp_path, interpreter)
     report = make_report.make_report(context, asks=True, only=("reproducers", "python", "known"))
     packed = bundle.write(report, tmp_path / "out")
@@ -514,7 +514,7 @@ def test_failure_of_another_python_is_not_compared(tmp_path: Path) -> None:
     python = make_python(tmp_path / "venv", jax="0.12.0.1")
     root = tmp_path / "root"
     root.mkdir()
-    interpreter = Interpreter(python, "--python", installed(tmp_path / "venv"))
+    interpreter = Interpreter(python, "--python", list_installed(tmp_path / "venv"))
     context = Context(lay_out(root, None), tmp_path, interpreter)
     facts = reproducers.collector((), "nothing was to be started").collect(context)
     [row] = facts["files"]

@@ -140,7 +140,7 @@ def test_a_run_makes_proves_and_remembers_an_environment(
     # What was tested is one line, however long, which is broken where it is shown.
     assert any(one.startswith("python ") and "virtual CPU devices)" in one for one in said), said
     assert setup.folder == environments.find_proved() == tmp_path / "home" / "tpu"
-    (chosen, _) = interpreters.choose(None, {"PATH": ""}, tmp_path)
+    (chosen, _) = interpreters.choose_interpreter(None, {"PATH": ""}, tmp_path)
     assert (setup.folder / "bin/python", "the environment setup made") == (chosen.path, chosen.why)
     before = calls(tmp_path / "tools")
     again = make(tmp_path)

@@ -99,7 +99,7 @@ def test_server_environment_runs_no_checks_or_lessons(tmp_path: Path) -> None:
     """It has JAX, and yet checks and lessons do not run in it unless they are told to."""
     made = make_python(tmp_path / "made", jax="0.12.0.1")
     environments.remember_environment(tmp_path / "made", environments.JUPYTER)
-    chosen, others = interpreters.choose(None, {"PATH": os.defpath}, tmp_path)
+    chosen, others = interpreters.choose_interpreter(None, {"PATH": os.defpath}, tmp_path)
 
     assert made not in [one.path for one in (chosen, *others)]
     assert tmp_path / "made" == environments.find_proved(environments.SERVED["jupyter"])

@@ -108,5 +108,5 @@ def test_keras_on_jax_is_found_where_requested(tmp_path: Path) -> None:
     environments.remember_environment(keras, "keras")
     env = {"PATH": ""}
 
-    assert jax == interpreters.choose(None, env, tmp_path, None)[0].path.parents[1]
-    assert keras == interpreters.choose(None, env, tmp_path, "keras")[0].path.parents[1]
+    assert jax == interpreters.choose_interpreter(None, env, tmp_path, None)[0].path.parents[1]
+    assert keras == interpreters.choose_interpreter(None, env, tmp_path, "keras")[0].path.parents[1]

@@ -153,7 +153,7 @@ def test_requested_framework_selects_its_environment(tmp_path: Path) -> None:
     env = {"VIRTUAL_ENV": str(active), "PATH": ""}
 
     def chosen(wanted: str | None, explicit: str | None = None) -> Path:
-        found, _ = interpreters.choose(explicit, env, tmp_path, wanted)
+        found, _ = interpreters.choose_interpreter(explicit, env, tmp_path, wanted)
         return found.path.parents[1]
 
     assert active == chosen(None)

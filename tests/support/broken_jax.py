@@ -11,7 +11,7 @@ import sys
 import venv
 from pathlib import Path
 
-from tpustarter.checking.plan.interpreters import Interpreter, installed
+from tpustarter.checking.plan.interpreters import Interpreter, list_installed
 
 _PACKAGES = ("jax", "jaxlib", "ml_dtypes", "numpy", "opt_einsum", "scipy")
 _HOOK = '''"""Breaks JAX once it is imported."""
@@ -151,4 +151,6 @@ def make_python(folder: Path, check_id: str) -> Interpreter:
     _, code = BREAKS.get(check_id, ("", "pass"))
     lines = "".join(f"    {line}\n" for line in code.strip().split("\n"))
     (packages / "sitecustomize.py").write_text(_HOOK.format(breaks=lines))
-    return Interpreter(folder / "bin" / Path(sys.executable).name, "--python", installed(folder))
+    return Interpreter(
+        folder / "bin" / Path(sys.executable).name, "--python", list_installed(folder)
+    )

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from tpustarter.checking.results.results import STATUSES, Blocked, Result, Run, UsedDevices
+from tpustarter.checking.results.results import STATUSES, BlockedFramework, Result, Run, UsedDevices
 from tpustarter.core.problem import ExitCode
 
 REASONS = {"error": "crashed", "skip": "not-applicable", "notrun": "interrupted"}
@@ -69,7 +69,7 @@ def run_of(*results: Result, **more: object) -> Run:
     return replace(made, **more)
 
 
-BUSY = Blocked("the TPU is in use by pid 7", ExitCode.BUSY, "wait")
+BUSY = BlockedFramework("the TPU is in use by pid 7", ExitCode.BUSY, "wait")
 
 
 HOST = result("pass", "host.sample")

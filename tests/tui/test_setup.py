@@ -383,12 +383,12 @@ def test_settings_are_remembered_and_followed(tmp_path: Path) -> None:
 
 
 def test_chosen_python_ranks_right_after_option(tmp_path: Path) -> None:
-    """`interpreters.choose` follows the saved choice, unless `--python` is given or it is gone."""
+    """`choose_interpreter` follows the saved choice, unless `--python` is given or it is gone."""
     state.save("settings", {"python": sys.executable})
     env = {"PATH": "/usr/bin:/bin", "VIRTUAL_ENV": str(tmp_path)}
-    chosen, _ = interpreters.choose(None, env, tmp_path)
+    chosen, _ = interpreters.choose_interpreter(None, env, tmp_path)
     assert "chosen in the settings" == chosen.why
 
     state.save("settings", {"python": str(tmp_path / "gone")})
-    chosen, _ = interpreters.choose(None, env, tmp_path)
+    chosen, _ = interpreters.choose_interpreter(None, env, tmp_path)
     assert "chosen in the settings" != chosen.why

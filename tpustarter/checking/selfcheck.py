@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tpustarter.checking.plan import interpreters
 from tpustarter.checking.plan.check_request import CheckRequest
-from tpustarter.checking.results.results import Blocked, Result, Run
+from tpustarter.checking.results.results import BlockedFramework, Result, Run
 from tpustarter.checking.run import known_causes
 from tpustarter.checking.run.probe_events import PythonVersions
 from tpustarter.checking.run.probe_session import ProbeSession
@@ -69,7 +69,7 @@ class SelfCheck:
         self._machine = machine or Machine()
         self._checks_folder = checks
         self._folder = folder or Path.cwd()
-        self._interpreter, self._others = interpreters.choose(
+        self._interpreter, self._others = interpreters.choose_interpreter(
             request.python, self._machine.env, self._folder, _wanted(request)
         )
         self.checks = content.select(
@@ -206,7 +206,9 @@ class SelfCheck:
         target = plan.make_target(run_plan, self._machine)
         session.target = {**target, "minutes": self._request.minutes}
         if framework:
-            session.env = plan.run_env(run_plan, self._machine.env, session.folder, framework)
+            session.env = plan.probe_environment(
+                run_plan, self._machine.env, session.folder, framework
+            )
             session.drop = locations.find_caller()
 
     def _start(self, session: ProbeSession) -> CheckRunner:
@@ -227,7 +229,7 @@ class SelfCheck:
         blocked = (
             run_plan.blocked
             or self._unusable(framework)
-            or plan.wrong_platform(framework, run_plan)
+            or plan.explain_wrong_platform(framework, run_plan)
         )
         if blocked:
             self.run.blocked = blocked
@@ -237,7 +239,7 @@ class SelfCheck:
         if self._runner and self._runner.is_warm:
             yield from self._runner.run(group)
             return
-        env = plan.run_env(run_plan, self._machine.env, session.folder, framework)
+        env = plan.probe_environment(run_plan, self._machine.env, session.folder, framework)
         with contextlib.ExitStack() as stack:
             lease_fd = None
             if run_plan.platform != "cpu":
@@ -246,7 +248,9 @@ class SelfCheck:
                 try:
                     lease_fd = stack.enter_context(lease.device("tpustarter check", self._machine))
                 except Problem as problem:
-                    self.run.blocked = Blocked(problem.full_text, problem.code, problem.hint or "")
+                    self.run.blocked = BlockedFramework(
+                        problem.full_text, problem.code, problem.hint or ""
+                    )
                     yield from skip_all(group, self.run.blocked)
                     return
             session.env, session.lease, session.drop = env, lease_fd, locations.find_caller()
@@ -268,7 +272,7 @@ class SelfCheck:
         ]
         return [framework for framework in groups if framework not in (here or list(groups)[:1])]
 
-    def _unusable(self, framework: str) -> Blocked | None:
+    def _unusable(self, framework: str) -> BlockedFramework | None:
         from tpustarter.checking.plan import plan
 
         installed = self.run.target["frameworks"]
@@ -298,7 +302,9 @@ class SelfCheck:
         env = {
             name: value
             for framework in groups
-            for name, value in plan.variables(run_plan, framework, self._machine.env).items()
+            for name, value in plan.framework_variables(
+                run_plan, framework, self._machine.env
+            ).items()
         }
         where = run_plan.devices_text
         if groups and run_plan.virtual and not any(map(frameworks.has_cpu_devices, groups)):

@@ -111,7 +111,7 @@ def print_result(fields: dict[str, Any]) -> None:
     from tpustarter.checking.output import document
 
     _pass_over_one_signal()
-    click.echo(document.line(fields))
+    click.echo(document.format_json_line(fields))
 
 
 def _pass_over_one_signal() -> None:
@@ -152,4 +152,6 @@ def print_error_json(error: Exception, schema: str) -> None:
     if isinstance(error, click.ClickException):
         error = convert_refusal(error)
     event = {"event": "error"} if "--ndjson" in sys.argv else {}
-    click.echo(document.line({**event, **document.error_fields(error), "schema": schema}))
+    click.echo(
+        document.format_json_line({**event, **document.error_fields(error), "schema": schema})
+    )

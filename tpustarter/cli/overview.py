@@ -41,10 +41,10 @@ def overview() -> None:
     machine = host.Machine()
     click.echo("This machine")
     try:
-        chosen, others = interpreters.choose(None, os.environ, Path.cwd())
+        chosen, others = interpreters.choose_interpreter(None, os.environ, Path.cwd())
         run_plan = plan.make_plan(machine, gpu_plugin=chosen.has_gpu_plugin)
         frameworks = chosen.frameworks_text or "no framework yet"
-        instead = f"{status_words.no_tpu(plan.make_host_fields(run_plan))}; checks run on "
+        instead = f"{status_words.explain_no_tpu(plan.make_host_fields(run_plan))}; checks run on "
         on_tpu = run_plan.platform == "tpu"
         _say("Devices", f"{'' if on_tpu else instead}{run_plan.devices_text}")
         path = interpreters.format_path(chosen.path, os.environ, Path.cwd())

@@ -129,9 +129,9 @@ def _read(options: dict[str, Any]) -> None:
             document = opened_report.read(locations.expand_path(options["opened"]))
             shown = "" if options["as_json"] else opened_report.text(document, sys.maxsize)
     if options["as_json"]:
-        from tpustarter.checking.output.document import line
+        from tpustarter.checking.output.document import format_json_line
 
-        shown = line(document)
+        shown = format_json_line(document)
     click.echo(shown.removesuffix("\n"))
 
 
@@ -170,7 +170,7 @@ def _context(options: dict[str, Any]) -> Context:
 
     machine = host.Machine()
     try:
-        chosen, _ = interpreters.choose(options["python"], machine.env, Path.cwd())
+        chosen, _ = interpreters.choose_interpreter(options["python"], machine.env, Path.cwd())
     except Problem:
         if options["python"] is not None:
             raise

@@ -104,7 +104,7 @@ def can_look(one: Explanation) -> bool:
 def _python(env: Mapping[str, str] | None) -> str:
     env = os.environ if env is None else env
     try:
-        chosen, _ = interpreters.choose(None, env, Path.cwd())
+        chosen, _ = interpreters.choose_interpreter(None, env, Path.cwd())
     except Problem:
         return "python3"
     return interpreters.format_path(chosen.path, env, Path.cwd())

@@ -132,7 +132,7 @@ class Rehearsal:
     def _found(self) -> Path:
         # An option of the user is verified first, so that its Problem is the one raised.
         if self._request.python is not None:
-            interpreters.choose(self._request.python, self._machine.env, Path.cwd())
+            interpreters.choose_interpreter(self._request.python, self._machine.env, Path.cwd())
         explicit = self._request.compiler
         named = compiler.find(explicit, self._machine) if explicit is not None else None
         if (chips := describe_local_chips(self._machine)) and not self._request.beside_tpu:

@@ -140,7 +140,11 @@ class _Tester:
         }
 
     def _place(self, framework: str) -> FailurePlace:
-        own = plan.variables(self._plan, framework, self._context.machine.env) if framework else {}
+        own = (
+            plan.framework_variables(self._plan, framework, self._context.machine.env)
+            if framework
+            else {}
+        )
         # A variable of the user's goes into the report only if its value has the allowed form.
         told = {
             name: value
@@ -194,10 +198,10 @@ class _Tester:
             folder = stack.enter_context(
                 run_folder.open_run_folder(Redactor(machine.env), lambda: False)
             )
-            env = dict(machine.env) | plan.own_folders(folder)
+            env = dict(machine.env) | plan.folder_variables(folder)
             hold = None
             if framework:
-                env = plan.run_env(self._plan, machine.env, folder, framework)
+                env = plan.probe_environment(self._plan, machine.env, folder, framework)
                 settings = frameworks.settings_in(framework, machine.env)
                 env = frameworks.remove_settings(env, settings)
             if framework and self._plan.platform != "cpu":

@@ -131,7 +131,7 @@ def kept_logs(folder: Path) -> list[Path]:
 
 
 def _logs(folder: Path) -> list[Path]:
-    # The names are set by `plan.own_folders`.
+    # The names are set by `plan.folder_variables`.
     paths = [*folder.glob("probe-*.log"), *(folder / "tpu_logs").rglob("*")]
     return sorted(path for path in paths if path.is_file() and not path.is_symlink())
 

@@ -20,7 +20,7 @@ from tpustarter.core.problem import ExitCode, Problem, find_problem
 from tpustarter.core.redact import Redactor
 
 
-def document(run: Run) -> dict[str, Any]:
+def make_document(run: Run) -> dict[str, Any]:
     """Return the whole run as the published document."""
     return {
         **_head(run),
@@ -91,7 +91,7 @@ def error_fields(error: Exception) -> dict[str, Any]:
     return {"schema": SCHEMA, "error": redacted, "exit_code": int(code)}
 
 
-def line(fields: dict[str, Any]) -> str:
+def format_json_line(fields: dict[str, Any]) -> str:
     """Return one JSON line; raises ValueError for what JSON has no form for, such as NaN.
 
     A byte of a file name that isn't UTF-8 is written as an escape, because JSON has no text for it.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from tpustarter.checking.output.results_text import finding_line, summary
-from tpustarter.checking.results.headline import headline
+from tpustarter.checking.output.results_text import finding_line, summarize_result
+from tpustarter.checking.results.headline import format_headline
 from tpustarter.checking.results.results import Result, Run
 from tpustarter.checking.results.verdict import verdict, verified_on
 from tpustarter.core import locations
@@ -17,12 +17,12 @@ _OURS = b'<testsuite name="tpustarter on '
 _HEAD_BYTES = 200
 
 
-def write(run: Run, path: Path) -> None:
+def write_report(run: Run, path: Path) -> None:
     """Write the run to `path`; raises Problem when that cannot be done."""
-    _write(suite(run), path)
+    _write(make_suite(run), path)
 
 
-def reserve(path: Path) -> None:
+def reserve_file(path: Path) -> None:
     """Mark the file as that of an unfinished run; raises Problem if it cannot be written.
 
     If this run is killed, no earlier result is left in the file. A file that is no report of this
@@ -58,7 +58,7 @@ def _write(root: ET.Element, path: Path) -> None:
     locations.write(path, ET.tostring(root, encoding="utf-8", xml_declaration=True).decode())
 
 
-def suite(run: Run) -> ET.Element:
+def make_suite(run: Run) -> ET.Element:
     """Return the test suite; its name includes the kind of device the claims were verified on."""
     counts = run.count_statuses()
     root = ET.Element(
@@ -75,7 +75,7 @@ def suite(run: Run) -> ET.Element:
     for name, value in (
         ("verified_on", verified_on(run)),
         ("verdict", verdict(run)),
-        ("headline", escape_text(headline(run))),
+        ("headline", escape_text(format_headline(run))),
         ("python", escape_text(str(run.target.get("python", "")))),
     ):
         ET.SubElement(properties, "property", name=name, value=value)
@@ -94,7 +94,9 @@ def _case(result: Result) -> ET.Element:
     why = escape_text(": ".join(part for part in (result.reason, result.detail) if part))
     text = "\n".join(escape_text(finding_line(finding)) for finding in result.findings)
     if result.status == "fail":
-        message = escape_text(summary(result))  # not the claim: alone it reads as the opposite
+        message = escape_text(
+            summarize_result(result)
+        )  # not the claim: alone it reads as the opposite
         codes = [finding["code"] for finding in result.findings if finding["verdict"] == "fail"]
         ET.SubElement(case, "failure", type=",".join(codes), message=message).text = text
     elif result.status in ("error", "notrun"):

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from tpustarter.checking.results import next_step
-from tpustarter.checking.results.headline import headline
+from tpustarter.checking.results.headline import format_headline
 from tpustarter.checking.results.results import (
     WORST_FIRST,
     FindingFields,
@@ -16,7 +16,7 @@ from tpustarter.checking.results.results import (
     Run,
     Status,
 )
-from tpustarter.checking.results.status_words import no_tpu
+from tpustarter.checking.results.status_words import explain_no_tpu
 from tpustarter.checking.run import known_causes
 from tpustarter.machine import frameworks
 from tpustarter.text import bars, phrases
@@ -94,7 +94,7 @@ def render(
         lines += _result(result, paint, widths[result.framework], verbose=verbose)
     if folded:
         lines += wrap(_skips(run), "", hang=_INDENT)
-    return "\n".join([*lines, "", *wrap(headline(run), "")])
+    return "\n".join([*lines, "", *wrap(format_headline(run), "")])
 
 
 def _rank(result: Result) -> known_causes.Rank:
@@ -121,7 +121,7 @@ def opening_lines(run: Run) -> Iterator[tuple[str, int]]:
     what = ", ".join(names) or "no framework"
     where = str(target["where"])
     if target["platform"] not in ("tpu", "gpu"):
-        where = f"{no_tpu(run.host)}: {where}"
+        where = f"{explain_no_tpu(run.host)}: {where}"
     if run.level == "static":
         where = "nothing is started on a device"
     line = f"python {target['shown']} {target['python_version']}, {what} ({where})"
@@ -174,13 +174,13 @@ def id_width(ids: Iterable[str]) -> int:
 def _result(result: Result, paint: Paint, width: int, *, verbose: bool) -> Iterator[str]:
     word = paint(f"{_WORDS[result.status]:<6}", result.status)
     seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
-    yield from _row(word, result.id, escape_text(summary(result)), seconds, width)
+    yield from _row(word, result.id, escape_text(summarize_result(result)), seconds, width)
     yield from _findings(result) if verbose else _worst(result)
     if result.cause:
         yield from wrap(escape_text(known_causes.format_cause(result.cause)), _INDENT)
     yield from _log(result, verbose=verbose)
     if result.status in ("fail", "error", "warn"):
-        step = escape_text(next_step.hint(result))
+        step = escape_text(next_step.choose_hint(result))
         yield from wrap(f"{_INDENT}do    {step}", "", hang=_INDENT + " " * 6)
         if result.lesson:
             yield format_commands(f"{_INDENT}read  tpustarter learn {result.lesson}")
@@ -229,7 +229,7 @@ def _worst(result: Result) -> Iterator[str]:
 
 def _findings(result: Result) -> Iterator[str]:
     row_finding = _row_finding(result)
-    hints: set[str] = {next_step.hint(result)} if row_finding else set()
+    hints: set[str] = {next_step.choose_hint(result)} if row_finding else set()
     for finding in fold_hosts(result.findings):
         if finding == row_finding:
             continue
@@ -282,7 +282,7 @@ def _spread(word: str, label: str, seconds: str) -> str:
     return f"{word}{label:<{room}}{seconds:>{SECONDS_WIDTH}}".rstrip()
 
 
-def summary(result: Result) -> str:
+def summarize_result(result: Result) -> str:
     """Return the most important fact about a result, on one line."""
     row_finding = _row_finding(result)
     if row_finding:
@@ -355,7 +355,7 @@ def _skips(run: Run) -> str:
     reasons: dict[str, list[str]] = {}
     for result in run.results:
         if result.status == "skip":
-            reasons.setdefault(escape_text(summary(result)), []).append(result.id)
+            reasons.setdefault(escape_text(summarize_result(result)), []).append(result.id)
     parts = [
         f"{phrases.plural(len(ids), ids[0], f'{len(ids)} checks')}: {why}"
         for why, ids in reasons.items()

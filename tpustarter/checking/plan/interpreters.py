@@ -70,7 +70,7 @@ class Interpreter:
         return any(True for _ in self.path.parent.parent.glob(pattern))
 
 
-def choose(
+def choose_interpreter(
     explicit: str | None,
     env: Mapping[str, str],
     folder: Path,
@@ -111,7 +111,7 @@ def _saved() -> Interpreter | None:
     with contextlib.suppress(ValueError):  # no path has a zero byte in it
         path = Path(str(state.load("settings").get("python") or ""))
         if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():
-            return Interpreter(path, "chosen in the settings", installed(path.parents[1]))
+            return Interpreter(path, "chosen in the settings", list_installed(path.parents[1]))
     return None
 
 
@@ -126,7 +126,7 @@ def find_with_libtpu(env: Mapping[str, str], folder: Path) -> Iterator[Interpret
     saved = [one] if (one := _saved()) else []
     for candidate in (*first, *saved, *_candidates(env, folder)):
         prefix = candidate.path.parent.parent
-        has_jax = "jax" in installed(prefix, env)
+        has_jax = "jax" in list_installed(prefix, env)
         if has_jax and any(prefix.glob("lib/python3*/site-packages/libtpu-*.dist-info")):
             yield candidate
 
@@ -158,10 +158,10 @@ def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
             executable = prefix / "bin" / "python"
             if os.access(executable, os.X_OK) and not _same(prefix, own) and prefix not in yielded:
                 yielded.add(prefix)
-                yield Interpreter(executable, why, installed(prefix))
+                yield Interpreter(executable, why, list_installed(prefix))
 
     yield from usable([*found, *general])
-    if frameworks := installed(own):
+    if frameworks := list_installed(own):
         yielded.add(own)
         yield Interpreter(Path(sys.executable), "the Python tpustarter runs in", frameworks)
     yield from usable(made.values())  # each is for one framework: all others come first
@@ -170,7 +170,9 @@ def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
     on_path = which("python3", path=env.get("PATH"))
     if on_path and not any(_same(Path(on_path).parent.parent, prefix) for prefix in yielded):
         executable = Path(on_path)
-        yield Interpreter(executable, "python3 on PATH", installed(executable.parent.parent, env))
+        yield Interpreter(
+            executable, "python3 on PATH", list_installed(executable.parent.parent, env)
+        )
 
 
 def _explicit(text: str, option: str) -> Interpreter:
@@ -196,10 +198,10 @@ def _explicit(text: str, option: str) -> Interpreter:
             code=ExitCode.USAGE,
         )
     path = path.absolute()
-    return Interpreter(path, option, installed(path.parent.parent))
+    return Interpreter(path, option, list_installed(path.parent.parent))
 
 
-def installed(prefix: Path, env: Mapping[str, str] | None = None) -> dict[str, str]:
+def list_installed(prefix: Path, env: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the versions of the frameworks below a prefix, read from folder names alone."""
     builds = {name.replace("-", "_"): framework for name, framework in frameworks.BUILDS.items()}
     versions = _versions((*frameworks.FRAMEWORKS, *builds), prefix, env)
@@ -207,12 +209,12 @@ def installed(prefix: Path, env: Mapping[str, str] | None = None) -> dict[str, s
     return {name: named[name] for name in frameworks.FRAMEWORKS if name in named}
 
 
-def requirement(name: str) -> str:
+def format_requirement(name: str) -> str:
     """Return the requirement of a package that a lesson needs: its name, and a version if any."""
     return f"{name}=={VERSIONS[name]}" if name in VERSIONS else name
 
 
-def list_missing(
+def list_missing_packages(
     names: Iterable[str], prefix: Path, env: Mapping[str, str] | None = None
 ) -> list[str]:
     """Return the packages, by the names to install, that are not below a prefix."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.checking.plan import interpreters
-from tpustarter.checking.results.results import Blocked
+from tpustarter.checking.results.results import BlockedFramework
 from tpustarter.checking.results.status_words import NOT_KNOWN
 from tpustarter.core.problem import ExitCode
 from tpustarter.core.redact import Redactor
@@ -56,7 +56,7 @@ class FrameworkPlan:
     frameworks call JAX for kernels of their own."""
     unset: tuple[str, ...] = ()
     """Variables the probe removes."""
-    blocked: Blocked | None = None
+    blocked: BlockedFramework | None = None
     unknown: tuple[str, ...] = ()
     """Ids of Google's PCI devices here that may be TPUs this version does not know."""
     where_parts: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ def make_plan(
         if unknown and not chips and require == "tpu":
             what += f"; {NOT_KNOWN}, {host.unknown_text(unknown)}"
             hint = "`JAX_PLATFORMS=tpu,cpu tpustarter check --require tpu` lets JAX decide"
-        blocked = Blocked(what, ExitCode.NO_DEVICE, hint)
+        blocked = BlockedFramework(what, ExitCode.NO_DEVICE, hint)
     generation = host.generation(machine)
     where = (
         "NVIDIA GPU" if platform == "gpu" else f"JAX_PLATFORMS={host.clean_text(jax_platforms, 40)}"
@@ -146,7 +146,7 @@ def _on_tpu(
     unknown = tuple(host.unknown_google_devices(machine))
     if host.platform_hint(machine) != "tpu" and require == "tpu" and not unknown:
         # JAX_PLATFORMS names a TPU that is not there; without --require JAX reports that itself.
-        blocked = Blocked(host.NO_TPU, ExitCode.NO_DEVICE)
+        blocked = BlockedFramework(host.NO_TPU, ExitCode.NO_DEVICE)
     blocked = _busy(machine) or _denied(machine) or blocked
     chips = len(host.chips(machine))
     # Colab and Kaggle may hide PCI: the device nodes are then counted as chips.
@@ -216,21 +216,23 @@ def _environment(
     return env, tuple(unset)
 
 
-def variables(plan: FrameworkPlan, framework: str, env: Mapping[str, str]) -> dict[str, str]:
+def framework_variables(
+    plan: FrameworkPlan, framework: str, env: Mapping[str, str]
+) -> dict[str, str]:
     """Return the variables that the probe sets for one framework, in addition to the user's own."""
     own = frameworks.environment(framework, plan.platform, plan.devices, env)
     return {**own, **plan.env}
 
 
-def run_env(
+def probe_environment(
     plan: FrameworkPlan, base: Mapping[str, str], folder: Path, framework: str
 ) -> dict[str, str]:
     """Return the whole environment of a probe: the user's, with the plan's changes."""
     env = {name: value for name, value in base.items() if name not in plan.unset}
-    return {**env, **variables(plan, framework, base), **own_folders(folder)}
+    return {**env, **framework_variables(plan, framework, base), **folder_variables(folder)}
 
 
-def own_folders(folder: Path) -> dict[str, str]:
+def folder_variables(folder: Path) -> dict[str, str]:
     """Return variables that keep logs, compiled programs and temporary files in a folder."""
     return {
         "TMPDIR": str(run_folder.temporary(folder)),
@@ -239,41 +241,43 @@ def own_folders(folder: Path) -> dict[str, str]:
     }
 
 
-def _busy(machine: host.Machine) -> Blocked | None:
+def _busy(machine: host.Machine) -> BlockedFramework | None:
     holders = host.holders(machine)
     if holders:
         first = holders[0]
         age = f", for {phrases.duration(first.age_s)}" if first.age_s is not None else ""
         what = f"the TPU is in use by pid {first.pid} ({first.user}: {first.command}{age})"
         hint = f"wait until it ends, or end it if it is yours: `kill {first.pid}`"
-        return Blocked(Redactor(machine.env).text(what), ExitCode.BUSY, hint)
+        return BlockedFramework(Redactor(machine.env).text(what), ExitCode.BUSY, hint)
     lock = host.lock(machine)
     if lock.state != "live":
         return None
     owner = f"pid {lock.pid}" if lock.pid else "owner unknown: not visible to this user"
-    return Blocked(
+    return BlockedFramework(
         f"the TPU is in use: a live process holds libtpu's lock ({owner})",
         ExitCode.BUSY,
         "`tpustarter check host.holder -v` shows what can be seen",
     )
 
 
-def _denied(machine: host.Machine) -> Blocked | None:
+def _denied(machine: host.Machine) -> BlockedFramework | None:
     denied = [node for node in host.nodes(machine) if not (node.readable and node.writable)]
     if not denied:
         return None
     first = denied[0]
-    return Blocked(
+    return BlockedFramework(
         f"no permission on `{first.path}` (owner {first.owner}, mode {first.mode}) for this user",
         ExitCode.DENIED,
         "`tpustarter check host.device_nodes -v` says which group or command gives access",
     )
 
 
-def _one_of_many(machine: host.Machine, metadata: host.Metadata, shape: host.Slice) -> Blocked:
+def _one_of_many(
+    machine: host.Machine, metadata: host.Metadata, shape: host.Slice
+) -> BlockedFramework:
     worker = "one" if shape.worker is None else f"worker {shape.worker}"
     everywhere = host.all_workers_command("tpustarter check", machine, metadata)
-    return Blocked(
+    return BlockedFramework(
         f"this is {worker} of {shape.hosts} hosts in a slice, and a framework started here alone "
         "waits for the others",
         ExitCode.INCONCLUSIVE,
@@ -289,7 +293,7 @@ def explain_missing_framework(
     *,
     chips: int,
     asked: bool,
-) -> Blocked:
+) -> BlockedFramework:
     """Return why nothing of `framework` is started in a Python that lacks it, and what to do.
 
     Args:
@@ -306,7 +310,7 @@ def explain_missing_framework(
     another = _other_python(others, framework if has_framework else "")
     text = f"`tpustarter setup {known.profile}` makes an environment with {wheel}"
     hint = another or Hint(text, setup=known.profile)
-    return Blocked(
+    return BlockedFramework(
         f"{framework} is not installed in {python}"
         if has_framework
         else f"no framework yet in {python}",
@@ -324,7 +328,7 @@ def explain_unusable(
     *,
     asked: bool,
     oldest: str = "",
-) -> Blocked | None:
+) -> BlockedFramework | None:
     """Return why nothing is started of a framework that is installed; None where it may be.
 
     Args:
@@ -354,7 +358,7 @@ def explain_unusable(
         return None
     reason = "missing-resource" if asked else "not-applicable"
     hint = _other_python(others, framework) or hint
-    return Blocked(what, ExitCode.NOTHING_VERIFIED, hint, reason)
+    return BlockedFramework(what, ExitCode.NOTHING_VERIFIED, hint, reason)
 
 
 def _other_python(others: Iterable[OtherPython], framework: str = "") -> str:
@@ -366,11 +370,11 @@ def _other_python(others: Iterable[OtherPython], framework: str = "") -> str:
     return ""
 
 
-def wrong_platform(framework: str, plan: FrameworkPlan) -> Blocked | None:
+def explain_wrong_platform(framework: str, plan: FrameworkPlan) -> BlockedFramework | None:
     """Return why a framework cannot be started on the planned devices; None where it can."""
     if plan.platform != "gpu" or "gpu" in frameworks.FRAMEWORKS[framework].platforms:
         return None
-    return Blocked(
+    return BlockedFramework(
         f"{framework} is tested on TPUs and CPUs, and this run would use a GPU",
         ExitCode.NOTHING_VERIFIED,
         "`--devices 8` tests it on virtual CPU devices",
@@ -378,12 +382,12 @@ def wrong_platform(framework: str, plan: FrameworkPlan) -> Blocked | None:
     )
 
 
-def explain_missing_packages(missing: Sequence[str], python: str) -> Blocked:
+def explain_missing_packages(missing: Sequence[str], python: str) -> BlockedFramework:
     """Return why no block of a lesson is run in a Python that lacks packages, and what to do."""
-    wanted = shlex.join(map(interpreters.requirement, missing))
+    wanted = shlex.join(map(interpreters.format_requirement, missing))
     install = pip.command(f"{python} -m pip install {wanted}")
     are = phrases.plural(len(missing), "is", "are")
-    return Blocked(
+    return BlockedFramework(
         f"{phrases.join(missing)} {are} not installed in {python}",
         ExitCode.NOTHING_VERIFIED,
         f"`{install}` adds what this lesson needs",

@@ -99,12 +99,12 @@ def _name_devices(run: Run, kind: Kind, device: RanOn) -> str:
     return f"{device.kind}" + (f", {count} devices" if count > 1 else "")
 
 
-def headline(run: Run) -> str:
+def format_headline(run: Run) -> str:
     """Return the headline of a run: one or two sentences, whose numbers add up."""
-    return sentence(summarize(run))
+    return format_summary(summarize(run))
 
 
-def sentence(summary: RunSummary, named: Mapping[str, Sequence[str]] | None = None) -> str:
+def format_summary(summary: RunSummary, named: Mapping[str, Sequence[str]] | None = None) -> str:
     """Return a summary in one or two sentences, whose numbers add up.
 
     Args:
@@ -114,10 +114,10 @@ def sentence(summary: RunSummary, named: Mapping[str, Sequence[str]] | None = No
     total = summary.claims
     if not total:
         text = explain_no_claim(summary)
-        return text[0].upper() + text[1:] + closing(summary)
+        return text[0].upper() + text[1:] + format_closing(summary)
     on = f" on {escape_text(summary.devices)}" if summary.devices else ""
     if total == 1:
-        return _of_one(summary, on) + closing(summary)
+        return _of_one(summary, on) + format_closing(summary)
     names = {status: f" ({', '.join(ids)})" for status, ids in (named or {}).items() if ids}
     text = f"{summary.passed} of {total} claims hold{on}"
     if summary.failed:
@@ -129,7 +129,7 @@ def sentence(summary: RunSummary, named: Mapping[str, Sequence[str]] | None = No
         text += f", {phrases.count(summary.undecided, 'has', 'have')} no verdict"
     if summary.dependent:
         text += f", {summary.dependent} blocked by that"
-    return text + closing(summary)
+    return text + format_closing(summary)
 
 
 def _of_one(summary: RunSummary, on: str) -> str:
@@ -153,7 +153,7 @@ def explain_no_claim(summary: RunSummary) -> str:
     return f"nothing to check here: {which} not apply ({escape_text(summary.not_applicable)})"
 
 
-def closing(summary: RunSummary) -> str:
+def format_closing(summary: RunSummary) -> str:
     """Return the end of a headline: why the run stopped, and what was not tested."""
     text = ", stopped before the end." if summary.was_stopped else "."
     if summary.not_started:

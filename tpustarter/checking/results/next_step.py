@@ -25,7 +25,7 @@ class NextAction(Enum):
     """Nothing is left to do here."""
 
 
-def hint(result: Result) -> Hint:
+def choose_hint(result: Result) -> Hint:
     """Return the hint of the cause, else of the worst finding, else the command that shows more."""
     if result.cause and result.cause.finding["hint"]:
         return read_hint(result.cause.finding)
@@ -36,9 +36,9 @@ def hint(result: Result) -> Hint:
     return Hint.see(f"tpustarter check {result.id} --isolate -v", "shows all it wrote")
 
 
-def setup(result: Result) -> str:
+def find_setup(result: Result) -> str:
     """Return the set-up that helps after a failure or a warning; empty for none."""
-    return (result.status in ("fail", "warn") and hint(result).setup) or ""
+    return (result.status in ("fail", "warn") and choose_hint(result).setup) or ""
 
 
 def is_unexplained(result: Result) -> bool:
@@ -50,7 +50,7 @@ def after_result(result: Result) -> NextAction:
     """Return the action that comes next after one result."""
     if result.cause:
         return NextAction.READ_CAUSE
-    if setup(result):
+    if find_setup(result):
         return NextAction.SET_UP
     if is_unexplained(result):
         return NextAction.EXPLAIN

@@ -138,7 +138,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Blocked:
+class BlockedFramework:
     """Why frameworks were not started at all."""
 
     what: str
@@ -166,7 +166,7 @@ class Run:
     hosts: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     """The hosts of a run on all of them; empty for a run on this host alone."""
     results: list[Result] = field(default_factory=list[Result])
-    blocked: Blocked | None = None
+    blocked: BlockedFramework | None = None
     """Why frameworks were not started; None where they were."""
     require: str | None = None
     """The platform given with `--require`."""

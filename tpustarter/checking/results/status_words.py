@@ -11,7 +11,7 @@ NOT_KNOWN = "no TPU known here"
 """The words for a machine without a TPU that this version knows."""
 
 
-def no_tpu(host_facts: Mapping[str, Any]) -> str:
+def explain_no_tpu(host_facts: Mapping[str, Any]) -> str:
     """Return why the devices are not a TPU's: none is here, none is used, or none is known."""
     from tpustarter.machine import host
 

@@ -26,7 +26,7 @@ def is_verdict_missing(result: Result) -> bool:
     return result.status == "skip" and result.reason in without
 
 
-def nothing_verified(run: Run) -> bool:
+def is_nothing_verified(run: Run) -> bool:
     """Return whether no claim was shown: none at all, or none on a device though selected."""
     passed = [result for result in run.results if result.status in ("pass", "warn")]
     if not all(result.optional for result in run.results):  # optional ones alone: they count
@@ -40,7 +40,7 @@ def verdict(run: Run) -> Verdict:
     required = [result for result in run.results if not result.optional]
     if any(result.status == "fail" for result in required):
         return "unhealthy"
-    if any(is_verdict_missing(result) for result in required) or nothing_verified(run):
+    if any(is_verdict_missing(result) for result in required) or is_nothing_verified(run):
         return "inconclusive"
     if any(result.status in ("warn", "fail") for result in run.results):
         return "degraded"
@@ -71,5 +71,7 @@ def _inconclusive(run: Run) -> ExitCode:
         for result in run.results
     )
     return (
-        ExitCode.NOTHING_VERIFIED if nothing_verified(run) and not broken else ExitCode.INCONCLUSIVE
+        ExitCode.NOTHING_VERIFIED
+        if is_nothing_verified(run) and not broken
+        else ExitCode.INCONCLUSIVE
     )

@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tpustarter.checking.results.results import Blocked, FindingFields, Result
+from tpustarter.checking.results.results import BlockedFramework, FindingFields, Result
 from tpustarter.checking.run import probe_events
 from tpustarter.checking.run.outcomes import (
     Ending,
@@ -327,7 +327,7 @@ def time_limit_s(check: Check, target: Mapping[str, Any]) -> float:
     return check.timeout_s + 60 * (minutes or 0)
 
 
-def skip_all(checks: list[Check], blocked: Blocked) -> Iterator[CheckEnded]:
+def skip_all(checks: list[Check], blocked: BlockedFramework) -> Iterator[CheckEnded]:
     """Yield a skip for each check of a framework that is not started at all."""
     for check in sort_checks(checks):
         yield CheckEnded(result_without_findings(check, "skip", blocked.reason, blocked.what))

@@ -232,7 +232,7 @@ def _error_in(junit: Path | None) -> Generator[None]:
     from tpustarter.checking.output import document
     from tpustarter.checking.output import junit as xml
 
-    xml.reserve(junit)  # a path that cannot be written must not cost a whole run
+    xml.reserve_file(junit)  # a path that cannot be written must not cost a whole run
     try:
         yield
     except Exception as error:
@@ -248,7 +248,7 @@ def _write_junit(run: Run, junit: Path | None) -> Problem | None:
     from tpustarter.checking.output import junit as xml
 
     try:
-        xml.write(run, junit)
+        xml.write_report(run, junit)
     except Problem as problem:
         return problem
     return None
@@ -312,7 +312,7 @@ def _stream(selfcheck: SelfCheck, *, ndjson: bool) -> None:
 
     for event in selfcheck.events():
         if ndjson:
-            click.echo(document.line(document.event_fields(event)))
+            click.echo(document.format_json_line(document.event_fields(event)))
 
 
 def _follow(selfcheck: SelfCheck) -> None:
@@ -353,7 +353,9 @@ def _compare(run: Run, file: str, earlier: SavedReport) -> RunComparison:
     from tpustarter.checking.results import comparison as checking_comparison
     from tpustarter.checking.results import saved_reports
 
-    return checking_comparison.compare(file, earlier, saved_reports.parse(document.document(run)))
+    return checking_comparison.compare(
+        file, earlier, saved_reports.parse(document.make_document(run))
+    )
 
 
 def _save(run: Run) -> None:
@@ -363,7 +365,7 @@ def _save(run: Run) -> None:
     from tpustarter.core.redact import Redactor
 
     try:
-        path = saved_reports.save(run, document.document(run))
+        path = saved_reports.save(run, document.make_document(run))
     except Problem as problem:
         click.echo(str(problem), err=True)
     else:
@@ -375,7 +377,7 @@ def _select_checks(request: CheckRequest) -> list[content.Check]:
     if any(not content.is_glob(name) for name in request.ids):
         from tpustarter.checking.plan import interpreters
 
-        chosen, _ = interpreters.choose(request.python, os.environ, Path.cwd())
+        chosen, _ = interpreters.choose_interpreter(request.python, os.environ, Path.cwd())
         installed = {*chosen.frameworks}
     checks = content.read_checks()
     return content.select(checks, request.ids, request.level, request.framework, installed)
@@ -410,7 +412,7 @@ def _report(
     if as_json or ndjson:
         from tpustarter.checking.output import document
 
-        fields = document.document(run) if as_json else document.finished_fields(run)
+        fields = document.make_document(run) if as_json else document.finished_fields(run)
         fields["exit_code"] = int(code)
         if comparison:
             import msgspec

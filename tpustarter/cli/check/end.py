@@ -43,12 +43,12 @@ def explain_exit(run: Run, code: ExitCode, again: Sequence[str] = ("tpustarter",
         )
     worst = next((result for result in run.list_failed()), None)
     if worst:
-        return f"exit {int(code)}: {worst.id} failed. Next: {next_step.hint(worst)}"
+        return f"exit {int(code)}: {worst.id} failed. Next: {next_step.choose_hint(worst)}"
     unknown = next((result for result in run.results if verdict.is_verdict_missing(result)), None)
     if unknown:
         step, reason = (
-            next_step.hint(unknown),
-            f" ({cut(escape_text(results_text.summary(unknown)), 100)})",
+            next_step.choose_hint(unknown),
+            f" ({cut(escape_text(results_text.summarize_result(unknown)), 100)})",
         )
         if unknown.cause:
             reason = f", {known_causes.format_cause(unknown.cause)}"
@@ -112,7 +112,7 @@ def next_steps(run: Run, code: ExitCode) -> list[str]:
     warned = [result for result in run.results if result.status == "warn"]
     checks: dict[str, list[str]] = {}
     for result in (*failed, *warned):
-        if next_step.hint(result) == told:
+        if next_step.choose_hint(result) == told:
             continue
         word = "failure" if result.status == "fail" else "warning"
         checks.setdefault(_step(result), []).append(f"the {word} of {escape_text(result.id)}")
@@ -126,7 +126,7 @@ def next_steps(run: Run, code: ExitCode) -> list[str]:
 
 
 def _step(result: Result) -> str:
-    hint = next_step.hint(result)
+    hint = next_step.choose_hint(result)
     if hint.command:
         return escape_text(hint.command)
     step = escape_text(hint)

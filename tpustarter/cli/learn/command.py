@@ -307,7 +307,7 @@ def _export() -> None:
     from tpustarter.checking.output import document
     from tpustarter.learning.progress import merge
 
-    click.echo(document.line(merge.export()))
+    click.echo(document.format_json_line(merge.export()))
 
 
 def _find_lesson(name: str, lessons: list[Lesson]) -> Lesson:

@@ -79,7 +79,7 @@ def describe(lessons: list[Lesson]) -> None:
     from tpustarter.learning.run import lesson_run
     from tpustarter.learning.run.batch_run import BatchRun
 
-    click.echo(document.line(lesson_run.document(BatchRun(lessons))))
+    click.echo(document.format_json_line(lesson_run.document(BatchRun(lessons))))
 
 
 class _Shelf:

@@ -99,7 +99,7 @@ def _show(
         if as_json:
             from tpustarter.checking.output import document
 
-            click.echo(document.line(_fields(kind, zone, offer)))
+            click.echo(document.format_json_line(_fields(kind, zone, offer)))
             return
         for item in offer.items:
             click.echo(escape_text(item))

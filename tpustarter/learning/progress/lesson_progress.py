@@ -338,7 +338,7 @@ def _summary(run: Run) -> dict[str, Any]:
         "ids": run.ids,
         "counts": run.count_statuses(),
         "summary": asdict(headline.summarize(run)),
-        "headline": headline.headline(run),
+        "headline": headline.format_headline(run),
         "verdict": verdict.verdict(run),
         "verified_on": verdict.verified_on(run),
         "exit_code": int(verdict.exit_code(run)),

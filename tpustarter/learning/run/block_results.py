@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tpustarter.checking.plan import plan
-from tpustarter.checking.results.results import Blocked, Reason, UsedDevices
+from tpustarter.checking.results.results import BlockedFramework, Reason, UsedDevices
 from tpustarter.core.json_values import items, typed
 from tpustarter.core.redact import Redactor
 from tpustarter.learning.content.blocks import Block
@@ -49,7 +49,7 @@ class BlockResult:
     """The lines of its code that an exception passed, the innermost first."""
 
 
-def make_skipped(block: Block, blocked: Blocked) -> BlockResult:
+def make_skipped(block: Block, blocked: BlockedFramework) -> BlockResult:
     """Return the result of a block that cannot run."""
     return BlockResult(block.id, "skip", blocked.reason, blocked.what, hint=blocked.hint)
 

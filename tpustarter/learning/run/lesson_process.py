@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from tpustarter.checking.plan import plan
-from tpustarter.checking.results.results import Blocked, Reason
+from tpustarter.checking.results.results import BlockedFramework, Reason
 from tpustarter.checking.run.outcomes import process_ending
 from tpustarter.checking.run.probe_session import ProbeSession, make_python_problem, start_probe
 from tpustarter.core import locations
@@ -93,7 +93,7 @@ class LessonSession:
             lesson, machine or host.Machine(), python=python, devices=devices
         )
         self.target, self.host = self._placement.target, self._placement.host
-        self.blocked: Blocked | None = self._placement.blocked
+        self.blocked: BlockedFramework | None = self._placement.blocked
         """The reason why no block of this lesson can run; a device held by another lesson may
         become free."""
         self._session: ProbeSession | None = None
@@ -266,7 +266,7 @@ class LessonSession:
             probe = self._ensure_process()
         except Problem as problem:
             if problem.code in (ExitCode.BUSY, ExitCode.LIMIT):
-                self.blocked = Blocked(problem.full_text, problem.code, problem.hint or "")
+                self.blocked = BlockedFramework(problem.full_text, problem.code, problem.hint or "")
                 yield make_skipped(block, self.blocked)
             else:
                 yield BlockResult(block.id, "error", "load", problem.full_text)
@@ -396,9 +396,9 @@ class LessonSession:
         folder = run_folder.make_folder()
         self._folder = str(code_files.write_files(self.lesson, folder / "code") or "")
         # A lesson without a framework gets the user's environment: it may be about that.
-        env = {**self._placement.machine.env, **plan.own_folders(folder)}
+        env = {**self._placement.machine.env, **plan.folder_variables(folder)}
         if self.lesson.framework:
-            env = plan.run_env(
+            env = plan.probe_environment(
                 self._placement.plan,
                 self._placement.machine.env,
                 folder,

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from tpustarter.checking.results.headline import closing, summarize
+from tpustarter.checking.results.headline import format_closing, summarize
 from tpustarter.checking.results.results import LEARN_SCHEMA
-from tpustarter.checking.results.status_words import no_tpu
+from tpustarter.checking.results.status_words import explain_no_tpu
 from tpustarter.checking.results.verdict import is_verdict_missing, verified_on
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode
@@ -98,7 +98,7 @@ def format_opening(target: Mapping[str, Any], host_facts: Mapping[str, Any]) -> 
     names = [f"{name} {version}" for name, version in target["frameworks"].items()]
     where = target["where"]
     if target["platform"] not in ("tpu", "gpu"):
-        where = f"{no_tpu(host_facts)}: {where}"
+        where = f"{explain_no_tpu(host_facts)}: {where}"
     return f"python {target['shown']}, {', '.join(names) or 'no framework'} ({where})"
 
 
@@ -137,7 +137,7 @@ def headline(practice: BatchRun) -> str:
     undecided = sum(1 for result in run.results if is_verdict_missing(result))
     if undecided:
         text += f", {phrases.count(undecided, 'has', 'have')} no verdict"
-    return "\n".join(["", *textwrap.wrap(text + closing(summary), WIDTH)])
+    return "\n".join(["", *textwrap.wrap(text + format_closing(summary), WIDTH)])
 
 
 def format_reason(practice: BatchRun, code: ExitCode) -> str:

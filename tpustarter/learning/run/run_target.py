@@ -10,7 +10,7 @@ from typing import Any
 from tpustarter.checking.plan import interpreters, plan
 from tpustarter.checking.plan.interpreters import Interpreter
 from tpustarter.checking.plan.plan import FrameworkPlan
-from tpustarter.checking.results.results import Blocked
+from tpustarter.checking.results.results import BlockedFramework
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode
 from tpustarter.core.redact import Redactor
@@ -29,7 +29,7 @@ class RunTarget:
     target: dict[str, Any]
     """The Python and the devices in words, as `Run.target` has them."""
     host: dict[str, Any]
-    blocked: Blocked | None
+    blocked: BlockedFramework | None
     """The reason why no block of the lesson can run."""
 
 
@@ -43,9 +43,9 @@ def choose_target(
     """
     redact = Redactor(machine.env)
     folder, env = Path.cwd(), machine.env
-    chosen, others = interpreters.choose(python, env, folder, wanted=lesson.framework)
+    chosen, others = interpreters.choose_interpreter(python, env, folder, wanted=lesson.framework)
     device_plan = plan.make_plan(machine, devices=devices, gpu_plugin=chosen.has_gpu_plugin)
-    installed = chosen.frameworks or interpreters.installed(chosen.path.parents[1], env)
+    installed = chosen.frameworks or interpreters.list_installed(chosen.path.parents[1], env)
     target: dict[str, Any] = {
         "python": redact.text(str(chosen.path)),
         "shown": interpreters.format_path(chosen.path, env, folder),
@@ -54,7 +54,9 @@ def choose_target(
         "where": device_plan.devices_text,
         "devices": device_plan.devices,
         "virtual": device_plan.virtual,
-        "env": plan.variables(device_plan, lesson.framework, env) if lesson.framework else {},
+        "env": plan.framework_variables(device_plan, lesson.framework, env)
+        if lesson.framework
+        else {},
     }
     host_facts = plan.make_host_fields(device_plan)
     blocked = device_plan.blocked if lesson.framework else None
@@ -74,7 +76,7 @@ def _find_missing(
     *,
     target: dict[str, Any],
     chips: int,
-) -> Blocked | None:
+) -> BlockedFramework | None:
     folder, env, shown_path = Path.cwd(), machine.env, str(target["shown"])
     prefix, installed = chosen.path.parents[1], dict(target["frameworks"])
     usable = [python for python in others if _can_run(lesson, python)]
@@ -89,7 +91,7 @@ def _find_missing(
         )
         return replace(missing, hint=hint or missing.hint)
     if lesson.framework:
-        if not interpreters.list_missing(["jaxlib"], prefix, env):
+        if not interpreters.list_missing_packages(["jaxlib"], prefix, env):
             installed["jaxlib"] = "unknown"
         unusable = plan.explain_unusable(
             lesson.framework,
@@ -101,16 +103,16 @@ def _find_missing(
         )
         if unusable:
             return replace(unusable, hint=hint or unusable.hint)
-    missing = interpreters.list_missing(lesson.packages, prefix, env)
+    missing = interpreters.list_missing_packages(lesson.packages, prefix, env)
     return plan.explain_missing_packages(missing, shown_path) if missing else None
 
 
-def _find_too_few(lesson: Lesson, device_plan: FrameworkPlan) -> Blocked | None:
+def _find_too_few(lesson: Lesson, device_plan: FrameworkPlan) -> BlockedFramework | None:
     devices = device_plan.devices
     if devices is None or devices >= lesson.devices:
         return None
     virtual = f"tpustarter learn {lesson.id} --run --devices {lesson.devices}"
-    return Blocked(
+    return BlockedFramework(
         f"this lesson needs {lesson.devices} devices, and this run has {devices}",
         ExitCode.NO_DEVICE,
         hint=f"`{virtual}` runs it on virtual CPU devices",

@@ -307,7 +307,9 @@ def is_here(machine: host.Machine) -> bool:
 def find(explicit: str | None, machine: host.Machine) -> Path:
     """Return the Python that has the TPU compiler; raises Problem where none is found."""
     if explicit is not None:
-        return interpreters.choose(explicit, machine.env, Path.cwd(), option=OPTION)[0].path
+        return interpreters.choose_interpreter(explicit, machine.env, Path.cwd(), option=OPTION)[
+            0
+        ].path
     for interpreter in interpreters.find_with_libtpu(machine.env, Path.cwd()):
         return interpreter.path
     raise make_missing_problem("no Python found here has the TPU compiler")

@@ -33,10 +33,10 @@ def find(
         Problem: `explicit` is no Python, or none has what lowers a module.
     """
     if explicit is not None:
-        return interpreters.choose(explicit, machine.env, Path.cwd())[0].path
+        return interpreters.choose_interpreter(explicit, machine.env, Path.cwd())[0].path
     names = {"": ("jax",), own_code.ANY_TORCH: frameworks.LOWERERS}.get(torch, (torch,))
     with contextlib.suppress(Problem):
-        chosen, others = interpreters.choose(None, machine.env, folder)
+        chosen, others = interpreters.choose_interpreter(None, machine.env, folder)
         for candidate in (chosen, *others):
             if _has_one_of(names, candidate):
                 return candidate.path
@@ -68,4 +68,4 @@ def _has_one_of(names: tuple[str, ...], candidate: interpreters.Interpreter) -> 
     if names == ("jax",):
         return "jax" in candidate.frameworks
     prefix = candidate.path.parent.parent
-    return len(interpreters.list_missing(names, prefix)) < len(names)
+    return len(interpreters.list_missing_packages(names, prefix)) < len(names)

@@ -81,7 +81,7 @@ def run_host_checks(context: Context) -> Fields:
     finally:
         timer.cancel()
     context.found.checks = check.run
-    made = document.document(check.run)
+    made = document.make_document(check.run)
     return {
         "verdict": made["verdict"],
         "counts": made["counts"],
@@ -130,7 +130,7 @@ def changes(context: Context) -> Fields:
     before = _last_good()
     if before is None:
         raise CollectorUnanswered("no good run is kept here (`tpustarter check --save` keeps one)")
-    now = saved_reports.parse(document.document(context.found.checks))
+    now = saved_reports.parse(document.make_document(context.found.checks))
     ran = {result.id for result in now.results}
     before.results = [result for result in before.results if result.id in ran]
     compared = comparison.compare("the last good run", before, now)

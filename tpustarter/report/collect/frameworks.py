@@ -135,7 +135,7 @@ def _ask(framework: str, context: Context) -> Fields:
                     hold = stack.enter_context(lease.device("tpustarter report", context.machine))
                 except Problem as problem:
                     why = problem.full_text
-            env = plan.run_env(run_plan, context.machine.env, folder, framework)
+            env = plan.probe_environment(run_plan, context.machine.env, folder, framework)
             installed = context.found.packages or {}
             steps = [
                 step

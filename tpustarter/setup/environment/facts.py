@@ -216,7 +216,9 @@ def _first_executable(paths: Sequence[Path]) -> Path | None:
 
 
 def _find_packages(folder: Path, profile: Profile) -> tuple[str, ...]:
-    frameworks = [f"{name} {version}" for name, version in interpreters.installed(folder).items()]
+    frameworks = [
+        f"{name} {version}" for name, version in interpreters.list_installed(folder).items()
+    ]
     packages = (
         package for package in made_environment.packages(folder) if package not in frameworks
     )

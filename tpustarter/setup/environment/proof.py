@@ -86,7 +86,7 @@ class ByRunning:
                 yield "\n".join(line for line, _ in results_text.opening_lines(event.run))
             elif isinstance(event, FindingReported):
                 yield results_text.finding_line(event.finding)
-        yield headline.headline(self._check.run)
+        yield headline.format_headline(self._check.run)
         self.outcome = self._judge()
 
     def _judge(self) -> ProofOutcome:
@@ -102,7 +102,9 @@ class ByRunning:
             failing = (finding for finding in result.findings if finding["verdict"] == "fail")
             hints = [str(finding["hint"]) for finding in failing if finding["hint"]]
             details = f"`tpustarter check {result.id} --python {facts.folder_text} -v` shows all"
-            note = _join_lines(results_text.summary(result), hints[0] if hints else details)
+            note = _join_lines(
+                results_text.summarize_result(result), hints[0] if hints else details
+            )
             return ProofOutcome("failed", note, result.log)
         platform = verdict.verified_on(run)
         if facts.on_tpu and platform != "tpu":

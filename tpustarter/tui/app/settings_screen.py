@@ -205,7 +205,9 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
     @on(Input.Submitted)
     def apply_typed(self, event: Input.Submitted) -> None:
         try:
-            chosen, _ = interpreters.choose(event.value, self.tutor.machine.env, Path.cwd())
+            chosen, _ = interpreters.choose_interpreter(
+                event.value, self.tutor.machine.env, Path.cwd()
+            )
         except Problem as problem:
             self.show_error(problem)
             return

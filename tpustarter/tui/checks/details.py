@@ -34,7 +34,7 @@ def details(result: Result, source: str = "") -> Iterator[LaidOutLines | Content
     title = result.title if result.status == "pass" else f"Claim: {result.title}"
     yield Content.styled(escape_text(title), "bold")
     if result.status not in ("pass", "warn", "fail"):
-        yield prose(results_text.summary(result))
+        yield prose(results_text.summarize_result(result))
     if result.cause:
         yield prose(f"This is {known_causes.format_cause(result.cause)}.")
     for finding in result.findings:
@@ -47,7 +47,7 @@ def details(result: Result, source: str = "") -> Iterator[LaidOutLines | Content
         if finding["hint"] and verdict != "ok":  # a hint on a claim that holds is of no use
             yield HangingText("      ", prose(format_commands(format_hint(read_hint(finding)))))
     if result.status == "error" or (result.status in ("fail", "warn") and not _has_hint(result)):
-        yield HangingText("do    ", prose(format_hint(next_step.hint(result))))
+        yield HangingText("do    ", prose(format_hint(next_step.choose_hint(result))))
     if result.lesson:
         yield HangingText("read  ", f"{escape_text(result.lesson)} (o)")
     if source:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tpustarter.checking.output import results_text
 from tpustarter.checking.plan.check_request import CheckRequest
-from tpustarter.checking.results import next_step
-from tpustarter.checking.results.headline import headline
+from tpustarter.checking.results import headline, next_step
 from tpustarter.checking.results.next_step import NextAction
 from tpustarter.checking.results.results import Result, Run
 from tpustarter.checking.run_progress import RunProgress
@@ -49,9 +48,9 @@ def progress(known: RunProgress, width: int = 0) -> str:
 def format_headline(run: Run, request: CheckRequest) -> str:
     """Return the headline of a run; if not all requested checks ran, with the names of those."""
     if not run.results or request.ids == tuple(run.ids):
-        return headline(run) if run.results else ""
+        return headline.format_headline(run) if run.results else ""
     which = ", ".join(run.ids) if len(run.ids) < 4 else f"{len(run.ids)} checks"
-    return f"{which} again: {headline(run)}"
+    return f"{which} again: {headline.format_headline(run)}"
 
 
 def format_next_key(run: Run) -> str:
@@ -66,5 +65,5 @@ def format_help_key(opened: Result | None) -> str:
     if opened is None:
         return ""
     # The page names the cause itself, so a set-up comes before it.
-    action = NextAction.SET_UP if next_step.setup(opened) else next_step.after_result(opened)
+    action = NextAction.SET_UP if next_step.find_setup(opened) else next_step.after_result(opened)
     return _KEYS_ON_PAGE.get(action, "")

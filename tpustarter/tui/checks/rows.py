@@ -70,7 +70,7 @@ def make_result_row(result: Result, name: str, *, has_room: bool) -> Row:
     """
     seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
     label = word(result.status, WORDS[result.status], 8) + name
-    summary = Content(" ") + prose(results_text.summary(result))
+    summary = Content(" ") + prose(results_text.summarize_result(result))
     if result.status == "pass" and not has_room:
         return Row(result.id, label, seconds, whole=summary)
     return Row(result.id, label + summary, seconds, hang=label.cell_length + 1)
@@ -147,5 +147,5 @@ def details(name: str, group: Sequence[Result | Check]) -> Iterator[LaidOutLines
     yield Content.styled(f"{len(group)} {_WORDS_OF_MANY[name][1]}", "bold")
     width = max(len(one.id) for one in group) + 2
     for one in group:
-        said = results_text.summary(one) if isinstance(one, Result) else one.title
+        said = results_text.summarize_result(one) if isinstance(one, Result) else one.title
         yield HangingText(f"{escape_text(one.id):<{width}}", prose(said))

@@ -52,7 +52,7 @@ class CheckList(RunProgress):
         """The first set-up that a result, or the reason of a blocked run, names; empty for none."""
         first = [self.results[name] for name in self.ids() if name in self.results]
         results = [*first, *self.results.values()]  # a folded check may name a set-up too
-        hints = [next_step.hint(result) for result in results]
+        hints = [next_step.choose_hint(result) for result in results]
         hints += [read_hint(finding) for result in results for finding in result.findings]
         if self.run and self.run.results and self.run.blocked:
             hints.append(Hint.of(self.run.blocked.hint))

@@ -320,7 +320,7 @@ class Checks(Split):
     def action_setup(self) -> None:
         """Show the plan of the set-up that the marked check names, else of the first named."""
         marked = self._marked_result()
-        self.tutor.go.open_setup((marked and next_step.setup(marked)) or self._list.setup)
+        self.tutor.go.open_setup((marked and next_step.find_setup(marked)) or self._list.setup)
 
     def _lesson(self, name: str) -> str:
         check = self._list.checks.get(name)

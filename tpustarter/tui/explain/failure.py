@@ -162,7 +162,7 @@ def check(result: Result, platform: object) -> FailedRun:
     wrong = [one for one in result.findings if one["verdict"] in ("warn", "fail")]
     ended = [results_text.finding_line(one) for one in wrong]
     if result.status != "fail" and not (result.detail and result.detail in result.log):
-        ended.insert(0, results_text.summary(result))
+        ended.insert(0, results_text.summarize_result(result))
     return FailedRun(
         CHECK,
         result.id,

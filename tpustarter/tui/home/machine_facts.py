@@ -49,7 +49,7 @@ def collect_facts(machine: host.Machine, settings: Settings) -> MachineFacts:
     """Look at the machine; this may wait a second for the metadata server."""
     chosen, others, reason = None, list[Interpreter](), ""
     try:
-        chosen, others = interpreters.choose(None, machine.env, Path.cwd())
+        chosen, others = interpreters.choose_interpreter(None, machine.env, Path.cwd())
     except Problem as problem:
         reason = problem.full_text
     run_plan = plan.make_plan(
@@ -59,7 +59,7 @@ def collect_facts(machine: host.Machine, settings: Settings) -> MachineFacts:
     )
     lacks_tpu = run_plan.platform == "tpu" and not (plan.sees_tpu(machine) or run_plan.unknown)
     on_tpu = run_plan.platform == "tpu" and not lacks_tpu
-    no_tpu = status_words.no_tpu(plan.make_host_fields(run_plan))
+    no_tpu = status_words.explain_no_tpu(plan.make_host_fields(run_plan))
     rows = [
         ("Devices", f"{run_plan.devices_text}, which lets JAX use nothing else"),
         ("Note", NO_OTHER),
@@ -104,7 +104,7 @@ def _suggestion(
 
 def _describe_devices(machine: host.Machine, run_plan: plan.FrameworkPlan) -> str:
     if run_plan.platform != "tpu":
-        no_tpu = status_words.no_tpu(plan.make_host_fields(run_plan))
+        no_tpu = status_words.explain_no_tpu(plan.make_host_fields(run_plan))
         return f"{no_tpu}; lessons and checks run on {run_plan.devices_text}"
     devices = f", {phrases.count(run_plan.devices, 'device')}" if run_plan.devices else ""
     where = run_plan.devices_text
