@@ -117,7 +117,7 @@ def used_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
         search.read_synonyms()
         paths.read_paths()
         then_now.read()
-        redact.Redactor({}).text("looks like a token: abc123def456ghi789")
+        redact.Redactor({}).redact_text("looks like a token: abc123def456ghi789")
     return folder / "state" / "cache"
 
 
@@ -143,7 +143,7 @@ def home(
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("TPUSTARTER_HOME", str(folder / "state"))
-    locations.take_notices()  # what another test put aside
+    locations.take_move_notices()  # what another test put aside
     yield folder
     if not {"warm", "session"} & {*request.fixturenames}:  # whose process outlives a test
         for run in list(run_folder._marks):

@@ -128,7 +128,7 @@ def write(lessons: list[Lesson], folder: Path) -> list[str]:
 def main() -> int:
     """Draw what is out of date, then say what is wrong."""
     lessons = content.read_lessons()
-    folder = locations.content("lessons") / FOLDER
+    folder = locations.content_folder("lessons") / FOLDER
     if "--check" not in sys.argv[1:]:
         for name in write(lessons, folder):
             print(f"drew {name}")

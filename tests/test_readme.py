@@ -51,6 +51,10 @@ def test_wheel_page_has_no_dead_link() -> None:
 )
 def test_setup_lesson_has_download_and_disk_size(lesson: str, wheel: str) -> None:
     """What is downloaded and what the disk needs are those of the plan."""
-    text = locations.content("lessons").joinpath(f"setup/{lesson}.md").read_text(encoding="utf-8")
+    text = (
+        locations.content_folder("lessons")
+        .joinpath(f"setup/{lesson}.md")
+        .read_text(encoding="utf-8")
+    )
 
     assert set(SIZES[wheel]) <= set(re.findall(r"[\d.]+ GB", text.replace("\n", " ")))

@@ -23,7 +23,7 @@ from tests.support.pages import (
 )
 from tests.support.places import REPOSITORY
 from tpustarter.cli import COMMANDS, cli
-from tpustarter.core.problem import SCHEMAS, VERB_SCHEMAS, ExitCode, find_schema
+from tpustarter.core.problem import SCHEMAS, VERB_SCHEMAS, ExitCode, find_schema_name
 from tpustarter.setup.environment.profiles import MACHINE, PROFILES, SIZES
 
 FENCE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
@@ -239,13 +239,13 @@ def test_reference_names_every_document_and_schema(reference: str) -> None:
     }
 
     assert published == {file for _, _, file in rows}
-    assert {find_schema([command]) for command in SCHEMAS} | {
-        find_schema(["tpu", verb]) for verb in VERB_SCHEMAS
+    assert {find_schema_name([command]) for command in SCHEMAS} | {
+        find_schema_name(["tpu", verb]) for verb in VERB_SCHEMAS
     } <= {schema for _, schema, _ in rows}
     for commands, schema, file in rows:
         assert f'"{schema}"' in (REPOSITORY / file).read_text(encoding="utf-8")
         for command in code_spans(commands):
-            assert schema == find_schema(command.split()) or command == "learn --which"
+            assert schema == find_schema_name(command.split()) or command == "learn --which"
 
 
 def test_glossary_of_code_leads_to_files() -> None:

@@ -22,8 +22,8 @@ from tpustarter.machine import frameworks
 from tpustarter.running import archive
 
 PACKAGE = Path(tpustarter.__file__).parent
-CHECKS = locations.content("checks")
-LESSONS = locations.content("lessons")
+CHECKS = locations.content_folder("checks")
+LESSONS = locations.content_folder("lessons")
 
 FRAMEWORKS = {*frameworks.FRAMEWORKS, "jaxlib", "torch", "numpy", "libtpu"}
 

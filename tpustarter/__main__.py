@@ -19,10 +19,10 @@ try:
     from tpustarter.core.problem import (
         ExitCode,
         Problem,
-        early_end,
         find_limit_problem,
         find_problem,
-        message,
+        format_early_end,
+        format_error,
     )
 except Exception as error:
     shadowed_modules.end_if_shadowed(error)
@@ -120,9 +120,9 @@ def _problem(problem: Problem) -> int:
     try:
         redact = Redactor(os.environ)
         # A hint on the user's own terminal can be pasted; a log or a pipe gets no names.
-        own = redact.command if sys.stderr.isatty() else redact.text
+        own = redact.redact_command if sys.stderr.isatty() else redact.redact_text
         hint = own(problem.hint) if problem.hint else None
-        text = message(redact.text(problem.full_text), hint, problem.read)
+        text = format_error(redact.redact_text(problem.full_text), hint, problem.read)
     except Exception as error:  # noqa: BLE001  a text that cannot be redacted is not shown
         return _bug(error)
     _tell("\n".join(escape_text(line) for line in text.split("\n")))
@@ -137,15 +137,15 @@ def _tell_what_was_put_aside() -> None:
     """Print a note on each file of the user that was moved; a front end may not have shown it."""
     if "tpustarter.core.locations" not in sys.modules:
         return
-    from tpustarter.core.locations import take_notices
+    from tpustarter.core.locations import take_move_notices
 
-    if sentences := take_notices():
+    if sentences := take_move_notices():
         from tpustarter.core.redact import Redactor
         from tpustarter.text.terminal import escape_text
 
         redact = Redactor(os.environ)
         for sentence in sentences:
-            _tell(escape_text(f"note: {redact.text(sentence)}"))
+            _tell(escape_text(f"note: {redact.redact_text(sentence)}"))
 
 
 def _unwritten(error: OSError) -> int:
@@ -179,7 +179,7 @@ def _end_early(number: int, _: object) -> None:
         if getattr(sys.stdout, "begun", False):
             sys.stdout.flush()  # output may still be in its buffer
         else:
-            os.write(1, early_end(sys.argv[1:], code).encode())
+            os.write(1, format_early_end(sys.argv[1:], code).encode())
     finally:  # even where an import or a write was interrupted
         os._exit(code)
 

@@ -285,7 +285,7 @@ def checks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     folder = tmp_path_factory.mktemp("checks")
     leave_out = shutil.ignore_patterns("python.py")
-    shutil.copytree(locations.content("checks") / "host", folder / "host", ignore=leave_out)
+    shutil.copytree(locations.content_folder("checks") / "host", folder / "host", ignore=leave_out)
     for framework in ("jax", "torch_xla"):
         shutil.copytree(SAMPLES / framework, folder / framework)
     return folder
@@ -297,7 +297,7 @@ def checks_of_tensorflow(checks: Path, tmp_path_factory: pytest.TempPathFactory)
     folder = tmp_path_factory.mktemp("checks") / "all"
     shutil.copytree(checks, folder)
     shutil.copytree(WITH_TENSORFLOW, folder, dirs_exist_ok=True)
-    package = locations.content("checks") / "tensorflow" / "package.py"
+    package = locations.content_folder("checks") / "tensorflow" / "package.py"
     shutil.copy(package, folder / "tensorflow")
     return folder
 

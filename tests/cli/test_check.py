@@ -596,7 +596,9 @@ def test_files_under_sudo_belong_to_caller(home: Path) -> None:
 def test_environment_mistake_is_listed_before_its_error() -> None:
     """JAX itself names the variable that the host check found to be wrong."""
     asked = ("check", "jax.devices_visible", "host.environment")
-    done = tpustarter(*asked, checks=locations.content("checks"), env={"JAX_PLATFORMS": "tpu"})
+    done = tpustarter(
+        *asked, checks=locations.content_folder("checks"), env={"JAX_PLATFORMS": "tpu"}
+    )
     rows = [line.split()[:2] for line in done.stdout.splitlines() if line[:1].isupper()]
 
     assert [["WARN", "host.environment"], ["ERROR", "jax.devices_visible"]] == rows

@@ -25,8 +25,8 @@ ENDLESS = "import os, time\nprint(f'I am {os.getpid()}.', flush=True)\ntime.slee
 PROGRAM = (
     "from pathlib import Path; import sys; from tpustarter import __main__\n"
     "from tpustarter.core import locations\n"
-    "there = Path(sys.argv.pop(1)); known = locations.content\n"
-    "locations.content = lambda name: there if name == 'lessons' else known(name)\n"
+    "there = Path(sys.argv.pop(1)); known = locations.content_folder\n"
+    "locations.content_folder = lambda name: there if name == 'lessons' else known(name)\n"
     "sys.exit(__main__.main())\n"
 )
 
@@ -54,7 +54,7 @@ def learn(lessons: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def learner_file() -> Path:
     """Return where the learner's copy is."""
-    return locations.state_place() / "exercises" / "made" / "double.py"
+    return locations.state_folder_path() / "exercises" / "made" / "double.py"
 
 
 def test_first_run_shows_task_and_makes_file(lessons: Path) -> None:

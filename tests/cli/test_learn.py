@@ -41,9 +41,9 @@ def command(*arguments: str, lessons: Path | None = None) -> list[str]:
     program = "from tpustarter import __main__\nfrom tpustarter.core import locations\n"
     if lessons:
         program += (
-            "import pathlib\ncontent = locations.content\n"
+            "import pathlib\ncontent = locations.content_folder\n"
             f"made = pathlib.Path({str(lessons)!r})\n"
-            "locations.content = lambda name: made if name == 'lessons' else content(name)\n"
+            "locations.content_folder = lambda name: made if name == 'lessons' else content(name)\n"
         )
     return [sys.executable, "-c", program + "__main__.main()", "learn", *arguments]
 

@@ -183,7 +183,7 @@ def test_signal_ends_compilation_without_leftover_process(
 
     assert code == run.returncode
     assert "1 program compiles; stopped before the end." in out
-    until_ended(str(locations.state()))
+    until_ended(str(locations.make_state_folder()))
 
 
 def test_concurrent_rehearsals_get_same_answers(stub: str) -> None:

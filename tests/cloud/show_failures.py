@@ -45,7 +45,7 @@ def table() -> list[str]:
 
 def _seen(problem: CloudProblem) -> list[str]:
     """Return the lines that say what is wrong and what to do, without Google's own words."""
-    lines = Redactor(os.environ).text(str(problem)).split("\n")  # as the program's end does
+    lines = Redactor(os.environ).redact_text(str(problem)).split("\n")  # as the program's end does
     return [line for line in lines if line.startswith(("error:", "hint:", "read:"))]
 
 

@@ -178,7 +178,7 @@ def test_a_grant_is_kept_and_forgotten() -> None:
 
 def test_damaged_grant_hides_json_places() -> None:
     """The hint names the way out."""
-    state.path(trc_grant.STATE).write_text("{ ")
+    state.prepare_path(trc_grant.STATE).write_text("{ ")
     with pytest.raises(Problem) as error:
         trc_grant.load()
 

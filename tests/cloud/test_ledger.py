@@ -50,7 +50,7 @@ def entry(name: str = "bert", **more: Any) -> LedgerEntry:
 
 def file() -> Path:
     """Return where the ledger lies."""
-    return state.path(ledger.STATE)
+    return state.prepare_path(ledger.STATE)
 
 
 def test_an_entry_goes_from_sent_to_gone() -> None:

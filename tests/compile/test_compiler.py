@@ -234,7 +234,7 @@ def test_libtpu_crash_is_one_error_and_next_compiles(libtpu: str, tmp_path: Path
     assert ["error", "compiles"] == [one["status"] for one in answers]
     assert answers[0]["reason"].startswith("the compiler crashed: ")
     assert "SIG" not in answers[0]["reason"]
-    until_ended(str(locations.state()))
+    until_ended(str(locations.make_state_folder()))
 
 
 EXPORT = """
@@ -291,7 +291,7 @@ def test_an_interrupt_leaves_no_process(libtpu: str) -> None:
     run.communicate(timeout=120)
 
     assert ExitCode.INTERRUPTED == run.returncode
-    until_ended(str(locations.state()))
+    until_ended(str(locations.make_state_folder()))
 
 
 def test_topology_that_differs_from_table_is_refused(

@@ -115,7 +115,7 @@ def test_failed_tpu_start_quotes_error(spec: str, words: str) -> None:
 @pytest.mark.parametrize("spec", ["v5e:8", "v5e:8,mdshang"])
 def test_hanging_start_ends_with_stack(spec: str, tmp_path: Path) -> None:
     """Where libtpu hangs, the check ends at its limit, shows the stack, and leaves nothing."""
-    shutil.copytree(locations.content("checks"), tmp_path / "checks")
+    shutil.copytree(locations.content_folder("checks"), tmp_path / "checks")
     check = tmp_path / "checks" / "jax" / "devices_visible.py"
     check.write_text(check.read_text().replace("TIMEOUT_S = 120", "TIMEOUT_S = 12"))
     seen = check_on(spec, str(LIBTPU_PYTHON), "--json", checks=str(tmp_path / "checks"))

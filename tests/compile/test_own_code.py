@@ -89,7 +89,7 @@ def test_unusable_file_is_one_error(name: str, stub: str) -> None:
     assert ("`a_package_that_is_not_there`" in (problem.value.hint or "")) == (
         name == "imports_what_is_missing"
     )
-    until_ended(str(locations.state()))
+    until_ended(str(locations.make_state_folder()))
 
 
 def test_a_file_without_programs_offers_its_functions() -> None:

@@ -14,7 +14,7 @@ import pytest
 from tpustarter.core import locations
 from tpustarter.machine import generations
 
-FOLDER = locations.content("lessons") / "project" / "code"
+FOLDER = locations.content_folder("lessons") / "project" / "code"
 NAMES = ("configs", "corpus", "transformer", "training", "sampling")
 
 

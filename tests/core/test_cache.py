@@ -38,7 +38,7 @@ def write_check(folder: Path, *, title: str = "A claim.", timeout_s: str = "5") 
 
 def kept() -> Path:
     """Return the file in which checks are kept."""
-    return locations.state_place() / "cache" / "checks"
+    return locations.state_folder_path() / "cache" / "checks"
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
@@ -193,7 +193,7 @@ def test_unusable_state_folder_disables_cache(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setenv("TPUSTARTER_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr(locations, "replace", full)
+    monkeypatch.setattr(locations, "replace_file", full)
 
     assert ["A claim"] == [check.title for check in content.read_checks(tmp_path)]
     assert not kept().exists()
@@ -204,9 +204,9 @@ def test_value_changed_by_json_is_not_cached(tmp_path: Path) -> None:
     values = [{1: 2}, {"a": (1, 2)}, float("nan"), float("inf"), {"a": {1}}, b"a", 10**5000]
     for value in values:
         with cache.open_cache("sample", __file__) as known:
-            assert value is known.value(b"source", lambda: value)  # noqa: B023  called at once
+            assert value is known.get_or_read(b"source", lambda: value)  # noqa: B023  called at once
 
-    assert not (locations.state_place() / "cache").exists()
+    assert not (locations.state_folder_path() / "cache").exists()
 
 
 def test_the_cache_does_not_grow_without_limit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,8 +215,8 @@ def test_the_cache_does_not_grow_without_limit(monkeypatch: pytest.MonkeyPatch) 
     for number in range(10):
         with cache.open_cache("sample", __file__) as known:
             for source in (number, 0):
-                known.value(str(source).encode(), lambda: number)  # noqa: B023  called at once
-    lines = (locations.state_place() / "cache/sample").read_text().splitlines()
+                known.get_or_read(str(source).encode(), lambda: number)  # noqa: B023  called at once
+    lines = (locations.state_folder_path() / "cache/sample").read_text().splitlines()
 
     assert [9, 0, 8] == [*json.loads(lines[1]).values()]
 
@@ -227,7 +227,7 @@ def test_two_processes_at_once_leave_a_whole_file(tmp_path: Path) -> None:
     program = (
         "import pathlib, sys\n"
         "from tpustarter.core import content, locations\n"
-        "place = locations.state_place() / 'cache/checks'\n"
+        "place = locations.state_folder_path() / 'cache/checks'\n"
         "for _ in range(100):\n"
         "    place.unlink(missing_ok=True)\n"
         "    (check,) = content.read_checks(pathlib.Path(sys.argv[1]))\n"

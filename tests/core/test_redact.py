@@ -35,7 +35,7 @@ SECRETS = {
 @given(st.text(max_size=40), st.sampled_from(sorted(SECRETS)), st.text(max_size=40))
 def test_a_seeded_secret_never_survives(before: str, name: str, after: str) -> None:
     """Whatever stands around it, a secret of the environment is taken out."""
-    redacted = Redactor(SECRETS).text(before + SECRETS[name] + after)
+    redacted = Redactor(SECRETS).redact_text(before + SECRETS[name] + after)
 
     assert SECRETS[name] not in redacted
 
@@ -104,9 +104,9 @@ def test_known_shapes_of_secrets_are_taken_out(secret: str) -> None:
     """Tokens, addresses and project names nobody told us about go too."""
     value = secret.rsplit(maxsplit=1)[-1] if "PRIVATE" not in secret else "MIIE"
     for word in ("my-project-123", value):
-        assert word not in Redactor({}).text(f"log: {secret} end") or word == "log"
+        assert word not in Redactor({}).redact_text(f"log: {secret} end") or word == "log"
     for word in ("hunter2", "ab12ab12", "AbCdEf"):
-        assert word not in Redactor({}).text(f"log: {secret} end")
+        assert word not in Redactor({}).redact_text(f"log: {secret} end")
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -114,7 +114,7 @@ def test_no_piece_of_any_known_secret_is_left(name: str) -> None:
     """Alone in a line, and as a report quotes it."""
     shape = SHAPES[name]
     for before, after in (("", ""), ("log:\n", "\nend")):
-        assert not shape.is_in(Redactor({}).text(f"{before}{shape.text}{after}"))
+        assert not shape.is_in(Redactor({}).redact_text(f"{before}{shape.text}{after}"))
 
 
 @pytest.mark.parametrize("name", secret_shapes.TOKENS)
@@ -124,7 +124,7 @@ def test_token_is_known_wherever_it_stands(name: str, text: str) -> None:
     for seed in range(5):
         shape = secret_shapes.shape_of(secret_shapes.TOKENS[name], seed)
 
-        assert not shape.is_in(Redactor({}).text(text.format(shape.text)))
+        assert not shape.is_in(Redactor({}).redact_text(text.format(shape.text)))
 
 
 KEY = (
@@ -152,7 +152,7 @@ def test_multiline_secret_is_removed_in_every_form(name: str) -> None:
     """A key in a variable may be printed quoted, joined or line by line."""
     for variable in ("SSH_KEY", "NEUTRAL"):
         form = FORMS[name](KEY)
-        redacted = Redactor({variable: KEY}).text(f"env: {form} end")
+        redacted = Redactor({variable: KEY}).redact_text(f"env: {form} end")
 
         assert "MIIEvQIBADANBgkqhkiG9w0" not in redacted
         assert form[20:60] not in redacted
@@ -163,7 +163,7 @@ def test_multiline_secret_is_removed_in_every_form(name: str) -> None:
 )
 def test_the_name_of_a_project_is_taken_out(name: str) -> None:
     """Wherever it stands, also without `projects/` before it."""
-    redacted = Redactor({name: "my-secret-lab"}).text(
+    redacted = Redactor({name: "my-secret-lab"}).redact_text(
         "bucket gs://my-secret-lab-data of my-secret-lab"
     )
 
@@ -221,7 +221,7 @@ def test_the_name_of_a_project_is_taken_out(name: str) -> None:
 )
 def test_harmless_lookalike_of_secret_stays(text: str) -> None:
     """Figures, versions, hashes, paths, types of HLO and compiled kernels are facts."""
-    assert text == Redactor({}).text(text)
+    assert text == Redactor({}).redact_text(text)
 
 
 @pytest.mark.parametrize("folder", ["golden", "samples/hlo"])
@@ -230,7 +230,7 @@ def test_reports_and_programs_stay_as_they_are(folder: str) -> None:
     for path in (TESTS / folder).iterdir():
         text = path.read_text(encoding="utf-8")
 
-        assert text == Redactor({}).text(text), path.name
+        assert text == Redactor({}).redact_text(text), path.name
 
 
 @pytest.mark.parametrize(
@@ -245,21 +245,21 @@ def test_reports_and_programs_stay_as_they_are(folder: str) -> None:
 )
 def test_the_home_folder_has_no_name(text: str, redacted: str) -> None:
     """Another one whose name begins the same is another one."""
-    assert redacted == Redactor({"HOME": "/home/ada/"}).text(text)
+    assert redacted == Redactor({"HOME": "/home/ada/"}).redact_text(text)
 
 
 def test_login_from_variable_is_removed_everywhere() -> None:
     """The password of a proxy, as it is typed and as it is sent."""
     redact = Redactor({"https_proxy": "http://ada:hunter%4022@proxy:3128"})
 
-    assert "hunter" not in redact.text("407 for ada:hunter%4022, that is hunter@22")
+    assert "hunter" not in redact.redact_text("407 for ada:hunter%4022, that is hunter@22")
 
 
 def test_number_is_no_secret_unless_password() -> None:
     """`MAX_TOKENS=100000` must not take every 100000 out of a report."""
     redact = Redactor({"MAX_TOKENS": "100000", "PGPASSWORD": "271828182"})
 
-    assert "100000 of [$PGPASSWORD]" == redact.text("100000 of 271828182")
+    assert "100000 of [$PGPASSWORD]" == redact.redact_text("100000 of 271828182")
 
 
 @pytest.mark.first_use
@@ -267,8 +267,8 @@ def test_the_maintained_patterns_are_those_of_detect_secrets() -> None:
     """They are read where something has the look of a token, kept, and none of them guesses."""
     program = (
         "import sys\nfrom tpustarter.core.redact import Redactor\n"
-        "redact = Redactor({})\nredact.text('pass  host.space  /usr/lib/python3.12 46 of 46')\n"
-        "print('detect_secrets' in sys.modules)\nprint(redact.text('sq0csp-' + 'a1' * 21 + 'b'))\n"
+        "redact = Redactor({})\nredact.redact_text('pass  host.space  /usr/lib/python3.12 46 of 46')\n"
+        "print('detect_secrets' in sys.modules)\nprint(redact.redact_text('sq0csp-' + 'a1' * 21 + 'b'))\n"
         "print('detect_secrets' in sys.modules)"
     )
     printed = [
@@ -283,11 +283,11 @@ def test_the_maintained_patterns_are_those_of_detect_secrets() -> None:
 
 def test_a_short_word_is_no_secret() -> None:
     """A variable called TOKEN that says `true` does not blank every `true` of a report."""
-    assert Redactor({"USE_TOKEN": "true"}).text("it is true") == "it is true"
+    assert Redactor({"USE_TOKEN": "true"}).redact_text("it is true") == "it is true"
 
 
 TOKEN = f"hf_{'QqZz' * 9}"
-REDACT = Redactor({}).text
+REDACT = Redactor({}).redact_text
 
 
 def _bars(text: str) -> str:

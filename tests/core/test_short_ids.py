@@ -25,7 +25,7 @@ TITLES = {
 
 def find(typed: str, preferred: tuple[str, ...] = ()) -> str:
     """Find an id among the samples."""
-    return short_ids.find(
+    return short_ids.find_id(
         typed, TITLES, kind="lesson", listed_by="tpustarter learn", preferred=preferred
     )
 
@@ -125,7 +125,7 @@ def test_missing_file_suggests_only_similar_files(
     for name in ("train.log", "log"):
         (tmp_path / name).touch()
 
-    assert (tmp_path / near if near else None) == short_ids.near_file(tmp_path / typed)
+    assert (tmp_path / near if near else None) == short_ids.find_nearest_file(tmp_path / typed)
 
 
 def test_many_matches_are_cut_with_whole_parts_first() -> None:
@@ -144,11 +144,11 @@ def test_name_of_several_checks_suggests_pattern() -> None:
     """It is a pattern that `check` takes."""
     checks = content.read_checks()
     with pytest.raises(Problem) as refused:
-        content.select(checks, ["precision"], "quick", None)
+        content.select_checks(checks, ["precision"], "quick", None)
     hint = refused.value.hint or ""
 
     assert hint.endswith("or several at once: `tpustarter check '*precision*'`")
-    run = content.select(checks, ["*precision*"], "quick", None)
+    run = content.select_checks(checks, ["*precision*"], "quick", None)
     assert len(run) > 3
     assert all(f"  {check.id} " in hint for check in run)
     assert all(len(line) <= WIDTH for line in hint.splitlines())  # a title is not broken by chance
@@ -159,14 +159,14 @@ def test_check_is_found_by_part_and_framework() -> None:
     checks = content.read_checks()
 
     assert ["jax.default_precision"] == [
-        check.id for check in content.select(checks, ["default-precision"], "static", None)
+        check.id for check in content.select_checks(checks, ["default-precision"], "static", None)
     ]
     assert content.find_check("matmul_precision", checks, {"jax"}) == "jax.matmul_precision"
-    (meant,) = content.select(checks, ["matmul-precision"], "quick", None, {"jax"})
-    (asked,) = content.select(checks, ["matmul-precision"], "quick", "torch_xla", {"jax"})
+    (meant,) = content.select_checks(checks, ["matmul-precision"], "quick", None, {"jax"})
+    (asked,) = content.select_checks(checks, ["matmul-precision"], "quick", "torch_xla", {"jax"})
     assert ("jax.matmul_precision", "torch_xla.matmul_precision") == (meant.id, asked.id)
     with pytest.raises(Problem, match="each of 4 checks"):
-        content.select(checks, ["matmul_precision"], "quick", None)
+        content.select_checks(checks, ["matmul_precision"], "quick", None)
 
 
 @given(st.text())

@@ -32,10 +32,10 @@ def test_saved_state_is_loaded() -> None:
 )
 def test_broken_file_is_put_aside_not_lost(text: str) -> None:
     """The program goes on without it, and its text is kept."""
-    state.path("sample").write_text(text)
+    state.prepare_path("sample").write_text(text)
 
     assert {} == state.load("sample")
-    (kept,) = state.path("sample").parent.glob("sample.broken-*.json")
+    (kept,) = state.prepare_path("sample").parent.glob("sample.broken-*.json")
     assert text == kept.read_text()
     state.save("sample", {"a": 1})
     assert {"a": 1} == state.load("sample")
@@ -45,13 +45,13 @@ def test_broken_files_of_same_second_are_all_kept(monkeypatch: pytest.MonkeyPatc
     """Each under a name of its own, and one is told of once."""
     monkeypatch.setattr(time, "strftime", lambda *_: ".broken-20261128-120000.json")
     for text in ("{a", "{b", "{a"):
-        state.path("sample").write_text(text)
+        state.prepare_path("sample").write_text(text)
         assert {} == state.load("sample")
 
-    kept = state.path("sample").parent.glob("sample.broken-*.json")
+    kept = state.prepare_path("sample").parent.glob("sample.broken-*.json")
     assert {"{a", "{b"} == {file.read_text() for file in kept}
-    assert 3 == len(locations.take_notices())
-    assert [] == locations.take_notices()
+    assert 3 == len(locations.take_move_notices())
+    assert [] == locations.take_move_notices()
 
 
 def test_file_unopened_because_of_limit_stays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,19 +101,19 @@ def test_full_disk_is_problem_and_loses_nothing() -> None:
 
     assert "cannot write" in done.stderr
     assert {"n": 1} == state.load("sample")
-    assert [] == list(state.path("sample").parent.glob(".sample-*"))
+    assert [] == list(state.prepare_path("sample").parent.glob(".sample-*"))
 
 
 @pytest.mark.parametrize("kind", ["a folder", "a pipe", "a loop of links"])
 def test_what_is_no_file_is_left_alone(kind: str) -> None:
     """It is named, and not waited for; nothing in it is broken."""
-    damage(state.path("sample"), kind)
-    before = state.path("sample").lstat()
+    damage(state.prepare_path("sample"), kind)
+    before = state.prepare_path("sample").lstat()
     with pytest.raises(Problem, match=r"sample\.json") as caught:
         state.load("sample")
 
     assert ExitCode.CONFIGURATION == caught.value.code
-    assert before == state.path("sample").lstat()
+    assert before == state.prepare_path("sample").lstat()
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EIO, errno.ESTALE])
@@ -130,12 +130,12 @@ def test_file_that_cannot_be_read_is_left_alone(
                 use("sample")
 
     assert {"n": 1} == state.load("sample")
-    assert [] == locations.take_notices()
+    assert [] == locations.take_move_notices()
 
 
 def test_broken_file_that_cannot_be_moved_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a disk that became read-only: it is not as if nothing had been saved."""
-    state.path("sample").write_text("{")
+    state.prepare_path("sample").write_text("{")
     refused = Mock(side_effect=OSError(errno.EROFS, os.strerror(errno.EROFS)))
     monkeypatch.setattr(locations, "move_aside", refused)
     with pytest.raises(Problem, match=r"sample\.json"):
@@ -177,4 +177,4 @@ def test_unknown_user_has_home_of_environment(monkeypatch: pytest.MonkeyPatch, h
     monkeypatch.setenv("SUDO_UID", "4294967290")
     monkeypatch.setenv("SUDO_GID", "4294967290")
 
-    assert home in locations.state_place().parents
+    assert home in locations.state_folder_path().parents

@@ -25,7 +25,7 @@ EXAMPLES = [
     for number, example in enumerate(row.examples)
 ]
 HOST_CHECKS = "\n".join(
-    path.read_text() for path in sorted((locations.content("checks") / "host").glob("*.py"))
+    path.read_text() for path in sorted((locations.content_folder("checks") / "host").glob("*.py"))
 )
 LESSONS = {lesson.id for lesson in content.read_lessons()}
 CODES = set(re.findall(r'"(HOST(?:-[A-Z0-9]+)+)"', HOST_CHECKS))

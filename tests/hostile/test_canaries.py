@@ -231,7 +231,7 @@ PROGRAMS = {
         "import json, os\nfrom pathlib import Path\nfrom tpustarter.core import locations\n"
         "from tpustarter.core.redact import Redactor\n"
         "from tpustarter.running.command import LineLog\n"
-        "lines = LineLog(locations.state() / 'setup-1.log', Redactor(os.environ))\n"
+        "lines = LineLog(locations.make_state_folder() / 'setup-1.log', Redactor(os.environ))\n"
         "for text in json.load(open(os.environ['TEXTS'])):\n"
         "    lines.write(text.encode() + b'\\n')\n    print(lines.fresh and lines.fresh.pop())\n"
     ),
@@ -302,7 +302,7 @@ def place(tmp_path_factory: pytest.TempPathFactory):
     home = tmp_path_factory.mktemp("place") / "zq7-ada-home"
     (home / "tmp").mkdir(parents=True)
     checks = inputs / "checks"
-    shutil.copytree(locations.content("checks"), checks)
+    shutil.copytree(locations.content_folder("checks"), checks)
     for name, (verdict, raises) in CHECKS.items():
         text = CHECK.replace("VERDICT", verdict).replace("RAISES", str(raises))
         (checks / "host" / f"{name}.py").write_text(text)

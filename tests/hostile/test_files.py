@@ -126,7 +126,7 @@ def test_a_link_stays_a_link_and_permissions_stay(tmp_path: Path) -> None:
     """What the link leads to is what is written, for those who could read it before."""
     _linked(tmp_path / "result")
     (tmp_path / "real").chmod(0o640)
-    locations.write(tmp_path / "result", "text")
+    locations.write_user_file(tmp_path / "result", "text")
 
     assert (tmp_path / "result").is_symlink()
     assert "text" == (tmp_path / "real").read_text()
@@ -157,7 +157,7 @@ def test_late_pipe_reader_gets_whole_document(
 
     reader = threading.Thread(target=take)
     reader.start()
-    locations.write(tmp_path / "pipe", "x" * 10**6)
+    locations.write_user_file(tmp_path / "pipe", "x" * 10**6)
     reader.join(HANG_S)
 
     assert refused.is_set()
@@ -172,7 +172,7 @@ def test_pipe_with_sleeping_reader_is_not_waited_for(
     _fifo(tmp_path / "pipe")
     reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
     with pytest.raises(Problem, match=r"nobody has read it for 0\.5 s"):
-        locations.write(tmp_path / "pipe", "x" * 10**6)
+        locations.write_user_file(tmp_path / "pipe", "x" * 10**6)
     os.close(reader)
 
 
@@ -242,12 +242,12 @@ def test_state_folder_that_is_file_is_one_error(place: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("name", ["last-check", "last-failures"])
 def test_memory_that_cannot_be_read_loses_no_verdict(name: str) -> None:
     """The memory of earlier checks is left as it is."""
-    damage(state.path(name), "a folder")
+    damage(state.prepare_path(name), "a folder")
     done = run("check", "host.space")
 
     assert 0 == done.returncode, done.stderr
     assert "The claim holds" in done.stdout
-    assert state.path(name).is_dir()
+    assert state.prepare_path(name).is_dir()
 
 
 PIPED = {

@@ -65,7 +65,7 @@ from tpustarter.probe.rehearse import hlo
 def test_a_long_line_is_redacted_in_bounded_time(piece: str) -> None:
     """A block may print anything: no text makes the patterns search for ever."""
     with in_bounded_time():
-        Redactor({}).text(piece * (256 * 1024 // len(piece)))
+        Redactor({}).redact_text(piece * (256 * 1024 // len(piece)))
 
 
 @pytest.mark.parametrize(

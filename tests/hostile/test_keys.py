@@ -67,4 +67,4 @@ def test_any_keys_keep_app_usable(stream: list[bytes]) -> None:
 
     run(journey)
 
-    assert not list(locations.state().glob("bug-*"))
+    assert not list(locations.make_state_folder().glob("bug-*"))

@@ -94,7 +94,7 @@ def test_kill_during_app_action_loses_nothing_saved(
 ) -> None:
     """Typing, running and answering: what the next start shows. `tests.support.kills` does more."""
     seed = int(os.environ.get("TPUSTARTER_SEED") or random.randrange(10**6))
-    kills = Kills(tmp_path, locations.state_place(), seed)
+    kills = Kills(tmp_path, locations.state_folder_path(), seed)
     for number in range(APP_KILLS):
         kills.kill(number, KINDS[number % len(KINDS)])
 

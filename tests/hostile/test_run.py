@@ -178,7 +178,7 @@ def test_a_terminal_that_goes_away_ends_both() -> None:
         tty.until(lambda text: "ready" in text)
         tty.close()
         assert tty.process.wait(HANG_S) in (129, 143)
-    assert not list(locations.state().glob("bug-*"))
+    assert not list(locations.make_state_folder().glob("bug-*"))
 
 
 LOGS = {

@@ -228,7 +228,7 @@ def test_lost_terminal_ends_app(moment: str, heard: bool) -> None:
         tty.close()
 
         assert 143 == tty.process.wait(HANG_S)
-    assert not list(locations.state().glob("bug-*"))
+    assert not list(locations.make_state_folder().glob("bug-*"))
 
 
 def test_terminal_lost_before_start_ends_app() -> None:
@@ -268,7 +268,7 @@ def test_error_outside_handlers_is_bug(name: str, tmp_path: Path) -> None:
 
         assert_ended(tty, 70)
         assert b"error: tpustarter itself broke: " in tty.written
-    assert 1 == len(list(locations.state().glob("bug-*.md")))
+    assert 1 == len(list(locations.make_state_folder().glob("bug-*.md")))
 
 
 @pytest.mark.parametrize("name", LIMITS)
@@ -277,4 +277,4 @@ def test_machine_without_threads_is_named(name: str) -> None:
     with terminal(name, drive="drive_broken_tui.py") as tty:
         assert_ended(tty, 71)
         assert b"allows no more processes and threads" in tty.written
-    assert not list(locations.state().glob("bug-*.md"))
+    assert not list(locations.make_state_folder().glob("bug-*.md"))

@@ -17,7 +17,7 @@ BLOCK = Block("one", "x = 1\n", 1, 1.0, ())
 
 
 def _files() -> list[str]:
-    folder = locations.state_place() / "drafts"
+    folder = locations.state_folder_path() / "drafts"
     return sorted(path.name for path in folder.iterdir() if path.name != ".lock")
 
 
@@ -51,7 +51,7 @@ def test_unreadable_draft_file_is_put_aside_once(broken: str) -> None:
     """Once; nothing of it is overwritten, and typing goes on."""
     drafts.save_drafts("jax/arrays", {"one": drafts.make_draft(BLOCK, "x = 2")})
     (name,) = _files()
-    path = locations.state_place() / "drafts" / name
+    path = locations.state_folder_path() / "drafts" / name
     path.write_text(broken)
 
     with pytest.raises(Problem, match="could not be read"):
@@ -65,7 +65,7 @@ def test_unreadable_draft_file_is_put_aside_once(broken: str) -> None:
 @pytest.mark.parametrize("blocks", ["7", '{"one": 7}', '{"one": {"code": 1, "hash": "a"}}'])
 def test_entries_of_unknown_kind_are_skipped(blocks: str) -> None:
     """A program of another version may have written them."""
-    folder = locations.make_folder(locations.state() / "drafts")
+    folder = locations.make_folder(locations.make_state_folder() / "drafts")
     (folder / "jax.arrays.json").write_text(f'{{"blocks": {blocks}}}')
 
     assert {} == drafts.read("jax/arrays")
@@ -98,7 +98,7 @@ def test_two_programs_editing_one_lesson_lose_nothing() -> None:
 
 def test_unwritable_folder_is_problem(tmp_path: Path) -> None:
     """A file where the folder would be; root may write anywhere else."""
-    (locations.state() / "drafts").write_text("")
+    (locations.make_state_folder() / "drafts").write_text("")
 
     with pytest.raises(Problem, match="cannot write"):
         drafts.save_drafts("jax/arrays", {"one": drafts.make_draft(BLOCK, "x = 2")})

@@ -366,7 +366,7 @@ def test_shipped_exercise_fails_and_its_solution_passes(one: Exercise) -> None:
 
 def test_every_exercise_belongs_to_a_lesson() -> None:
     """No file lies there that nobody is led to."""
-    folder = content.locations.content("lessons")
+    folder = content.locations.content_folder("lessons")
     files = {f"{path.parents[1].name}/{path.stem}" for path in folder.glob("*/exercises/*.py")}
     solutions = {f"{path.parents[1].name}/{path.stem}" for path in folder.glob("*/solutions/*.py")}
 

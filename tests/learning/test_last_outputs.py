@@ -22,7 +22,7 @@ def _end(lesson: Lesson, text: str, code: str = "1", status: Status = "pass") ->
 
 
 def _folder() -> Path:
-    return locations.make_folder(locations.state() / last_outputs.FOLDER)
+    return locations.make_folder(locations.make_state_folder() / last_outputs.FOLDER)
 
 
 def test_long_output_keeps_its_beginning_and_end(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_oldest_lesson_leaves_full_folder_first(
 
 def test_unwritable_folder_is_ignored(tmp_path: Path) -> None:
     """A file where the folder would be."""
-    (locations.state() / last_outputs.FOLDER).write_text("")
+    (locations.make_state_folder() / last_outputs.FOLDER).write_text("")
     lesson = make_lesson(tmp_path, fence("print(1)"))
     _end(lesson, "new")
 

@@ -241,7 +241,7 @@ def test_index_is_kept_and_rebuilt_for_changed_texts(tmp_path: Path) -> None:
     if not hasattr(sqlite3.Connection, "serialize"):
         pytest.skip("Python before 3.11 cannot keep an index, and makes one each time")
     made = shelf(tmp_path)
-    kept = locations.state_place() / "cache" / "search"
+    kept = locations.state_folder_path() / "cache" / "search"
     for words in ({"shard": ("shard", "A part.")}, {"zebra": ("zebra", "An animal.")}):
         texts = open_index(SearchSources(made.lessons, words))
         assert kept.is_file()

@@ -12,7 +12,7 @@ from tpustarter.core import locations
 from tpustarter.probe.rehearse import hlo
 
 FILE = "code/collectives.py"
-FOLDER = locations.content("lessons")
+FOLDER = locations.content_folder("lessons")
 
 SAMPLES = {
     "shard_map": {"all-gather": 4},

@@ -79,7 +79,7 @@ def test_every_check_has_estimated_duration() -> None:
     quick = [one for one in known if one.level in ("static", "quick")]
     for framework in {one.framework for one in quick}:
         own = [one for one in quick if one.framework in ("host", framework)]
-        assert content.seconds(own, 0) <= 30, framework
+        assert content.estimate_seconds(own, 0) <= 30, framework
 
 
 def test_every_check_comes_after_checks_that_exist() -> None:
@@ -102,7 +102,7 @@ def test_linter_finds_no_problem() -> None:
 
 def test_the_index_on_github_lists_every_lesson(request: pytest.FixtureRequest) -> None:
     """Tracks and paths with links; `pytest --golden` writes it anew."""
-    file = locations.content("lessons") / "README.md"
+    file = locations.content_folder("lessons") / "README.md"
     if request.config.getoption("--golden"):
         file.write_text(index(), encoding="utf-8")
 
@@ -111,7 +111,7 @@ def test_the_index_on_github_lists_every_lesson(request: pytest.FixtureRequest) 
 
 def test_lessons_name_only_existing_commands() -> None:
     """Commands nobody can run are not in a lesson."""
-    for path in locations.content("lessons").rglob("*.md"):
+    for path in locations.content_folder("lessons").rglob("*.md"):
         text = path.read_text(encoding="utf-8")
 
         assert set(re.findall(r"(?m)(?:`|^)tpustarter ([a-z]+)", text)) <= set(COMMANDS), path.name
@@ -237,7 +237,7 @@ def test_globs_select_and_literal_ids_ask(
     """A selection is what its patterns say."""
     pool = [one for one in content.read_checks(SAMPLES) if one.id in ("host.passes", "host.warns")]
 
-    assert wanted == {one.id for one in content.select(pool, patterns, level, None)}
+    assert wanted == {one.id for one in content.select_checks(pool, patterns, level, None)}
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_globs_select_and_literal_ids_ask(
 def test_unknown_check_is_usage_error_with_suggestion(pattern: str, hint: str) -> None:
     """A mistyped id is answered with the nearest one."""
     with pytest.raises(Problem) as caught:
-        content.select(content.read_checks(SAMPLES), [pattern], "quick", None)
+        content.select_checks(content.read_checks(SAMPLES), [pattern], "quick", None)
 
     assert caught.value.code == ExitCode.USAGE
     assert hint in (caught.value.hint or "")

@@ -42,14 +42,14 @@ def draw_all(lesson: Lesson) -> list[str]:
 
 def test_every_figure_has_its_svg_and_fits() -> None:
     """On GitHub and in a notebook stands what stands in the terminal."""
-    folder = locations.content("lessons") / "figures"
+    folder = locations.content_folder("lessons") / "figures"
 
     assert figures.problems(content.read_lessons(), folder) == []
 
 
 def test_no_svg_reaches_out_or_is_large() -> None:
     """GitHub shows them under a policy that loads nothing, and each is a few KB."""
-    for path in (locations.content("lessons") / "figures").glob("*.svg"):
+    for path in (locations.content_folder("lessons") / "figures").glob("*.svg"):
         text = path.read_text(encoding="utf-8")
         tags = {element.tag.removeprefix(SVG) for element in ElementTree.fromstring(text).iter()}
 

@@ -85,7 +85,7 @@ def test_compiler_failure_costs_one_program(name: str, stub: str, tmp_path: Path
     assert expected == told(rehearsal, "program", "status")
     assert code == rehearsal.exit_code
     assert (reason or "") in (rehearsal.results[1]["reason"] or "")
-    until_ended(str(locations.state()))
+    until_ended(str(locations.make_state_folder()))
 
 
 @pytest.mark.parametrize("name", sorted(UNLISTED))
@@ -358,7 +358,7 @@ def test_stop_before_first_event_ends_rehearsal(stub: str) -> None:
         list(rehearsal.events())
 
     assert ExitCode.INTERRUPTED == problem.value.code
-    assert [] == ours(str(locations.state()))
+    assert [] == ours(str(locations.make_state_folder()))
 
 
 def test_stop_before_first_task_ends_rehearsal(stub: str) -> None:
@@ -390,7 +390,7 @@ def test_abandoned_rehearsal_ends_its_processes(stub: str) -> None:
     events.close()  # type: ignore[attr-defined]
 
     assert isinstance(began, RehearsalStarted)
-    until_ended(str(locations.state()))
+    until_ended(str(locations.make_state_folder()))
 
 
 def test_the_compilers_report_on_memory_is_read() -> None:

@@ -35,7 +35,7 @@ def lay_out(folder: Path, line: str = "") -> Path:
 
 def kept() -> Path:
     """Return the file in which the archive is kept."""
-    return locations.state_place() / "cache" / "probe"
+    return locations.state_folder_path() / "cache" / "probe"
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[bool]:

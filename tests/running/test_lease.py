@@ -57,7 +57,7 @@ def test_released_lease_can_be_taken_again() -> None:
 def test_damaged_note_loses_only_holder_name(note: str) -> None:
     """The lock counts, not the words beside it."""
     with lease.hold_lease("first"):
-        (locations.state() / "lease.json").write_text(note)
+        (locations.make_state_folder() / "lease.json").write_text(note)
         with (
             pytest.raises(Problem, match="the TPU is held by another tpustarter"),
             lease.hold_lease("x"),

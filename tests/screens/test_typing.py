@@ -75,7 +75,7 @@ def test_code_for_other_edition_is_kept_and_announced(tmp_path: Path) -> None:
 
 def test_unreadable_saved_code_is_reported_and_lesson_opens(tmp_path: Path) -> None:
     """One sentence; the broken file stays."""
-    folder = locations.make_folder(locations.state() / "drafts")
+    folder = locations.make_folder(locations.make_state_folder() / "drafts")
     (folder / "start.hello.json").write_text("{")
 
     async def journey() -> None:
@@ -91,7 +91,7 @@ def test_unwritable_drafts_are_reported_once_while_typing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the app is open nothing is lost, and it is written as soon as that works."""
-    folder = locations.state() / "drafts"
+    folder = locations.make_state_folder() / "drafts"
     folder.write_text("a file where the folder would be")
 
     async def journey() -> None:

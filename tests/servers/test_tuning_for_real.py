@@ -103,7 +103,7 @@ def test_killed_tuning_continues_and_can_be_undone() -> None:
         for line in process.stdout:
             if line.startswith("run     logs"):
                 process.send_signal(signal.SIGKILL)
-    until_ended(str(locations.state()))  # what ran at that moment
+    until_ended(str(locations.make_state_folder()))  # what ran at that moment
     assert Path(HUGE_PAGES).read_text().startswith("[always]")
     assert "todo" in states().values()
     assert tuning("--yes", "--root").returncode in (0, 3)

@@ -506,7 +506,7 @@ def test_unreadable_record_stops_setup_and_undo(kind: str, tmp_path: Path) -> No
         {"id": "zsh", "look": {"lines": "~/.zshrc", "text": "a"}},
     )
     run(MachineSetup("tuning", machine=here, lessons=lessons))
-    place = state.path(change_record.STATE)
+    place = state.prepare_path(change_record.STATE)
     if kind in DAMAGES:
         damage(place, kind)
     else:

@@ -519,7 +519,7 @@ def test_unprintable_or_impossible_folder_name_is_refused(tmp_path: Path) -> Non
 def test_unwritable_lock_is_problem(tmp_path: Path) -> None:
     """A link of root's in the state folder is a message, not a bug."""
     setup = make(tmp_path, tools={"uv": True})
-    (locations.state() / "setup.lock").symlink_to("/proc/nowhere/lock")
+    (locations.make_state_folder() / "setup.lock").symlink_to("/proc/nowhere/lock")
 
     with pytest.raises(Problem, match="cannot write"):
         list(setup.run())

@@ -129,7 +129,7 @@ def test_kernel_that_keeps_tpu_is_failure(tmp_path: Path, monkeypatch: pytest.Mo
     held = lay_out(tmp_path / "held", "v6e", chips=8, holder={"pid": 4242})
     make(tmp_path, "jupyter", tools=TOOLS, generation="v6e", chips=8)
     machine = test_run._MACHINES[tmp_path]
-    (ours,) = locations.content("lessons").glob("setup/*-jupyter-and-colab.md")
+    (ours,) = locations.content_folder("lessons").glob("setup/*-jupyter-and-colab.md")
     lesson = tmp_path / "lessons/setup/10-jupyter.md"
     lesson.parent.mkdir(parents=True)
     program = ["/bin/cp", "-rv", f"{held.root}/proc/4242", f"{machine.root}/proc/"]

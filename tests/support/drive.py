@@ -21,7 +21,7 @@ from tpustarter.machine import host
 
 if __name__ == "__main__":
     folder, root, env, uid, *arguments = sys.argv[1:]
-    checks = locations.content("checks") if folder == "-" else Path(folder)
+    checks = locations.content_folder("checks") if folder == "-" else Path(folder)
     machine = host.Machine(
         Path(root),
         dict(os.environ) if env == "-" else json.loads(env),

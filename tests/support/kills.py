@@ -307,7 +307,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "state"
         os.environ.update(HOME=folder, TPUSTARTER_HOME=str(home))
-        kills = Kills(Path(folder), locations.state_place(), seed, allowed_s=PROMISED_S + BUSY_S)
+        kills = Kills(
+            Path(folder), locations.state_folder_path(), seed, allowed_s=PROMISED_S + BUSY_S
+        )
         chance = random.Random(seed)
         for number in range(count):
             print(kills.kill(number, chance.choice(KINDS)).row(), flush=True)

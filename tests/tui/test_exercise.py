@@ -49,7 +49,7 @@ def add_another(folder: Path) -> None:
 
 def learner_file() -> Path:
     """Return where the learner's copy is."""
-    return locations.state() / "exercises" / "start" / "double.py"
+    return locations.make_state_folder() / "exercises" / "start" / "double.py"
 
 
 def test_digit_answers_question_and_shows_reason(tmp_path: Path) -> None:

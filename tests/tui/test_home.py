@@ -629,7 +629,7 @@ def test_home_names_failures_of_last_checks() -> None:
 @pytest.mark.parametrize("summary", [None, {"passed": 1}, {**asdict(RunSummary()), "failed": "1"}])
 def test_old_state_folder_shows_its_last_check(summary: dict[str, Any] | None) -> None:
     """A file without the numbers, or with damaged ones, is shown as it was written."""
-    shutil.copy(SAMPLES / "old_state/last-check.json", state.path("last-check"))
+    shutil.copy(SAMPLES / "old_state/last-check.json", state.prepare_path("last-check"))
     check = lesson_progress.last_check()
     assert check
 

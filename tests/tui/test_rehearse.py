@@ -230,7 +230,7 @@ def test_rehearsal_stops_at_once_without_leftover_process(tmp_path: Path, stub: 
             assert "Press r to go on" in seen
             assert re.search(r"hangs: before +ok", seen)
             assert "Esc back" in seen
-            until_ended(str(locations.state()))
+            until_ended(str(locations.make_state_folder()))
             await press(pilot, "escape")
             assert isinstance(pilot.app.screen, Rehearse)
 
@@ -286,7 +286,7 @@ def test_quit_during_compilation_leaves_no_process(tmp_path: Path, stub: Path) -
             await pilot.press("r")
             await until(pilot, lambda: "breaks for v5e-8" in on_screen(pilot.app))
             await pilot.press("q")
-        until_ended(str(locations.state()))
+        until_ended(str(locations.make_state_folder()))
 
     run(journey)
 

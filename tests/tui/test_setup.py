@@ -342,7 +342,7 @@ def test_bug_is_reported_with_report_path(tmp_path: Path) -> None:
 
     run(journey)
 
-    assert 1 == len(list(locations.state().glob("bug-*.md")))
+    assert 1 == len(list(locations.make_state_folder().glob("bug-*.md")))
 
 
 def test_unreadable_lessons_are_reported_at_home(tmp_path: Path) -> None:

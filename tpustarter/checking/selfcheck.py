@@ -72,7 +72,7 @@ class SelfCheck:
         self._interpreter, self._others = interpreters.choose_interpreter(
             request.python, self._machine.env, self._folder, _wanted(request)
         )
-        self.checks = content.select(
+        self.checks = content.select_checks(
             content.read_checks(checks),
             request.ids,
             request.level,
@@ -312,7 +312,7 @@ class SelfCheck:
                 frameworks.FRAMEWORKS[name].title for name in groups
             )
         self.run.target = {
-            "python": self._redact.text(str(self._interpreter.path)),
+            "python": self._redact.redact_text(str(self._interpreter.path)),
             "shown": self._display_path(self._interpreter),
             "why": self._interpreter.why,
             "python_version": versions.python_version,
@@ -323,7 +323,7 @@ class SelfCheck:
             "devices": run_plan.devices,
             "planned": run_plan.devices,
             "virtual": run_plan.virtual,
-            "env": self._redact.value(env or run_plan.env),
+            "env": self._redact.redact_value(env or run_plan.env),
             "left_out": left_out,
             "settings": [
                 name

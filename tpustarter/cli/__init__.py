@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from tpustarter.cli.command_end import print_error_json
-from tpustarter.core.problem import ExitCode, Problem, find_schema, wants_json
+from tpustarter.core.problem import ExitCode, Problem, find_schema_name, wants_json
 from tpustarter.text.invocation import command, format_commands
 from tpustarter.text.terminal import break_command, format_code, glue, unglue
 from tpustarter.version import __version__
@@ -119,7 +119,7 @@ class _Group(click.Group):
             return super().invoke(ctx)
         except (click.ClickException, _CliProblem) as error:
             if wants_json(sys.argv[1:]):
-                print_error_json(error, find_schema(sys.argv[1:]))
+                print_error_json(error, find_schema_name(sys.argv[1:]))
             raise
 
 

@@ -19,7 +19,7 @@ from tpustarter.cli.parameters import StrictCommand
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
-from tpustarter.core.short_ids import near_file
+from tpustarter.core.short_ids import find_nearest_file
 from tpustarter.text.terminal import cut, escape_text, format_code, paint_for, wrap
 
 if TYPE_CHECKING:
@@ -178,8 +178,8 @@ def remove_secrets(value: Any) -> Any:
     """Return a text or a JSON document without secrets."""
     redactor = Redactor(os.environ)
     if isinstance(value, str):
-        return redactor.text(value)
-    return redactor.value(value)
+        return redactor.redact_text(value)
+    return redactor.redact_value(value)
 
 
 def _opened(file: str | None) -> IO[bytes]:
@@ -235,6 +235,6 @@ def _hint(file: str | None, error: OSError) -> str | None:
     if isinstance(error, PermissionError):
         return f"read it as its owner: `sudo cat {format_path(path)} | tpustarter explain`"
     if isinstance(error, FileNotFoundError):
-        near = near_file(path)
+        near = find_nearest_file(path)
         return f"did you mean `tpustarter explain {format_path(near)}`?" if near else _PIPE
     return None

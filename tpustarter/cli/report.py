@@ -209,7 +209,7 @@ def _show_and_write(made: BugReport, folder: Path, *, yes: bool) -> None:
         click.echo("Nothing was written.", err=True)
         return
     packed = bundle.write(made, folder)
-    shown = escape_text(Redactor(os.environ).text(str(packed)))
+    shown = escape_text(Redactor(os.environ).redact_text(str(packed)))
     click.echo(
         f"Written: {shown.removesuffix('.tar.gz')}/report.md and {shown}. Read them once "
         f"more, then file at {document['first']['file_at']}.",

@@ -36,7 +36,7 @@ class Cache:
         self._used: dict[str, Any] = {}
         self._is_changed = False
 
-    def value(self, source: bytes, read: Callable[[], Any]) -> Any:
+    def get_or_read(self, source: bytes, read: Callable[[], Any]) -> Any:
         """Return the value that `read` makes of a source, from the cache where it is known.
 
         An error of `read` is never cached, nor is a value that JSON would change.
@@ -51,7 +51,7 @@ class Cache:
             self._used[key], self._is_changed = value, True
         return self._used[key]
 
-    def select_kept(self) -> dict[str, Any] | None:
+    def select_entries_to_keep(self) -> dict[str, Any] | None:
         """Return the entries to keep, at most `MOST`; None where nothing changed."""
         everything = {**self._used, **self._kept}
         return dict(list(everything.items())[:MOST]) if self._is_changed else None
@@ -67,7 +67,7 @@ def open_cache(name: str, reader: str) -> Generator[Cache]:
     """
     cache = Cache(_entries(name), _salt(reader))
     yield cache
-    if (kept := cache.select_kept()) is not None and (folder := _folder()):
+    if (kept := cache.select_entries_to_keep()) is not None and (folder := _folder()):
         _keep(folder / name, json.dumps(kept).encode())
 
 
@@ -98,7 +98,7 @@ def _load(name: str) -> bytes | None:
     if locations.find_caller():
         return None
     with contextlib.suppress(OSError, ValueError, LookupError, RuntimeError):
-        file = locations.state_place() / "cache" / name
+        file = locations.state_folder_path() / "cache" / name
         first, _, body = locations.read_bytes(file, MAX_BYTES).partition(b"\n")
         if first == _hash(body).encode():
             return body
@@ -109,13 +109,13 @@ def _folder() -> Path | None:
     if locations.find_caller():
         return None
     with contextlib.suppress(OSError, ValueError, LookupError, RuntimeError, Problem):
-        return locations.make_folder(locations.state_place() / "cache")
+        return locations.make_folder(locations.state_folder_path() / "cache")
     return None
 
 
 def _keep(file: Path, body: bytes) -> None:
     with contextlib.suppress(OSError):
-        locations.replace(file, _hash(body).encode() + b"\n" + body)
+        locations.replace_file(file, _hash(body).encode() + b"\n" + body)
 
 
 def _salt(reader: str) -> bytes:

@@ -81,7 +81,7 @@ _REQUIRED = ("FRAMEWORK", "LEVEL", "NEEDS", "TIMEOUT_S", "LESSON", "SOURCE")
 
 def read_checks(folder: Path | None = None) -> list[Check]:
     """Return every check below `folder`, broken ones too, in order of framework and name."""
-    folder = folder or locations.content("checks")
+    folder = folder or locations.content_folder("checks")
     files = sorted(path for path in folder.glob("*/*.py") if not path.name.startswith("_"))
     with cache.open_cache("checks", __file__) as known:
         return [_read_check(path, known) for path in files]
@@ -93,7 +93,7 @@ def _read_check(path: Path, known: cache.Cache) -> Check:
     try:
         source = path.read_bytes()
         _refuse_nul(source)
-        fields = {**known.value(source, lambda: _parse(source, path))}
+        fields = {**known.get_or_read(source, lambda: _parse(source, path))}
     except SyntaxError as error:
         reason = f"line {error.lineno}: {error.msg}"
         return Check(check_id, path, framework=framework, broken=reason)
@@ -178,7 +178,7 @@ def _literal(name: str, statement: ast.Assign, kind: type | tuple[type, ...]) ->
     return value
 
 
-def select(
+def select_checks(
     checks: Iterable[Check],
     patterns: Iterable[str],
     level: str,
@@ -218,7 +218,7 @@ def find_check(typed: str, checks: Sequence[Check], frameworks: Container[str] =
     """Return the id of a check typed whole or in part; `frameworks` decide between several."""
     titles = {check.id: check.title for check in checks}
     liked = {check.id for check in checks if check.framework in frameworks}
-    return short_ids.find(
+    return short_ids.find_id(
         typed,
         titles,
         kind="check",
@@ -228,7 +228,7 @@ def find_check(typed: str, checks: Sequence[Check], frameworks: Container[str] =
     )
 
 
-def seconds(checks: Iterable[Check], minutes: float) -> float:
+def estimate_seconds(checks: Iterable[Check], minutes: float) -> float:
     """Return the estimated seconds of checks; each of the level `soak` adds the given minutes."""
     return sum((check.estimate_s or 0) + 60 * minutes * (check.level == "soak") for check in checks)
 
@@ -308,7 +308,7 @@ class Lesson:
 
 def read_lessons(folder: Path | None = None) -> list[Lesson]:
     """Return every lesson, in the course's order; raises Problem for a broken header."""
-    folder = folder or locations.content("lessons")
+    folder = folder or locations.content_folder("lessons")
     with cache.open_cache("lessons", __file__) as known:
         return [read_lesson(path, known) for path in sorted(folder.glob("*/*.md"), key=_place)]
 
@@ -317,7 +317,7 @@ def find_lesson(typed: str, lessons: Iterable[Lesson], path: Container[str] = ()
     """Return the lesson whose id was typed, whole or in part; `path` decides between several."""
     by_id = {lesson.id: lesson for lesson in lessons}
     titles = {name: lesson.title for name, lesson in by_id.items()}
-    found = short_ids.find(
+    found = short_ids.find_id(
         typed, titles, kind="lesson", listed_by="tpustarter learn -v", preferred=path
     )
     return by_id[found]
@@ -352,7 +352,7 @@ def read_lesson(path: Path, known: cache.Cache | None = None) -> Lesson:
 
 
 def _read_header(text: str, known: cache.Cache | None) -> Any:
-    return known.value(text.encode(), lambda: read_yaml(text)) if known else read_yaml(text)
+    return known.get_or_read(text.encode(), lambda: read_yaml(text)) if known else read_yaml(text)
 
 
 def _refuse_types(header: object) -> None:

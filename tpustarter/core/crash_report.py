@@ -37,14 +37,16 @@ def write(error: BaseException) -> tuple[str, str]:
 
 def _write(error: BaseException) -> tuple[str, str]:
     redact = Redactor(os.environ)
-    what = redact.text(f"{type(error).__name__}: {error}")
+    what = redact.redact_text(f"{type(error).__name__}: {error}")
     facts = f"tpustarter {__version__}, Python {platform.python_version()}, {sys.platform}"
-    trace = redact.text("".join(traceback.format_exception(error)))
+    trace = redact.redact_text("".join(traceback.format_exception(error)))
     body = f"## What happened\n\n`{what}`\n\n{facts}\n\n```\n{trace}```\n"
     where = "no report could be written"
     with contextlib.suppress(OSError, Problem):
-        path = locations.claim(locations.state() / time.strftime("bug-%Y%m%d-%H%M%S.md"))
+        path = locations.claim_free_name(
+            locations.make_state_folder() / time.strftime("bug-%Y%m%d-%H%M%S.md")
+        )
         path.write_text(body, encoding="utf-8")
         locations.give_to_caller(path)
-        where = redact.text(f"a report to paste into an issue is in `{path}`")
+        where = redact.redact_text(f"a report to paste into an issue is in `{path}`")
     return what, where

@@ -19,12 +19,12 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
 
 
-def mapping(value: object) -> dict[str, Any]:
+def as_object(value: object) -> dict[str, Any]:
     """Return an object; empty for a value that is none."""
     return value if is_object(value) else {}
 
 
-def typed(value: object, kind: type[_T]) -> _T | None:
+def as_type(value: object, kind: type[_T]) -> _T | None:
     """Return a value as a type; None where it does not have that type."""
     try:
         return msgspec.convert(value, kind)
@@ -32,13 +32,13 @@ def typed(value: object, kind: type[_T]) -> _T | None:
         return None
 
 
-def items(value: object, kind: type[_T], most: int | None = None) -> list[_T]:
+def items_of_type(value: object, kind: type[_T], most: int | None = None) -> list[_T]:
     """Return the items of an array that have a type, of the first `most` items if that is given."""
-    every = (typed(item, kind) for item in (value[:most] if is_array(value) else ()))
+    every = (as_type(item, kind) for item in (value[:most] if is_array(value) else ()))
     return [item for item in every if item is not None]
 
 
-def entries(value: object, kind: type[_T]) -> dict[str, _T]:
+def entries_of_type(value: object, kind: type[_T]) -> dict[str, _T]:
     """Return the entries of an object that have a type."""
-    every = ((name, typed(item, kind)) for name, item in mapping(value).items())
+    every = ((name, as_type(item, kind)) for name, item in as_object(value).items())
     return {name: item for name, item in every if item is not None}

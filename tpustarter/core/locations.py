@@ -37,7 +37,7 @@ _untold: list[str] = []
 """Sentences about files that were put aside, which the user has not seen yet."""
 
 
-def content(name: str) -> Path:
+def content_folder(name: str) -> Path:
     """Return the folder of `checks` or `lessons`: in the package, or beside it in a checkout."""
     inside = PACKAGE / name
     return inside if inside.is_dir() else PACKAGE.parent / name
@@ -73,7 +73,7 @@ def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
     return path.read_text(encoding="utf-8-sig")
 
 
-def read_given(path: Path, max_bytes: int = MAX_BYTES) -> str:
+def read_user_file(path: Path, max_bytes: int = MAX_BYTES) -> str:
     """Return the text of a file or pipe that the user named; raises OSError or ValueError.
 
     A shell makes a pipe of `<(command)`. It is read until its writers have closed it.
@@ -101,12 +101,12 @@ def _refuse_odd(path: Path, max_bytes: int) -> None:
         raise OSError(errno.EFBIG, f"found {status.st_size} bytes, expected {max_bytes} at most")
 
 
-def state() -> Path:
+def make_state_folder() -> Path:
     """Return the folder for state and logs, after making it if necessary."""
-    return make_folder(state_place())
+    return make_folder(state_folder_path())
 
 
-def state_place() -> Path:
+def state_folder_path() -> Path:
     """Return the path of the folder for state and logs; nothing is made."""
     chosen = os.environ.get("TPUSTARTER_HOME")
     if chosen:
@@ -192,14 +192,14 @@ def hold_lock(
                 time.sleep(LOCK_LOOK_S)
             except OSError as error:
                 if is_needed:
-                    raise cannot_lock(path, error) from error
+                    raise make_lock_problem(path, error) from error
                 break
         yield descriptor
     finally:
         os.close(descriptor)
 
 
-def cannot_lock(path: Path, error: OSError) -> Problem:
+def make_lock_problem(path: Path, error: OSError) -> Problem:
     """Return the Problem for a file system without locks."""
     return Problem(
         f"cannot lock `{path}`: {error.strerror or error}",
@@ -213,7 +213,7 @@ def expand_path(text: str | Path) -> Path:
 
 
 @contextlib.contextmanager
-def output(path: Path) -> Generator[None]:
+def convert_output_errors(path: Path) -> Generator[None]:
     """Raise Problem for an OSError about a file or folder that the user named."""
     try:
         yield
@@ -229,7 +229,7 @@ def give_to_caller(path: Path) -> None:
             os.chown(path, *sudo, follow_symlinks=False)
 
 
-def write(path: Path, text: str) -> None:
+def write_user_file(path: Path, text: str) -> None:
     """Write a text to a path that the user named: all of it or nothing, in bounded time.
 
     A file is written beside itself and renamed, also where a link leads to it. In a folder that
@@ -239,13 +239,13 @@ def write(path: Path, text: str) -> None:
         Problem: it cannot be written, for example because the pipe has no reader.
     """
     data = text.encode()
-    with output(path):
+    with convert_output_errors(path):
         is_file = _is_file_or_absent(path)
         if not (is_file and _renamed(path, data)):
             _write_there(path, data)
 
 
-def replace(path: Path, data: bytes, mode: int | None = None) -> None:
+def replace_file(path: Path, data: bytes, mode: int | None = None) -> None:
     """Replace a file by another, all of it or nothing; raises OSError.
 
     Args:
@@ -271,7 +271,7 @@ def replace(path: Path, data: bytes, mode: int | None = None) -> None:
         raise
 
 
-def claim(path: Path, *, folder: bool = False) -> Path:
+def claim_free_name(path: Path, *, folder: bool = False) -> Path:
     """Make an empty file or folder with a free name: `path`, else `NAME-2`; raises OSError.
 
     An existing file is never replaced, nor one that another process makes at the same moment.
@@ -293,7 +293,7 @@ def move_aside(path: Path, name: str, *, why: str = "") -> Path:
     Args:
         path: The file or folder in the way.
         name: Its new name if that is free.
-        why: The reason, for the sentence of `take_notices`; empty where the caller reports it.
+        why: The reason, for the sentence of `take_move_notices`; empty where the caller reports it.
 
     Raises:
         OSError: it cannot be moved.
@@ -304,7 +304,7 @@ def move_aside(path: Path, name: str, *, why: str = "") -> Path:
     return kept
 
 
-def take_notices() -> list[str]:
+def take_move_notices() -> list[str]:
     """Return sentences on what was put aside since the last call, without a full stop."""
     sentences = [*_untold]
     del _untold[: len(sentences)]
@@ -321,7 +321,7 @@ def _moved(path: Path, name: str) -> Path:
             path.unlink()
             return known
     is_folder = stat.S_ISDIR(path.lstat().st_mode)
-    kept = claim(path.with_name(name), folder=is_folder)
+    kept = claim_free_name(path.with_name(name), folder=is_folder)
     try:
         path.replace(kept)
     except OSError:
@@ -353,7 +353,9 @@ def _renamed(path: Path, data: bytes) -> bool:
     target = Path(os.path.realpath(path))
     there = target.exists()
     try:
-        replace(target, data, stat.S_IMODE(target.stat().st_mode) if there else 0o666 & ~_umask())
+        replace_file(
+            target, data, stat.S_IMODE(target.stat().st_mode) if there else 0o666 & ~_umask()
+        )
     except OSError as error:
         if there and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY):
             return False

@@ -82,10 +82,10 @@ class Problem(Exception):  # noqa: N818  one of the five words of this project
         return f"{self.summary}\n{self.detail}" if self.detail else self.summary
 
     def __str__(self) -> str:
-        return message(self.full_text, self.hint, self.read)
+        return format_error(self.full_text, self.hint, self.read)
 
 
-def message(what: str, hint: str | None, read: str | None = None) -> str:
+def format_error(what: str, hint: str | None, read: str | None = None) -> str:
     """Return an error as users see it, with commands that work here."""
     from tpustarter.text.invocation import format_commands
 
@@ -145,7 +145,7 @@ VERB_SCHEMAS = {
 """Name of the document of a verb of `tpu`, where it differs."""
 
 
-def find_schema(words: Sequence[str]) -> str:
+def find_schema_name(words: Sequence[str]) -> str:
     """Return the name of the document that a command line asks for with `--json`."""
     command = next((word for word in words if word in SCHEMAS), "")
     name = SCHEMAS.get(command, "report")
@@ -161,7 +161,7 @@ def wants_json(words: Sequence[str]) -> bool:
     return bool({"--json", "--ndjson"} & {*words}) and words[0] != "run"
 
 
-def early_end(words: Sequence[str], code: int) -> str:
+def format_early_end(words: Sequence[str], code: int) -> str:
     """Return the stdout of a run that a signal ended before there was a result.
 
     It is a JSON line where the command line asks for JSON, and empty otherwise.
@@ -171,6 +171,6 @@ def early_end(words: Sequence[str], code: int) -> str:
     event = '"event": "error", ' if "--ndjson" in words else ""
     what = "stopped by a signal before there was a result"
     return (
-        f'{{{event}"schema": "{find_schema(words)}", "error": {{"what": "{what}", "hint": null}}, '
-        f'"exit_code": {code}}}\n'
+        f'{{{event}"schema": "{find_schema_name(words)}", '
+        f'"error": {{"what": "{what}", "hint": null}}, "exit_code": {code}}}\n'
     )

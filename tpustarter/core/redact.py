@@ -238,12 +238,12 @@ class Redactor:
         # Longest first: one secret may be the beginning of another.
         self._replaced = sorted(replaced.items(), key=lambda pair: -len(pair[0]))
 
-    def text(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         """Return the text without secrets, e-mail addresses, project names and the home's name."""
         return self._redacted(text, keep_projects=False)
 
-    def command(self, text: str) -> str:
-        """Return a command for the user to type: redacted like `text`, but with its project.
+    def redact_command(self, text: str) -> str:
+        """Return a command for the user to type: redacted like `redact_text`, but with its project.
 
         It is for the user's own terminal alone, since without the project it can't be pasted.
         """
@@ -258,22 +258,22 @@ class Redactor:
             text = pattern.sub(replacement, text)
         return self._home.sub("~", text) if self._home else text
 
-    def secrets(self, text: str) -> str:
+    def redact_secrets(self, text: str) -> str:
         """Return the text without secrets alone: names and projects are kept, for pseudonyms."""
         for secret, replacement in self._replaced:
             if replacement != _PROJECT:
                 text = text.replace(secret, replacement)
         return _without_shapes(text)
 
-    def value(self, value: Any) -> Any:
+    def redact_value(self, value: Any) -> Any:
         """Return a copy of a JSON value with every text in it redacted."""
         if isinstance(value, str):
-            return self.text(value)
+            return self.redact_text(value)
         if is_object(value):
-            return {key: self.value(item) for key, item in value.items()}
+            return {key: self.redact_value(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
             items: list[Any] = [*value]
-            return [self.value(item) for item in items]
+            return [self.redact_value(item) for item in items]
         return value
 
 
@@ -396,7 +396,7 @@ def _maintained() -> tuple[re.Pattern[str], ...]:
     [folder] = (package and package.submodule_search_locations) or [""]
     sources = [path.read_bytes() for path in sorted(Path(folder, "plugins").glob("*.py"))]
     with cache.open_cache("secrets", __file__) as known:
-        patterns = known.value(b"".join(sources), _maintained_now)
+        patterns = known.get_or_read(b"".join(sources), _maintained_now)
     return tuple(re.compile(pattern, flags) for pattern, flags in patterns)
 
 

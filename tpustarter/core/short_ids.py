@@ -27,7 +27,7 @@ _MANY_PARTS = 3
 """Parts of a name from which one may be ignored; with fewer, `a.log` would be like `log`."""
 
 
-def find(
+def find_id(
     typed: str,
     titles: Mapping[str, str],
     *,
@@ -51,7 +51,7 @@ def find(
     """
     if typed in titles:
         return typed
-    found = candidates(typed, titles)
+    found = list_matches(typed, titles)
     liked = [name for name in found if name in preferred] or found
     if len(liked) == 1:
         return liked[0]
@@ -72,7 +72,7 @@ def find(
     raise Problem(f"there is no {kind} `{typed}`", hint=hint, code=ExitCode.USAGE)
 
 
-def near_file(path: Path, ending: str = "") -> Path | None:
+def find_nearest_file(path: Path, ending: str = "") -> Path | None:
     """Return the file beside a missing one whose name is nearest; None for none.
 
     Args:
@@ -88,12 +88,12 @@ def near_file(path: Path, ending: str = "") -> Path | None:
     return path.with_name(near[0]) if near else None
 
 
-def names(typed: str, name: str) -> bool:
+def is_id_or_last_part(typed: str, name: str) -> bool:
     """Return whether a text is an id or the last part of it, and not just a piece."""
     return _spelt(typed) in (_spelt(name), _spelt(name).rpartition("/")[2])
 
 
-def candidates(typed: str, ids: Mapping[str, str] | Sequence[str]) -> list[str]:
+def list_matches(typed: str, ids: Mapping[str, str] | Sequence[str]) -> list[str]:
     """Return the ids that a text matches: in full, else by the last part, else by a piece."""
     wanted = _spelt(typed)
     if not wanted.strip("-/"):

@@ -30,14 +30,14 @@ class UnreadableError(Exception):
         self.file, self.why, self.is_damaged = file, why, is_damaged
 
 
-def path(name: str) -> Path:
+def prepare_path(name: str) -> Path:
     """Return the path of the state called `name`, making the state folder if necessary."""
-    return locations.state() / f"{name}.json"
+    return locations.make_state_folder() / f"{name}.json"
 
 
 def find_path(name: str) -> Path:
     """Return the path of the state called `name`; nothing is made."""
-    return locations.state_place() / f"{name}.json"
+    return locations.state_folder_path() / f"{name}.json"
 
 
 def load(name: str) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def load(name: str) -> dict[str, Any]:
         Problem: the file cannot be read, or is damaged and cannot be put aside.
     """
     try:
-        return read(name) or {}
+        return read_or_raise(name) or {}
     except UnreadableError as error:
         if not error.is_damaged:
             raise Problem(
@@ -57,18 +57,18 @@ def load(name: str) -> dict[str, Any]:
                 hint=f"`ls -ld {error.file}` shows what it is, and whose; it was left as it is",
             ) from error
     with locations.convert_write_errors(find_path(name)), contextlib.suppress(FileNotFoundError):
-        move_aside(name)
+        move_damaged_file(name)
     return {}
 
 
-def move_aside(name: str) -> None:
+def move_damaged_file(name: str) -> None:
     """Rename an unusable state file; raises OSError."""
     file = find_path(name)
     broken = file.with_suffix(time.strftime(".broken-%Y%m%d-%H%M%S.json"))
     locations.move_aside(file, broken.name, why="cannot be read")
 
 
-def read(name: str) -> dict[str, Any] | None:
+def read_or_raise(name: str) -> dict[str, Any] | None:
     """Return the state called `name`, None where there is none; an unreadable file is left alone.
 
     For callers that must not continue as if nothing had been saved.
@@ -79,7 +79,7 @@ def read(name: str) -> dict[str, Any] | None:
     """
     file = find_path(name)
     try:
-        value = parse(locations.read_text(file, MAX_BYTES))
+        value = parse_json(locations.read_text(file, MAX_BYTES))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except ValueError as error:
@@ -95,7 +95,7 @@ def read(name: str) -> dict[str, Any] | None:
     return value
 
 
-def parse(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """Return the value of a JSON text; raises ValueError, also for NaN and infinity."""
     try:
         return json.loads(text, parse_float=_finite, parse_constant=_finite)
@@ -116,7 +116,7 @@ def save(name: str, value: dict[str, Any]) -> None:
     Raises:
         Problem: the disk is full, or the present file cannot be read, and may be worth more.
     """
-    file = path(name)
+    file = prepare_path(name)
     load(name)  # moves a damaged one aside
     with locations.convert_write_errors(file):
-        locations.replace(file, json.dumps(value, indent=1).encode())
+        locations.replace_file(file, json.dumps(value, indent=1).encode())

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from tpustarter.core import yaml_rows
-from tpustarter.core.json_values import is_array, mapping
+from tpustarter.core.json_values import as_object, is_array
 from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text, Texts
 from tpustarter.explain.translated_errors import translate_pattern
@@ -123,7 +123,7 @@ def read(file: Path = FILE) -> tuple[KnownFailure, ...]:
 
 
 def _name(row: object, number: int) -> str:
-    return str(mapping(row).get("id") or number)
+    return str(as_object(row).get("id") or number)
 
 
 def is_command(fix: str) -> bool:

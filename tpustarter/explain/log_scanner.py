@@ -125,7 +125,7 @@ class Scanner:
                 process' environment, addresses of people, projects, and the name of the home
                 folder.
         """
-        self._clean = clean or Redactor(os.environ).text
+        self._clean = clean or Redactor(os.environ).redact_text
         self._searched = [
             _Searched(one, part, generalise_pattern(pattern))
             for one in failures

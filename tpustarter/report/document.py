@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from tpustarter.core.json_values import is_array, is_object, items
+from tpustarter.core.json_values import is_array, is_object, items_of_type
 from tpustarter.machine import frameworks
 
 ASKED = (*frameworks.FRAMEWORKS, "torch")
@@ -357,8 +357,8 @@ def facts_of(sections: Iterable[ReportSection]) -> Facts:
     told = {one.name: _without_null(one.facts) for one in sections}
     files = told.get("reproducers", {})
     told["reproducers"] = {
-        "files": items(files.get("files"), Reproducer),
-        "without": items(files.get("without"), WithoutReproducer),
+        "files": items_of_type(files.get("files"), Reproducer),
+        "without": items_of_type(files.get("without"), WithoutReproducer),
     }
     told["frameworks"] = {name: told[name] for name in told if name in ASKED}
     return msgspec.convert(told, Facts)

@@ -106,7 +106,7 @@ class _Tester:
             return None, problem.full_text
 
     def row(self, one: WantedReproducer) -> Fields:
-        own = Redactor(self._context.machine.env).text(str(self._python))
+        own = Redactor(self._context.machine.env).redact_text(str(self._python))
         elsewhere = one.python not in ("", own)
         failure = None if elsewhere else one.failure
         place = self._place(one.framework)

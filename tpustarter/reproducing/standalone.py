@@ -60,7 +60,9 @@ def merge(
     Raises:
         NotStandalone: It needs more than the text of these files.
     """
-    return _Merger(generation, checks or locations.content("checks")).merge(_CHECKS + check_id)
+    return _Merger(generation, checks or locations.content_folder("checks")).merge(
+        _CHECKS + check_id
+    )
 
 
 class _Merger:

@@ -31,7 +31,7 @@ def build(path: Path, checks: Path | None = None, request: Mapping[str, Any] | N
         request: What hosts without tpustarter run; `probe/slice/bare.py` reads it.
     """
     with locations.convert_write_errors(path):
-        files = _files(checks or locations.content("checks"))
+        files = _files(checks or locations.content_folder("checks"))
         if request is not None:
             files[REQUEST] = json.dumps(request).encode()
         listing = b"".join(

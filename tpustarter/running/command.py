@@ -105,7 +105,7 @@ class LineLog(CappedLog):
 
     def note(self, text: str) -> None:
         """Write a line of this program, which is not the command's output."""
-        super().write(f"{self._redact.text(escape_text(text))}\n".encode())
+        super().write(f"{self._redact.redact_text(escape_text(text))}\n".encode())
 
     def _add(self, line: bytes) -> None:
         text = line.decode("utf-8", "replace")
@@ -124,7 +124,7 @@ class LineLog(CappedLog):
         """Return a line as a terminal would show it, redacted and as plain text."""
         parts = [part for part in _ESCAPE.sub("", text).split("\r") if part.strip()]
         line = _LOGIN.sub("[login]", parts[-1].expandtabs().rstrip() if parts else "")
-        return escape_text(self._redact.text(line)[:LINE_CHARACTERS])
+        return escape_text(self._redact.redact_text(line)[:LINE_CHARACTERS])
 
 
 def _cut(line: bytes) -> bytes:

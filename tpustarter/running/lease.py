@@ -42,7 +42,7 @@ def hold_lease(name: str, accelerator: str = "TPU") -> Generator[int]:
         Problem: another process of this program holds it; the error names it, its process id
             and the time.
     """
-    path = locations.state() / "lease.json"
+    path = locations.make_state_folder() / "lease.json"
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     except OSError as error:
@@ -57,7 +57,7 @@ def hold_lease(name: str, accelerator: str = "TPU") -> Generator[int]:
         except BlockingIOError:
             raise _busy(path, accelerator) from None
         except OSError as error:
-            raise locations.cannot_lock(path, error) from error
+            raise locations.make_lock_problem(path, error) from error
         note = {"what": name, "pid": os.getpid(), "since": time.time()}
         with contextlib.suppress(OSError):  # the lock counts; on a full disk only the note is lost
             os.ftruncate(descriptor, 0)
@@ -70,7 +70,7 @@ def hold_lease(name: str, accelerator: str = "TPU") -> Generator[int]:
 def _busy(path: Path, accelerator: str) -> Problem:
     who = "another tpustarter"
     with contextlib.suppress(OSError, ValueError, LookupError, TypeError, OverflowError):
-        note: Any = state.parse(locations.read_text(path))
+        note: Any = state.parse_json(locations.read_text(path))
         age_s = max(0, int(time.time() - note["since"]))
         holder = DeviceHolder(str(note["what"]), int(note["pid"]), accelerator)
         who = f"{holder.identity}, for {phrases.duration(age_s)}"

@@ -40,7 +40,7 @@ _marks: dict[Path, int] = {}
 
 def make_folder() -> Path:
     """Make and return a fresh folder for one run, and remove abandoned ones."""
-    runs = locations.make_folder(locations.state() / "runs")
+    runs = locations.make_folder(locations.make_state_folder() / "runs")
     busy = Problem(
         f"another tpustarter has kept `{runs}` locked for {LOCK_WAIT_S:g} s",
         hint="end the other tpustarter, then try again",
@@ -116,7 +116,9 @@ def remove(folder: Path) -> None:
 def keep_logs(folder: Path, redact: Redactor) -> None:
     """Remove the folder of a run that failed, after saving its redacted logs below `logs`."""
     with contextlib.suppress(OSError, Problem):  # a full disk must not hide the failure
-        logs = {path.name: text for path in _logs(folder) if (text := redact.text(_tail(path)))}
+        logs = {
+            path.name: text for path in _logs(folder) if (text := redact.redact_text(_tail(path)))
+        }
         if logs:
             _write(folder.name, logs)
     remove(folder)
@@ -125,7 +127,7 @@ def keep_logs(folder: Path, redact: Redactor) -> None:
 def kept_logs(folder: Path) -> list[Path]:
     """Return the logs kept of a failed run, by its folder, which has been removed."""
     with contextlib.suppress(OSError, Problem):
-        kept = locations.state() / "logs" / folder.name
+        kept = locations.make_state_folder() / "logs" / folder.name
         return sorted(path for path in kept.iterdir() if path.is_file())
     return []
 
@@ -145,7 +147,7 @@ def _tail(path: Path) -> str:
 
 
 def _write(name: str, logs: dict[str, str]) -> None:
-    place = locations.make_folder(locations.state() / "logs")
+    place = locations.make_folder(locations.make_state_folder() / "logs")
     kept = place / name
     kept.mkdir(mode=0o700)
     locations.give_to_caller(kept)

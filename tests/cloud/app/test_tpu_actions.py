@@ -160,7 +160,7 @@ def test_refused_leftover_keeps_other_deletions(cloud: FakeCloud, tmp_path: Path
 
 def test_unread_ledger_is_named_on_home_and_list(cloud: FakeCloud, tmp_path: Path) -> None:
     """What it held may be billed, so it is not passed over in silence."""
-    path = locations.state_place() / "tpus.json"
+    path = locations.state_folder_path() / "tpus.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("{ not JSON")
 

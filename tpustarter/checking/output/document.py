@@ -87,7 +87,7 @@ def error_fields(error: Exception) -> dict[str, Any]:
     code = error.code if isinstance(error, Problem) else ExitCode.BUG
     what = error.full_text if isinstance(error, Problem) else f"{type(error).__name__}: {error}"
     hint = error.hint if isinstance(error, Problem) else None
-    redacted = Redactor(os.environ).value({"what": what, "hint": hint})
+    redacted = Redactor(os.environ).redact_value({"what": what, "hint": hint})
     return {"schema": SCHEMA, "error": redacted, "exit_code": int(code)}
 
 

@@ -29,7 +29,7 @@ def reserve_file(path: Path) -> None:
     program may have been named by mistake, so it is put aside. Nothing is written to a pipe or a
     device yet, because it takes only one document.
     """
-    with locations.output(path):
+    with locations.convert_output_errors(path):
         takes_file = path.is_file() or not path.exists()
         if path.is_file():
             _keep_what_is_not_ours(path.resolve())
@@ -55,7 +55,9 @@ def write_error(what: str, path: Path) -> None:
 
 
 def _write(root: ET.Element, path: Path) -> None:
-    locations.write(path, ET.tostring(root, encoding="utf-8", xml_declaration=True).decode())
+    locations.write_user_file(
+        path, ET.tostring(root, encoding="utf-8", xml_declaration=True).decode()
+    )
 
 
 def make_suite(run: Run) -> ET.Element:

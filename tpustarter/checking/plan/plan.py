@@ -248,7 +248,7 @@ def _busy(machine: host.Machine) -> BlockedFramework | None:
         age = f", for {phrases.duration(first.age_s)}" if first.age_s is not None else ""
         what = f"the TPU is in use by pid {first.pid} ({first.user}: {first.command}{age})"
         hint = f"wait until it ends, or end it if it is yours: `kill {first.pid}`"
-        return BlockedFramework(Redactor(machine.env).text(what), ExitCode.BUSY, hint)
+        return BlockedFramework(Redactor(machine.env).redact_text(what), ExitCode.BUSY, hint)
     lock = host.lock(machine)
     if lock.state != "live":
         return None

@@ -8,7 +8,7 @@ from typing import Any
 
 from tpustarter.checking.results.results import Kind, RanOn, Run
 from tpustarter.checking.results.verdict import is_verdict_missing, verified_on
-from tpustarter.core.json_values import typed
+from tpustarter.core.json_values import as_type
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 
@@ -65,7 +65,7 @@ def summarize(run: Run) -> RunSummary:
 def read_summary(fields: Mapping[str, Any]) -> RunSummary | None:
     """Return a summary read from a state file; None for one that is damaged."""
     is_whole = asdict(RunSummary()).keys() <= fields.keys()
-    return typed(fields, RunSummary) if is_whole else None
+    return as_type(fields, RunSummary) if is_whole else None
 
 
 def describe_devices(run: Run) -> str:

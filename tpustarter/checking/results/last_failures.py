@@ -11,7 +11,7 @@ from typing import Any
 
 from tpustarter.checking.results.results import Result, Run, select_published
 from tpustarter.core import state
-from tpustarter.core.json_values import entries, items
+from tpustarter.core.json_values import entries_of_type, items_of_type
 from tpustarter.core.problem import Problem
 
 MOST = 50
@@ -73,11 +73,11 @@ def _fields(result: Result, run: Run) -> Fields:
 
 
 def _kept() -> dict[str, Fields]:
-    return entries(state.load(_NAME).get("failures"), Fields)
+    return entries_of_type(state.load(_NAME).get("failures"), Fields)
 
 
 def _failed(name: str, fields: Fields) -> FailedCheck:
-    findings = items(fields.get("findings"), Fields)
+    findings = items_of_type(fields.get("findings"), Fields)
     names = ("when", "python", "status", "reason", "detail", "log")
     texts = {key: str(fields.get(key) or "") for key in names}
     return FailedCheck(name, **texts, findings=tuple(one for one in findings if "code" in one))

@@ -16,7 +16,7 @@ import msgspec
 
 from tpustarter.checking.results.results import SCHEMA, Run
 from tpustarter.core import locations, state
-from tpustarter.core.json_values import mapping
+from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.terminal import escape_text
 
@@ -80,14 +80,14 @@ def save(run: Run, document: dict[str, Any]) -> Path:
     timestamp = re.sub(r"[^0-9T]", "", run.started.partition("+")[0]).replace("T", "-")
     kind = re.sub(r"[^a-z0-9]+", "-", str(run.target.get("kind", "")).lower()).strip("-")[:40]
     name = f"saved-{timestamp}-{kind or 'unknown'}"
-    if state.path(name).exists():  # two runs in one second
+    if state.prepare_path(name).exists():  # two runs in one second
         name += f"-{time.time_ns()}"
     state.save(name, document)
     paths = list_reports()
     for path in paths[: max(0, len(paths) - MOST)]:
         with contextlib.suppress(OSError):
             path.unlink()
-    return state.path(name)
+    return state.prepare_path(name)
 
 
 def list_reports() -> list[Path]:
@@ -96,7 +96,7 @@ def list_reports() -> list[Path]:
     A time in the future comes from a clock that was wrong, so that report counts as the oldest.
     """
     tomorrow = time.strftime("saved-%Y%m%d-%H%M%S", time.gmtime(time.time() + 86400))
-    paths = locations.state_place().glob("saved-*.json")
+    paths = locations.state_folder_path().glob("saved-*.json")
     return sorted(paths, key=lambda path: (path.stem <= tomorrow, path.stem))
 
 
@@ -114,7 +114,7 @@ def read(name: str) -> tuple[str, SavedReport]:
         path = paths[-1]
     shown_path = escape_text(str(path))
     try:
-        fields = state.parse(locations.read_text(path, state.MAX_BYTES))
+        fields = state.parse_json(locations.read_text(path, state.MAX_BYTES))
     except FileNotFoundError:
         what = f"there is no file `{shown_path}` to compare with"
         raise Problem(what, hint=_HINT, code=ExitCode.USAGE) from None
@@ -150,7 +150,7 @@ def _unusable(shown_path: str, why: str) -> Problem:
 
 
 def _defect(fields: object) -> str | None:
-    schema = mapping(fields).get("schema")
+    schema = as_object(fields).get("schema")
     if schema != SCHEMA:
         shown_schema = f"`{escape_text(schema)[:40]}`" if isinstance(schema, str) else "no schema"
         kind, _, major = SCHEMA.rpartition("/")
@@ -159,4 +159,4 @@ def _defect(fields: object) -> str | None:
         if newer and int(parts[2]) > int(major):
             return f"found {shown_schema}, which a newer tpustarter made, expected `{SCHEMA}`"
         return f"found {shown_schema}, expected `{SCHEMA}`"
-    return "it describes an error, not a run" if "error" in mapping(fields) else None
+    return "it describes an error, not a run" if "error" in as_object(fields) else None

@@ -30,7 +30,7 @@ def no_stop_ending(limit_s: float) -> Ending:
 
 def read_ending(event: Event, redact: Redactor) -> Ending:
     """Return the ending that the process itself reports in an `end` event."""
-    detail = redact.text(str(event.get("detail", "")))
+    detail = redact.redact_text(str(event.get("detail", "")))
     kinds: dict[str, tuple[Status, Reason | None]] = {
         "done": ("pass", None),
         "unmet": ("skip", "not-applicable"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from tpustarter.checking.results.results import FindingFields, UsedDevices
-from tpustarter.core.json_values import typed
+from tpustarter.core.json_values import as_type
 
 
 class PythonVersions(msgspec.Struct):
@@ -21,14 +21,14 @@ class PythonVersions(msgspec.Struct):
 
 def parse_finding(value: object) -> FindingFields | None:
     """Return a finding with its known fields alone; None for an invalid one."""
-    return typed(value, FindingFields)
+    return as_type(value, FindingFields)
 
 
 def parse_devices(value: object) -> UsedDevices | None:
     """Return the devices of a run; None for an invalid value."""
-    return typed(value, UsedDevices)
+    return as_type(value, UsedDevices)
 
 
 def parse_versions(value: object) -> PythonVersions | None:
     """Return the versions of a Python; None for an invalid value."""
-    return typed(value, PythonVersions)
+    return as_type(value, PythonVersions)

@@ -266,10 +266,10 @@ class CheckRunner:
                 finding = probe_events.parse_finding(event.get("finding"))
                 if finding is None:
                     return ("error", "protocol", "sent a finding that lacks something", None)
-                findings.append(redact.value(finding))
+                findings.append(redact.redact_value(finding))
                 yield FindingReported(check.id, findings[-1])
             elif kind == "progress":
-                progress = redact.text(str(event.get("text")))
+                progress = redact.redact_text(str(event.get("text")))
             elif kind == "interrupted" and check.level == "soak" and self._stops < 2:
                 probe.send({"do": "finish"})  # it has findings to report for the time it ran
                 finishing, limit_s = True, time.monotonic() - began + FINISH_S
@@ -286,7 +286,7 @@ class CheckRunner:
             return ("notrun", "interrupted", "stopped while it ran", None)
         if kind == "gone":
             return process_ending(event)
-        text = self._session.redact.text(str(event.get("text", event)))
+        text = self._session.redact.redact_text(str(event.get("text", event)))
         return ("error", "protocol", f"wrote something that is not an event: {text[:80]!r}", None)
 
     def _ready(self, extra: Mapping[str, str]) -> Probe:
@@ -318,7 +318,7 @@ class CheckRunner:
         # Redacted before it is cut: half a secret would not be recognised.
         if len(text) > 2 * LOG_TAIL_CHARACTERS:
             text = drop_cut_line(text[-2 * LOG_TAIL_CHARACTERS :])
-        return self._session.redact.text(text)[-LOG_TAIL_CHARACTERS:]
+        return self._session.redact.redact_text(text)[-LOG_TAIL_CHARACTERS:]
 
 
 def time_limit_s(check: Check, target: Mapping[str, Any]) -> float:

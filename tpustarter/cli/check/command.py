@@ -369,7 +369,7 @@ def _save(run: Run) -> None:
     except Problem as problem:
         click.echo(str(problem), err=True)
     else:
-        click.echo(f"saved: {escape_text(Redactor(os.environ).text(str(path)))}", err=True)
+        click.echo(f"saved: {escape_text(Redactor(os.environ).redact_text(str(path)))}", err=True)
 
 
 def _select_checks(request: CheckRequest) -> list[content.Check]:
@@ -380,7 +380,7 @@ def _select_checks(request: CheckRequest) -> list[content.Check]:
         chosen, _ = interpreters.choose_interpreter(request.python, os.environ, Path.cwd())
         installed = {*chosen.frameworks}
     checks = content.read_checks()
-    return content.select(checks, request.ids, request.level, request.framework, installed)
+    return content.select_checks(checks, request.ids, request.level, request.framework, installed)
 
 
 def _list(request: CheckRequest) -> None:
@@ -390,12 +390,14 @@ def _list(request: CheckRequest) -> None:
     width = results_text.id_width(entry.id for entry in checks)
     for entry in checks:
         estimate = (
-            phrases.estimate(content.seconds([entry], request.minutes)) if entry.estimate_s else ""
+            phrases.estimate(content.estimate_seconds([entry], request.minutes))
+            if entry.estimate_s
+            else ""
         )
         click.echo(
             f"{entry.id:<{width}} {entry.level:<6} {estimate:>7}  {entry.broken or entry.title}"
         )
-    total = phrases.estimate(content.seconds(checks, request.minutes))
+    total = phrases.estimate(content.estimate_seconds(checks, request.minutes))
     count = phrases.count(len(checks), "check")
     click.echo(f"{count}, about {total} on 8 virtual CPU devices", err=True)
 

@@ -296,10 +296,10 @@ def _lesson_meant(typed: str, lessons: list[Lesson]) -> Lesson | None:
         for name in lesson.header.get("exercises") or ()
     ]
     ids = [lesson.id for lesson in lessons]
-    if any(short_ids.names(typed, one) for one in known):
+    if any(short_ids.is_id_or_last_part(typed, one) for one in known):
         return None
-    is_named = any(short_ids.names(typed, one) for one in ids)
-    is_piece = short_ids.candidates(typed, ids) and not short_ids.candidates(typed, known)
+    is_named = any(short_ids.is_id_or_last_part(typed, one) for one in ids)
+    is_piece = short_ids.list_matches(typed, ids) and not short_ids.list_matches(typed, known)
     return _find_lesson(typed, lessons) if is_named or is_piece else None
 
 
@@ -319,7 +319,7 @@ def _find_lesson(name: str, lessons: list[Lesson]) -> Lesson:
 
     path = learn_next_step.path_here(read_paths())
     lesson = content.find_lesson(name, lessons, path.lessons if path else ())
-    others = short_ids.candidates(name, [one.id for one in lessons if one is not lesson])
+    others = short_ids.list_matches(name, [one.id for one in lessons if one is not lesson])
     if others:
         commands = ", ".join(f"`tpustarter learn {escape_text(other)}`" for other in others)
         click.echo(format_commands(f"note: `{escape_text(name)}` is also {commands}"), err=True)
@@ -350,7 +350,7 @@ def _exported(name: str) -> str:
     if name != "-":
         path = locations.expand_path(name)
         echo_if_waiting(path)
-        return locations.read_given(path, state.MAX_BYTES)
+        return locations.read_user_file(path, state.MAX_BYTES)
     data = sys.stdin.buffer.read(state.MAX_BYTES + 1)
     if len(data) > state.MAX_BYTES:
         raise ValueError(f"found more than {state.MAX_BYTES} bytes")

@@ -55,7 +55,7 @@ def show_path(chosen: str = "") -> None:
 
         titles = {path.id: path.title for path in paths}
         course.choose_path(
-            short_ids.find(chosen, titles, kind="path", listed_by="tpustarter learn -v")
+            short_ids.find_id(chosen, titles, kind="path", listed_by="tpustarter learn -v")
         )
     path = learn_next_step.path_here(paths)
     if path is None:

@@ -48,7 +48,7 @@ def write_notebook(lesson: Lesson, file: Path, *, force: bool) -> None:
     """Write a lesson as a Jupyter notebook; an existing file is overwritten only with `force`."""
     from tpustarter.learning.content import notebook
 
-    with locations.output(file):
+    with locations.convert_output_errors(file):
         exists = file.is_file()
     if exists and not force:
         raise Problem(
@@ -57,7 +57,7 @@ def write_notebook(lesson: Lesson, file: Path, *, force: bool) -> None:
             code=ExitCode.USAGE,
         )
     text = notebook.text(lesson)
-    locations.write(file, text)
+    locations.write_user_file(file, text)
     click.echo(escape_text(f"{lesson.title}: written to {file}; open it in Jupyter or Colab"))
 
 
@@ -78,7 +78,7 @@ def show_code(lesson: Lesson, name: str, *, force: bool) -> None:
             code=ExitCode.USAGE,
         )
     for one, text in texts.items():
-        locations.write(folder / one, text)
+        locations.write_user_file(folder / one, text)
     names = phrases.join(texts) if texts else "it uses no files"
     click.echo(escape_text(f"{lesson.title}: {names}"))
 

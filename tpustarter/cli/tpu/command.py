@@ -7,7 +7,7 @@ import importlib
 import click
 
 from tpustarter.cli.command_end import print_errors_as_json
-from tpustarter.core.problem import ExitCode, Problem, find_schema
+from tpustarter.core.problem import ExitCode, Problem, find_schema_name
 from tpustarter.core.short_ids import find_nearest
 
 VERBS: dict[str, str] = {
@@ -48,7 +48,7 @@ class _Verbs(click.Group):
             hint = "run `tpustarter tpu --help` for the list of commands"
             if matches:
                 hint = f"did you mean `tpustarter tpu {matches[0]}`?"
-            with print_errors_as_json(find_schema(["tpu"]), wanted="--json" in args):
+            with print_errors_as_json(find_schema_name(["tpu"]), wanted="--json" in args):
                 raise Problem(
                     f"there is no command `tpu {args[0]}`", hint=hint, code=ExitCode.USAGE
                 )

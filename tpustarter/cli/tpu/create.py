@@ -375,7 +375,7 @@ def _metadata(options: CreateOptions) -> dict[str, str]:
 def _read(path: Path) -> str:
     try:
         echo_if_waiting(path)
-        return locations.read_given(path, MAX_METADATA_BYTES)
+        return locations.read_user_file(path, MAX_METADATA_BYTES)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise Problem(f"cannot read `{path}`: {why}", code=ExitCode.USAGE) from error

@@ -126,7 +126,7 @@ def _print(seen: Overview, rows: tuple[Tpu, ...], *, as_json: bool, whole: bool 
 def _unreadable(path: Path) -> dict[str, str]:
     from tpustarter.core.redact import Redactor
 
-    file = Redactor(os.environ).text(str(path))
+    file = Redactor(os.environ).redact_text(str(path))
     return {"file": file, "words": event_text.of_unreadable(file)}
 
 

@@ -95,7 +95,7 @@ def show_commands(
 
 def print_commands(commands: Iterable[str], schema: str) -> None:
     """Print the JSON document of a dry run on stdout."""
-    redacted = [Redactor(os.environ).text(command) for command in commands]
+    redacted = [Redactor(os.environ).redact_text(command) for command in commands]
     print_result({"schema": schema, "commands": redacted, "exit_code": ExitCode.OK})
 
 

@@ -124,7 +124,7 @@ def _mail(file: str | None) -> str:
 
         try:
             echo_if_waiting(Path(file))
-            return locations.read_given(Path(file), _MOST_BYTES)
+            return locations.read_user_file(Path(file), _MOST_BYTES)
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
             raise Problem(f"cannot read `{file}`: {why}", code=ExitCode.USAGE) from error

@@ -91,7 +91,7 @@ def unreadable() -> list[Path]:
         _rows()
     except Problem:
         present = [state.find_path(STATE)]
-    return [*sorted(locations.state_place().glob(f"{STATE}.broken-*.json")), *present]
+    return [*sorted(locations.state_folder_path().glob(f"{STATE}.broken-*.json")), *present]
 
 
 def require_whole() -> None:
@@ -119,7 +119,7 @@ def _rows() -> list[Any]:
     if is_array(rows):
         return rows
     with locations.convert_write_errors(state.find_path(STATE)):
-        state.move_aside(STATE)
+        state.move_damaged_file(STATE)
     return []
 
 
@@ -189,7 +189,7 @@ def _change(entry: LedgerEntry, change: Callable[[LedgerEntry | None], _Changed]
         hint="try again in a moment",
         code=ExitCode.BUSY,
     )
-    path = locations.state() / f"{STATE}.lock"
+    path = locations.make_state_folder() / f"{STATE}.lock"
     with locations.hold_lock(path, wait_s=LOCK_WAIT_S, busy=busy, is_needed=True):
         rows = [(row, _read(row)) for row in _rows()]
         before = next((read for _, read in rows if read and read.key == entry.key), None)

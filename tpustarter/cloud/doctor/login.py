@@ -53,7 +53,7 @@ def try_credentials(subject: WantedTpu, find: Callable[[], Any]) -> tuple[Any, P
         what = problem.summary
         text = problem.failure.what if problem.failure else f"{what}: {problem.text}"
         text = " ".join(text.split()).rstrip(".")
-        text = text if subject.show_names else subject.hide(Redactor(os.environ).text(text))
+        text = text if subject.show_names else subject.hide(Redactor(os.environ).redact_text(text))
         fix = Hint.of(problem.hint).command or LOG_IN
         return None, make_refused_finding(text or "no credentials were found", fix)
     except UnansweredError as error:

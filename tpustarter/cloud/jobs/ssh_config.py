@@ -163,7 +163,7 @@ def write(file: SshConfigFile, data: bytes) -> None:
                 hint="run the command again",
                 code=ExitCode.BUSY,
             )
-        locations.replace(file.path, data, file.mode)
+        locations.replace_file(file.path, data, file.mode)
     except OSError as error:
         why = error.strerror or str(error)
         raise Problem(f"cannot write `{file.path}`: {why}", code=ExitCode.OUTPUT) from error

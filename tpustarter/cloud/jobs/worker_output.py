@@ -87,7 +87,7 @@ def _parts(line: bytes) -> list[bytes]:
 
 def make_folder(name: str) -> Path:
     """Make the folder for the output of one run, which only its user may open."""
-    place = locations.make_folder(locations.state() / "tpu-runs")
+    place = locations.make_folder(locations.make_state_folder() / "tpu-runs")
     with locations.convert_write_errors(place):
         prefix = time.strftime("%Y%m%d-%H%M%S-") + f"{name[:40]}-"
         folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))

@@ -301,7 +301,7 @@ def save(grant: Grant) -> None:
         )
     with contextlib.suppress(OSError):  # the write below raises the reason
         if is_broken():
-            state.move_aside(STATE)
+            state.move_damaged_file(STATE)
     state.save(STATE, msgspec.to_builtins(grant))
 
 
@@ -312,7 +312,7 @@ def load() -> Grant | None:
         Problem: it cannot be read, so nobody knows which requests it would refuse.
     """
     try:
-        saved = state.read(STATE)
+        saved = state.read_or_raise(STATE)
     except state.UnreadableError as error:
         raise _unreadable(error.why) from error
     if saved is None:
@@ -362,10 +362,10 @@ def delete_grant() -> bool:
     Raises:
         Problem: it cannot be removed.
     """
-    file = state.path(STATE)
+    file = state.prepare_path(STATE)
     with locations.convert_write_errors(file):
         if is_broken():
-            state.move_aside(STATE)
+            state.move_damaged_file(STATE)
             return True
         existed = file.exists()
         file.unlink(missing_ok=True)

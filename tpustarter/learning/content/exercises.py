@@ -115,7 +115,7 @@ def find(lessons: Sequence[Lesson], exercise_id: str, listed_by: str = LISTED_BY
         for name in lesson.header.get("exercises") or ()
     }
     titles = {name: f"of the lesson {lesson.title}" for name, lesson in by_id.items()}
-    found = short_ids.find(exercise_id, titles, kind="exercise", listed_by=listed_by)
+    found = short_ids.find_id(exercise_id, titles, kind="exercise", listed_by=listed_by)
     return next(exercise for exercise in read(by_id[found]) if exercise.id == found)
 
 
@@ -173,7 +173,7 @@ def _read_exercise(lesson: Lesson, name: str) -> Exercise:
 
 def learner_file(exercise: Exercise) -> Path:
     """Return the path of the learner's copy, which may not exist."""
-    return locations.state_place() / "exercises" / f"{exercise.id}.py"
+    return locations.state_folder_path() / "exercises" / f"{exercise.id}.py"
 
 
 def open_file(exercise: Exercise) -> Path:
@@ -336,7 +336,7 @@ def keep_code(exercise: Exercise, code: str, known: tuple[int, int] | None = Non
         mode = stat.S_IMODE(path.stat().st_mode)
         if known not in (None, read_save_stamp(path)):
             locations.move_aside(path, f"{path.name}.old", why="was saved by another program")
-        locations.replace(path, text.encode(), mode)
+        locations.replace_file(path, text.encode(), mode)
 
 
 def _divided(text: str) -> tuple[str, str]:

@@ -13,7 +13,7 @@ FILE = "glossary.md"
 
 def read(folder: Path | None = None) -> dict[str, tuple[str, str]]:
     """Read the glossary of a folder of lessons: heading and meaning by anchor."""
-    file = (folder or locations.content("lessons")) / FILE
+    file = (folder or locations.content_folder("lessons")) / FILE
     try:
         text = file.read_text("utf-8")
     except (OSError, ValueError):

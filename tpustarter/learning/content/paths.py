@@ -51,12 +51,12 @@ class _PathEntry(msgspec.Struct, frozen=True):
 
 def read_paths(folder: Path | None = None) -> list[LessonPath]:
     """Read the paths in `paths.yml`, in order; raise Problem for a file that cannot be used."""
-    file = (folder or locations.content("lessons")) / "paths.yml"
+    file = (folder or locations.content_folder("lessons")) / "paths.yml"
     try:
         paths: list[LessonPath] = []
         text = locations.read_text(file)
         with cache.open_cache("paths", __file__) as known:
-            entries = known.value(text.encode(), lambda: content.read_yaml(text))
+            entries = known.get_or_read(text.encode(), lambda: content.read_yaml(text))
         for entry in yaml_rows.convert(entries, tuple[_PathEntry, ...]):
             earlier = {path.id: path.stages for path in paths}
             stages = [stage for item in entry.lessons for stage in _stages(item, earlier)]

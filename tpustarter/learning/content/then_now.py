@@ -14,7 +14,7 @@ import msgspec
 
 from tpustarter.core import cache, content, locations, yaml_rows
 from tpustarter.core.content import Lesson
-from tpustarter.core.json_values import mapping
+from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content.blocks import list_blocks
 from tpustarter.learning.content.markdown import anchors
@@ -58,12 +58,12 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def read(folder: Path | None = None) -> list[Claim]:
     """Read all claims, in order; raise Problem for a file that cannot be used."""
-    file = (folder or locations.content("lessons")) / "then-now.yml"
+    file = (folder or locations.content_folder("lessons")) / "then-now.yml"
     try:
         text = locations.read_text(file)
         with cache.open_cache("then-now", content.__file__) as known:
             entries: list[object] = (
-                known.value(text.encode(), lambda: content.read_yaml(text)) or []
+                known.get_or_read(text.encode(), lambda: content.read_yaml(text)) or []
             )
         return [_parse_claim(entry) for entry in entries]
     except FileNotFoundError:
@@ -75,7 +75,7 @@ def read(folder: Path | None = None) -> list[Claim]:
 def _parse_claim(entry: object) -> Claim:
     fields = {
         key: " ".join(value.split()) if isinstance(value, str) else value
-        for key, value in mapping(entry).items()
+        for key, value in as_object(entry).items()
     }
     try:
         return yaml_rows.convert(fields, Claim)

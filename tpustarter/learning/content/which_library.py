@@ -106,7 +106,7 @@ class LibraryAdvice:
 
 def read(folder: Path | None = None) -> LibraryGuide:
     """Read the questions and the rules; raise Problem for a file that cannot be used."""
-    file = (folder or locations.content("lessons")) / FILE
+    file = (folder or locations.content_folder("lessons")) / FILE
     try:
         return yaml_rows.convert(content.read_yaml(locations.read_text(file)), LibraryGuide)
     except (OSError, ValueError) as error:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tpustarter.core.json_values import items
+from tpustarter.core.json_values import items_of_type
 from tpustarter.learning.drawings.array_layouts import (
     MOST_NAME,
     Layout,
@@ -48,7 +48,7 @@ def parse(value: object, clean: Callable[[str], str]) -> tuple[Drawing, ...]:
         value: The field of the event.
         clean: Removes secrets from a text.
     """
-    drawings = (_drawing_of(fields, clean) for fields in items(value, dict[str, Any]))
+    drawings = (_drawing_of(fields, clean) for fields in items_of_type(value, dict[str, Any]))
     return tuple(drawing for drawing in drawings if drawing)
 
 

@@ -124,7 +124,7 @@ class DocumentedCommand:
 
 def read(folder: Path | None = None) -> list[DocumentedCommand]:
     """Read the documented commands, longest first; raise Problem for a broken file."""
-    file = (folder or locations.content("lessons")) / "commands.yml"
+    file = (folder or locations.content_folder("lessons")) / "commands.yml"
     try:
         entries: list[object] = content.read_yaml(locations.read_text(file)) or []
         commands = [_parse_entry(entry) for entry in entries]

@@ -16,7 +16,7 @@ from typing import Any
 from tpustarter.checking.plan import interpreters, plan
 from tpustarter.core import content, locations
 from tpustarter.core.content import Lesson
-from tpustarter.core.json_values import is_array, items, mapping
+from tpustarter.core.json_values import as_object, is_array, items_of_type
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content import block_names, code_files, exercises, then_now, which_library
 from tpustarter.learning.content.blocks import list_blocks
@@ -52,7 +52,7 @@ Complaints = Iterator[tuple[int, str]]
 
 def list_problems(folder: Path | None = None) -> list[str]:
     """Return the problems of a folder of lessons, with those that cannot be read."""
-    folder = folder or locations.content("lessons")
+    folder = folder or locations.content_folder("lessons")
     results = [_read_lesson(path) for path in sorted(folder.glob("*/*.md"))]
     lessons = [result for result in results if isinstance(result, Lesson)]
     unreadable = [result.full_text for result in results if isinstance(result, Problem)]
@@ -123,7 +123,7 @@ def _lint_header(lesson: Lesson, check_ids: set[str]) -> Complaints:
     for check in _strings(header.get("checks")):
         if check not in check_ids:
             yield 1, f"there is no check `{check}`"
-    for steps in mapping(header.get("setups")).values():
+    for steps in as_object(header.get("setups")).values():
         yield from _lint_proofs(steps, check_ids)
     for source in _strings(header.get("sources")):
         if not source.startswith("https://"):
@@ -142,7 +142,7 @@ def _lint_keys(header: dict[str, Any]) -> Complaints:
 
 
 def _lint_needs(needs: object) -> Complaints:
-    for key, value in mapping(needs).items():
+    for key, value in as_object(needs).items():
         if key == "framework":
             names, allowed = [str(value)], tuple(frameworks.FRAMEWORKS)
         elif key == "packages" and is_array(value):
@@ -164,7 +164,7 @@ def _is_sound_number(key: str, value: Any) -> bool:
 
 
 def _lint_proofs(steps: object, check_ids: set[str]) -> Complaints:
-    for step in items(steps, dict[str, Any]):
+    for step in items_of_type(steps, dict[str, Any]):
         proof = step.get("proof")
         if proof is not None and proof not in check_ids:
             yield 1, f"there is no check `{proof}` to prove a step"

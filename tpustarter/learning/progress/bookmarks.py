@@ -34,7 +34,9 @@ def save_bookmark(lesson_id: str, place: str | None) -> None:
     busy = Problem("another tpustarter is saving where you are in a lesson")
     with (
         contextlib.suppress(Problem),
-        locations.hold_lock(locations.state() / f"{NAME}.lock", wait_s=LOCK_WAIT_S, busy=busy),
+        locations.hold_lock(
+            locations.make_state_folder() / f"{NAME}.lock", wait_s=LOCK_WAIT_S, busy=busy
+        ),
     ):
         entries = _entries()
         entries.pop(lesson_id, None)
@@ -46,4 +48,4 @@ def save_bookmark(lesson_id: str, place: str | None) -> None:
 
 
 def _entries() -> dict[str, dict[str, Any]]:
-    return json_values.entries(state.load(NAME).get("lessons"), dict[str, Any])
+    return json_values.entries_of_type(state.load(NAME).get("lessons"), dict[str, Any])

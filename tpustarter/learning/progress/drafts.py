@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tpustarter.core import locations, state
-from tpustarter.core.json_values import entries
+from tpustarter.core.json_values import entries_of_type
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import lesson_progress, progress_file
 
@@ -51,7 +51,7 @@ def read(lesson_id: str) -> dict[str, BlockDraft]:
         Problem: The file could not be read, and was put aside.
     """
     name = _name(lesson_id)
-    file = locations.state_place() / f"{name}.json"
+    file = locations.state_folder_path() / f"{name}.json"
     was_there = file.exists()
     drafts = _parse(state.load(name))
     if was_there and not file.exists():
@@ -65,7 +65,7 @@ def read(lesson_id: str) -> dict[str, BlockDraft]:
 
 def list_drafts() -> set[str]:
     """Return the ids of the lessons that have drafts."""
-    files = (locations.state_place() / FOLDER).glob("*.json")
+    files = (locations.state_folder_path() / FOLDER).glob("*.json")
     return {file.stem.replace(".", "/", 1) for file in files}
 
 
@@ -81,7 +81,7 @@ def save_drafts(lesson_id: str, changes: Mapping[str, BlockDraft | None]) -> Non
                 f"a block has {len(draft.code)} characters, expected {MAX_CHARACTERS} at most",
                 hint="copy it into a file of your own, because tpustarter does not save it",
             )
-    folder = locations.make_folder(locations.state() / FOLDER)
+    folder = locations.make_folder(locations.make_state_folder() / FOLDER)
     busy = Problem(
         f"another tpustarter has kept `{folder}` locked for {progress_file.LOCK_WAIT_S:g} s"
     )
@@ -90,8 +90,8 @@ def save_drafts(lesson_id: str, changes: Mapping[str, BlockDraft | None]) -> Non
         merged = {**_parse(state.load(name)), **changes}
         drafts = {block: draft for block, draft in merged.items() if draft}
         if not drafts:
-            with locations.convert_write_errors(state.path(name)):
-                state.path(name).unlink(missing_ok=True)
+            with locations.convert_write_errors(state.prepare_path(name)):
+                state.prepare_path(name).unlink(missing_ok=True)
             return
         blocks = {block: asdict(draft) for block, draft in drafts.items()}
         state.save(name, {"schema": SCHEMA, "blocks": blocks})
@@ -102,4 +102,4 @@ def _name(lesson_id: str) -> str:
 
 
 def _parse(stored: dict[str, Any]) -> dict[str, BlockDraft]:
-    return entries(stored.get("blocks"), BlockDraft)
+    return entries_of_type(stored.get("blocks"), BlockDraft)

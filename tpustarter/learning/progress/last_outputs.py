@@ -10,7 +10,7 @@ import contextlib
 from dataclasses import asdict, dataclass
 
 from tpustarter.core import locations, state
-from tpustarter.core.json_values import entries
+from tpustarter.core.json_values import entries_of_type
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import lesson_progress
 from tpustarter.learning.run.block_output import END_CHARACTERS
@@ -62,7 +62,7 @@ def read(lesson_id: str) -> dict[str, KeptOutput]:
 
 
 def _read(lesson_id: str) -> dict[str, KeptOutput]:
-    kept = entries(state.load(_name(lesson_id)).get("blocks"), KeptOutput)
+    kept = entries_of_type(state.load(_name(lesson_id)).get("blocks"), KeptOutput)
     return {block: one for block, one in kept.items() if len(one.text) <= 2 * MOST_CHARACTERS}
 
 
@@ -78,7 +78,7 @@ def block_ended(lesson: Lesson, block: Block, result: BlockResult, code: str) ->
     printed, names = make_output(code, result.output), {one.id for one in list_blocks(lesson)}
     busy = Problem("another tpustarter is saving what a block printed")
     with contextlib.suppress(Problem, OSError):
-        folder = locations.make_folder(locations.state() / FOLDER)
+        folder = locations.make_folder(locations.make_state_folder() / FOLDER)
         with locations.hold_lock(folder / ".lock", wait_s=LOCK_WAIT_S, busy=busy):
             kept = {**_read(lesson.id), block.id: printed}
             blocks = {name: asdict(kept[name]) for name in kept if name in names}
@@ -87,7 +87,9 @@ def block_ended(lesson: Lesson, block: Block, result: BlockResult, code: str) ->
 
 
 def _make_room() -> None:
-    files = [(file, file.stat()) for file in (locations.state() / FOLDER).glob("*.json")]
+    files = [
+        (file, file.stat()) for file in (locations.make_state_folder() / FOLDER).glob("*.json")
+    ]
     room = MOST_BYTES
     for file, stat in sorted(files, key=lambda one: one[1].st_mtime, reverse=True):
         room -= stat.st_size

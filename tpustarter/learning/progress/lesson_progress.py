@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from tpustarter.core import state
-from tpustarter.core.json_values import entries
+from tpustarter.core.json_values import entries_of_type
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress.progress_file import (
     Fields,
@@ -109,10 +109,10 @@ def read() -> LearnerProgress:
 def _parse(fields: Fields) -> LessonProgress:
     return LessonProgress(
         parse_date(fields.get("done")),
-        entries(fields.get("blocks"), BlockRecord),
-        entries(fields.get("quizzes"), QuizRecord),
-        entries(fields.get("exercises"), ExerciseRecord),
-        entries(fields.get("edits"), BlockRecord),
+        entries_of_type(fields.get("blocks"), BlockRecord),
+        entries_of_type(fields.get("quizzes"), QuizRecord),
+        entries_of_type(fields.get("exercises"), ExerciseRecord),
+        entries_of_type(fields.get("edits"), BlockRecord),
         parse_count(fields.get("open")),
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tpustarter.core import state
-from tpustarter.core.json_values import mapping
+from tpustarter.core.json_values import as_object
 from tpustarter.learning.progress.progress_file import (
     SCHEMA,
     Fields,
@@ -27,7 +27,7 @@ def export() -> dict[str, Any]:
 
 def read_export(text: str) -> dict[str, Any]:
     """Parse the text of an export; raise ValueError for another schema."""
-    value = mapping(state.parse(text))
+    value = as_object(state.parse_json(text))
     if value.get("schema") != SCHEMA:
         raise ValueError(f"found the schema `{value.get('schema')}`, expected `{SCHEMA}`")
     return value

@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from tpustarter.core import locations, state
-from tpustarter.core.json_values import entries
+from tpustarter.core.json_values import entries_of_type
 from tpustarter.core.problem import Problem
 
 SCHEMA = "tpustarter.progress/1"
@@ -37,7 +37,7 @@ def update(change: Callable[[dict[str, Fields]], None]) -> None:
 
 
 def _lock() -> contextlib.AbstractContextManager[int]:
-    path = locations.state() / "progress.lock"
+    path = locations.make_state_folder() / "progress.lock"
     busy = Problem(
         f"another tpustarter has kept `{path}` locked for {LOCK_WAIT_S:g} s",
         hint="end the other tpustarter, then try again",
@@ -67,4 +67,4 @@ def lessons_in(value: dict[str, Any]) -> dict[str, Fields]:
 
 def parse_entries(value: object) -> dict[str, Fields]:
     """Return the entries of a mapping that are mappings themselves; malformed ones are left out."""
-    return entries(value, Fields)
+    return entries_of_type(value, Fields)

@@ -99,7 +99,7 @@ class BlockOutput:
     @property
     def redacted_text(self) -> str:
         """Return all kept output without secrets, in the order in which it came."""
-        return self._redact.text("".join(text for _, text in self._pieces))
+        return self._redact.redact_text("".join(text for _, text in self._pieces))
 
     @property
     def stdout_text(self) -> str:
@@ -164,7 +164,7 @@ class BlockOutput:
 
     def _tell(self, text: str, *, is_begun: bool = False) -> Iterator[OutputChunk]:
         """Yield the part of a text that was not shown; a begun line comes again with its rest."""
-        shown = self._redact.text(text)
+        shown = self._redact.redact_text(text)
         untold = shown[len(commonprefix((self._told, shown))) :]  # noqa: RUF071  texts
         self._told = shown if is_begun else ""
         if untold:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from tpustarter.checking.plan import plan
 from tpustarter.checking.results.results import BlockedFramework, Reason, UsedDevices
-from tpustarter.core.json_values import items, typed
+from tpustarter.core.json_values import as_type, items_of_type
 from tpustarter.core.redact import Redactor
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.drawings.plot import Drawing
@@ -76,13 +76,13 @@ def judge_block(
 ) -> BlockResult:
     """Judge a block that ended: by its exception, else by the first difference."""
     if end.get("outcome") != "done":
-        detail = redact.text(_PLACE.sub(r"\1", str(end.get("detail", ""))))
-        at = tuple(items(end.get("lines"), int))
-        name = redact.text(str(end.get("exception") or ""))
+        detail = redact.redact_text(_PLACE.sub(r"\1", str(end.get("detail", ""))))
+        at = tuple(items_of_type(end.get("lines"), int))
+        name = redact.redact_text(str(end.get("exception") or ""))
         result = replace(result, status="error", reason="exception", detail=detail)
         return replace(result, exception=name, raised_at=at)
-    ran_on = typed(end.get("ran_on"), UsedDevices)
-    drawn = parse_drawings(end.get("drawings"), redact.text)
+    ran_on = as_type(end.get("ran_on"), UsedDevices)
+    drawn = parse_drawings(end.get("drawings"), redact.redact_text)
     result = replace(result, ran_on=ran_on, drawings=drawn)
     found = first_difference(expected, output.stdout_text) if expected else None
     if expected is None or found is None:
@@ -103,5 +103,7 @@ def _is_of_others(expected: Expected, ran_on: UsedDevices | None) -> bool:
 
 
 def _redacted(difference: Difference, redact: Redactor) -> Difference:
-    texts = [text and redact.text(text) for text in (difference.printed, difference.expected)]
+    texts = [
+        text and redact.redact_text(text) for text in (difference.printed, difference.expected)
+    ]
     return replace(difference, printed=texts[0], expected=texts[1])

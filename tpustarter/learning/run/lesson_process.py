@@ -299,7 +299,7 @@ class LessonSession:
         yield result
 
     def _drawn(self, event: Event, block: Block) -> Iterator[BlockPlots]:
-        drawings = parse_drawings(event.get("drawings"), self._placement.redact.text)
+        drawings = parse_drawings(event.get("drawings"), self._placement.redact.redact_text)
         if drawings and self._growing and event.get("id") == block.id:
             yield BlockPlots(drawings)
 
@@ -346,7 +346,7 @@ class LessonSession:
             if not self._answered:
                 log = self._log.read_since(0) if self._log else ""
                 problem = make_python_problem(
-                    self._placement.python, event, self._placement.redact.text(log)
+                    self._placement.python, event, self._placement.redact.redact_text(log)
                 )
                 reason = "crashed" if problem.code == ExitCode.LIMIT else "load"
                 return ("error", reason, problem.full_text)
@@ -366,7 +366,7 @@ class LessonSession:
                 yield OutputChunk(f"[the process has ended since the last block{note}]\n")
             elif _is_output(event):
                 yield OutputChunk(
-                    self._placement.redact.text(event["data"].decode("utf-8", "replace"))
+                    self._placement.redact.redact_text(event["data"].decode("utf-8", "replace"))
                 )
 
     def _ensure_process(self) -> Probe:

@@ -47,7 +47,7 @@ def choose_target(
     device_plan = plan.make_plan(machine, devices=devices, gpu_plugin=chosen.has_gpu_plugin)
     installed = chosen.frameworks or interpreters.list_installed(chosen.path.parents[1], env)
     target: dict[str, Any] = {
-        "python": redact.text(str(chosen.path)),
+        "python": redact.redact_text(str(chosen.path)),
         "shown": interpreters.format_path(chosen.path, env, folder),
         "frameworks": dict(installed),
         "platform": device_plan.platform,

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from tpustarter.core import cache, content, locations
-from tpustarter.core.json_values import is_array, mapping
+from tpustarter.core.json_values import as_object, is_array
 from tpustarter.learning.content import glossary, then_now
 from tpustarter.learning.search import index
 from tpustarter.learning.search import query as search_query
@@ -381,15 +381,15 @@ def _plain(text: str) -> str:
 
 def read_synonyms(folder: Path | None = None) -> dict[str, list[str]]:
     """Read the synonyms of typed words; none where the file cannot be read."""
-    file = (folder or locations.content("lessons")) / SYNONYMS
+    file = (folder or locations.content_folder("lessons")) / SYNONYMS
     try:
         text = locations.read_text(file)
         with cache.open_cache("synonyms", __file__) as known:
-            entries = known.value(text.encode(), lambda: content.read_yaml(text))
+            entries = known.get_or_read(text.encode(), lambda: content.read_yaml(text))
     except (OSError, ValueError):
         return {}
     return {
         str(word): [str(one) for one in others]
-        for word, others in mapping(entries).items()
+        for word, others in as_object(entries).items()
         if is_array(others)
     }

@@ -21,7 +21,7 @@ _NOT_KEPT = ("seconds", "cached", "program", "check", "tpu", "key", "notes")
 
 def folder() -> Path:
     """Return the folder of answers, made if necessary, after deleting the oldest ones."""
-    rehearsals = locations.make_folder(locations.state() / "rehearsals")
+    rehearsals = locations.make_folder(locations.make_state_folder() / "rehearsals")
     answers = list(rehearsals.glob("*.json"))
     if len(answers) > MOST:
         with contextlib.suppress(OSError):  # another rehearsal may delete them as well
@@ -37,7 +37,7 @@ def save_answer(result: dict[str, Any]) -> None:
     if result["cached"] or not key or result["status"] == "error":
         return
     fields = {name: value for name, value in result.items() if name not in _NOT_KEPT}
-    path = locations.state() / "rehearsals" / f"{key}.json"
+    path = locations.make_state_folder() / "rehearsals" / f"{key}.json"
     part = path.with_suffix(f".{os.getpid()}")
     try:
         path.parent.mkdir(exist_ok=True)

@@ -131,7 +131,7 @@ class Compiler:
         raise make_python_problem(
             self._session.python,
             gone,
-            self._session.redact.text(text),
+            self._session.redact.redact_text(text),
             waited_s=START_S if event is None else None,
             option=OPTION,
         )
@@ -177,7 +177,9 @@ class Compiler:
                 yield StillCompiling(program, task.tpu, 0.0, check, float(event.get("share", 0)))
             elif event["event"] == "rehearsed":
                 done.append(program)
-                yield from self._explain_memory(task, self._session.redact.value(event["result"]))
+                yield from self._explain_memory(
+                    task, self._session.redact.redact_value(event["result"])
+                )
                 began = time.monotonic()
             elif event["event"] == "end":
                 if ended := self._ended(task, event):
@@ -204,7 +206,10 @@ class Compiler:
         }
 
     def _ended(self, task: Task, event: Event) -> dict[str, Any] | None:
-        outcome, detail = event.get("outcome"), self._session.redact.text(str(event.get("detail")))
+        outcome, detail = (
+            event.get("outcome"),
+            self._session.redact.redact_text(str(event.get("detail"))),
+        )
         if outcome == "done":
             return None
         result = failure(task, task.name, detail)
@@ -240,7 +245,7 @@ class Compiler:
             self._memory_probe = None
             log.close()
         report = memory_report.read(output.decode("utf-8", "replace"), names)
-        yield result | self._session.redact.value(report)
+        yield result | self._session.redact.redact_value(report)
 
     def _ready(self) -> Probe:
         if self._probe is None:

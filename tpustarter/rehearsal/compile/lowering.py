@@ -11,7 +11,7 @@ from typing import Any
 from tpustarter.checking.run.probe_session import ProbeSession, start_probe
 from tpustarter.checking.run.runner import START_S
 from tpustarter.core import locations
-from tpustarter.core.json_values import typed
+from tpustarter.core.json_values import as_type
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import pip, tpus
 from tpustarter.rehearsal.compile import memory_limit
@@ -242,7 +242,7 @@ def _told(
     event: Event, session: ProbeSession
 ) -> LoweredProgram | ProgramWarning | DeviceQuestionsFound | JittedPlace | None:
     # The user's code runs in that process, so the pipe may hold anything.
-    clean = session.redact.text
+    clean = session.redact.redact_text
     try:
         if event["event"] in ("exported", "met"):
             return _exported(event, session)
@@ -250,7 +250,7 @@ def _told(
             return ProgramWarning(clean(str(event["program"])), clean(str(event["text"])))
         if event["event"] == "asked":
             return DeviceQuestionsFound(tuple(clean(str(place)) for place in event["places"]))
-        return typed(session.redact.value(event["function"]), JittedPlace)
+        return as_type(session.redact.redact_value(event["function"]), JittedPlace)
     except (KeyError, TypeError, ValueError):
         return None
 
@@ -258,10 +258,10 @@ def _told(
 def _exported(event: Event, session: ProbeSession) -> LoweredProgram:
     name, names = str(event["program"]), tuple(str(name) for name in event["tpus"])
     check = _check(event)
-    notes = tuple(session.redact.text(str(note)) for note in event["notes"])
+    notes = tuple(session.redact.redact_text(str(note)) for note in event["notes"])
     if "error" in event:
-        error = session.redact.text(str(event["error"]))
-        where = session.redact.text(str(event.get("traceback") or ""))
+        error = session.redact.redact_text(str(event["error"]))
+        where = session.redact.redact_text(str(event.get("traceback") or ""))
         refused, place = bool(event["refused"]), _place(event, session)
         return LoweredProgram(name, names, {}, error, refused, notes, check, where, place)
     lowered = event["lowered"]
@@ -279,7 +279,7 @@ def _check(event: Event) -> str | None:
 
 
 def _place(event: Event, session: ProbeSession) -> str:
-    return session.redact.text(str(event.get("place") or ""))
+    return session.redact.redact_text(str(event.get("place") or ""))
 
 
 def _reason(event: Event, session: ProbeSession) -> str:
@@ -287,7 +287,7 @@ def _reason(event: Event, session: ProbeSession) -> str:
         return memory_limit.process_ending(event)
     if event["event"] != "end":
         return "its process wrote something that is not an event"
-    return session.redact.text(str(event.get("detail") or ""))
+    return session.redact.redact_text(str(event.get("detail") or ""))
 
 
 def _failed(code: OwnFunction, reason: str, event: Event, python: Path) -> Problem:

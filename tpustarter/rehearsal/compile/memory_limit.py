@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from tpustarter.checking.run import outcomes
-from tpustarter.core.json_values import typed
+from tpustarter.core.json_values import as_type
 from tpustarter.machine.machine import Machine
 from tpustarter.machine.memory import available_bytes
 from tpustarter.probe.rehearse.memory_watch import LIMIT
@@ -38,7 +38,7 @@ def process_ending(gone: Event) -> str:
 
 def format_excess(gone: Event) -> str | None:
     """Return the message for a process that exceeded the memory limit; None for another."""
-    memory = typed(gone.get("memory"), _Memory)
+    memory = as_type(gone.get("memory"), _Memory)
     return memory and (
         f"it was ended when it held {memory.resident_bytes / 2**30:.2f} GiB of this machine's "
         f"memory: a rehearsal may take {memory.limit_bytes / 2**30:.2f} GiB in all, "

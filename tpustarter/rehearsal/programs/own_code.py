@@ -14,7 +14,7 @@ import msgspec
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
-from tpustarter.core.short_ids import near_file
+from tpustarter.core.short_ids import find_nearest_file
 from tpustarter.machine import frameworks
 from tpustarter.text import phrases
 
@@ -278,7 +278,7 @@ def _existing(name: str) -> Path:
     beside = sorted(one.name for one in file.parent.glob(f"*{file.suffix}"))
     folder = "this folder" if file.parent == Path() else f"`{Path(name).parent}`"
     hint = f"name it with its folder; none in {folder} ends with `{file.suffix}`"
-    if near := near_file(file, file.suffix):
+    if near := find_nearest_file(file, file.suffix):
         hint = f"did you mean `{Path(name).with_name(near.name)}`?"
     elif beside:
         listed = phrases.join((f"`{one}`" for one in beside), most=_NAMED)
@@ -291,7 +291,7 @@ def _existing(name: str) -> Path:
 def read_argument(text: str) -> tuple[str, tuple[int, ...]]:
     """Return type and shape of `f32[8192,8192]`; raises Problem."""
     match = _ARGUMENT.fullmatch(text.strip())
-    shown = Redactor(os.environ).text(text)[:80]
+    shown = Redactor(os.environ).redact_text(text)[:80]
     example = "an array as `f32[8192,8192]`, or `bf16[]` for a scalar"
     if not match:
         raise Problem(f"`--arg {shown}` cannot be read, expected {example}", code=ExitCode.USAGE)

@@ -46,7 +46,7 @@ def checks(typed: Sequence[str], folder: Path | None) -> list[content.Check]:
         name if name in whole or content.is_glob(name) else _whole(name, titles, jax)
         for name in typed
     ]
-    chosen = content.select(known, ids, "soak", None)
+    chosen = content.select_checks(known, ids, "soak", None)
     if found := [check for check in chosen if check.has_programs]:
         return found
     names = ", ".join(check.id for check in chosen)
@@ -58,10 +58,10 @@ def checks(typed: Sequence[str], folder: Path | None) -> list[content.Check]:
 
 
 def _whole(name: str, titles: Mapping[str, str], jax: set[str]) -> str:
-    if not short_ids.candidates(name, titles):
+    if not short_ids.list_matches(name, titles):
         _verify_is_no_path(name)
     listed_by = "tpustarter rehearse --list"
-    return short_ids.find(name, titles, kind="check", listed_by=listed_by, preferred=jax)
+    return short_ids.find_id(name, titles, kind="check", listed_by=listed_by, preferred=jax)
 
 
 def _verify_is_no_path(name: str) -> None:

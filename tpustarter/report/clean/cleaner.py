@@ -70,13 +70,13 @@ class Cleaner:
         """Return a text unchanged; raise UncleanText if a secret or a known name is in it."""
         if kinds := self.names.list_remaining_kinds(text):
             raise UncleanText(f"the name of a {kinds[0]} is left in it")
-        if self._redact.secrets(text) != text:
+        if self._redact.redact_secrets(text) != text:
             raise UncleanText("a secret is left in it")
         return text
 
     def _without_secrets(self, text: str) -> str:
         for _ in range(_TIMES):
-            clean = _VARIABLE.sub("[secret]", self._redact.secrets(text))
+            clean = _VARIABLE.sub("[secret]", self._redact.redact_secrets(text))
             self.secrets += max(0, len(_SECRET.findall(clean)) - len(_SECRET.findall(text)))
             if clean == text:
                 return clean

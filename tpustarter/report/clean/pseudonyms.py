@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from tpustarter.core.json_values import entries
+from tpustarter.core.json_values import entries_of_type
 from tpustarter.machine import frameworks
 from tpustarter.report.clean import name_shapes
 
@@ -41,7 +41,7 @@ class Pseudonyms:
         self._numbers: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
         for kind, names in (saved or {}).items():
             if kind in KINDS:
-                self._numbers[kind] = entries(names, int)
+                self._numbers[kind] = entries_of_type(names, int)
         self._known: dict[str, str] = {}
         self._pattern: re.Pattern[str] | None = None
         self.counts: Counter[str] = Counter()

@@ -38,7 +38,7 @@ def find_reproducer(wanted: str) -> WantedReproducer:
     if "/" in wanted:
         lesson_id, _, name = wanted.partition(":")
         return _block_named(lesson_id, name)
-    check = content.select(content.read_checks(), (wanted,), "soak", None)[0]
+    check = content.select_checks(content.read_checks(), (wanted,), "soak", None)[0]
     if check.framework == "host":
         what = f"`{wanted}` reads files of this machine and uses no framework"
         raise Problem(what, hint="the report contains its findings anyway", code=ExitCode.USAGE)

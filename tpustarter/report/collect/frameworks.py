@@ -23,7 +23,7 @@ import msgspec
 
 from tpustarter.checking.plan import plan
 from tpustarter.core import locations
-from tpustarter.core.json_values import typed
+from tpustarter.core.json_values import as_type
 from tpustarter.core.problem import Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine.frameworks import FRAMEWORKS
@@ -227,7 +227,7 @@ def _processor_s(pid: int) -> float:
 def _events(file: Path) -> Iterator[ProbeAnswer]:
     for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
         with contextlib.suppress(ValueError):
-            if event := typed(json.loads(line), ProbeAnswer):
+            if event := as_type(json.loads(line), ProbeAnswer):
                 yield event
 
 

@@ -41,7 +41,9 @@ again."""
 
 def match(context: Context) -> dict[str, object]:
     """Search all texts for known failures, and confirm them with the findings on this machine."""
-    scanner = log_scanner.Scanner(known_failures.read(), Redactor(context.machine.env).secrets)
+    scanner = log_scanner.Scanner(
+        known_failures.read(), Redactor(context.machine.env).redact_secrets
+    )
     machine = machine_evidence.HostFindings(
         check_runs.findings(context), check_runs.has_tpu(context)
     )

@@ -99,7 +99,7 @@ def write(report: BugReport, folder: Path) -> Path:
 
 def _put(path: Path, data: bytes) -> None:
     try:
-        locations.replace(path, data, 0o644)
+        locations.replace_file(path, data, 0o644)
     except OSError as error:
         why = error.strerror or str(error)
         raise Problem(f"cannot write `{path}`: {why}", code=ExitCode.OUTPUT) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator
 
-from tpustarter.core.json_values import is_array, is_object, mapping
+from tpustarter.core.json_values import as_object, is_array, is_object
 from tpustarter.machine import frameworks
 from tpustarter.report.document import ReportSection
 from tpustarter.report.forms import reproducer_files
@@ -93,7 +93,7 @@ def _lines(value: object, name: str = "") -> Iterator[str]:
 
 
 def _row(item: object, name: str) -> Iterator[str]:
-    fields = mapping(item)
+    fields = as_object(item)
     if fields and not any("\n" in str(one) or isinstance(one, dict) for one in fields.values()):
         shown = (f"{key}={_told(one)}" for key, one in fields.items() if one not in (None, []))
         line = f"{name}: {', '.join(shown)}"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tpustarter.core.json_values import entries, items, mapping
+from tpustarter.core.json_values import as_object, entries_of_type, items_of_type
 from tpustarter.report import make_report, reproducers
 from tpustarter.report.clean import name_shapes
 from tpustarter.report.clean.allowed_fields import LeftOut, select_allowed
@@ -93,7 +93,7 @@ def sections(
     made: dict[str, ReportSection] = {}
     left_out: list[LeftOut] = []
     strange: list[str] = []
-    for fields in items(given, dict[str, Any], MOST_SECTIONS):
+    for fields in items_of_type(given, dict[str, Any], MOST_SECTIONS):
         name = fields.get("name")
         if not isinstance(name, str) or name not in asked:
             known_form = isinstance(name, str) and _NAME.fullmatch(name)
@@ -113,7 +113,7 @@ def _section(
     state: State = "unanswered"
     for one in _STATES:
         state = one if fields.get("state") == one else state
-    given = mapping(fields.get("facts")) if state == "answered" else {}
+    given = as_object(fields.get("facts")) if state == "answered" else {}
     facts, left_out = select_allowed(given, asked.allowed, reader, f"{asked.name}.")
     took = seconds(fields.get("seconds"))
     if asked.name in frameworks.STEPS and (facts.get("hung_in") or facts.get("unfinished_in")):
@@ -140,13 +140,15 @@ def seconds(value: object) -> float:
 
 def read_replacements(given: object) -> dict[str, int]:
     """Return the number of replaced names by kind; 0 for a kind that the report doesn't have."""
-    sound = {kind: count for kind, count in entries(given, int).items() if 0 <= count < 10**9}
+    sound = {
+        kind: count for kind, count in entries_of_type(given, int).items() if 0 <= count < 10**9
+    }
     return {kind: sound.get(kind, 0) for kind in (*KINDS, "secret")}
 
 
 def read_left_out(given: object, reader: ForeignText) -> Iterator[LeftOut]:
     """Yield the fields that were left out when the report was made."""
-    for fields in items(given, dict[str, Any], MOST_SECTIONS):
+    for fields in items_of_type(given, dict[str, Any], MOST_SECTIONS):
         what = fields.get("what")
         if isinstance(what, str) and re.fullmatch(r"[a-z][a-z0-9_]{0,40}(\.[a-z_ ]{1,40})?", what):
             yield LeftOut(what, words(fields.get("why"), reader) or "it is not said why")

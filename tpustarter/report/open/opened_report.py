@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from tpustarter.core.json_values import items, mapping, typed
+from tpustarter.core.json_values import as_object, as_type, items_of_type
 from tpustarter.core.problem import Problem
 from tpustarter.report import assessment, make_report
 from tpustarter.report.clean import allowed_fields
@@ -102,7 +102,7 @@ def _judged_again(given: Fields, bundle: unpack.Bundle) -> Fields:
     asked = [one for one in unanswered if one.why != admission.NOT_ASKED]
     first = assessment.judge_facts(facts_of(sections), asked, then.wanted if then else None)
     first.unanswered = assessment.unanswered_rows(unanswered)
-    version = mapping(given.get("tool")).get("version")
+    version = as_object(given.get("tool")).get("version")
     notes = [*bundle.notes, *_notes(left_out, strange)]
     document = ReportDocument(
         schema=make_report.SCHEMA,
@@ -147,7 +147,7 @@ class _EarlierJudgement:
 
 
 def _then(given: object) -> _EarlierJudgement | None:
-    first = typed(given, dict[str, Any])
+    first = as_type(given, dict[str, Any])
     if first is None:
         return None
     tracker = next((one for one in trackers.TRACKERS if one.id == first.get("tracker")), None)
@@ -161,7 +161,7 @@ def _then(given: object) -> _EarlierJudgement | None:
 
 
 def _each(first: Fields, name: str, key: str) -> Iterator[str]:
-    for row in items(first.get(name), dict[str, Any], allowed_fields.MOST):
+    for row in items_of_type(first.get(name), dict[str, Any], allowed_fields.MOST):
         if isinstance(value := row.get(key), str):
             yield value
 

@@ -50,7 +50,7 @@ class Bundle:
 
 def read(path: Path) -> Bundle:
     """Read the files of a report; raise Problem for a path that is none."""
-    shown = escape_text(Redactor(os.environ).text(path.name or str(path)))
+    shown = escape_text(Redactor(os.environ).redact_text(path.name or str(path)))
     try:
         found = _folder(path) if path.is_dir() else _file(path)
         if REPORT not in found:
@@ -67,7 +67,7 @@ def parse_object(data: bytes, name: str) -> dict[str, Any]:
     if len(data) > MOST_JSON_BYTES:
         raise ValueError(f"{name} has {len(data):,} bytes, expected {MOST_JSON_BYTES:,} at most")
     try:
-        value = state.parse(data.decode("utf-8-sig"))
+        value = state.parse_json(data.decode("utf-8-sig"))
     except ValueError as error:
         raise ValueError(f"{name} is not JSON") from error
     if not json_values.is_object(value):
@@ -144,7 +144,7 @@ def _listed(files: dict[str, bytes]) -> list[tuple[str, str]]:
         manifest = parse_object(files[MANIFEST], MANIFEST)
     except (KeyError, ValueError):
         return []
-    rows = json_values.items(manifest.get("files"), _ManifestRow, MOST_MEMBERS)
+    rows = json_values.items_of_type(manifest.get("files"), _ManifestRow, MOST_MEMBERS)
     return [(row.name, row.sha256) for row in rows if is_name(tuple(row.name.split("/")))]
 
 

@@ -273,6 +273,6 @@ def lock_out_others() -> Generator[int]:
         hint="wait until it ends, or stop it where it runs",
         code=ExitCode.INCONCLUSIVE,
     )
-    path = locations.state() / "setup.lock"
+    path = locations.make_state_folder() / "setup.lock"
     with locations.hold_lock(path, wait_s=LOCK_WAIT_S, busy=busy, is_needed=True) as descriptor:
         yield descriptor

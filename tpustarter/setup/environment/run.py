@@ -128,7 +128,7 @@ class Setup:
                 code=ExitCode.USAGE,
             )
         self.lesson = steps.find_setup_lesson(self.profile, lessons)
-        self.log = locations.state() / time.strftime("setup-%Y%m%d-%H%M%S.log")
+        self.log = locations.make_state_folder() / time.strftime("setup-%Y%m%d-%H%M%S.log")
         self._checks = checks
         self._own = own
         self._redact = Redactor({**self._machine.env, "HOME": str(home)})
@@ -168,7 +168,7 @@ class Setup:
             "steps": [_step_fields(step) for step in self.steps],
             "log": str(self.log) if self.log.exists() else None,
         }
-        return {**self._redact.value(document), "exit_code": self.exit_code}
+        return {**self._redact.redact_value(document), "exit_code": self.exit_code}
 
     def run(self) -> Iterator[Event]:
         """Run the steps that are left, up to the first that does not end well.
@@ -268,7 +268,7 @@ class Setup:
         if self._stopped and state != "done":
             said = note if state == "todo" and note else "stopped before it was done"
             state, note = "todo", f"{said}; run this again to go on"
-        step = self._update_step(index, state, self._redact.text(note))
+        step = self._update_step(index, state, self._redact.redact_text(note))
         for line in f"{step.id}: {state} {note}".splitlines():
             log.note(line)
         tail = tuple(log.last) if state == "failed" else ()
@@ -288,7 +288,7 @@ class Setup:
             environments.remember_environment(self.folder, self.profile.key)
             return "done", self.profile.remembered.format(folder=self._facts.folder_text)
         if step.file:
-            locations.write(Path(step.file), "".join(f"{line}\n" for line in step.writes))
+            locations.write_user_file(Path(step.file), "".join(f"{line}\n" for line in step.writes))
             locations.give_to_caller(Path(step.file))
             return "done", f"{self._facts.shorten_path(Path(step.file))} is there"
         if step.id == "prove":

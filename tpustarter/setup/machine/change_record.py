@@ -43,7 +43,7 @@ _PARTS: dict[str, Any] = {
 def _stored() -> dict[str, dict[str, Any]]:
     why = "it is not of the form in which set-up writes it"
     try:
-        stored = state.read(STATE) or {}
+        stored = state.read_or_raise(STATE) or {}
         for name, part in stored.items():
             msgspec.convert(part, _PARTS.get(name, dict[str, Before]))
         return stored

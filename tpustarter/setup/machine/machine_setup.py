@@ -90,7 +90,7 @@ class MachineSetup(Setup):
             {"name": one.name, "meaning": one.meaning, "value": text}
             for one, text in self.chosen_values.items()
         ]
-        return {**super().fields(), "values": self._redact.value(told)}
+        return {**super().fields(), "values": self._redact.redact_value(told)}
 
     def needs_root(self, *, undo: bool = False) -> bool:
         """Return whether the steps that are left, or those to undo, need root."""

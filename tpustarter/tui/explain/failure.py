@@ -13,7 +13,7 @@ from tpustarter.checking.output import results_text
 from tpustarter.checking.results.results import Result, read_hint
 from tpustarter.core import locations
 from tpustarter.core.problem import Problem
-from tpustarter.core.short_ids import near_file
+from tpustarter.core.short_ids import find_nearest_file
 from tpustarter.text import phrases
 from tpustarter.text.terminal import cut, escape_text
 from tpustarter.tui.app.shell_variables import format_hint
@@ -151,7 +151,7 @@ def read_failure(text: str) -> FailedRun:
     try:
         path.open("rb").close()
     except OSError as error:
-        near = near_file(path) if isinstance(error, FileNotFoundError) else None
+        near = find_nearest_file(path) if isinstance(error, FileNotFoundError) else None
         hint = f"Did you mean `{escape_text(str(near))}`?" if near else None
         raise Problem(f"`{shown}` cannot be read: {error.strerror}", hint=hint) from error
     return FailedRun(LOG, escape_text(cut(path.name, MOST_SHOWN)), file=path)

@@ -149,7 +149,7 @@ the mark as the arrow keys do.
         """Return whether the user has chosen no path and has no progress on this machine."""
         return (
             self.tutor.choices.path is None
-            and not (locations.state_place() / "progress.json").exists()
+            and not (locations.state_folder_path() / "progress.json").exists()
         )
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-machine")

@@ -217,9 +217,9 @@ class Page(WholeScreen):
     def show_moved_files(self) -> None:
         """Show which files of the user were moved aside, each once."""
         redact = Redactor(os.environ)
-        for sentence in locations.take_notices():
+        for sentence in locations.take_move_notices():
             self.notify(
-                clean_text(f"{redact.text(sentence)}."),
+                clean_text(f"{redact.redact_text(sentence)}."),
                 severity="warning",
                 markup=False,
                 timeout=30,
