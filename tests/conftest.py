@@ -112,7 +112,7 @@ def used_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("used-before")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TPUSTARTER_HOME", str(folder / "state"))
-        archive.build(folder / "probe.pyz")
+        archive.build_archive(folder / "probe.pyz")
         index.open_index(search.read_shelf())
         search.read_synonyms()
         paths.read_paths()

@@ -81,10 +81,10 @@ def _run() -> Any:
 
         return run()
     from tpustarter.cli import cli
-    from tpustarter.text.invocation import command
+    from tpustarter.text.invocation import program_command
 
     # Not standalone: click exits with 1, a failed check, for Ctrl-C and for a closed pipe.
-    return cli(prog_name=command(), standalone_mode=False)
+    return cli(prog_name=program_command(), standalone_mode=False)
 
 
 def _code_of(run: Callable[[], Any]) -> int:

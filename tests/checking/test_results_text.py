@@ -29,7 +29,7 @@ from tpustarter.checking.results.results import STATUSES, BlockedFramework, Resu
 from tpustarter.core import content
 from tpustarter.core.problem import ExitCode
 from tpustarter.text import terminal
-from tpustarter.text.terminal import paint_for
+from tpustarter.text.terminal import choose_paint
 
 
 def test_no_escape_sequence_and_no_markup_survives() -> None:
@@ -329,7 +329,7 @@ def test_wide_terminal_is_used_up_to_120_columns(
 
     assert widest - 20 < max(map(len, shown.splitlines())) <= widest
     if columns:
-        said = terminal.fold("error: " + "word " * 80, sys.stdout)
+        said = terminal.wrap_for_stream("error: " + "word " * 80, sys.stdout)
         assert widest - 5 < max(map(len, said.splitlines())) <= widest
 
 
@@ -345,4 +345,4 @@ def test_words_are_coloured_on_capable_terminal(
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv(name, value)
 
-    assert painted == ("\x1b" in paint_for({"pass": "green"})("pass", "pass"))
+    assert painted == ("\x1b" in choose_paint({"pass": "green"})("pass", "pass"))

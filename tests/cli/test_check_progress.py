@@ -84,7 +84,7 @@ def test_progress_line_never_fills_terminal(columns: int, monkeypatch: pytest.Mo
         lines = re.split(ERASED, stream.getvalue())
 
     assert lines
-    assert all(bars.columns(line) < columns for line in lines)
+    assert all(bars.count_columns(line) < columns for line in lines)
 
 
 def test_wrapped_progress_line_is_erased_whole(

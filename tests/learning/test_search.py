@@ -139,7 +139,7 @@ def test_excerpt_names_program_and_starts_code(
     library: SearchLibrary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whichever of its words was found; the path that works here would fill the sentence."""
-    monkeypatch.setattr(invocation, "command", lambda: "uv run tpustarter")
+    monkeypatch.setattr(invocation, "program_command", lambda: "uv run tpustarter")
     lesson = make_lesson(library.shelf.lessons[0].path.parents[1], "Run `tpustarter check` then.\n")
 
     for word in ("tpustarter", "check", "then"):

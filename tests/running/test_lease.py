@@ -92,8 +92,8 @@ def test_lease_names_kind_of_accelerator(tmp_path: Path) -> None:
     (tmp_path / "dev/nvidia0").touch()
     machine = Machine(tmp_path)
     with (
-        lease.device("lesson x", machine),
+        lease.hold_device_lease("lesson x", machine),
         pytest.raises(Problem, match="the GPU is held by lesson x"),
-        lease.device("lesson y", machine),
+        lease.hold_device_lease("lesson y", machine),
     ):
         pass

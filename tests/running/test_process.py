@@ -104,7 +104,7 @@ def test_machine_daemon_survives_without_open_files_of_ours(
     log = CappedLog(tmp_path / "log")
     probe = Probe(
         Path(sys.executable),
-        archive.build(tmp_path / "probe.pyz"),
+        archive.build_archive(tmp_path / "probe.pyz"),
         log,
         env=os.environ,
         lease=ours,

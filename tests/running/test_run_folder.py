@@ -139,9 +139,9 @@ def test_temporary_files_are_removed_and_have_short_paths(
     """The sockets of `multiprocessing` fit in; a link tells where they are if not in the folder."""
     monkeypatch.setenv("TPUSTARTER_HOME", str(tmp_path / ("s" * letters)))
     folder = run_folder.make_folder()
-    place = run_folder.temporary(folder)
+    place = run_folder.make_temporary_folder(folder)
     (place / "left").mkdir()
-    assert place == run_folder.temporary(folder)
+    assert place == run_folder.make_temporary_folder(folder)
     assert len(str(place / "pymp-01234567" / "listener-01234567")) <= 107
     assert place.samefile(folder / run_folder.TEMPORARY)
     run_folder.remove(folder)

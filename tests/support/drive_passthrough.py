@@ -15,4 +15,4 @@ from tpustarter.running import passthrough
 
 with contextlib.suppress(OSError):
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # Ctrl-C reaches those whose own terminal it is
-sys.exit(passthrough.run(sys.argv[1:], os.environ, lambda _: None))
+sys.exit(passthrough.run_command(sys.argv[1:], os.environ, lambda _: None))

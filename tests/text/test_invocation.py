@@ -48,7 +48,7 @@ def by_uv(project: Path, **more: str) -> str:
         **more,
     }
     started = f"{project}/.venv/bin/tpustarter"
-    return invocation.find(environ, started, prefix=f"{project}/.venv")
+    return invocation.find_program_command(environ, started, prefix=f"{project}/.venv")
 
 
 def test_uv_command_is_shown_as_typed(project: Path) -> None:
@@ -94,11 +94,11 @@ def test_a_command_for_another_folder_names_the_project(project: Path) -> None:
     }
     started, prefix = f"{project}/.venv/bin/tpustarter", f"{project}/.venv"
 
-    assert "uv run tpustarter" == invocation.find(environ, started, prefix)
-    command = invocation.find(environ, started, prefix, anywhere=True)
+    assert "uv run tpustarter" == invocation.find_program_command(environ, started, prefix)
+    command = invocation.find_program_command(environ, started, prefix, anywhere=True)
     assert "uv run --project ~/project tpustarter" == command
     environ["PATH"] = f"{project}/.venv/bin:{environ['PATH']}"
-    assert "tpustarter" == invocation.find(environ, started, prefix, anywhere=True)
+    assert "tpustarter" == invocation.find_program_command(environ, started, prefix, anywhere=True)
 
 
 def test_an_active_environment_needs_no_uv(project: Path) -> None:
@@ -118,7 +118,7 @@ def test_without_uv_command_is_name_or_path(project: Path, tmp_path: Path) -> No
 
     def found(path: object, started: str = started) -> str:
         environ = {"PATH": str(path), "HOME": home}
-        return invocation.find(environ, started, prefix=f"{project}/.venv")
+        return invocation.find_program_command(environ, started, prefix=f"{project}/.venv")
 
     assert "tpustarter" == found(linked.parent)
     assert "tpustarter" == found(f"{project}/.venv/bin")
@@ -150,7 +150,7 @@ TEXTS = {
 @pytest.fixture
 def started_by_uv(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let this process be one that `python3 -m uv run` started."""
-    monkeypatch.setattr(invocation, "command", lambda: UV)
+    monkeypatch.setattr(invocation, "program_command", lambda: UV)
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -166,7 +166,7 @@ def test_commands_are_replaced_and_sentences_are_not(text: str) -> None:
 @pytest.mark.usefixtures("started_by_uv")
 def test_replaced_command_is_not_replaced_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts may pass through twice; the longest form begins like no other."""
-    monkeypatch.setattr(invocation, "command", lambda: "uv run --project ~/a tpustarter")
+    monkeypatch.setattr(invocation, "program_command", lambda: "uv run --project ~/a tpustarter")
 
     text = invocation.format_commands(
         invocation.format_commands("`tpustarter check` and `tpustarter learn`")
@@ -192,12 +192,12 @@ def test_wrapped_text_gets_command_once(
     command: str, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wherever a line ends, and whether it was put in before that or comes after it."""
-    monkeypatch.setattr(invocation, "command", lambda: command)
+    monkeypatch.setattr(invocation, "program_command", lambda: command)
     text = "Go there and type `tpustarter rehearse`, or `uv run tpustarter learn`. " * 3
     text += "See tpustarter learn. " * 3
     typed = invocation.format_commands(text)
 
-    monkeypatch.setattr(terminal, "command", lambda: command)
+    monkeypatch.setattr(terminal, "program_command", lambda: command)
     monkeypatch.setattr(terminal, "line_width", lambda: width)
     given = textwrap.wrap(text, width, subsequent_indent="  ", break_long_words=False)
 

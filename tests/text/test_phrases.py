@@ -21,12 +21,12 @@ from tpustarter.text import phrases
 )
 def test_list_ends_with_its_conjunction(words: list[object], expected: str) -> None:
     """A list that is too long ends with the number of the others."""
-    assert expected == phrases.join(words, most=3)
+    assert expected == phrases.join_words(words, most=3)
 
 
 def test_alternatives_are_joined_by_or() -> None:
     """The conjunction is an argument."""
-    assert "a, b or c" == phrases.join("abc", "or")
+    assert "a, b or c" == phrases.join_words("abc", "or")
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_alternatives_are_joined_by_or() -> None:
 )
 def test_count_agrees_with_its_noun(number: int, forms: tuple[str, ...], expected: str) -> None:
     """One is singular, and everything else plural."""
-    assert expected == phrases.count(number, *forms)
+    assert expected == phrases.format_count(number, *forms)
 
 
 @pytest.mark.parametrize(
@@ -67,4 +67,4 @@ def test_duration_has_at_most_two_units(seconds: float, expected: str) -> None:
 )
 def test_estimate_has_one_unit(seconds: float, expected: str) -> None:
     """Tenths are shown below two seconds alone."""
-    assert expected == phrases.estimate(seconds)
+    assert expected == phrases.format_estimate(seconds)

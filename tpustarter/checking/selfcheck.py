@@ -130,7 +130,7 @@ class SelfCheck:
     def _events(self) -> Iterator[Event]:
         with run_folder.open_run_folder(self._redact, self._has_failed) as folder:
             yield from self._groups(folder)
-        self.logs = run_folder.kept_logs(folder)
+        self.logs = run_folder.list_kept_logs(folder)
 
     def _has_failed(self) -> bool:
         return any(result.status in ("fail", "error") for result in self.run.results)
@@ -176,7 +176,7 @@ class SelfCheck:
     def _session(self, folder: Path) -> ProbeSession:
         return ProbeSession(
             self._interpreter.path,
-            archive.build(folder / "probe.pyz", self._checks_folder),
+            archive.build_archive(folder / "probe.pyz", self._checks_folder),
             folder,
             dict(self._machine.env),
             {"root": str(self._machine.root), "uid": self._machine.uid},
@@ -246,7 +246,9 @@ class SelfCheck:
                 from tpustarter.running import lease
 
                 try:
-                    lease_fd = stack.enter_context(lease.device("tpustarter check", self._machine))
+                    lease_fd = stack.enter_context(
+                        lease.hold_device_lease("tpustarter check", self._machine)
+                    )
                 except Problem as problem:
                     self.run.blocked = BlockedFramework(
                         problem.full_text, problem.code, problem.hint or ""

@@ -11,8 +11,13 @@ import click
 
 from tpustarter.cli.command_end import print_error_json
 from tpustarter.core.problem import ExitCode, Problem, find_schema_name, wants_json
-from tpustarter.text.invocation import command, format_commands
-from tpustarter.text.terminal import break_command, format_code, glue, unglue
+from tpustarter.text.invocation import format_commands, program_command
+from tpustarter.text.terminal import (
+    add_unbreakable_spaces,
+    break_command,
+    format_code,
+    remove_unbreakable_spaces,
+)
 from tpustarter.version import __version__
 
 COMMANDS = {
@@ -52,7 +57,7 @@ _HYPHEN = "\ue001"
 
 def _whole(text: str) -> str:
     """Return a text with commands that work here, in which click breaks no word."""
-    return glue(format_commands(text)).replace("-", _HYPHEN)
+    return add_unbreakable_spaces(format_commands(text)).replace("-", _HYPHEN)
 
 
 class _Help(click.HelpFormatter):
@@ -66,7 +71,7 @@ class _Help(click.HelpFormatter):
             self.write("\n" * bool(number))
             label, _, example = paragraph.rpartition(": ")
             fits = self.current_indent + len(paragraph) <= self.width
-            if fits or not example.startswith(_whole(command())):
+            if fits or not example.startswith(_whole(program_command())):
                 super().write_text(paragraph)
                 continue
             if label:
@@ -76,7 +81,7 @@ class _Help(click.HelpFormatter):
                 self.write(f"{margin}{line}\n")
 
     def getvalue(self) -> str:
-        return format_code(unglue(super().getvalue()).replace(_HYPHEN, "-"))
+        return format_code(remove_unbreakable_spaces(super().getvalue()).replace(_HYPHEN, "-"))
 
     def write_dl(
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2

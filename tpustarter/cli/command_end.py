@@ -14,7 +14,7 @@ import click
 
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
-from tpustarter.text.invocation import NAME, command
+from tpustarter.text.invocation import NAME, program_command
 from tpustarter.text.terminal import escape_text
 
 
@@ -133,11 +133,11 @@ def _pass_over_one_signal() -> None:
 def convert_refusal(error: click.ClickException) -> Problem:
     """Return click's refusal of a command line as a Problem that names the help to read."""
     context = error.ctx if isinstance(error, click.UsageError) else None
-    words = context.command_path.removeprefix(command()) if context else ""
+    words = context.command_path.removeprefix(program_command()) if context else ""
     hint = f"run `{NAME}{words} --help` for what it takes"
     if isinstance(error, click.NoSuchOption):
         what = f"there is no option `{error.option_name}`"
-        near = phrases.join((f"`{name}`" for name in error.possibilities or ()), "or")
+        near = phrases.join_words((f"`{name}`" for name in error.possibilities or ()), "or")
         return Problem(
             what, hint=f"did you mean {near}? Or {hint}" if near else hint, code=ExitCode.USAGE
         )

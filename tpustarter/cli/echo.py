@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from tpustarter.text.invocation import format_commands
-from tpustarter.text.terminal import escape_text, fit, fold, format_code, shows_bold
+from tpustarter.text.terminal import escape_text, fit_row, format_code, shows_bold, wrap_for_stream
 
 _LESS = "-RX -PsSpace reads on, / searches, q ends$"
 """Options of `less` where the user has set none; -X leaves the text on the screen."""
@@ -23,7 +23,7 @@ _CODE_INDENT = "    "
 def echo_lines(lines: str | Iterable[str]) -> None:
     """Print a text of the program; code in backticks may go on from one line to the next."""
     text = lines if isinstance(lines, str) else "\n".join(lines)
-    click.echo(format_code(fold(format_commands(text), sys.stdout)))
+    click.echo(format_code(wrap_for_stream(format_commands(text), sys.stdout)))
 
 
 def echo_if_waiting(path: Path) -> None:
@@ -40,7 +40,7 @@ def echo_if_waiting(path: Path) -> None:
 def echo_rows(rows: Iterable[str]) -> None:
     """Print the rows of a table; one that is too wide goes on in further lines."""
     for row in rows:
-        click.echo("\n".join(fit(row, sys.stdout)))
+        click.echo("\n".join(fit_row(row, sys.stdout)))
 
 
 def page(lines: Iterable[str]) -> None:

@@ -20,7 +20,7 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.core.short_ids import find_nearest_file
-from tpustarter.text.terminal import cut, escape_text, format_code, paint_for, wrap
+from tpustarter.text.terminal import choose_paint, cut_text, escape_text, format_code, wrap
 
 if TYPE_CHECKING:
     from tpustarter.explain.explain_output import CommandEnd
@@ -105,7 +105,7 @@ def _document(found: Explanation | JobExplanation) -> dict[str, Any]:
 def _text(found: Explanation | JobExplanation) -> str:
     from tpustarter.explain import explanation_text, worker_logs
 
-    paint = paint_for(COLOURS)
+    paint = choose_paint(COLOURS)
     if isinstance(found, worker_logs.JobExplanation):
         return worker_logs.text(found, paint)
     return explanation_text.text(found, paint)
@@ -220,7 +220,7 @@ def _unreadable(file: str | None, error: OSError) -> Problem:
     name = (
         "the pipe"
         if file in (None, "-")
-        else f"`{escape_text(cut(remove_secrets(str(file)), _SHOWN))}`"
+        else f"`{escape_text(cut_text(remove_secrets(str(file)), _SHOWN))}`"
     )
     what = f"{name} cannot be read: {error.strerror}"
     return Problem(what, hint=_hint(file, error), code=ExitCode.USAGE)

@@ -147,9 +147,11 @@ def _refuse_what_makes_a_report(context: click.Context) -> None:
     if len(reads) > 1:
         raise click.UsageError("give either --open or --compare, not both")
     if makes:
-        make = phrases.plural(len(makes), "makes", "make")
+        make = phrases.choose_plural(len(makes), "makes", "make")
         reading = "reads one" if reads == ["--open"] else "reads two"
-        raise click.UsageError(f"{phrases.join(makes)} {make} a report, and {reads[0]} {reading}")
+        raise click.UsageError(
+            f"{phrases.join_words(makes)} {make} a report, and {reads[0]} {reading}"
+        )
 
 
 def _reproduced(options: dict[str, Any]) -> tuple[str, ...] | None:

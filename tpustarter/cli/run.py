@@ -54,7 +54,7 @@ def run(command: tuple[str, ...]) -> None:
     before = memory.count_kills(machine.Machine())
     bring_back = passthrough.save_terminal()
     try:
-        code = passthrough.run(command, os.environ, seen.feed, handed.append, say_unwritten)
+        code = passthrough.run_command(command, os.environ, seen.feed, handed.append, say_unwritten)
     except OSError as error:
         is_missing = isinstance(error, FileNotFoundError)
         why = "there is no such command" if is_missing else str(error.strerror)

@@ -14,7 +14,7 @@ import click
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import pip
-from tpustarter.text.invocation import command, format_commands
+from tpustarter.text.invocation import format_commands, program_command
 from tpustarter.text.terminal import escape_text, format_code
 
 if TYPE_CHECKING:
@@ -95,11 +95,13 @@ def _tutor(port: int) -> TutorServer:
         ) from error
     from tpustarter.serving.window import variables
 
-    return TutorServer([sys.executable, "-m", "tpustarter"], variables(command()), port=port)
+    return TutorServer(
+        [sys.executable, "-m", "tpustarter"], variables(program_command()), port=port
+    )
 
 
 def _install() -> str:
-    if " run " in command():  # started by uv, which can install the extra
+    if " run " in program_command():  # started by uv, which can install the extra
         return "type the same command with `--extra serve` after `uv run`"
     python = shlex.quote(sys.executable)
     return f"run `{pip.command(f'{python} -m pip install textual-serve')}`"

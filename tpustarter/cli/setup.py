@@ -31,7 +31,7 @@ from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.setup.machine.machine_setup import MachineSetup
 from tpustarter.setup.machine.step_values import pairs
 from tpustarter.text import phrases
-from tpustarter.text.terminal import escape_text, paint_for, wrap
+from tpustarter.text.terminal import choose_paint, escape_text, wrap
 
 _INDENT = " " * 8
 _WORDS = {"failed": "FAIL", "blocked": "BLOCKED", "running": "run", "manual": "yours"}
@@ -305,7 +305,7 @@ def _format_row(step: SetupStep, text: str, plan: Setup) -> Iterator[str]:
     name = f"{step.id:<{max(12, *(len(one.id) for one in plan.steps))}} "
     indent = " " * len(status + name)
     first, *others = wrap(text, indent) or [indent]
-    yield f"{paint_for(_COLOURS)(status, step.state)}{name}{first[len(indent) :]}".rstrip()
+    yield f"{choose_paint(_COLOURS)(status, step.state)}{name}{first[len(indent) :]}".rstrip()
     yield from others
 
 
@@ -332,6 +332,6 @@ def _explain_exit(plan: Setup, command: str) -> str:
     kept = sum(one.state == "done" for one in plan.steps)
     if step.state == "todo" and kept:
         reason = reason.removesuffix("; run this again to go on")
-        steps = phrases.count(kept, "step that is done is", "steps that are done are")
+        steps = phrases.format_count(kept, "step that is done is", "steps that are done are")
         reason += f", and the {steps} kept"
     return escape_text(f"{reason}. {following}: `{command} --yes{' --root' * is_for_root}`")

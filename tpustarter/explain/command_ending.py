@@ -66,7 +66,7 @@ def add_kills(
     row = next((one for one in failures if one.id == _OUT_OF_MEMORY), None)
     if where is None or row is None:
         return list(matches)
-    killed = phrases.count(kills[where], "process", "processes")
+    killed = phrases.format_count(kills[where], "process", "processes")
     here = f"the kernel ended {killed} for lack of memory while the command ran ({where})"
     sign = FailureSign("oom_kill", scan.lines + 1, "the kernel counts it")
     signs = next((match.signs for match in matches if match.failure == row), (sign,))

@@ -17,7 +17,7 @@ from tpustarter.explain.ranking import FailureMatch
 from tpustarter.machine import frameworks, pip
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
-from tpustarter.text.terminal import Paint, cut, escape_text, leave_unpainted, wrap
+from tpustarter.text.terminal import Paint, cut_text, escape_text, leave_unpainted, wrap
 
 SCHEMA = "tpustarter.explain/1"
 """Name of the document; `schema.json` is its shape."""
@@ -269,7 +269,7 @@ def _at_length(match: FailureMatch, one: Explanation) -> Iterator[ExplanationPar
         kind = PartKind.QUOTE if line else PartKind.SENTENCE
         yield ExplanationPart(escape_text(sign.quote), _place(line), kind, line)
     if one.own_line:
-        yield ExplanationPart(escape_text(cut(one.own_line, 300)), "where", PartKind.QUOTE)
+        yield ExplanationPart(escape_text(cut_text(one.own_line, 300)), "where", PartKind.QUOTE)
     if match.here:
         yield ExplanationPart(escape_text(match.here), "here")
     yield ExplanationPart()
@@ -316,7 +316,7 @@ def _in_a_line(match: FailureMatch, lines: int) -> ExplanationPart:
 
 
 def _nothing(one: Explanation, *, advises: bool) -> Iterator[ExplanationPart]:
-    size = phrases.plural(one.lines, "1 line", f"{one.lines:,} lines")
+    size = phrases.choose_plural(one.lines, "1 line", f"{one.lines:,} lines")
     if not one.lines:
         yield ExplanationPart("The log is empty, so there is nothing to explain.")
         return
@@ -325,9 +325,9 @@ def _nothing(one: Explanation, *, advises: bool) -> Iterator[ExplanationPart]:
         return
     yield ExplanationPart(f"No known failure of a TPU matches in {size}.")
     if one.last_error:
-        yield ExplanationPart(escape_text(cut(one.last_error, 300)), "last")
+        yield ExplanationPart(escape_text(cut_text(one.last_error, 300)), "last")
     if one.own_line:
-        yield ExplanationPart(escape_text(cut(one.own_line, 300)), "where", PartKind.QUOTE)
+        yield ExplanationPart(escape_text(cut_text(one.own_line, 300)), "where", PartKind.QUOTE)
     if advises:
         yield ExplanationPart()
         yield from advice(one.framework)
@@ -341,9 +341,9 @@ def describe_mistake(found: FoundMistake) -> Iterator[ExplanationPart]:
         yield ExplanationPart(
             "This looks like a mistake in the program, and not like a failure of a TPU."
         )
-    yield ExplanationPart(escape_text(cut(found.error, 300)), "error", PartKind.QUOTE)
+    yield ExplanationPart(escape_text(cut_text(found.error, 300)), "error", PartKind.QUOTE)
     if found.place:
-        where = cut(": ".join(filter(None, (found.place, found.code))), 300)
+        where = cut_text(": ".join(filter(None, (found.place, found.code))), 300)
         yield ExplanationPart(escape_text(where), "where", PartKind.QUOTE)
     yield ExplanationPart()
     yield ExplanationPart(found.mistake.means)

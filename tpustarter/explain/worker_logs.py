@@ -19,7 +19,7 @@ from tpustarter.explain import explain_output, explanation_text, known_failures
 from tpustarter.explain.explanation_text import Explanation, ExplanationPart
 from tpustarter.explain.log_scanner import FailureSign, LogScan, SeenFailure
 from tpustarter.explain.ranking import FailureMatch
-from tpustarter.text.terminal import Paint, cut, escape_text, leave_unpainted
+from tpustarter.text.terminal import Paint, cut_text, escape_text, leave_unpainted
 
 COMPARED = "comparison of workers"
 """The pattern of a sign that comes from the other logs."""
@@ -299,7 +299,7 @@ def _in_a_line(one: WorkerEnd) -> ExplanationPart:
         text = found.matches[0].failure.what
     else:
         text = found.last_error
-    return ExplanationPart(escape_text(cut(text, 200)), escape_text(one.name), indent=2)
+    return ExplanationPart(escape_text(cut_text(text, 200)), escape_text(one.name), indent=2)
 
 
 def document(job: JobExplanation) -> dict[str, Any]:

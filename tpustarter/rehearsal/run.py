@@ -225,7 +225,7 @@ class Rehearsal:
         limits = memory_limit.variables(self._machine, self._request.memory_limit_bytes)
         return ProbeSession(
             self._compiler,
-            archive.build(folder / "probe.pyz", self._checks_folder),
+            archive.build_archive(folder / "probe.pyz", self._checks_folder),
             folder,
             {**self._machine.env, **compiler.QUIET, **limits},
             {"platform": "cpu", "root": str(self._machine.root), "uid": self._machine.uid},

@@ -205,7 +205,7 @@ class _Tester:
                 settings = frameworks.settings_in(framework, machine.env)
                 env = frameworks.remove_settings(env, settings)
             if framework and self._plan.platform != "cpu":
-                hold = stack.enter_context(lease.device("tpustarter report", machine))
+                hold = stack.enter_context(lease.hold_device_lease("tpustarter report", machine))
             yield FileTrials(self._python, folder, env, hold)
 
     def _run_all(

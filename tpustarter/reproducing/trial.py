@@ -81,7 +81,7 @@ def run(
     try:
         probe = Probe(
             Path(sys.executable),
-            archive.build(bench.folder / "probe.pyz"),
+            archive.build_archive(bench.folder / "probe.pyz"),
             log,
             env=whole,
             drop=locations.find_caller(),

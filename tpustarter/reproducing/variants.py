@@ -120,9 +120,9 @@ def compare_outcomes(tried: Sequence[TriedVariant]) -> str:
         for told, outcome in ran
         if not _alike(outcome, first) and outcome.kind != "holds"
     ]
-    parts = [f"It {first.kind} {phrases.join(same)}"]
+    parts = [f"It {first.kind} {phrases.join_words(same)}"]
     if holds and first.kind != "holds":
-        parts.append(f"it holds {phrases.join(holds)}")
+        parts.append(f"it holds {phrases.join_words(holds)}")
     text = ", and ".join([*parts, *other])
     return f"{text}."
 

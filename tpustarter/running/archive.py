@@ -22,7 +22,9 @@ DATE = (2026, 1, 1, 0, 0, 0)
 """Date of all files in it, because a zip must not depend on when it was built."""
 
 
-def build(path: Path, checks: Path | None = None, request: Mapping[str, Any] | None = None) -> Path:
+def build_archive(
+    path: Path, checks: Path | None = None, request: Mapping[str, Any] | None = None
+) -> Path:
     """Write the probe to `path`, with the checks below `checks`; returns `path`.
 
     Args:

@@ -44,7 +44,7 @@ def _to_nobody(*_: object) -> None:
     pass
 
 
-def run(
+def run_command(
     command: Sequence[str],
     env: Mapping[str, str],
     see: Callable[[bytes], None],

@@ -58,7 +58,7 @@ def make_folder() -> Path:
     return folder
 
 
-def temporary(folder: Path) -> Path:
+def make_temporary_folder(folder: Path) -> Path:
     """Return the folder for a run's temporary files, which is removed with the run.
 
     It is made if necessary.
@@ -124,7 +124,7 @@ def keep_logs(folder: Path, redact: Redactor) -> None:
     remove(folder)
 
 
-def kept_logs(folder: Path) -> list[Path]:
+def list_kept_logs(folder: Path) -> list[Path]:
     """Return the logs kept of a failed run, by its folder, which has been removed."""
     with contextlib.suppress(OSError, Problem):
         kept = locations.make_state_folder() / "logs" / folder.name

@@ -64,7 +64,7 @@ class OtherServer:
         folder = run_folder.make_folder()
         log = LineLog(folder / "server.log", Redactor(self._server.env))
         try:
-            python, own = Path(sys.executable), archive.build(folder / "probe.pyz")
+            python, own = Path(sys.executable), archive.build_archive(folder / "probe.pyz")
             self._probe = Probe(
                 python,
                 own,

@@ -62,7 +62,7 @@ def _can_write(text: str, encoding: str) -> bool:
     return True
 
 
-def columns(text: str) -> int:
+def count_columns(text: str) -> int:
     """Return the columns of a text: two for a wide character, none for a combining one."""
     return len(text) if text.isascii() else sum(map(_columns, text))
 
@@ -75,7 +75,7 @@ def _columns(character: str) -> int:
 
 def shorten(text: str, width: int) -> str:
     """Return a text cut to so many columns, with dots for the rest."""
-    if columns(text) <= width:
+    if count_columns(text) <= width:
         return text
     kept, room = "", width - 3
     for character in text:

@@ -31,17 +31,25 @@ _WHOLE = rf"(?:\buv{_GAP}run(?:{_GAP}--project{_GAP}(?:'[^']*'|\S+))?|-m){_GAP}{
 
 
 @cache
-def command() -> str:
+def program_command() -> str:
     """Return the command that starts this program again, in the folder where it was started."""
     given = os.environ.get(VARIABLE, "")
-    return given if given.isprintable() and given.strip() else find(os.environ, sys.argv[0])
+    return (
+        given
+        if given.isprintable() and given.strip()
+        else find_program_command(os.environ, sys.argv[0])
+    )
 
 
 @cache
-def command_anywhere() -> str:
+def program_command_anywhere() -> str:
     """Return the command that starts this program again, in any folder."""
     given = os.environ.get(VARIABLE, "")
-    return command() if given.strip() else find(os.environ, sys.argv[0], anywhere=True)
+    return (
+        program_command()
+        if given.strip()
+        else find_program_command(os.environ, sys.argv[0], anywhere=True)
+    )
 
 
 def format_commands(text: str) -> str:
@@ -49,14 +57,14 @@ def format_commands(text: str) -> str:
 
     It is idempotent, also where wrapping has split a command between the two calls.
     """
-    if NAME not in text or command() == NAME:
+    if NAME not in text or program_command() == NAME:
         return text
-    typed = _GAP.join(map(re.escape, command().split()))
+    typed = _GAP.join(map(re.escape, program_command().split()))
     pattern = rf"(?P<stays>{typed}|{_WHOLE})|{_COMMAND}"
-    return re.sub(pattern, lambda found: found["stays"] or command(), text)
+    return re.sub(pattern, lambda found: found["stays"] or program_command(), text)
 
 
-def find(
+def find_program_command(
     environ: Mapping[str, str], started: str, prefix: str = sys.prefix, *, anywhere: bool = False
 ) -> str:
     """Return the command for a program that was started in an environment of variables.

@@ -10,7 +10,14 @@ from collections.abc import Iterable
 
 from tpustarter.machine.duration import duration
 
-__all__ = ["count", "duration", "estimate", "join", "near_matches", "plural"]
+__all__ = [
+    "choose_plural",
+    "duration",
+    "format_count",
+    "format_estimate",
+    "join_words",
+    "near_matches",
+]
 
 _LIKENESS = 0.8
 """Least ratio of `difflib`: one typo in a word of five letters passes, one in a word of four
@@ -19,7 +26,9 @@ _SHORTEST = 3
 """Letters of the shortest word that can be a typo."""
 
 
-def join(words: Iterable[object], conjunction: str = "and", *, most: int | None = None) -> str:
+def join_words(
+    words: Iterable[object], conjunction: str = "and", *, most: int | None = None
+) -> str:
     """Return `a`, `a and b` or `a, b and c`; of many, the first `most` and a number."""
     listed = [str(word) for word in words]
     if most is not None and len(listed) > most + 1:  # the number takes as much room
@@ -27,17 +36,17 @@ def join(words: Iterable[object], conjunction: str = "and", *, most: int | None 
     return f" {conjunction} ".join(filter(None, [", ".join(listed[:-1]), *listed[-1:]]))
 
 
-def count(number: int, noun: str, nouns: str = "") -> str:
+def format_count(number: int, noun: str, nouns: str = "") -> str:
     """Return `1 chip` or `8 chips`; `nouns` is the plural where it is not `noun` with an `s`."""
-    return f"{number} {plural(number, noun, nouns or f'{noun}s')}"
+    return f"{number} {choose_plural(number, noun, nouns or f'{noun}s')}"
 
 
-def plural(number: int, one: str, many: str) -> str:
+def choose_plural(number: int, one: str, many: str) -> str:
     """Return the form of a word that goes with a number."""
     return one if number == 1 else many
 
 
-def estimate(seconds: float) -> str:
+def format_estimate(seconds: float) -> str:
     """Return an inexact time in one unit: `0.5 s`, `12 s`, `3 min`."""
     if seconds >= 90:
         return f"{seconds / 60:.0f} min"

@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tpustarter.text.invocation import command, format_commands
+from tpustarter.text.invocation import format_commands, program_command
 
 WIDTH, WIDEST = 80, 120
 """Columns that every terminal has, and those of the longest lines that are still easy to read."""
@@ -43,10 +43,10 @@ def _spelt_out(character: str) -> str:
 
 def line_width() -> int:
     """Return the columns for a text: those of the terminal, up to `WIDEST`; `WIDTH` without one."""
-    return min(columns(sys.stdout) or WIDTH, WIDEST)
+    return min(terminal_width(sys.stdout) or WIDTH, WIDEST)
 
 
-def columns(stream: Any) -> int | None:
+def terminal_width(stream: Any) -> int | None:
     """Return the columns of the terminal behind a stream; None without a terminal."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         if stream.isatty():
@@ -59,16 +59,16 @@ GLUE = "\ue000"
 _AMOUNT = re.compile(r"(?<=\d) (?=(?:h|min|s|ms|[kMGT]i?B)\b)")
 
 
-def glue(text: str) -> str:
+def add_unbreakable_spaces(text: str) -> str:
     """Return a text, of the same length, that wraps neither before a unit nor inside this command.
 
     The words that start this program stay together, so that one line alone is still understood.
     """
-    return _AMOUNT.sub(GLUE, text).replace(command(), command().replace(" ", GLUE))
+    return _AMOUNT.sub(GLUE, text).replace(program_command(), program_command().replace(" ", GLUE))
 
 
-def unglue(text: str) -> str:
-    """Return a text with the spaces that `glue` replaced."""
+def remove_unbreakable_spaces(text: str) -> str:
+    """Return a text with the spaces that `add_unbreakable_spaces` replaced."""
     return text.replace(GLUE, " ")
 
 
@@ -96,14 +96,14 @@ def _filled(text: str, width: int, first: str, hang: str) -> list[str]:
         return code[0].replace(" ", GLUE) if len(code[0]) <= room else code[0]
 
     lines = textwrap.wrap(
-        _SPAN.sub(whole, glue(text)),
+        _SPAN.sub(whole, add_unbreakable_spaces(text)),
         width,
         initial_indent=first,
         subsequent_indent=hang,
         break_long_words=False,
         break_on_hyphens=False,
     )
-    return [unglue(line) for line in lines]
+    return [remove_unbreakable_spaces(line) for line in lines]
 
 
 _LABEL = re.compile(r"(?:(?:error|hint|read|warning|note|why|exit \d+|Error): )?")
@@ -112,13 +112,13 @@ _LAID_OUT = re.compile(r"\s|\||.*\S  ")
 copied."""
 
 
-def fold(text: str, stream: Any) -> str:
+def wrap_for_stream(text: str, stream: Any) -> str:
     """Return a text wrapped for the terminal behind a stream, without breaking a word.
 
     A sentence continues in the next line, and a command of this program after a backslash. Without
     a terminal the text is unchanged.
     """
-    width = columns(stream)
+    width = terminal_width(stream)
     if width is None or "\r" in text:
         return text
     return "\n".join(line for one in text.split("\n") for line in _folded(one, width))
@@ -127,7 +127,9 @@ def fold(text: str, stream: Any) -> str:
 def _folded(line: str, width: int) -> list[str]:
     if len(line) <= min(width, WIDEST) or "\x1b" in line:
         return [line]
-    if begins := re.match(rf"(?:.*  )?(?={re.escape(command())} )|(?:do|or) {{2,}}|\s*\$ ", line):
+    if begins := re.match(
+        rf"(?:.*  )?(?={re.escape(program_command())} )|(?:do|or) {{2,}}|\s*\$ ", line
+    ):
         first, *rest = break_command(line[begins.end() :], width - begins.end())
         return [f"{begins[0]}{first}", *(f"{'':{begins.end()}}{row}" for row in rest)]
     if _LAID_OUT.match(line):
@@ -140,13 +142,13 @@ _GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
 """The gap between two columns of a row."""
 
 
-def fit(row: str, stream: Any) -> list[str]:
+def fit_row(row: str, stream: Any) -> list[str]:
     """Return a row of a table in lines that fit into the terminal behind a stream.
 
     First the gaps between its columns shrink, then its last column continues below. Without a
     terminal the row is unchanged.
     """
-    width = columns(stream)
+    width = terminal_width(stream)
     if width is None:
         return [row]
     while len(row) > width:
@@ -178,7 +180,7 @@ def break_command(command: str, width: int) -> list[str]:
     return [f"{row} \\" for row in rows[:-1]] + rows[-1:]
 
 
-def cut(text: str, width: int) -> str:
+def cut_text(text: str, width: int) -> str:
     """Return a text cut to a number of characters, with dots for the rest."""
     return text if len(text) <= width else text[: width - 3] + "..."
 
@@ -188,7 +190,7 @@ def leave_unpainted(word: str, status: str) -> str:  # noqa: ARG001  what every 
     return word
 
 
-def paint_for(colours: Mapping[str, str]) -> Paint:
+def choose_paint(colours: Mapping[str, str]) -> Paint:
     """Return the `Paint` for stdout; `leave_unpainted` in a pipe or without colours."""
     is_dumb = os.environ.get("TERM") == "dumb"
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or is_dumb:
@@ -283,7 +285,7 @@ class LossyStream(io.TextIOWrapper):
         if isinstance(sys.stdout, DataStream):
             with contextlib.suppress(UnwrittenError):
                 sys.stdout.end_line(self)
-        return self.draw(format_code(fold(format_commands(text), self), self))
+        return self.draw(format_code(wrap_for_stream(format_commands(text), self), self))
 
     def draw(self, text: str) -> int:
         """Write text unchanged, as a screen is drawn, ignoring errors."""

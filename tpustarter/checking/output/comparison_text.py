@@ -60,8 +60,8 @@ def render(changed: RunComparison, paint: Paint = leave_unpainted) -> str:
         ),
     ]
     lines = [line for part in parts for line in part]
-    rest = phrases.join(
-        phrases.count(changed.same[f"{noun}s"], noun) for noun in ("result", "figure")
+    rest = phrases.join_words(
+        phrases.format_count(changed.same[f"{noun}s"], noun) for noun in ("result", "figure")
     )
     rest += " as before."
     title = f"{'Changed' if lines else 'Nothing changed'} since {since} ({changed.file}):"

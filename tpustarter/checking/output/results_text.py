@@ -140,7 +140,7 @@ def opening_lines(run: Run) -> Iterator[tuple[str, int]]:
 def _why_left_out(left_out: Iterable[str], installed: Iterable[str]) -> str:
     absent = [name for name in left_out if name not in installed]
     alone = {
-        name: phrases.join(frameworks.list_missing(name, installed))
+        name: phrases.join_words(frameworks.list_missing(name, installed))
         for name in left_out
         if name in installed
     }
@@ -338,7 +338,7 @@ def _interrupted(results: list[Result], paint: Paint) -> list[str]:
     others = [result.id for result in results if not result.detail]
     parts = [f"{name} was stopped while it ran" for name in running]
     if others:
-        parts.append(f"{len(others)} not started, {phrases.join(others, most=1)}")
+        parts.append(f"{len(others)} not started, {phrases.join_words(others, most=1)}")
     first, *rest = wrap(
         f"{_WORDS['notrun']:<6}{'; '.join(parts)} (-v names each)", "", hang=_INDENT
     )
@@ -357,7 +357,7 @@ def _skips(run: Run) -> str:
         if result.status == "skip":
             reasons.setdefault(escape_text(summarize_result(result)), []).append(result.id)
     parts = [
-        f"{phrases.plural(len(ids), ids[0], f'{len(ids)} checks')}: {why}"
+        f"{phrases.choose_plural(len(ids), ids[0], f'{len(ids)} checks')}: {why}"
         for why, ids in reasons.items()
     ]
     hint = " (-v names each)" if len(parts) < sum(map(len, reasons.values())) else ""

@@ -115,7 +115,7 @@ def make_plan(
         "NVIDIA GPU" if platform == "gpu" else f"JAX_PLATFORMS={host.clean_text(jax_platforms, 40)}"
     )
     if platform == "cpu" and devices:
-        where = phrases.count(devices, "virtual CPU device" if virtual else "CPU device")
+        where = phrases.format_count(devices, "virtual CPU device" if virtual else "CPU device")
     name = generation.name if generation else None
     return FrameworkPlan(
         platform, devices, virtual, name, chips, env, unset, blocked, unknown, (where,)
@@ -181,7 +181,9 @@ def sees_tpu(machine: host.Machine) -> bool:
 def _chips(total: int, devices: int | None, generation: generations.Generation | None) -> str:
     per_chip = generation.devices_per_chip if generation else None
     reached = devices // per_chip if per_chip and devices is not None else total
-    return phrases.count(total, "chip") if reached == total else f"{reached} of {total} chips"
+    return (
+        phrases.format_count(total, "chip") if reached == total else f"{reached} of {total} chips"
+    )
 
 
 def _platform(
@@ -235,7 +237,7 @@ def probe_environment(
 def folder_variables(folder: Path) -> dict[str, str]:
     """Return variables that keep logs, compiled programs and temporary files in a folder."""
     return {
-        "TMPDIR": str(run_folder.temporary(folder)),
+        "TMPDIR": str(run_folder.make_temporary_folder(folder)),
         "TPU_LOG_DIR": str(folder / "tpu_logs"),
         "JAX_COMPILATION_CACHE_DIR": str(folder / "compiled"),
     }
@@ -305,7 +307,7 @@ def explain_missing_framework(
         asked: Whether the user asked for something that needs it.
     """
     known = frameworks.FRAMEWORKS[framework]
-    wheel = phrases.join((known.tpu_wheel if chips else known.wheel).split())
+    wheel = phrases.join_words((known.tpu_wheel if chips else known.wheel).split())
     has_framework = any(name in frameworks.FRAMEWORKS for name in installed)
     another = _other_python(others, framework if has_framework else "")
     text = f"`tpustarter setup {known.profile}` makes an environment with {wheel}"
@@ -350,7 +352,8 @@ def explain_unusable(
         what = f"jax {version} in {python} has no jaxlib beside it, and cannot be imported"
         hint = "`tpustarter check host.frameworks` says what to install"
     elif lacking := frameworks.list_missing(framework, installed):
-        what = f"{framework} {version} in {python} has no {phrases.join(lacking, 'or')} beside it"
+        names = phrases.join_words(lacking, "or")
+        what = f"{framework} {version} in {python} has no {names} beside it"
         profile = frameworks.FRAMEWORKS[framework].profile
         hint = f"`tpustarter setup {profile}` makes an environment with both"
         hint = Hint(hint, setup=profile)
@@ -386,9 +389,9 @@ def explain_missing_packages(missing: Sequence[str], python: str) -> BlockedFram
     """Return why no block of a lesson is run in a Python that lacks packages, and what to do."""
     wanted = shlex.join(map(interpreters.format_requirement, missing))
     install = pip.command(f"{python} -m pip install {wanted}")
-    are = phrases.plural(len(missing), "is", "are")
+    are = phrases.choose_plural(len(missing), "is", "are")
     return BlockedFramework(
-        f"{phrases.join(missing)} {are} not installed in {python}",
+        f"{phrases.join_words(missing)} {are} not installed in {python}",
         ExitCode.NOTHING_VERIFIED,
         f"`{install}` adds what this lesson needs",
     )

@@ -95,7 +95,7 @@ def _name_devices(run: Run, kind: Kind, device: RanOn) -> str:
         return where
     if kind in ("cpu", "virtual-cpu"):
         noun = "virtual CPU device" if kind == "virtual-cpu" else "CPU device"
-        return phrases.count(count, noun)
+        return phrases.format_count(count, noun)
     return f"{device.kind}" + (f", {count} devices" if count > 1 else "")
 
 
@@ -121,12 +121,12 @@ def format_summary(summary: RunSummary, named: Mapping[str, Sequence[str]] | Non
     names = {status: f" ({', '.join(ids)})" for status, ids in (named or {}).items() if ids}
     text = f"{summary.passed} of {total} claims hold{on}"
     if summary.failed:
-        text += f", {phrases.count(summary.failed, 'does', 'do')} not{names.get('fail', '')}"
+        text += f", {phrases.format_count(summary.failed, 'does', 'do')} not{names.get('fail', '')}"
     if summary.warned:
-        verb = phrases.count(summary.warned, "has a warning", "have warnings")
+        verb = phrases.format_count(summary.warned, "has a warning", "have warnings")
         text += f", {verb}{names.get('warn', '')}"
     if summary.undecided:
-        text += f", {phrases.count(summary.undecided, 'has', 'have')} no verdict"
+        text += f", {phrases.format_count(summary.undecided, 'has', 'have')} no verdict"
     if summary.dependent:
         text += f", {summary.dependent} blocked by that"
     return text + format_closing(summary)
@@ -149,7 +149,7 @@ def explain_no_claim(summary: RunSummary) -> str:
     if not summary.not_applicable:
         return "nothing was checked"
     count = summary.skipped
-    which = phrases.plural(count, "this check does", f"these {count} checks do")
+    which = phrases.choose_plural(count, "this check does", f"these {count} checks do")
     return f"nothing to check here: {which} not apply ({escape_text(summary.not_applicable)})"
 
 

@@ -16,6 +16,6 @@ def explain_no_tpu(host_facts: Mapping[str, Any]) -> str:
     from tpustarter.machine import host
 
     if host_facts.get("chips"):
-        return f"{phrases.count(host_facts['chips'], 'TPU chip')} not used"
+        return f"{phrases.format_count(host_facts['chips'], 'TPU chip')} not used"
     unknown = host_facts.get("unknown_google_devices")
     return f"{NOT_KNOWN}, {host.unknown_text(unknown)}" if unknown else "no TPU"

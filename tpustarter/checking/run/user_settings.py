@@ -34,7 +34,7 @@ def merge_results(result: Result, without: Result, names: tuple[str, ...]) -> Re
     crashed, its result stays without a verdict: what crashes in a user's shell does not work for
     them.
     """
-    variables, seconds = phrases.join(names), result.seconds + without.seconds
+    variables, seconds = phrases.join_words(names), result.seconds + without.seconds
     if not is_caused_by_settings(result, without):
         same = _finding("SETTINGS-SAME", f"it is the same without {variables}", "info")
         return replace(without, seconds=seconds, findings=(*without.findings, same))
@@ -52,7 +52,7 @@ def merge_results(result: Result, without: Result, names: tuple[str, ...]) -> Re
 
 def add_settings_finding(result: Result, names: tuple[str, ...]) -> Result:
     """Return a result with a finding that it comes from a run without the settings."""
-    note = _finding("SETTINGS-LEFT-OUT", f"it ran without {phrases.join(names)}", "info")
+    note = _finding("SETTINGS-LEFT-OUT", f"it ran without {phrases.join_words(names)}", "info")
     return replace(result, findings=(*result.findings, note))
 
 

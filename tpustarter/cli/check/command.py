@@ -19,7 +19,7 @@ from tpustarter.core import content
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
 from tpustarter.text import phrases
-from tpustarter.text.terminal import escape_text, format_code, paint_for, wrap
+from tpustarter.text.terminal import choose_paint, escape_text, format_code, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -390,15 +390,15 @@ def _list(request: CheckRequest) -> None:
     width = results_text.id_width(entry.id for entry in checks)
     for entry in checks:
         estimate = (
-            phrases.estimate(content.estimate_seconds([entry], request.minutes))
+            phrases.format_estimate(content.estimate_seconds([entry], request.minutes))
             if entry.estimate_s
             else ""
         )
         click.echo(
             f"{entry.id:<{width}} {entry.level:<6} {estimate:>7}  {entry.broken or entry.title}"
         )
-    total = phrases.estimate(content.estimate_seconds(checks, request.minutes))
-    count = phrases.count(len(checks), "check")
+    total = phrases.format_estimate(content.estimate_seconds(checks, request.minutes))
+    count = phrases.format_count(len(checks), "check")
     click.echo(f"{count}, about {total} on 8 virtual CPU devices", err=True)
 
 
@@ -425,7 +425,7 @@ def _report(
     from tpustarter.checking.output import results_text
     from tpustarter.cli.check.progress import can_rewrite
 
-    paint = paint_for(_COLOURS)
+    paint = choose_paint(_COLOURS)
     folded = can_rewrite(sys.stdout)  # in a pipe each check keeps its line
     click.echo(
         format_code(results_text.render(run, verbose=verbose, fold_passes=folded, paint=paint))

@@ -14,7 +14,7 @@ from tpustarter.cli.command_end import format_explain_command
 from tpustarter.core.problem import ExitCode
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
-from tpustarter.text.terminal import cut, escape_text, wrap
+from tpustarter.text.terminal import cut_text, escape_text, wrap
 
 if TYPE_CHECKING:
     from tpustarter.checking.results.results import Result, Run
@@ -48,7 +48,7 @@ def explain_exit(run: Run, code: ExitCode, again: Sequence[str] = ("tpustarter",
     if unknown:
         step, reason = (
             next_step.choose_hint(unknown),
-            f" ({cut(escape_text(results_text.summarize_result(unknown)), 100)})",
+            f" ({cut_text(escape_text(results_text.summarize_result(unknown)), 100)})",
         )
         if unknown.cause:
             reason = f", {known_causes.format_cause(unknown.cause)}"
@@ -118,7 +118,7 @@ def next_steps(run: Run, code: ExitCode) -> list[str]:
         checks.setdefault(_step(result), []).append(f"the {word} of {escape_text(result.id)}")
     lines: list[str] = []
     for step, names in list(checks.items())[:_NAMED]:
-        lines += wrap(f"Next, for {phrases.join(names)}:")
+        lines += wrap(f"Next, for {phrases.join_words(names)}:")
         lines += wrap(step, "  ") if "`" in step else [f"  {format_commands(step)}"]
     if len(checks) > _NAMED:
         lines.append("What helps with the others stands above, beside the word do.")

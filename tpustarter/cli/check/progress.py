@@ -77,10 +77,10 @@ class CheckProgress:
             activity = f"stopping {activity}".rstrip()
         room = min(self._width() - 1, _MOST)
         line = self._line(f"{activity}, {usual}" if usual else activity, room)
-        if bars.columns(line) > room:
+        if bars.count_columns(line) > room:
             line = bars.shorten(self._line(activity, room), room)
         self._write(self._erasing() + line)
-        self._shown = bars.columns(line)
+        self._shown = bars.count_columns(line)
 
     def _line(self, activity: str, room: int) -> str:
         line = self._progress.numbers()

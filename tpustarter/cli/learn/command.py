@@ -342,7 +342,7 @@ def _import(name: str) -> None:
         ) from error
     merge.merge(imported)
     done = sum(1 for record in lesson_progress.read().lessons.values() if record.done)
-    click.echo(f"{phrases.count(done, 'lesson is', 'lessons are')} done now, there or here")
+    click.echo(f"{phrases.format_count(done, 'lesson is', 'lessons are')} done now, there or here")
 
 
 def _exported(name: str) -> str:

@@ -12,7 +12,7 @@ from tpustarter.learning.content import exercises
 from tpustarter.learning.content.exercises import AnswerVerdict, Exercise
 from tpustarter.learning.run.lesson_process import LessonSession
 from tpustarter.learning.run.tracebacks import fold_installed_calls, shorten_code
-from tpustarter.text.terminal import columns, escape_text, format_code, wrap
+from tpustarter.text.terminal import escape_text, format_code, terminal_width, wrap
 
 
 def show_hint(exercise: Exercise) -> None:
@@ -40,7 +40,7 @@ def judge_once(exercise: Exercise, session: LessonSession) -> AnswerVerdict:
         if isinstance(item, AnswerVerdict):
             judged = item
         else:
-            text, width = _visible_lines(item.text), columns(sys.stdout)
+            text, width = _visible_lines(item.text), terminal_width(sys.stdout)
             click.echo(shorten_code(fold_installed_calls(text), width) if width else text, nl=False)
     assert judged is not None  # noqa: S101  the last item is the verdict
     words = {"pass": "RIGHT", "fail": "NOT YET", "error": "BROKEN"}

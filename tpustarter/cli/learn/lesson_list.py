@@ -15,7 +15,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.learning.content.paths import LessonPath, read_paths
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
-from tpustarter.text.terminal import cut, escape_text, wrap
+from tpustarter.text.terminal import cut_text, escape_text, wrap
 
 if TYPE_CHECKING:
     from tpustarter.learning.progress.path_progress import PathPart, PathProgress
@@ -160,7 +160,7 @@ class _Shelf:
             right = f"{count} open" if count else ""
         if known := self._records.get(name) if state == "read" else None:
             right = solved_exercises.format_open_count(known.open)
-        title = cut(escape_text(lesson.title), _TITLE - len(indent) - len(right) + 1)
+        title = cut_text(escape_text(lesson.title), _TITLE - len(indent) - len(right) + 1)
         left = f"  {indent}{mark:<5} {escape_text(name):<{_ID}}"
         if len(name) > _ID:
             yield left

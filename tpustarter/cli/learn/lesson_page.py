@@ -79,7 +79,7 @@ def show_code(lesson: Lesson, name: str, *, force: bool) -> None:
         )
     for one, text in texts.items():
         locations.write_user_file(folder / one, text)
-    names = phrases.join(texts) if texts else "it uses no files"
+    names = phrases.join_words(texts) if texts else "it uses no files"
     click.echo(escape_text(f"{lesson.title}: {names}"))
 
 
@@ -91,7 +91,7 @@ def lint() -> None:
     for complaint in complaints:
         click.echo(escape_text(complaint))
     if complaints:
-        count = phrases.count(len(complaints), "complaint")
+        count = phrases.format_count(len(complaints), "complaint")
         click.echo(f"exit 78: {count}. Next: fix the lines above", err=True)
         sys.exit(ExitCode.CONFIGURATION)
     click.echo(f"{len(content.read_lessons())} lessons, nothing to complain about")

@@ -18,7 +18,13 @@ from tpustarter.learning.content.paths import read_paths
 from tpustarter.learning.search import search as searching
 from tpustarter.learning.search.passages import Kind
 from tpustarter.learning.search.search import SPOTS, FoundLine, Hit, Parts, SearchResult
-from tpustarter.text.terminal import WIDTH, escape_text, glue, unglue, wrap
+from tpustarter.text.terminal import (
+    WIDTH,
+    add_unbreakable_spaces,
+    escape_text,
+    remove_unbreakable_spaces,
+    wrap,
+)
 
 _SHOWN: dict[Kind, int] = {"lesson": 8, "word": 3, "check": 5, "old": 3}
 """Hits of each kind that are shown; the app shows more."""
@@ -126,12 +132,12 @@ def _spot(spot: FoundLine, mark: Mark) -> str:
 
 
 def _windowed(parts: Parts, width: int, mark: Mark) -> str:
-    text = glue("".join(escape_text(piece.strip("\n")) for piece, _ in parts))
+    text = add_unbreakable_spaces("".join(escape_text(piece.strip("\n")) for piece, _ in parts))
     found = [is_found for piece, is_found in parts for _ in escape_text(piece.strip("\n"))]
     begin, end = _window(text, found, width)
     before, after = ("... " if begin else ""), (" ..." if end < len(text) else "")
     signs = [(text[n], found[n]) for n in range(begin, end)]
-    return unglue(f"{before}{_painted(signs, mark)}{after}")
+    return remove_unbreakable_spaces(f"{before}{_painted(signs, mark)}{after}")
 
 
 def _window(text: str, found: list[bool], width: int) -> tuple[int, int]:

@@ -26,7 +26,7 @@ from tpustarter.learning.content.which_library import (
 )
 from tpustarter.machine import host
 from tpustarter.text import phrases
-from tpustarter.text.terminal import escape_text, paint_for, wrap
+from tpustarter.text.terminal import choose_paint, escape_text, wrap
 
 READ_ON = "pytorch/which-library"
 """Lesson that compares the libraries at length."""
@@ -75,9 +75,9 @@ def _nobody_to_ask(guide: LibraryGuide, unanswered: Sequence[LibraryQuestion]) -
         names = ", ".join(one.id for one in question.choices)
         more = f", {which_library.EXAMPLE}" if question.takes_tpus else ""
         lines.append(f"  --{question.id:<5} {names}{more}")
-    are = phrases.plural(len(missing), "is", "are")
+    are = phrases.choose_plural(len(missing), "is", "are")
     return Problem(
-        f"there is no terminal to ask on, and {phrases.join(missing)} {are} missing",
+        f"there is no terminal to ask on, and {phrases.join_words(missing)} {are} missing",
         hint="\n".join(lines),
         code=ExitCode.USAGE,
     )
@@ -127,7 +127,7 @@ def _describe(
     paths: Sequence[LessonPath],
     followed: LessonPath | None = None,
 ) -> Iterator[str]:
-    paint = paint_for(_COLOURS)
+    paint = choose_paint(_COLOURS)
     titles = {lesson.id: lesson.title for lesson in lessons}
     yield f"Take {paint(advice.library.title, 'answer')}."
     yield f"\n{paint('Why', 'heading')}"

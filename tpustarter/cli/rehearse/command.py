@@ -18,7 +18,7 @@ from tpustarter.cli.parameters import FiniteRange, StrictCommand
 from tpustarter.core import content
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
-from tpustarter.text.terminal import escape_text, paint_for, wrap
+from tpustarter.text.terminal import choose_paint, escape_text, wrap
 
 if TYPE_CHECKING:
     from tpustarter.rehearsal.compile.compiler import StillCompiling
@@ -262,7 +262,7 @@ def _report(rehearsal: Rehearsal, *, verbose: bool, as_json: bool) -> None:
         return
     from tpustarter.rehearsal.text import rehearsal_text
 
-    paint = paint_for(_COLOURS)
+    paint = choose_paint(_COLOURS)
     echo_lines(rehearsal_text.render(rehearsal, verbose=verbose, paint=paint))
     from tpustarter.cli.rehearse import end as rehearse_end
 

@@ -11,8 +11,8 @@ from tpustarter.core import content
 from tpustarter.rehearsal.programs import source, suggestions
 from tpustarter.rehearsal.programs.source import FileSource
 from tpustarter.text import phrases
-from tpustarter.text.invocation import command_anywhere, format_commands
-from tpustarter.text.terminal import cut, escape_text, wrap
+from tpustarter.text.invocation import format_commands, program_command_anywhere
+from tpustarter.text.terminal import cut_text, escape_text, wrap
 
 MOST_FILES = 6
 """Files of the user that are shown."""
@@ -75,20 +75,20 @@ def _own(folder: Path) -> Iterator[str]:
     if not sources:
         yield from wrap(
             "No Python file here imports JAX. Go to the folder of your program and type "
-            f"`{command_anywhere()} rehearse` there.",
+            f"`{program_command_anywhere()} rehearse` there.",
             _INDENT,
         )
     for one in sources[:MOST_FILES]:
         yield from _file(one)
     if more := sources[MOST_FILES:]:
         names = ", ".join(one.path.name for one in more)
-        yield from wrap(escape_text(cut(f"and {len(more)} more: {names}", 200)), _INDENT)
+        yield from wrap(escape_text(cut_text(f"and {len(more)} more: {names}", 200)), _INDENT)
 
 
 def _file(one: FileSource) -> Iterator[str]:
     name = one.path.name
     named = ["jitted " * f.jitted + suggestions.signature(f) for f in one.functions]
-    listed = phrases.join(named, most=suggestions.MOST_FUNCTIONS)
+    listed = phrases.join_words(named, most=suggestions.MOST_FUNCTIONS)
     about = listed or ("a script" if one.jits else "a script without `jax.jit`")
     yield from wrap(escape_text(f"{name}: {about}"), _INDENT, hang=_INDENT * 3)
     for command in suggestions.suggest_commands(one, name, (TPU,)):

@@ -96,5 +96,5 @@ def _sum(estimates: Sequence[Estimate]) -> Iterator[str]:
     if known:
         yield f"Known together: at most {sum(known):,.2f} USD for chips."
     if missing:
-        count = phrases.count(len(missing), "TPU is", "TPUs are")
+        count = phrases.format_count(len(missing), "TPU is", "TPUs are")
         yield f"{count} not in this sum, as the price is not known here."

@@ -17,7 +17,7 @@ from tpustarter.cli.tpu.options import choose_project, common_options, print_com
 from tpustarter.cloud.api import project_and_zone
 from tpustarter.cloud.create import request
 from tpustarter.cloud.doctor.subject import WantedTpu
-from tpustarter.text.terminal import WIDTH, Paint, escape_text, paint_for, wrap
+from tpustarter.text.terminal import WIDTH, Paint, choose_paint, escape_text, wrap
 
 if TYPE_CHECKING:
     from tpustarter.cloud.doctor.diagnosis import DoctorReport
@@ -88,7 +88,7 @@ def doctor_command(
         if as_json:
             print_result(report.fields())
         else:
-            echo_lines(_describe(report, core.headline(report), paint_for(_COLOURS)))
+            echo_lines(_describe(report, core.headline(report), choose_paint(_COLOURS)))
     if report.exit_code:
         worst = report.findings[0]
         fix = f". Next: `{escape_text(worst.fix)}`" if worst.fix else ""

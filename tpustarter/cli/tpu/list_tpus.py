@@ -152,13 +152,13 @@ def _summary(seen: Overview, rows: tuple[Tpu, ...], now: datetime) -> Iterator[s
         )
     elif seen.billed_chips:
         number = seen.billed_chips
-        chips = phrases.count(number, "chip is billed", "chips are billed")
+        chips = phrases.format_count(number, "chip is billed", "chips are billed")
         yield from wrap(f"{chips}, or may be, until you delete what has them.")
     else:
         yield "None of this is billed for chips now."
     if seen.leftovers:
         count = len(seen.leftovers)
-        subject = phrases.count(count, "leftover takes up its", "leftovers take up their")
+        subject = phrases.format_count(count, "leftover takes up its", "leftovers take up their")
         yield format_commands(f"{subject} name and quota: tpustarter tpu delete --leftovers")
     for path in ledger.unreadable():
         yield from wrap(escape_text(event_text.of_unreadable(format_path(path))))

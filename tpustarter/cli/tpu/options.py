@@ -25,7 +25,7 @@ from tpustarter.cloud.text import event_text
 from tpustarter.cloud.text.event_text import command_lines
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
-from tpustarter.text.terminal import escape_text, paint_for, wrap
+from tpustarter.text.terminal import choose_paint, escape_text, wrap
 
 if TYPE_CHECKING:
     from tpustarter.cloud.api.client import Client
@@ -127,7 +127,7 @@ def confirm(question: str, expected: str, option: str, *, yes: bool) -> None:
 def describe_row(row: Tpu, now: datetime) -> Iterator[str]:
     """Yield the lines of one TPU: its state, what the state means, and what can be done."""
     age = event_text.age(row, now)
-    mark = paint_for(_COLOURS)(row.state.name, row.state.mark)
+    mark = choose_paint(_COLOURS)(row.state.name, row.state.mark)
     where = escape_text(event_text.format_place(row)) + (f", {age}" if age else "")
     yield f"{escape_text(row.name)}  {where}  {mark}"
     for sentence in (
@@ -147,7 +147,7 @@ def draw(node: TpuNode, indent: str) -> Iterator[str]:
 
     if lines := list(slice_drawing.text(node)):
         yield f"{indent}{slice_drawing.title(node)}"
-    paint = paint_for(_COLOURS)
+    paint = choose_paint(_COLOURS)
     for begin, state, mark in lines:
         yield f"{indent}{begin}{paint(escape_text(state), mark)}"
 

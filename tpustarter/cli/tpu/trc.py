@@ -23,7 +23,7 @@ from tpustarter.cloud.trc.grant import MOST_ALLOWANCES, MOST_DAYS, Grant
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
-from tpustarter.text.terminal import escape_text, paint_for, wrap
+from tpustarter.text.terminal import choose_paint, escape_text, wrap
 
 SCHEMA = "tpustarter.trc/1"
 SITE = "https://sites.research.google/trc/about/"
@@ -212,13 +212,13 @@ def describe(
     grant: Grant, in_use: Sequence[Resource] | None, now: datetime, notes: Sequence[str] = ()
 ) -> Iterator[str]:
     """Yield the lines of a grant, its chips in use, its end, and the charges beside it."""
-    paint = paint_for(_COLOURS)
+    paint = choose_paint(_COLOURS)
     yield paint("What the TRC grant covers", "heading")
     for row in grant.allowances:
         device = f", as {row.device} devices" if row.device else ""
         used = None if in_use is None else trc_grant.chips_in_use(in_use, [row])
         left = "" if used is None else f"; {used} in use, {max(0, row.chips - used)} left"
-        noun = phrases.plural(row.chips, "chip", "chips")
+        noun = phrases.choose_plural(row.chips, "chip", "chips")
         yield (
             f"  {row.zone:<18} {row.chips:>5} {row.generation} {noun}, "
             f"{trc_grant.TIERS[row.tier]}{device}{left}"
@@ -250,7 +250,7 @@ def describe(
 def _when(grant: Grant, now: datetime) -> str:
     today = now.astimezone(timezone.utc).date()
     if grant.end is None:
-        missing = phrases.join(
+        missing = phrases.join_words(
             name
             for name, value in (("`--start DAY`", grant.start), ("`--days N`", grant.days))
             if value is None
@@ -264,7 +264,7 @@ def _when(grant: Grant, now: datetime) -> str:
     left = (grant.end - today).days
     if left <= 0:
         return f"It ended on {grant.end}, so whatever still runs is billed. Delete it."
-    days = phrases.plural(left, "tomorrow", f"in {left} days")
+    days = phrases.choose_plural(left, "tomorrow", f"in {left} days")
     return f"{first} and ends on {grant.end}, {days}. Delete everything before that day."
 
 

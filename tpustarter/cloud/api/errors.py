@@ -121,7 +121,7 @@ class CloudProblem(Problem):
         summary = known_failures.fill_placeholders(failure.what, values or {}) if failure else doing
         if quotas and failure:
             summary += f" ({'; '.join(map(str, quotas))})"
-        shown = terminal.cut(terminal.escape_text(" ".join(text.split())), SHOWN_AT_MOST)
+        shown = terminal.cut_text(terminal.escape_text(" ".join(text.split())), SHOWN_AT_MOST)
         super().__init__(
             summary,
             detail=f"Google's text: {shown or 'none'}",

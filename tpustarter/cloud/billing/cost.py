@@ -154,7 +154,7 @@ def _priced(row: Resource, hours: float, number: int, since: str) -> Estimate:
         reason = f"the table has none for {chips.type_name(row.type)} in {region}; see {table.page}"
         return Estimate(row, "unknown", _unknown(reason), hours, number)
     usd = hours * number * price.usd_per_chip_hour
-    of_chips = phrases.count(number, "chip")
+    of_chips = phrases.format_count(number, "chip")
     words = (
         f"at most {usd:,.2f} USD for chips{since}: {hours:,.2f} hours x {of_chips} x "
         f"{price.usd_per_chip_hour:g} USD"

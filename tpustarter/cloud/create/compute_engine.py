@@ -93,7 +93,7 @@ def steps(
     machine = _machine_type(request.type)
     how = _provisioning(request, run_s)
     if request.type.hosts == 1:
-        of_chips = phrases.count(request.type.chips, "chip")
+        of_chips = phrases.format_count(request.type.chips, "chip")
         return tuple(
             ComputeEngineStep(
                 (
@@ -227,7 +227,9 @@ def flex_start(request: TpuRequest, project: Project, run_s: int) -> tuple[Compu
     name = request.type.generation.name
     zones = FLEX_START_ZONES.get(name, ())
     if request.zone not in zones:
-        known = f"for {name} it names {phrases.join(zones)}" if zones else f"it names no {name}"
+        known = (
+            f"for {name} it names {phrases.join_words(zones)}" if zones else f"it names no {name}"
+        )
         raise Problem(
             f"Google's page on flex-start does not name {request.zone} for {name}: {known}",
             hint=f"read {FLEX_START_DOCS}",

@@ -127,10 +127,10 @@ def _elsewhere(subject: WantedTpu, wanted: str, elsewhere: list[str], silent: in
     lead = f"{subject.zone} does not offer {wanted}" if subject.zone else ""
     unasked = f"; {silent} zones did not answer" if silent else ""
     if elsewhere:
-        zones = phrases.join(elsewhere, most=3)
+        zones = phrases.join_words(elsewhere, most=3)
         fix = f"tpustarter tpu doctor --zone {elsewhere[0]} --type {wanted}"
         if lead:
-            do = phrases.plural(len(elsewhere), "does", "do")
+            do = phrases.choose_plural(len(elsewhere), "does", "do")
             return Observation("fail", f"{lead}; {zones} {do}{unasked}", fix)
         return Observation("info", f"{wanted} is offered in {zones}{unasked}", fix)
     if silent and not lead:

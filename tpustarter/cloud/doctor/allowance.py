@@ -177,7 +177,7 @@ def _least(found: list[ChipLimit]) -> dict[tuple[str, str, str], int]:
 
 
 def _joined(values: list[int]) -> str:
-    return phrases.join(
+    return phrases.join_words(
         ("unlimited" if value < 0 else value for value in dict.fromkeys(values)), "or"
     )
 
@@ -271,12 +271,12 @@ def examine_machines(subject: WantedTpu, google: RestClient) -> Observation:
         text = "no quota of machines and addresses in it"
         raise UnansweredError("garbled", text, service=rest.COMPUTE)
     hosts = subject.type.hosts if subject.type else 1
-    used = f"{phrases.join(sorted(texts))} of {subject.region} are in use"
+    used = f"{phrases.join_words(sorted(texts))} of {subject.region} are in use"
     if min(left.values()) >= hosts:
         return Observation(
-            "ok", f"{used}, and the {phrases.count(hosts, 'host')} of a TPU would fit"
+            "ok", f"{used}, and the {phrases.format_count(hosts, 'host')} of a TPU would fit"
         )
-    found = f"{used}, and a TPU needs one of each for its {phrases.count(hosts, 'host')}"
+    found = f"{used}, and a TPU needs one of each for its {phrases.format_count(hosts, 'host')}"
     if left["INSTANCES"] >= hosts:
         found += "; `--internal-ips` needs no addresses"
     console = "https://console.cloud.google.com/iam-admin/quotas?service=compute.googleapis.com"

@@ -219,24 +219,24 @@ def headline(report: DoctorReport) -> str:
     """Return the summary of a report in one sentence."""
     counts, total = report.count_verdicts(), len(report.findings)
     doubts = sum(1 for one in report.findings if one.verdict == "unknown")
-    unseen = f"{phrases.count(doubts, 'is', 'are')} not known"
+    unseen = f"{phrases.format_count(doubts, 'is', 'are')} not known"
     if report.exit_code == ExitCode.DENIED and doubts == total - 1:
         return (
             "Nothing is known about the project, because there are no credentials that work: "
             f"{doubts} of {total} findings are not known."
         )
     if failed := counts["fail"]:
-        verb = phrases.plural(failed, "stands", "stand")
+        verb = phrases.choose_plural(failed, "stands", "stand")
         also = f", and {unseen}" if doubts else ""
         return f"{failed} of {total} findings {verb} in the way of a TPU{also}."
     if report.exit_code == ExitCode.INCONCLUSIVE:
-        verb = phrases.plural(doubts, "is", "are")
+        verb = phrases.choose_plural(doubts, "is", "are")
         return (
             f"Nothing that was seen stands in the way of a TPU, but {doubts} of {total} "
             f"findings {verb} not known, so this is no proof."
         )
     warned = counts["warn"]
-    also = f", {phrases.count(warned, 'has a warning', 'have warnings')}" if warned else ""
+    also = f", {phrases.format_count(warned, 'has a warning', 'have warnings')}" if warned else ""
     also += f", {unseen}" if doubts else ""
     if report.subject.zone is None:
         return (

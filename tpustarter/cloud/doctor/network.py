@@ -114,7 +114,7 @@ def examine_firewall(subject: WantedTpu, google: RestClient) -> Observation:
             found[kind].append(rule)
     if wide := found["all"] or found["some"]:
         ports = {name for rule in wide for one in rule.lets_in for name in one.names} - USUAL
-        what = "every port" if found["all"] else phrases.join(sorted(ports), most=3)
+        what = "every port" if found["all"] else phrases.join_words(sorted(ports), most=3)
         text = (
             f"{_let(subject, wide)} the whole internet reach {what}; delete what is not "
             "needed, or let in your own addresses alone"
@@ -188,8 +188,8 @@ def _span(name: str) -> tuple[int, int]:
 def _let(subject: WantedTpu, rules: list[FirewallRule]) -> str:
     """Return `the rule `a` lets`, or `the rules `a`, `b`, `c` and 3 more let`."""
     names = [f"`{subject.hide(rule.name)}`" for rule in rules]
-    listed = phrases.join(names, most=3)
-    return phrases.plural(len(names), f"the rule {names[0]} lets", f"the rules {listed} let")
+    listed = phrases.join_words(names, most=3)
+    return phrases.choose_plural(len(names), f"the rule {names[0]} lets", f"the rules {listed} let")
 
 
 LOOKS = (

@@ -144,16 +144,16 @@ def examine_apis(subject: WantedTpu, google: RestClient) -> Observation:
     answer = google.get(rest.SERVICES, path, EnabledServices, names=names)
     states = {row.name.rpartition("/")[2]: row.state for row in answer.services}
     if missing := [name for name in NEEDED if states.get(name) not in ("ENABLED", "DISABLED")]:
-        text = f"no state of {phrases.join(missing)}"
+        text = f"no state of {phrases.join_words(missing)}"
         raise UnansweredError("garbled", text, service=rest.SERVICES)
     off = [name for name in NEEDED if states[name] == "DISABLED"]
     if off:
-        found = f"not enabled: {phrases.join([rest.TITLES[name] for name in off], most=3)}"
+        found = f"not enabled: {phrases.join_words([rest.TITLES[name] for name in off], most=3)}"
         return Observation("fail", found, subject.gcloud("services", "enable", *off))
     off = [name for name in LOOKING if states.get(name) != "ENABLED"]
     if off:
-        titles = phrases.join([rest.TITLES[name] for name in off], most=3)
-        are = phrases.plural(len(off), "is", "are")
+        titles = phrases.join_words([rest.TITLES[name] for name in off], most=3)
+        are = phrases.choose_plural(len(off), "is", "are")
         found = f"what a TPU needs is enabled; {titles} {are} not, which only this examination asks"
         return Observation("info", found, subject.gcloud("services", "enable", *off))
     return Observation("ok", "the Cloud TPU and Compute Engine APIs are enabled")
@@ -174,7 +174,7 @@ def examine_roles(subject: WantedTpu, google: RestClient) -> Observation:
         f"gcloud projects add-iam-policy-binding {subject.project_text} "
         f"--member=user:EMAIL --role={role}"
     )
-    what = f"the account lacks {phrases.join(lacking, most=3)}"
+    what = f"the account lacks {phrases.join_words(lacking, most=3)}"
     if any(name in _CREATE for name in lacking):
         found = f"{what}; somebody who owns the project grants them"
         return Observation("fail", found, fix)

@@ -150,7 +150,7 @@ class RemoteCommand:
         work = run_folder.make_folder()
         threads: list[threading.Thread] = []
         try:
-            self._archive = archive.build(work / "probe.pyz")
+            self._archive = archive.build_archive(work / "probe.pyz")
             if self._timeout_s is not None:
                 self._deadline = time.monotonic() + self._timeout_s
             for job in self._jobs:

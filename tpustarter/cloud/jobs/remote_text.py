@@ -79,7 +79,7 @@ def list_cautions(chosen: Sequence[Worker], nodes: Sequence[TpuNode]) -> Iterato
 def count(endings: Sequence[WorkerEnded], seconds: float) -> str:
     """Return the summary of the ends in one line."""
     good = [ended for ended in endings if ended.code == 0]
-    workers = phrases.count(len(endings), "worker")
+    workers = phrases.format_count(len(endings), "worker")
     return f"{len(good)} of {workers} ended with 0 in {seconds:.1f} s"
 
 

@@ -116,8 +116,8 @@ def describe_request(request: TpuRequest) -> Iterator[str]:
     """Yield the sentences on a request, with the facts that are not obvious."""
     slices = f"{request.slices} slices of " if request.slices > 1 else ""
     tpu = request.type
-    hosts = phrases.count(tpu.hosts, "host")
-    chips = phrases.count(tpu.chips, "chip")
+    hosts = phrases.format_count(tpu.hosts, "host")
+    chips = phrases.format_count(tpu.chips, "chip")
     yield f"{slices}{tpu.name} ({chips}, {hosts}), {request.tier}."
     if request.tier == "spot":
         yield "Google may take a spot TPU back at any time, and its disk goes with it."

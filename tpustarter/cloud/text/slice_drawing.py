@@ -86,13 +86,13 @@ def _in_words(name: str) -> str:
 def title(node: TpuNode) -> str:
     """Return the description of a slice: `4 hosts with 4 chips each, topology 4x4`."""
     tpu = chips.find_type(node)
-    return title_of_type(tpu) if tpu else phrases.count(len(list_hosts(node)), "host")
+    return title_of_type(tpu) if tpu else phrases.format_count(len(list_hosts(node)), "host")
 
 
 def title_of_type(tpu: TpuType) -> str:
     """Return the description of a slice of a type."""
-    hosts = phrases.count(tpu.hosts, "host")
-    of_chips = phrases.count(tpu.chips // tpu.hosts, "chip")
+    hosts = phrases.format_count(tpu.hosts, "host")
+    of_chips = phrases.format_count(tpu.chips // tpu.hosts, "chip")
     each = " each" if tpu.hosts > 1 else ""
     shape = next((row.topology_name for row in tpus.TOPOLOGIES if row.name == tpu.name), "")
     shown = f", topology {shape.partition(':')[2]}" if shape else ""

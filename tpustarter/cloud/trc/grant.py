@@ -116,7 +116,7 @@ def judge_request(
     left = None if used is None else max(0, granted - used)
     if request.chips > (granted if left is None else left):
         of_them = f" {left} of" if left is not None and left < granted else ""
-        asked = phrases.count(request.chips, "chip is", "chips are")
+        asked = phrases.format_count(request.chips, "chip is", "chips are")
         verb = "left" if of_them else "in it for this"
         return Judgement("chips", f"{asked} asked for, and{of_them} {granted} are {verb}", left)
     notes = [*_notes(request, grant, today)]
@@ -136,21 +136,21 @@ def _matching(request: TpuRequest, grant: Grant) -> tuple[list[Allowance], Judge
     here = [row for row in grant.allowances if row.zone == request.zone]
     both = [row for row in same if row.zone == request.zone]
     if not here:
-        zones = phrases.join(dict.fromkeys(row.zone for row in same))
+        zones = phrases.join_words(dict.fromkeys(row.zone for row in same))
         others = f"; for {name} it names {zones}" if zones else f", nor {name} anywhere"
         return [], Judgement("zone", f"the grant does not name the zone {request.zone}{others}")
     if not both:
-        names = phrases.join(dict.fromkeys(row.generation for row in here))
+        names = phrases.join_words(dict.fromkeys(row.generation for row in here))
         why = f"in {request.zone} the grant covers {names} and not {name}"
         return [], Judgement("generation", why)
     rows = [row for row in both if row.tier == request.tier]
     if not rows:
-        granted = phrases.join(dict.fromkeys(TIERS[row.tier] for row in both))
+        granted = phrases.join_words(dict.fromkeys(TIERS[row.tier] for row in both))
         why = f"the grant covers {name} in {request.zone} {granted}, and this is "
         return [], Judgement("tier", why + TIERS[request.tier])
     fitting = [row for row in rows if row.device in ("", request.type.name)]
     if not fitting:
-        devices = phrases.join([row.device for row in rows])
+        devices = phrases.join_words([row.device for row in rows])
         why = f"the grant counts devices of type {devices}, and {request.type.name} is another"
         return [], Judgement("size", why)
     return fitting, None
@@ -226,7 +226,7 @@ def require_coverage(
         for zone in zones(grant, request.type, request.tier, request.slices)
         if zone != request.zone and judgement.reason in ("zone", "generation", "chips")
     ]
-    other = f"take {phrases.join(elsewhere, 'or')}, or " if elsewhere else ""
+    other = f"take {phrases.join_words(elsewhere, 'or')}, or " if elsewhere else ""
     raise Problem(
         f"the TRC grant does not cover `{request.name}`, so Google would bill it: {judgement.why}",
         hint=f"{other}add `--outside-grant` to pay for it; `tpustarter trc` shows the grant",

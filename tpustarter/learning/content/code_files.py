@@ -36,7 +36,7 @@ def text(lesson: Lesson, name: str) -> str:
     known = names(lesson)
     if name not in known:
         what = f"the lesson `{lesson.id}` uses no file `{name}`"
-        hint = f"it uses {phrases.join(known)}" if known else "its header names no files"
+        hint = f"it uses {phrases.join_words(known)}" if known else "its header names no files"
         raise Problem(what, hint=hint, code=ExitCode.USAGE)
     return _read(lesson, name)
 
@@ -97,9 +97,9 @@ def describe_files(lesson: Lesson) -> list[str]:
     known = names(lesson)
     if not known:
         return []
-    which = phrases.plural(len(known), "which", "each of which")
+    which = phrases.choose_plural(len(known), "which", "each of which")
     return [
-        f"Its code uses {phrases.join(known)}, {which} you can read:",
+        f"Its code uses {phrases.join_words(known)}, {which} you can read:",
         command(lesson, known[-1]),
     ]
 

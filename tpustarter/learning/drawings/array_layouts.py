@@ -144,7 +144,7 @@ def _grid(layout: Layout) -> tuple[list[Bounds], list[Bounds], list[list[str]]] 
 
 def _holders(devices: Sequence[int], *, is_alone: bool) -> str:
     """Return the devices of a part; there is room for the noun only if the part spans the array."""
-    noun = phrases.plural(len(devices), "device ", "devices ")
+    noun = phrases.choose_plural(len(devices), "device ", "devices ")
     return noun * is_alone + _devices(devices)
 
 
@@ -154,7 +154,7 @@ def _list(layout: Layout) -> Iterator[str]:
     for device, index in sorted(layout.parts.items()):
         holders.setdefault(index, []).append(device)
     for index, devices in list(holders.items())[:MOST_ROWS]:
-        noun = phrases.plural(len(devices), "device", "devices")
+        noun = phrases.choose_plural(len(devices), "device", "devices")
         yield f"  [{', '.join(map(_range, index))}] on {noun} {_devices(devices)}"
     if len(holders) > MOST_ROWS:
         yield f"  ... {len(holders) - MOST_ROWS} further parts"
@@ -175,7 +175,7 @@ def _held(layout: Layout) -> str:
     different = len(set(layout.parts.values()))
     shape = " x ".join(map(str, sizes))
     if len(sizes) == 1:
-        shape += phrases.plural(sizes[0], " number", " numbers")
+        shape += phrases.choose_plural(sizes[0], " number", " numbers")
     whole = math.prod(layout.shape) or 1
     copies = layout.count / different if different else 1
     if different == 1:
@@ -197,7 +197,7 @@ def _unused_axes(layout: Layout) -> str:
     unused = [
         axis for axis, size in layout.mesh.items() if size > 1 and f"'{axis}'" not in layout.spec
     ]
-    return phrases.join(unused) if layout.spec else ""
+    return phrases.join_words(unused) if layout.spec else ""
 
 
 def _range(bounds: Bounds) -> str:

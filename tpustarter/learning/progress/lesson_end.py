@@ -147,7 +147,7 @@ def summarize_lesson(
     solved = sum(_state(known, exercise) == "pass" for exercise in lesson_exercises)
     needed = len(blocks) + len(questions)
     is_done = bool(known.done) or needed == passed + right > 0
-    counts = [f"{passed} of {phrases.count(len(blocks), 'block')}"] if blocks else []
+    counts = [f"{passed} of {phrases.format_count(len(blocks), 'block')}"] if blocks else []
     counts += _counted("question", right, len(questions), "right")
     counts += _counted("exercise", solved, len(lesson_exercises), "solved")
     left = [
@@ -168,7 +168,7 @@ def summarize_lesson(
 
 def _done_but(count: int, *, is_exercise: bool) -> str:
     noun = "exercise" if is_exercise else "thing"
-    open_ = phrases.count(count, f"{noun} is", f"{noun}s are")
+    open_ = phrases.format_count(count, f"{noun} is", f"{noun}s are")
     return f"Done, {'and' if is_exercise else 'but'} {open_} open" if count else "Done"
 
 
@@ -208,10 +208,10 @@ def _open_blocks(
             places.append(("" if by_id else heading, state, name))
     for (below, (of_one, of_many)), group in groupby(places, lambda place: place[:2]):
         names = [name for *_, name in group]
-        noun = phrases.plural(len(names), "Block", "Blocks")
+        noun = phrases.choose_plural(len(names), "Block", "Blocks")
         place = f', below "{below}",' if below else ""
-        state = phrases.plural(len(names), of_one, of_many)
-        yield f"{noun} {phrases.join(names)}{place} {state}"
+        state = phrases.choose_plural(len(names), of_one, of_many)
+        yield f"{noun} {phrases.join_words(names)}{place} {state}"
 
 
 def _open_questions(parts: Sequence[LessonPart], known: LessonProgress) -> Iterator[str]:

@@ -41,9 +41,8 @@ class PathPart:
     @property
     def size_text(self) -> str:
         """Return its size: `12 lessons, 2 h 10 min`."""
-        return (
-            f"{phrases.count(len(self.lessons), 'lesson')}, {phrases.duration(60 * self.minutes)}"
-        )
+        lessons = phrases.format_count(len(self.lessons), "lesson")
+        return f"{lessons}, {phrases.duration(60 * self.minutes)}"
 
     @property
     def words(self) -> str:

@@ -34,12 +34,12 @@ def open_on(lessons: Iterable[Lesson], records: Records) -> list[str]:
 
 def open_words(count: int) -> str:
     """Return the number of open exercises, in words; empty for 0."""
-    return f"{phrases.count(count, 'exercise')} open" if count else ""
+    return f"{phrases.format_count(count, 'exercise')} open" if count else ""
 
 
 def format_open_count(count: int | None) -> str:
     """Return the number of open tasks and questions, in words; empty for 0 and None."""
-    return f"{phrases.count(count, 'thing')} open" if count else ""
+    return f"{phrases.format_count(count, 'thing')} open" if count else ""
 
 
 def words(lessons: Collection[Lesson], records: Records, today: date | None = None) -> str:
@@ -62,14 +62,16 @@ def words(lessons: Collection[Lesson], records: Records, today: date | None = No
         for entry in known.exercises.values()
     )
     today_s = ((done_today, "lesson"), (solved_today, "exercise"))
-    achieved = [phrases.count(number, noun) for number, noun in today_s if number]
+    achieved = [phrases.format_count(number, noun) for number, noun in today_s if number]
     if not achieved and not any(lesson.id in records for lesson in lessons):
         return ""
     has_met_one = any(_names(lesson) for lesson in lessons if lesson.id in records)
     of_path = (
-        f"{solved} of {phrases.count(count, 'exercise')} solved." if solved or has_met_one else ""
+        f"{solved} of {phrases.format_count(count, 'exercise')} solved."
+        if solved or has_met_one
+        else ""
     )
-    of_today = f"Today: {phrases.join(achieved)}." if achieved else ""
+    of_today = f"Today: {phrases.join_words(achieved)}." if achieved else ""
     return " ".join(filter(None, (of_path, of_today)))
 
 

@@ -380,7 +380,7 @@ class LessonSession:
         session = self._session = self._session or self._make_session()
         if self._takes_accelerator:
             session.lease = self._lease_stack.enter_context(
-                lease.device(self._name, self._placement.machine)
+                lease.hold_device_lease(self._name, self._placement.machine)
             )
         try:
             probe, self._log = start_probe(session, stream=True)
@@ -407,7 +407,7 @@ class LessonSession:
             env = {**frameworks.FRAMEWORKS[self.lesson.framework].quiet, **env}
         return ProbeSession(
             self._placement.python,
-            archive.build(folder / "probe.pyz"),
+            archive.build_archive(folder / "probe.pyz"),
             folder,
             env,
             plan.make_target(self._placement.plan, self._placement.machine),

@@ -109,7 +109,7 @@ def format_block_end(result: BlockResult) -> list[str]:
     device = "on the host alone" if result.status == "pass" else ""
     if ran_on:
         kind = "virtual CPU" if ran_on.virtual else ran_on.kind
-        device = f"on {phrases.count(ran_on.count, f'{escape_text(kind)} device')}"
+        device = f"on {phrases.format_count(ran_on.count, f'{escape_text(kind)} device')}"
     seconds = f"{result.seconds:.1f} s" if result.seconds else ""
     if result.status == "pass":
         words = "matches" if result.expected is not None else "the lesson does not say what to see"
@@ -127,7 +127,7 @@ def headline(practice: BatchRun) -> str:
     counts = run.count_statuses()
     total = len(run.results)
     summary = summarize(run)
-    clause = phrases.plural(len(practice.lessons), "the lesson says", "their lessons say")
+    clause = phrases.choose_plural(len(practice.lessons), "the lesson says", "their lessons say")
     answers = sum(block.is_try for blocks in practice.blocks.values() for block in blocks)
     how = f", {answers} of them with the lesson's answer," if answers else ""
     text = f"{counts['pass']} of {total} blocks{how} do as {clause}"
@@ -136,7 +136,7 @@ def headline(practice: BatchRun) -> str:
         text += f", {counts['fail']} printed something else"
     undecided = sum(1 for result in run.results if is_verdict_missing(result))
     if undecided:
-        text += f", {phrases.count(undecided, 'has', 'have')} no verdict"
+        text += f", {phrases.format_count(undecided, 'has', 'have')} no verdict"
     return "\n".join(["", *textwrap.wrap(text + format_closing(summary), WIDTH)])
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tpustarter.text import phrases
-from tpustarter.text.terminal import cut, escape_text
+from tpustarter.text.terminal import cut_text, escape_text
 
 TO_CHANGE = re.compile(
     r"# (?:change|fill|fix|instead of|rewrite|your code (?:here|instead)|and (?:here|this))\b",
@@ -89,7 +89,7 @@ def find_changed_lines(code: str, shipped: str) -> OwnLines | None:
 
 
 def _with_code(number: int, lines: Sequence[str]) -> str:
-    return f"line {number}: {cut(escape_text(lines[number - 1].strip()), _MOST_CODE)}"
+    return f"line {number}: {cut_text(escape_text(lines[number - 1].strip()), _MOST_CODE)}"
 
 
 def _without_comment(line: str) -> str:
@@ -112,4 +112,4 @@ def _ranges(numbers: Sequence[int]) -> str:
         else:
             ranges.append([number, number])
     words = [str(first) if first == last else f"{first} to {last}" for first, last in ranges]
-    return phrases.join(words)
+    return phrases.join_words(words)

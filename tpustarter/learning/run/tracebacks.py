@@ -44,8 +44,8 @@ def _folded(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _left_out(packages: Sequence[str]) -> str:
-    names = phrases.join(dict.fromkeys(packages))
-    return f"  ... {phrases.count(len(packages), 'call')} inside {names} ..."
+    names = phrases.join_words(dict.fromkeys(packages))
+    return f"  ... {phrases.format_count(len(packages), 'call')} inside {names} ..."
 
 
 def shorten_code(text: str, width: int) -> str:

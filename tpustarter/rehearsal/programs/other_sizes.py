@@ -48,9 +48,9 @@ def _line(key: tuple[str, int, int], programs: Sequence[str], names: Sequence[st
     check, needed, count = key
     of_check = f"{escape_text(check.partition('.')[2])}: " if check else ""
     are, have = (
-        phrases.plural(len(programs), "is", "are"),
-        phrases.plural(len(names), "has", "have"),
+        phrases.choose_plural(len(programs), "is", "are"),
+        phrases.choose_plural(len(names), "has", "have"),
     )
     which = f"{of_check}{', '.join(map(escape_text, programs))}"
-    devices = phrases.count(needed, "device")
+    devices = phrases.format_count(needed, "device")
     return f"{which} {are} for {devices}, and {', '.join(names)} {have} {count}"

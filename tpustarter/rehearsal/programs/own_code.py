@@ -281,7 +281,7 @@ def _existing(name: str) -> Path:
     if near := find_nearest_file(file, file.suffix):
         hint = f"did you mean `{Path(name).with_name(near.name)}`?"
     elif beside:
-        listed = phrases.join((f"`{one}`" for one in beside), most=_NAMED)
+        listed = phrases.join_words((f"`{one}`" for one in beside), most=_NAMED)
         hint = f"in {folder} there is {listed}"
     elif not file.parent.is_dir():
         hint = f"there is no folder {folder} either"
@@ -298,7 +298,7 @@ def read_argument(text: str) -> tuple[str, tuple[int, ...]]:
     kind = TYPES.get(match["type"], match["type"])
     if kind not in TYPES.values():
         matches = phrases.near_matches(match["type"], [*TYPES, *TYPES.values()])
-        listed = phrases.join((f"`{name}`" for name in matches), "or")
+        listed = phrases.join_words((f"`{name}`" for name in matches), "or")
         hint = f"did you mean {listed}?" if matches else None
         raise Problem(
             f"`--arg {shown}`: found the type `{match['type']}`, expected one of "

@@ -42,7 +42,7 @@ def find(
                 return candidate.path
     if torch:
         raise Problem(
-            f"no Python found here has {phrases.join(names, 'or')}",
+            f"no Python found here has {phrases.join_words(names, 'or')}",
             hint=lowering.torch_hint(torch),
             code=ExitCode.INCONCLUSIVE,
         )

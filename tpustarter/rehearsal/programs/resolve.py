@@ -170,7 +170,7 @@ def _verify_arguments(
             f"`{shown}` needs an `--arg` for {names}", [full], hint=hint, in_app=in_app
         )
     if function.most is not None and len(given) > function.most:
-        takes = phrases.count(function.most, "argument")
+        takes = phrases.format_count(function.most, "argument")
         fewer = command(file, function, given[: function.most], tpus)
         raise UnclearProgram(
             f"`{shown}` takes {takes} by position, and {len(given)} were given",

@@ -13,7 +13,7 @@ from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.rehearsal.text import memory_bar, model_estimate, script_text
 from tpustarter.rehearsal.text.verdict import headline, is_count_too_large, label
 from tpustarter.text import phrases
-from tpustarter.text.terminal import WIDTH, Paint, cut, escape_text, leave_unpainted, wrap
+from tpustarter.text.terminal import WIDTH, Paint, cut_text, escape_text, leave_unpainted, wrap
 
 GIB = 2.0**30
 MIB = 2.0**20
@@ -129,7 +129,7 @@ def table(
                 for tpu in part
             ]
             lines.append(
-                f"{cut(escape_text(name), label_width - 1):<{label_width}}{' '.join(cells)}"
+                f"{cut_text(escape_text(name), label_width - 1):<{label_width}}{' '.join(cells)}"
             )
     return [line.rstrip() for line in lines]
 
@@ -200,7 +200,7 @@ def memory_bars(group: Sequence[dict[str, Any]], indent: str = "") -> list[str]:
     texts = memory_bar_sizes(taken[0])
     for part, text in zip(taken[0], texts, strict=True):
         if part.buffer is not None:
-            lines.append(cut(f"{indent}{part.letter}{array(part.buffer, text)}", WIDTH))
+            lines.append(cut_text(f"{indent}{part.letter}{array(part.buffer, text)}", WIDTH))
         elif any(memory_bar.OTHER in text for _, text in bars):
             lines += _everything_else(group, taken, indent, text)
     return lines
@@ -289,14 +289,14 @@ def notes(result: dict[str, Any], *, verbose: bool = False) -> list[ProgramNote]
     lines += _products(result["dots"], verbose=verbose)
     wide = sorted({b["shape"].split("[")[0] for b in result["buffers"]} & {"f64", "c128"})
     if wide:
-        text = f"{phrases.join(wide)}: no TPU has it, so each operation becomes many"
+        text = f"{phrases.join_words(wide)}: no TPU has it, so each operation becomes many"
         lines.append(ProgramNote("slow", text))
     if verbose:
         lines.append(ProgramNote("model", model_estimate.text(result)))
         texts = sizes([buffer["laid_out_bytes"] for buffer in result["buffers"]])
         width = max(map(len, texts), default=0)
         lines += [
-            ProgramNote("", cut(array(buffer, f"{text:>{width}}"), WIDTH - len(_INDENT)))
+            ProgramNote("", cut_text(array(buffer, f"{text:>{width}}"), WIDTH - len(_INDENT)))
             for buffer, text in zip(result["buffers"], texts, strict=True)
         ]
     return lines

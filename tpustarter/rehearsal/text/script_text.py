@@ -11,7 +11,7 @@ from tpustarter.rehearsal.programs.own_code import JittedPlace
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
-from tpustarter.text.terminal import cut, escape_text, wrap
+from tpustarter.text.terminal import cut_text, escape_text, wrap
 
 STORM = 4
 """Compilations from which a function that is compiled for most of its calls gets a warning."""
@@ -33,7 +33,10 @@ def functions(known: Sequence[JittedPlace]) -> list[str]:
         return []
     lines = ["", f"{'function':<28}{'where':<24}{'calls':>8}{'compiled':>10}"]
     for function in sorted(known, key=lambda function: -function.compilations):
-        name, where = cut(escape_text(function.name), 27), cut(escape_text(function.where), 23)
+        name, where = (
+            cut_text(escape_text(function.name), 27),
+            cut_text(escape_text(function.where), 23),
+        )
         lines.append(f"{name:<28}{where:<24}{function.calls:>8}{function.compilations:>10}")
         if function.compilations >= STORM and 2 * function.compilations > function.calls:
             message = (
@@ -60,7 +63,7 @@ def list_remarks(rehearsal: Rehearsal) -> list[tuple[str, str | None]]:
     """Return remarks on a script, each with a hint or None."""
     texts: list[tuple[str, str | None]] = []
     if rehearsal.asked:
-        places = phrases.join(rehearsal.asked, most=MOST_NAMED)
+        places = phrases.join_words(rehearsal.asked, most=MOST_NAMED)
         text = f"outside of what it jits it asks where it runs ({places}), and was answered `cpu`"
         texts.append((f"{text}: where it branches on that, the code for a CPU was run", None))
     python = rehearsal.script_python or ""

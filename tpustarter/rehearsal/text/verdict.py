@@ -62,8 +62,8 @@ def _counted(
     # The number of programs of the other checks is not known.
     done = len({(result["check"], result["tpu"]) for result in results})
     failed = len(results) - compiled
-    others = f" and {phrases.count(failed, 'does', 'do')} not" if failed else ""
-    compile_ = phrases.count(compiled, "program compiles", "programs compile")
+    others = f" and {phrases.format_count(failed, 'does', 'do')} not" if failed else ""
+    compile_ = phrases.format_count(compiled, "program compiles", "programs compile")
     far = f", in {done} of {max(done, stopped_of)} checks" if stopped_of > 1 else ""
     return f"{compile_}{others}{far}"
 

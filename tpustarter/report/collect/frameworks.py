@@ -132,7 +132,9 @@ def _ask(framework: str, context: Context) -> Fields:
             hold = None
             if run_plan.platform != "cpu" and not why:
                 try:
-                    hold = stack.enter_context(lease.device("tpustarter report", context.machine))
+                    hold = stack.enter_context(
+                        lease.hold_device_lease("tpustarter report", context.machine)
+                    )
                 except Problem as problem:
                     why = problem.full_text
             env = plan.probe_environment(run_plan, context.machine.env, folder, framework)
@@ -185,7 +187,7 @@ def _run(
     words = [str(python), "-u", "-X", "faulthandler", *files]
     words += ["start" if starts else "leave", *steps]
     log, here = CappedLog(folder / "probe-asked.log"), Path(sys.executable)
-    probe_file, caller = archive.build(folder / "probe.pyz"), locations.find_caller()
+    probe_file, caller = archive.build_archive(folder / "probe.pyz"), locations.find_caller()
     try:
         probe = Probe(here, probe_file, log, env=env, drop=caller, lease=hold, command=words)
     except OSError as error:

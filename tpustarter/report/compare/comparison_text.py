@@ -52,7 +52,7 @@ def _table(differences: list[ReportDifference]) -> Iterator[str]:
 
 
 def _end(compared: ReportComparison) -> Iterator[str]:
-    differences, facts = len(compared.differences), phrases.count(compared.compared, "fact")
+    differences, facts = len(compared.differences), phrases.format_count(compared.compared, "fact")
     what = f"{differences} differ" if differences else "nothing differs"
     also = ""
     if compared.expected:

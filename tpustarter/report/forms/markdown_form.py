@@ -144,7 +144,7 @@ def _stale(view: View) -> str:
     if not together:
         return "**Versions**: none that its maintainers ask for is known to be stale."
     told = ", ".join(
-        f"{phrases.join(names)} {found} (the newest for this Python is {newest})"
+        f"{phrases.join_words(names)} {found} (the newest for this Python is {newest})"
         for (found, newest), names in together.items()
     )
     return f"**Stale version**: {told}. Try the newest first, because its maintainers will ask."

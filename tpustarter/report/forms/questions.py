@@ -22,7 +22,7 @@ def list_user_questions(view: View) -> list[str]:
     tracker, facts = trackers.find_tracker(view.first.tracker), view.facts
     hosts = facts.metadata.hosts or 1
     has_tpu = bool(facts.tpu.chips)
-    old = phrases.join(one.name for one in list_stale(view))
+    old = phrases.join_words(one.name for one in list_stale(view))
     fresh = ", on a new TPU VM too" if has_tpu else ""
     since = "" if facts.changes.since else ", and since when: a version that worked"
     asked: dict[str, tuple[bool, str]] = {

@@ -81,7 +81,7 @@ def _installed(view: View) -> str:
     """Return the installers of the frameworks, origins outside an index, and duplicates."""
     facts = view.facts.python
     ways = set(facts.installed_by.values())
-    parts = [f"by {phrases.join(sorted(ways))}"] if ways else []
+    parts = [f"by {phrases.join_words(sorted(ways))}"] if ways else []
     parts += [f"{name} from {one}" for name, one in facts.not_from_an_index.items()]
     parts += [f"{one.name} {one.version} is claimed too" for one in facts.hidden]
     return "; ".join(parts)
@@ -92,7 +92,7 @@ def describe_unfinished_import(view: View, name: str) -> str:
     facts = view.facts.framework(name)
     if not facts.unfinished_in:
         return ""
-    figures = f"load {facts.load:g} on {phrases.count(int(facts.cores), 'core')}"
+    figures = f"load {facts.load:g} on {phrases.format_count(int(facts.cores), 'core')}"
     is_busy = facts.load > facts.cores
     why = f"the machine was busy ({figures})" if is_busy else f"it was still reading ({figures})"
     return f"{name} did not finish `{facts.unfinished_in}` in {facts.waited_s:g} s, and {why}"

@@ -31,7 +31,7 @@ from tpustarter.report.forms import markdown_form, trackers
 from tpustarter.report.open import admission, rescan, unpack
 from tpustarter.report.open.admission import ForeignText
 from tpustarter.text import phrases
-from tpustarter.text.terminal import cut, escape_text, wrap
+from tpustarter.text.terminal import cut_text, escape_text, wrap
 from tpustarter.version import __version__
 
 Fields = dict[str, Any]
@@ -75,7 +75,7 @@ def _defect(given: Fields) -> str | None:
     if not isinstance(schema, str):
         return f"it says of no schema, expected `{make_report.SCHEMA}`"
     if schema != make_report.SCHEMA:
-        found = f"found `{cut(escape_text(schema), 40)}`"
+        found = f"found `{cut_text(escape_text(schema), 40)}`"
         parts = schema.rpartition("/")
         is_number = re.fullmatch(r"[0-9]{1,9}", parts[2])
         if parts[0] == kind and is_number and int(parts[2]) > int(major):
@@ -196,14 +196,14 @@ def _differs(then: _EarlierJudgement | None, now: ReportJudgement) -> Iterator[s
 
 def _notes(left_out: Sequence[allowed_fields.LeftOut], strange: Sequence[str]) -> Iterator[str]:
     if strange:
-        names = phrases.join((f"`{name}`" for name in strange), most=3)
+        names = phrases.join_words((f"`{name}`" for name in strange), most=3)
         yield f"This version does not know the section {names}, and does not show it."
     if unknown := sum(one.is_unknown for one in left_out):
         yield f"{_fields(unknown)} unknown to this version, and not shown."
     if count := len(left_out) - unknown:
-        holds = phrases.plural(count, "it holds", "they hold")
+        holds = phrases.choose_plural(count, "it holds", "they hold")
         yield f"{_fields(count)} not shown, because what {holds} is nothing that a report tells."
 
 
 def _fields(count: int) -> str:
-    return phrases.count(count, "field is", "fields are")
+    return phrases.format_count(count, "field is", "fields are")

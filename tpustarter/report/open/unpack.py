@@ -28,7 +28,7 @@ from tpustarter.report.open.untar import (
     read_members,
 )
 from tpustarter.text import phrases
-from tpustarter.text.terminal import cut, escape_text
+from tpustarter.text.terminal import cut_text, escape_text
 
 MOST_JSON_BYTES = 4_000_000
 """Bytes of one JSON file; that of a report made here has a tenth of it."""
@@ -55,11 +55,13 @@ def read(path: Path) -> Bundle:
         found = _folder(path) if path.is_dir() else _file(path)
         if REPORT not in found:
             raise RefusedArchive(f"there is no {REPORT} in it")
-        return Bundle(cut(shown, 60), found, tuple(_notes(found)))
+        return Bundle(cut_text(shown, 60), found, tuple(_notes(found)))
     except (RefusedArchive, OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         code = ExitCode.USAGE if isinstance(error, OSError) else ExitCode.CONFIGURATION
-        raise Problem(f"cannot open `{cut(shown, 60)}`: {why}", hint=_HINT, code=code) from error
+        raise Problem(
+            f"cannot open `{cut_text(shown, 60)}`: {why}", hint=_HINT, code=code
+        ) from error
 
 
 def parse_object(data: bytes, name: str) -> dict[str, Any]:
@@ -173,14 +175,14 @@ def _notes(files: dict[str, bytes]) -> Iterator[str]:
         )
     if missing:
         are, them = (
-            phrases.plural(len(missing), "is", "are"),
-            phrases.plural(len(missing), "it", "them"),
+            phrases.choose_plural(len(missing), "is", "are"),
+            phrases.choose_plural(len(missing), "it", "them"),
         )
         yield f"{_names(missing)} {are} missing: the manifest names {them}."
     if more:
-        are = phrases.plural(len(more), "is", "are")
+        are = phrases.choose_plural(len(more), "is", "are")
         yield f"{_names(sorted(more))} {are} not in the manifest, and not shown."
 
 
 def _names(names: Sequence[str]) -> str:
-    return phrases.join((f"`{name}`" for name in names), most=3)
+    return phrases.join_words((f"`{name}`" for name in names), most=3)

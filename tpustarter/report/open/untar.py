@@ -12,7 +12,7 @@ import re
 import zlib
 from collections.abc import Iterator
 
-from tpustarter.text.terminal import cut, escape_text
+from tpustarter.text.terminal import cut_text, escape_text
 
 MOST_BYTES = 20_000_000
 """Bytes of an archive, packed and unpacked, and of the files of a folder together."""
@@ -78,7 +78,9 @@ def _named(header: bytes) -> tuple[str, ...]:
         name = f"{_text(header[345:500])}/{name}"
     parts = tuple(name.removeprefix("./").split("/"))
     if not is_name(tuple(map(_without_dot, parts))):
-        raise RefusedArchive(f"`{cut(escape_text(name), 60)}` in it is a name that no report has")
+        raise RefusedArchive(
+            f"`{cut_text(escape_text(name), 60)}` in it is a name that no report has"
+        )
     return parts
 
 

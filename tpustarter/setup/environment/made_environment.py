@@ -205,7 +205,7 @@ def require_removable(folder: Path) -> Marker:
 
 
 def _abbreviate(names: list[str]) -> str:
-    return phrases.join((f"`{name}`" for name in names), most=5)
+    return phrases.join_words((f"`{name}`" for name in names), most=5)
 
 
 def _refuse_unknown_files(folder: Path) -> None:

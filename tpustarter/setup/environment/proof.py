@@ -205,7 +205,11 @@ class ByServing:
             self.outcome = ProofOutcome("blocked", why)
             return
         folder = run_folder.make_folder()
-        holding = lease.device("tpustarter setup", self._machine) if self._facts.on_tpu else None
+        holding = (
+            lease.hold_device_lease("tpustarter setup", self._machine)
+            if self._facts.on_tpu
+            else None
+        )
         try:
             with holding or contextlib.nullcontext():
                 yield from self._run(folder)
@@ -222,7 +226,10 @@ class ByServing:
         redact = Redactor({**self._machine.env, "HOME": str(self._facts.home)})
         self._log = LineLog(folder / "server.log", redact)
         command = Command(
-            self._step.command, self._log, archive=archive.build(folder / "probe.pyz"), env=env
+            self._step.command,
+            self._log,
+            archive=archive.build_archive(folder / "probe.pyz"),
+            env=env,
         )
         self._command = command
         if self._stopped:

@@ -20,7 +20,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import host
 from tpustarter.running import archive, run_folder
-from tpustarter.running.command import Command, LineLog, hint
+from tpustarter.running.command import Command, LineLog, find_hint
 from tpustarter.setup.environment import made_environment as folders
 from tpustarter.setup.environment import profiles, proof, steps
 from tpustarter.setup.environment.facts import collect_facts, find_home
@@ -308,7 +308,7 @@ class Setup:
         command = Command(
             step.command,
             log,
-            archive=archive.build(work_folder / "probe.pyz"),
+            archive=archive.build_archive(work_folder / "probe.pyz"),
             env={**env, **_SET_ENV},
             keep=lock,
             as_root="root" in step.needs,
@@ -332,7 +332,7 @@ class Setup:
         last_output = "\n".join([*log.last, outcome.what])
         python = self._facts.python.name if self._facts.python else "python3"
         return "failed", _join_lines(
-            outcome.what, hint(last_output, self._facts.folder_text, python)
+            outcome.what, find_hint(last_output, self._facts.folder_text, python)
         )
 
     def _record(self, step: SetupStep) -> _End:

@@ -97,7 +97,7 @@ def _make_step(fields: _StepFields, facts: EnvironmentFacts) -> SetupStep:
         "{profiler}": servers.profiler_words(facts.folder),
         "{colab}": servers.jupyter_words(facts.folder, origin=servers.COLAB),
     }
-    wheels = phrases.join(facts.wheel.split())
+    wheels = phrases.join_words(facts.wheel.split())
     shown_values = {**values, "folder": facts.folder_text, "wheel": wheels}
     words = fields.command
     if facts.uv is None and words[:1] == ["{uv}"]:
@@ -155,11 +155,13 @@ def _python_state(facts: EnvironmentFacts) -> tuple[State, str]:
         return "done", f"Python {facts.version} is in {facts.folder_text}"
     if facts.python:
         return "done", f"{facts.python.name} found at {facts.shorten_path(facts.python)}"
-    here = f"; the Python {phrases.join(facts.unfit)} here does not fit" if facts.unfit else ""
+    here = (
+        f"; the Python {phrases.join_words(facts.unfit)} here does not fit" if facts.unfit else ""
+    )
     if facts.uv:
         return "todo", f"none found{here}; uv at {facts.shorten_path(facts.uv)} fetches one"
     ordered = sorted(profile.versions, key=lambda version: int(version.removeprefix("3.")))
-    versions = phrases.join(ordered, "or")
+    versions = phrases.join_words(ordered, "or")
     why = f"{profile.supports} needs it{here}"
     return "blocked", f"no Python {versions} was found here, and {why}\n{HOW_TO_GET_A_PYTHON}"
 
@@ -184,7 +186,7 @@ def _install_state(facts: EnvironmentFacts) -> tuple[State, str]:
             facts.profile.tpu_wheel,
         )
     ):
-        return "done", f"{facts.folder_text} has {phrases.join(facts.needed_versions)}"
+        return "done", f"{facts.folder_text} has {phrases.join_words(facts.needed_versions)}"
     return "todo", ""
 
 

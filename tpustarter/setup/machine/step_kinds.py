@@ -64,8 +64,8 @@ class PackageStep(StepKind):
         if not packages.states or apt is None:
             return StepState("blocked", "there is no `apt-get` here")
         if {*self.names} <= {*packages.installed}:
-            are = phrases.plural(len(self.names), "is", "are")
-            return StepState("done", f"{phrases.join(self.names)} {are} installed")
+            are = phrases.choose_plural(len(self.names), "is", "are")
+            return StepState("done", f"{phrases.join_words(self.names)} {are} installed")
         return StepState("todo", "", {"installed": packages.present_names})
 
     def command(self) -> tuple[str, ...]:

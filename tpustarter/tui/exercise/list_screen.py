@@ -125,11 +125,11 @@ those that are solved, then all of them.
         on_path = [one for one in listed if one.is_on_path] or listed
         count = sum(one.state == "pass" for one in on_path)
         is_part = len(on_path) < len(listed)
-        exercises = phrases.count(len(on_path), "exercise")
+        exercises = phrases.format_count(len(on_path), "exercise")
         words = f"{count} of {exercises}{' of your path' * is_part} solved"
         if self._filter != "all":
             shown = sum(one.state in STATES[self._filter] for one in listed)
-            words = f"{shown} {self._filter} of {phrases.count(len(listed), 'exercise')}"
+            words = f"{shown} {self._filter} of {phrases.format_count(len(listed), 'exercise')}"
         elif is_part:
             words += f", {len(listed)} in all"
         self.set_area_title("rows", words)

@@ -77,7 +77,7 @@ def format_lines_above(first_line: int) -> Content:
     """Return a note on the lines of the file above the first one shown."""
     if first_line == 1:
         return Content("")
-    what = phrases.plural(first_line - 1, "Line 1 is", f"Lines 1 to {first_line - 1} are")
+    what = phrases.choose_plural(first_line - 1, "Line 1 is", f"Lines 1 to {first_line - 1} are")
     return Content.styled(f"{what} the task's text.", "$muted")
 
 

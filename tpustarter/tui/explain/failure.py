@@ -15,7 +15,7 @@ from tpustarter.core import locations
 from tpustarter.core.problem import Problem
 from tpustarter.core.short_ids import find_nearest_file
 from tpustarter.text import phrases
-from tpustarter.text.terminal import cut, escape_text
+from tpustarter.text.terminal import cut_text, escape_text
 from tpustarter.tui.app.shell_variables import format_hint
 from tpustarter.tui.kit.safe_text import OutputTail
 
@@ -145,7 +145,7 @@ def read_failure(text: str) -> FailedRun:
     path = find_file(name)
     if path is None and not _is_like_a_path(name):
         return FailedRun(PASTED, "your error", text)
-    path, shown = path or locations.expand_path(name), escape_text(cut(name, MOST_SHOWN))
+    path, shown = path or locations.expand_path(name), escape_text(cut_text(name, MOST_SHOWN))
     if path.exists() and not path.is_file() and not path.is_dir():  # a pipe, which may never end
         raise Problem(f"`{shown}` is no file")
     try:
@@ -154,7 +154,7 @@ def read_failure(text: str) -> FailedRun:
         near = find_nearest_file(path) if isinstance(error, FileNotFoundError) else None
         hint = f"Did you mean `{escape_text(str(near))}`?" if near else None
         raise Problem(f"`{shown}` cannot be read: {error.strerror}", hint=hint) from error
-    return FailedRun(LOG, escape_text(cut(path.name, MOST_SHOWN)), file=path)
+    return FailedRun(LOG, escape_text(cut_text(path.name, MOST_SHOWN)), file=path)
 
 
 def check(result: Result, platform: object) -> FailedRun:

@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from tpustarter.core.problem import Problem
 from tpustarter.text.invocation import format_commands
-from tpustarter.text.terminal import break_command, cut, escape_text
+from tpustarter.text.terminal import break_command, cut_text, escape_text
 from tpustarter.tui.app.messages import EXPLAIN, EventsArrived, LookedUp
 from tpustarter.tui.explain.failure import ANSWER, BLOCK, OWN, PROGRAM, FailedRun
 from tpustarter.tui.kit.live_run import LiveRun
@@ -215,7 +215,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         if not (failed.log or failed.file):
             yield Content(f"This {failed.kind} wrote nothing, so there is only how it ended:")
         elif last_error:
-            yield HangingText(_label("last"), escape_text(cut(last_error, 300)))
+            yield HangingText(_label("last"), escape_text(cut_text(last_error, 300)))
         for line in failed.ended:
             yield HangingText(_label("ended"), escape_text(line))
 

@@ -106,7 +106,7 @@ def _describe_devices(machine: host.Machine, run_plan: plan.FrameworkPlan) -> st
     if run_plan.platform != "tpu":
         no_tpu = status_words.explain_no_tpu(plan.make_host_fields(run_plan))
         return f"{no_tpu}; lessons and checks run on {run_plan.devices_text}"
-    devices = f", {phrases.count(run_plan.devices, 'device')}" if run_plan.devices else ""
+    devices = f", {phrases.format_count(run_plan.devices, 'device')}" if run_plan.devices else ""
     where = run_plan.devices_text
     if run_plan.generation and plan.sees_tpu(machine):  # the row is called TPU
         where = ", ".join([run_plan.generation, *run_plan.where_parts[1:]])

@@ -81,9 +81,8 @@ def _last_row(known: Course, standing: PathProgress | None) -> Row:
     every = "Every lesson of this path is done."
     if standing and (left := known.open_on(standing)):
         name = known.exercise_title(left[0])
-        text = (
-            f"{every} {phrases.count(len(left), 'exercise of it is', 'exercises of it are')} open."
-        )
+        exercises = phrases.format_count(len(left), "exercise of it is", "exercises of it are")
+        text = f"{every} {exercises} open."
         return Row("next", f"> Exercise: {escape_text(name)}", "", _note(text), hang=2)
     text = f"{every} p shows the other paths."
     return Row("next", "> Check this machine", "1 min", _note(text) if standing else ())
@@ -102,7 +101,7 @@ def make_unfinished_rows(known: Course, standing: PathProgress) -> Iterator[Row]
         row = lesson_row(known, lesson_id, None, "  ")
         yield replace(row, id=f"{LEFT}{lesson_id}")
     if more := len(half_done[MOST_LEFT:]):
-        lessons = phrases.count(more, "more lesson")
+        lessons = phrases.format_count(more, "more lesson")
         yield Row(None, Content.styled(f"        and {lessons}, which l lists", "$muted"))
     if name:
         label = Content("  ") + word("next", "open", 6)
@@ -229,7 +228,7 @@ def _stage_title(stage: PathPart, standing: PathProgress) -> Content:
 def _stage_note(known: Course, stage: PathPart) -> str:
     if stage.is_done:
         count, left = len(stage.lessons), sum(len(known.open_in(one)) for one in stage.lessons)
-        said = f"{phrases.count(count, 'lesson')}, done"
+        said = f"{phrases.format_count(count, 'lesson')}, done"
         return ", ".join(filter(None, (said, solved_exercises.open_words(left))))
     if stage.is_begun:
         return stage.progress_text

@@ -16,7 +16,7 @@ from textual.style import Style
 from textual.widgets.text_area import Selection, TextAreaTheme
 
 from tpustarter.learning.run.own_lines import TO_CHANGE, find_rows_to_change
-from tpustarter.text.terminal import cut
+from tpustarter.text.terminal import cut_text
 from tpustarter.tui.kit.markdown_text import MARKED, Colours
 from tpustarter.tui.kit.row_list import get_app
 from tpustarter.tui.kit.wrapped_code import mark_column
@@ -195,7 +195,7 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
         self.action_copy()
         self._is_copied = True
         count = len(text.rstrip("\n").split("\n"))
-        what = f"{count} lines" if count > 1 else cut(text.strip(), _MOST_COPIED) or "spaces"
+        what = f"{count} lines" if count > 1 else cut_text(text.strip(), _MOST_COPIED) or "spaces"
         self.notify(f"Copied: {what}\nCtrl+C again asks to quit.", markup=False)
         return True
 

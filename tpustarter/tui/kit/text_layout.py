@@ -12,8 +12,13 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.visual import RenderOptions, Visual
 
-from tpustarter.text.invocation import NAME, command, format_commands
-from tpustarter.text.terminal import GLUE, escape_text, glue, unglue
+from tpustarter.text.invocation import NAME, format_commands, program_command
+from tpustarter.text.terminal import (
+    GLUE,
+    add_unbreakable_spaces,
+    escape_text,
+    remove_unbreakable_spaces,
+)
 from tpustarter.tui.kit.safe_text import clean_text
 
 STATUS_STYLES = {
@@ -74,13 +79,15 @@ def sentences(text: str) -> Content:
 
 def wrap_text(text: Content, width: int) -> list[Content]:
     """Return the lines of a text; "12 min" stays on one of them, and so does code that fits one."""
-    plain_text = glue(text.plain) if len(command()) <= width else text.plain
+    plain_text = (
+        add_unbreakable_spaces(text.plain) if len(program_command()) <= width else text.plain
+    )
     for span in text.spans:
         if span.style == CODE and span.end - span.start <= width:
             code = plain_text[span.start : span.end].replace(" ", GLUE)
             plain_text = plain_text[: span.start] + code + plain_text[span.end :]
     lines = Content(plain_text, list(text.spans)).wrap(max(width, 1))
-    return [Content(unglue(line.plain), list(line.spans)) for line in lines]
+    return [Content(remove_unbreakable_spaces(line.plain), list(line.spans)) for line in lines]
 
 
 class LaidOutLines(Visual):
@@ -106,12 +113,12 @@ class LaidOutLines(Visual):
 def adapt_commands(text: Content) -> Content:
     """Return a text as `format_commands` does, with its styles kept."""
     shown = format_commands(text.plain)
-    growth = len(command()) - len(NAME)
+    growth = len(program_command()) - len(NAME)
     if shown == text.plain:
         return text
     replaced: list[int] = []  # where the command has replaced the name
     for match in re.finditer(NAME, text.plain):
-        if shown.startswith(command(), match.start() + growth * len(replaced)):
+        if shown.startswith(program_command(), match.start() + growth * len(replaced)):
             replaced.append(match.start())
     spans = [
         Span(

@@ -107,7 +107,7 @@ class OpenedLesson:
         opening, heading, rest = first.text.partition("\n## ")
         if self.setups and first.kind == "markdown":
             yield replace(first, text=opening)
-            offer = SET_UP.format(phrases.join(self.setups))
+            offer = SET_UP.format(phrases.join_words(self.setups))
             yield replace(first, kind="hint", text=offer)
             first = replace(first, text=f"## {rest}" if heading else "")
         yield first

@@ -114,7 +114,7 @@ class RehearsalChoice:
     def headline(self) -> str:
         """Return a sentence with the next key, or with the missing part of the choice."""
         count = len(self.chosen_checks)
-        programs = "your own program" if self.own else phrases.count(count, "check")
+        programs = "your own program" if self.own else phrases.format_count(count, "check")
         if not self.has_compiler:
             return NO_COMPILER
         if not (self.own or count):
@@ -126,7 +126,7 @@ class RehearsalChoice:
             return (
                 "Choose at least one TPU: press Tab to go to their list, and Space to select one."
             )
-        tpus = phrases.count(len(self.tpus), "TPU")
+        tpus = phrases.format_count(len(self.tpus), "TPU")
         if self.has_every_generation:
             tpus += ", one of each generation"
         if self.own and self.own.kind == SCRIPT:

@@ -193,7 +193,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         )
         self.query_one("#tpus", RowList).show(rehearsal_rows.tpus(choice))
         count = 1 if choice.own else len(choice.chosen_checks)
-        self.set_area_title("programs", f"{phrases.count(count, 'program')} chosen")
+        self.set_area_title("programs", f"{phrases.format_count(count, 'program')} chosen")
         self.set_area_title("tpus", choice.tpu_count())
         line = choice.headline()
         if self._offered:

@@ -201,7 +201,7 @@ def describe_typing(kind: str, *, has_words: bool) -> str:
 
 def describe_choosing(offered: OfferedPrograms) -> str:
     """Return why one program of a file must be chosen, and with which key."""
-    one_of = phrases.plural(len(offered.programs), "it", "one of these")
+    one_of = phrases.choose_plural(len(offered.programs), "it", "one of these")
     return (
         f"{offered.why[:1].upper()}{offered.why[1:]}. Enter takes {one_of} into the line, where "
         "you give the shapes of your own arrays."

@@ -78,7 +78,7 @@ def tpus(choice: RehearsalChoice) -> Iterator[Row]:
     """Yield the TPUs, each with a box."""
     yield Row(None, heading("TPUs") + ", with the memory of a device")
     for topology in TOPOLOGIES:
-        devices = phrases.plural(topology.devices, "device ", "devices")
+        devices = phrases.choose_plural(topology.devices, "device ", "devices")
         size = f"{topology.devices:>3} {devices} {topology.hbm_gib_per_device:>6.2f} GiB"
         yield _box_row(
             topology.name, f"{topology.name:<8}{size}", chosen=topology.name in choice.tpus
@@ -113,8 +113,8 @@ def describe_row(choice: RehearsalChoice, name: str) -> Iterator[LaidOutLines]:
 
 
 def _made_of(tpu: TpuType) -> str:
-    chips = phrases.count(tpu.chips, "chip")
-    hosts = phrases.count(tpu.hosts, "host")
+    chips = phrases.format_count(tpu.chips, "chip")
+    hosts = phrases.format_count(tpu.hosts, "host")
     return f"{tpu.generation.title}, {chips} on {hosts}"
 
 

@@ -76,4 +76,4 @@ class Script:
 
 
 def _times(count: int) -> str:
-    return phrases.plural(count, "once", f"{count} times")
+    return phrases.choose_plural(count, "once", f"{count} times")

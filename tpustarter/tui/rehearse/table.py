@@ -114,7 +114,7 @@ class RehearsalAnswers:
         results = [result for result in self.results if result["check"] == program[0]]
         sizes = other_sizes.difference(tpu, program[1], results) if self.is_whole else None
         return (
-            f"it is for {phrases.count(sizes[0], 'device')}, and {tpu} has {sizes[1]}"
+            f"it is for {phrases.format_count(sizes[0], 'device')}, and {tpu} has {sizes[1]}"
             if sizes
             else None
         )

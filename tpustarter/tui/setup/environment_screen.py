@@ -221,7 +221,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
 
     def _offer(self, setup: Setup) -> str:
         count = len(self._left)
-        which = phrases.plural(count, "the step that is", f"the {count} steps that are")
+        which = phrases.choose_plural(count, "the step that is", f"the {count} steps that are")
         does = ""
         if setup.sizes:
             download, space = setup.sizes

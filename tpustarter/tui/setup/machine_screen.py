@@ -181,9 +181,9 @@ you do in another place, such as your own computer.
             self._begin(undo=False)
             return
         others = len([one for one in self._planned.setup.list_rootless_steps() if one in steps])
-        opening = phrases.plural(len(as_it_is), "This command runs", "These commands run")
+        opening = phrases.choose_plural(len(as_it_is), "This command runs", "These commands run")
         opening += " as root, and so may change anything on this machine. Press `y` to run "
-        opening += phrases.plural(len(as_it_is), "it.", "them.")
+        opening += phrases.choose_plural(len(as_it_is), "it.", "them.")
         if others:
             opening += (
                 f" `n` runs only what needs no root, which is {others} of {len(steps)} steps."
@@ -263,8 +263,8 @@ you do in another place, such as your own computer.
             )
             if self._list.ended:
                 said = undo = ""
-            count = phrases.count(len(left), "step is", "steps are")
-            them = phrases.plural(len(left), "it", "them")
+            count = phrases.format_count(len(left), "step is", "steps are")
+            them = phrases.choose_plural(len(left), "it", "them")
             asks = ", and asks before anything runs as root" if root else ""
             return f"{count} left{as_whom}.{said} `y` runs {them}{asks}.{undo}{log}"
         return f"{self._end(steps)}{log}"
@@ -273,7 +273,7 @@ you do in another place, such as your own computer.
         blocked = [step for step in steps if step.state == "blocked"]
         done = "Everything is done."
         if blocked:
-            count = phrases.count(len(blocked), "step")
+            count = phrases.format_count(len(blocked), "step")
             done = f"What can be done here is done. {count} can't, and the details say why."
             if not any(step.state == "done" for step in steps):
                 return "Nothing of it can be done here; the details say why. `l` opens the lesson."

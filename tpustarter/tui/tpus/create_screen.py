@@ -230,7 +230,9 @@ scripts and several slices.
             field for field in ORDER if field in {*draft.list_missing(), *draft.errors()}
         ]:
             kept = "What you typed before is still here. " if self._kept else ""
-            return f"{kept}Still to fill in: {phrases.join(missing)}. Nothing is sent from here."
+            return (
+                f"{kept}Still to fill in: {phrases.join_words(missing)}. Nothing is sent from here."
+            )
         if self._is_read and self._place.project is None:
             return (
                 "Nothing can be sent, because no project is known. Press Enter to see what to do."

@@ -123,8 +123,8 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         for field in ("name", "version"):
             self._note(field, TYPED[field][1])
         if tpu := draft.tpu:
-            chips = phrases.count(tpu.chips, "chip")
-            hosts = phrases.count(tpu.hosts, "host")
+            chips = phrases.format_count(tpu.chips, "chip")
+            hosts = phrases.format_count(tpu.hosts, "host")
             self._note("type", f"{tpu.name}: {chips}, {hosts}")
         else:
             self._note("type", TYPED["type"][1])

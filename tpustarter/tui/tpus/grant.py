@@ -42,7 +42,7 @@ class GrantVerdicts:
             else:
                 yield f"{request.zone}: the TRC grant does not cover it, because {judgement.why}."
         if self.is_outside and self.elsewhere:
-            yield f"It would cover this TPU in {phrases.join(self.elsewhere, 'or')}."
+            yield f"It would cover this TPU in {phrases.join_words(self.elsewhere, 'or')}."
 
 
 def judge_requests(

@@ -106,7 +106,7 @@ def _fitting(words: Sequence[str], typed: str) -> Sequence[str]:
 
 def join_words(words: Sequence[str]) -> str:
     """Return words in one line; of many the first, and the number of the others."""
-    return phrases.join(words, most=SHOWN) or "nothing"
+    return phrases.join_words(words, most=SHOWN) or "nothing"
 
 
 def _age(offered: OfferList, now: datetime) -> str:

@@ -76,10 +76,10 @@ def leftovers(client: Client, clock: Clock, project: Project) -> TpuPlan | str:
         lines.append(HangingText("", f"{missing} What is left over there is not in this list."))
     commands = [command for one in doomed for command in one.commands(project)]
     return TpuPlan(
-        f"Delete {phrases.count(len(doomed), 'leftover')}?",
+        f"Delete {phrases.format_count(len(doomed), 'leftover')}?",
         (*lines, *_commands(commands)),
         LEFTOVERS,
-        f"delete {phrases.plural(len(doomed), 'it', 'them all')}",
+        f"delete {phrases.choose_plural(len(doomed), 'it', 'them all')}",
         tpu_work.make_deletion(doomed, project),
     )
 

@@ -120,7 +120,7 @@ def count(seen: SeenTpus) -> str:
     requests = sum(not tpu.nodes for tpu in seen.tpus)
     tpus = len(seen.tpus) - requests
     counts = ((tpus, "TPU"), (requests, "request"))
-    words = [phrases.count(number, noun) for number, noun in counts if number]
+    words = [phrases.format_count(number, noun) for number, noun in counts if number]
     return ", ".join(words) or "Nothing yet"
 
 
@@ -130,7 +130,7 @@ def summary(seen: SeenTpus) -> str:
     chips = sum(tpu.chips for tpu in seen.tpus if tpu.state.billed)
     if not seen.asked:
         count = len(seen.tpus)
-        listed = f"this program remembers {phrases.count(count, 'TPU')}"
+        listed = f"this program remembers {phrases.format_count(count, 'TPU')}"
         told.append(
             f"Google has not been asked yet; {listed} that may be billed."
             if count
@@ -138,15 +138,15 @@ def summary(seen: SeenTpus) -> str:
         )
     elif chips:
         told.append(
-            f"{phrases.count(chips, 'chip is', 'chips are')} billed, or may be, until "
-            f"{phrases.plural(chips, 'it is', 'they are')} deleted."
+            f"{phrases.format_count(chips, 'chip is', 'chips are')} billed, or may be, until "
+            f"{phrases.choose_plural(chips, 'it is', 'they are')} deleted."
         )
     elif seen.tpus:
         told.append("None of this is billed for chips now.")
     leftovers = sum(tpu.is_leftover for tpu in seen.tpus)
     if leftovers:
         told.append(
-            phrases.plural(
+            phrases.choose_plural(
                 leftovers,
                 "1 leftover takes up its name and quota. Press l to delete it.",
                 f"{leftovers} leftovers take up their names and quota. Press l to delete them.",

@@ -164,7 +164,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
             now = next((part for part in parts if part.label == marked), None)
             if now != before.get(marked or ""):
                 self._show_output()
-        self.set_area_title("rows", phrases.count(len(parts), "worker") if parts else "")
+        self.set_area_title("rows", phrases.format_count(len(parts), "worker") if parts else "")
         self.show_text(self._headline(parts))
 
     def _headline(self, parts: Sequence[WorkerPart]) -> str:
@@ -231,7 +231,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
 
 
 def _row_of(part: WorkerPart) -> Row:
-    lines = phrases.count(part.count, "line")
+    lines = phrases.format_count(part.count, "line")
     ended = part.ended
     if ended is None:
         state = word("run", "running" if part.count else "connecting")

@@ -152,7 +152,7 @@ def _entry_of(client: Client, row: Tpu) -> LedgerEntry:
 
 def make_deletion(doomed: Sequence[DeletionPlan], project: Project) -> TpuWork:
     """Return the work of deleting TPUs and requests, one after the other."""
-    name = phrases.plural(
+    name = phrases.choose_plural(
         len(doomed), f"`{escape_text(doomed[0].name)}`", f"{len(doomed)} leftovers"
     )
 

@@ -12,7 +12,7 @@ from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.run.block_results import BlockResult
 from tpustarter.learning.run.expected_output import NO_FURTHER, Difference, list_differing
 from tpustarter.text import phrases
-from tpustarter.text.terminal import cut, escape_text
+from tpustarter.text.terminal import cut_text, escape_text
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, word
 from tpustarter.tui.lesson.block.block_state import BlockState, PresentCode
@@ -190,7 +190,7 @@ def format_result(
 def _missing(result: BlockResult) -> str:
     """Return a sentence with the line of the lesson that an edited block doesn't print."""
     line = (result.difference.expected if result.difference else None) or ""
-    quoted = escape_text(cut(line, MOST_OF_LINE)).replace("`", "'")
+    quoted = escape_text(cut_text(line, MOST_OF_LINE)).replace("`", "'")
     return f"It does not count yet, because the lesson's line `{quoted}` is missing."
 
 
@@ -308,4 +308,4 @@ def _describe_devices(ran_on: UsedDevices | None) -> str:
     if ran_on.virtual:
         return f" on {ran_on.count} virtual CPU devices"
     kind = escape_text(ran_on.kind)
-    return phrases.plural(ran_on.count, f" on {kind}", f" on {ran_on.count} x {kind}")
+    return phrases.choose_plural(ran_on.count, f" on {kind}", f" on {ran_on.count} x {kind}")

@@ -86,7 +86,7 @@ class RequestedBlock:
         """Show the time of the run; `starting` is the activity of a process that starts."""
         if self.playing is not self.asked:
             count = self._remaining
-            above = phrases.count(count, "block above runs first", "blocks above run first")
+            above = phrases.format_count(count, "block above runs first", "blocks above run first")
             self.asked.wait(self._seconds, above)
         activity = "" if self.playing.has_output or not self._fresh else starting
         self.playing.wait(self._seconds, activity)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from tpustarter.text.invocation import NAME, command, format_commands
+from tpustarter.text.invocation import NAME, format_commands, program_command
 
 TYPED = "To run such a command here, type `{}` in place of `{}`."
 """Shown below the first sentence of a lesson that has a command."""
@@ -30,7 +30,7 @@ def complete_commands(text: str) -> str:
 
 def describe_shell() -> str:
     """Return a note on how to type the commands of a list; empty where the name starts them."""
-    return "" if command() == NAME else IN_SHELL.format(command(), NAME)
+    return "" if program_command() == NAME else IN_SHELL.format(program_command(), NAME)
 
 
 def split_at_command(text: str) -> tuple[str, str, str] | None:
@@ -40,10 +40,10 @@ def split_at_command(text: str) -> tuple[str, str, str] | None:
     """
     without_fences = _FENCE.sub(lambda fence: " " * len(fence[0]), text)
     found = _IN_SENTENCE.search(without_fences)
-    if found is None or command() == NAME:
+    if found is None or program_command() == NAME:
         return None
     end = text.find("\n\n", found.end())
     while end >= 0 and _GOES_ON.match(text[end:].lstrip("\n")):
         end = text.find("\n\n", end + 2)
     end = end if end >= 0 else len(text)
-    return text[:end], TYPED.format(command(), NAME), text[end:].strip("\n")
+    return text[:end], TYPED.format(program_command(), NAME), text[end:].strip("\n")
