@@ -38,7 +38,7 @@ SPACES = "flags separated by spaces, each `--name=value`"
 
 def findings(machine: host.Machine) -> Iterator[Finding]:
     """Yield every mistake; those in libtpu's variable matter on a machine with a TPU."""
-    tpu = host.platform_hint(machine) == "tpu"
+    tpu = host.guess_platform(machine) == "tpu"
     for name in NAMES:
         value = machine.env.get(name, "").strip()
         for mistake in _mistakes(name, value, machine) if value else ():

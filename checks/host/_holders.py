@@ -16,20 +16,20 @@ def lock_unused(machine: host.Machine) -> str | None:
 
 def lsof(machine: host.Machine) -> str:
     """Return the command that shows every user's processes with a TPU node or the lock open."""
-    paths = [node.path.rstrip("0123456789") for node in host.nodes(machine)]
+    paths = [node.path.rstrip("0123456789") for node in host.list_device_nodes(machine)]
     return " ".join(
         ["sudo lsof -w", *(f"{path}[0-9]*" for path in dict.fromkeys(paths)), host.LOCK_FILE]
     )
 
 
-def who(holder: host.Holder) -> str:
+def who(holder: host.TpuProcess) -> str:
     """Return pid, user, age and command of a process."""
-    age = f" for {host.duration(holder.age_s)}" if holder.age_s is not None else ""
+    age = f" for {host.format_duration(holder.age_s)}" if holder.age_s is not None else ""
     ended = ", ended but not reaped" if holder.zombie else ""
     return f"pid {holder.pid}, {holder.user}{age}{ended}: {holder.command}"
 
 
-def end_hint(holder: host.Holder) -> str:
+def end_hint(holder: host.TpuProcess) -> str:
     """Say how the TPU becomes free."""
     if holder.zombie:
         return "wait until the kernel releases it, or restart this machine"

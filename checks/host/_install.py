@@ -30,4 +30,4 @@ def into_this_python(*packages: str) -> Hint:
     managed = Path(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED")
     if sys.prefix == sys.base_prefix and managed.exists():
         return Hint.set_up(SET_UP)
-    return Hint.run(pip.command(f"{python} -m pip install {shlex.join(packages)}"))
+    return Hint.run(pip.format_pip_command(f"{python} -m pip install {shlex.join(packages)}"))

@@ -31,7 +31,7 @@ IN_THE_WAY = {
 that the TPU is in use."""
 
 
-def found_and_hint(machine: host.Machine, lock: host.Lock) -> tuple[str, str]:
+def found_and_hint(machine: host.Machine, lock: host.LibtpuLock) -> tuple[str, str]:
     """Return what is wrong with a lock file that nobody holds, and what to do."""
     if lock.why:
         return IN_THE_WAY[lock.why]
@@ -44,6 +44,6 @@ def found_and_hint(machine: host.Machine, lock: host.Lock) -> tuple[str, str]:
 
 def goes_elsewhere() -> bool:
     """Tell whether the libtpu of this Python takes another file where it cannot open the first."""
-    installed = str(frameworks.versions()["frameworks"].get("libtpu", ""))
+    installed = str(frameworks.read_versions()["frameworks"].get("libtpu", ""))
     numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", installed)
     return bool(numbers) and tuple(map(int, numbers.groups())) > ALONE

@@ -27,7 +27,7 @@ def findings(machine: host.Machine) -> Iterator[Finding]:
 
 def _platforms(machine: host.Machine) -> Iterator[Finding]:
     """JAX takes the words between commas as they are, spaces included, and stops at others."""
-    name, tpu = "JAX_PLATFORMS", host.platform_hint(machine) == "tpu"
+    name, tpu = "JAX_PLATFORMS", host.guess_platform(machine) == "tpu"
     value = machine.env.get(name, "")
     if "tpu" in value.split(",") and not tpu and not host.unknown_google_devices(machine):
         says = "selects the TPU, but this machine shows none"
@@ -53,7 +53,7 @@ def _jax_settings(machine: host.Machine) -> Iterator[Finding]:
 
 def _library(machine: host.Machine) -> Iterator[Finding]:
     """JAX warns and takes its own libtpu; PyTorch/XLA does not look."""
-    verdict = "warn" if host.platform_hint(machine) == "tpu" else "info"
+    verdict = "warn" if host.guess_platform(machine) == "tpu" else "info"
     for name in LIBRARIES:
         if machine.env.get(name) and not machine.is_file(machine.env[name]):
             yield _bad(
@@ -82,7 +82,7 @@ def _megascale(machine: host.Machine) -> Iterator[Finding]:
 def _chips(machine: host.Machine) -> Iterator[Finding]:
     """Compare the bounds of a process with the chips it may use."""
     chosen = [chip for chip in machine.env.get("TPU_VISIBLE_CHIPS", "").split(",") if chip.strip()]
-    bounds = host.product(machine.env.get("TPU_CHIPS_PER_PROCESS_BOUNDS"))
+    bounds = host.multiply_bounds(machine.env.get("TPU_CHIPS_PER_PROCESS_BOUNDS"))
     if chosen and bounds and bounds != len(chosen):
         name = "TPU_CHIPS_PER_PROCESS_BOUNDS"
         yield _bad(

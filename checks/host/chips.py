@@ -25,11 +25,11 @@ def run(machine: host.Machine | None = None):
         name = "unknown Google device on PCI, perhaps a newer TPU, not counted"
         yield Finding("HOST-CHIPS-UNKNOWN", name, "info", device)
     if not chips:
-        nodes = len(host.nodes(machine))
+        nodes = len(host.list_device_nodes(machine))
         yield Finding("HOST-CHIPS-HIDDEN", "TPU device nodes, while PCI is hidden", "info", nodes)
         raise NoAnswer("PCI is hidden here, so the chips cannot be told")
     names = sorted({chip.generation for chip in chips})
-    titles = ", ".join(tpus.generation(name).title for name in names)
+    titles = ", ".join(tpus.find_generation(name).title for name in names)
     yield compare(
         code="HOST-CHIPS-KINDS",
         name="generation of the chips on PCI",
@@ -38,7 +38,7 @@ def run(machine: host.Machine | None = None):
         hint="delete this machine and create another",
     )
     if len(names) == 1:
-        yield from _of_one_generation(chips, tpus.generation(names[0]))
+        yield from _of_one_generation(chips, tpus.find_generation(names[0]))
 
 
 def _of_one_generation(chips: list[host.Chip], generation: generations.Generation):

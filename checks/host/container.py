@@ -20,14 +20,14 @@ LOW_SHM_GIB = 1.0
 def run(machine: host.Machine | None = None):
     """Look at nodes, network and shared memory as the container sees them."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
-    container = host.container(machine)
+    container = host.find_container(machine)
     if container is None:
         return
     hint = _docker.restart(container)
     yield Finding("HOST-CONTAINER-KIND", "kind of container", found=container.kind)
     chips = len(host.chips(machine))
     if chips:
-        reachable = host.reachable_chips(machine)
+        reachable = host.count_reachable_chips(machine)
         yield compare(
             code="HOST-CONTAINER-NODES",
             name="chips with a device node in the container",

@@ -20,9 +20,9 @@ VFIO = "/dev/vfio/vfio"
 def run(machine: host.Machine | None = None):
     """Find each chip's node and read its permissions, without opening it."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
-    chips, nodes = host.chips(machine), host.nodes(machine)
+    chips, nodes = host.chips(machine), host.list_device_nodes(machine)
     if chips:
-        reachable = host.reachable_chips(machine)
+        reachable = host.count_reachable_chips(machine)
         yield compare(
             code="HOST-NODES-COUNT",
             name="chips with a device node",
@@ -35,7 +35,7 @@ def run(machine: host.Machine | None = None):
     if any(path.startswith("/dev/vfio/") for path in paths):
         paths.add(VFIO)
         yield _locked_memory()
-    present = [node for path in sorted(paths) if (node := host.node(machine, path))]
+    present = [node for path in sorted(paths) if (node := host.read_device_node(machine, path))]
     if present:
         yield _access(present)
 
@@ -60,10 +60,10 @@ def _access(nodes: list[host.DeviceNode]) -> Finding:
 
 def _missing_hint(machine: host.Machine, chips: list[host.Chip]) -> str:
     """Say what makes the nodes appear: container flags, or the software version of the VM."""
-    container = host.container(machine)
+    container = host.find_container(machine)
     if container:
         return _docker.restart(container)
-    version = tpus.generation(chips[0].generation).runtime_version
+    version = tpus.find_generation(chips[0].generation).runtime_version
     if version and not any(chip.driver for chip in chips):
         return f"no driver is bound to the chips, so create the VM again with `--version={version}`"
     return "restart this machine; if the nodes are still missing, delete it and create another"

@@ -19,7 +19,7 @@ SOURCE = "https://docs.cloud.google.com/tpu/docs/troubleshooting/trouble-jax"
 def run(machine: host.Machine | None = None):
     """Compare the variables with the table of known mistakes, and with each other."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
-    tpu, count = host.platform_hint(machine) == "tpu", 0
+    tpu, count = host.guess_platform(machine) == "tpu", 0
     for row, name, display in _variables.mistakes(machine.env):
         count += 1
         yield Finding(

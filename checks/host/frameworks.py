@@ -32,7 +32,7 @@ KNOWN = ("jax", "torch-xla", "torch-tpu", "tensorflow", "tensorflow-tpu", "tenso
 def run(machine: host.Machine | None = None, path: Sequence[str] | None = None):
     """Read versions and requirements of what is installed; nothing is imported."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
-    tpu = host.platform_hint(machine) == "tpu"
+    tpu = host.guess_platform(machine) == "tpu"
     packages = _versions.installed(path)
     if not packages.keys() & set(KNOWN):
         yield Finding(
@@ -50,7 +50,7 @@ def run(machine: host.Machine | None = None, path: Sequence[str] | None = None):
         yield from _fit.libtpu_present(packages, elsewhere=elsewhere)
     yield from _pins.pins(packages, tpu=tpu)
     yield from _fit.clashes(packages, tpu=tpu)
-    found = host.generation(machine)
+    found = host.find_generation(machine)
     generation = found.name if found else "unknown" if tpu else None
     yield from _torch.findings(packages, tpu=tpu, generation=generation)
     yield from _torchax.overwritten(path)

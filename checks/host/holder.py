@@ -19,7 +19,7 @@ LOCK = host.LOCK_FILE
 def run(machine: host.Machine | None = None):
     """List the processes with a node open, and judge the state of the lock file."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
-    holders = host.holders(machine)
+    holders = host.list_tpu_processes(machine)
     for holder in holders:
         yield Finding(
             code="HOST-HOLDER-PROCESS",
@@ -31,7 +31,7 @@ def run(machine: host.Machine | None = None):
             hint=_holders.end_hint(holder),
         )
     if not holders:
-        all_seen = host.sees_every_process(machine) and not host.container(machine)
+        all_seen = host.sees_every_process(machine) and not host.find_container(machine)
         yield Finding(
             code="HOST-HOLDER-NOBODY",
             name="processes using the TPU",
@@ -45,7 +45,7 @@ def run(machine: host.Machine | None = None):
 
 
 def _lock_finding(machine: host.Machine, *, someone: bool) -> Finding:
-    lock = host.lock(machine)
+    lock = host.read_libtpu_lock(machine)
     code, name = "HOST-HOLDER-LOCK", "libtpu's lock file"
     if lock.state == "absent":
         return Finding(code, name, "ok", "absent", entity=LOCK)
@@ -53,7 +53,7 @@ def _lock_finding(machine: host.Machine, *, someone: bool) -> Finding:
         text = "left behind and held by no process, which is harmless"
         return Finding(code, name, "info", text, entity=LOCK)
     if lock.state == "live":
-        process = host.process(machine, lock.pid) if lock.pid else None
+        process = host.read_process(machine, lock.pid) if lock.pid else None
         who = _holders.who(process) if process else "a process that this user cannot see"
         hint = (
             _holders.end_hint(process)

@@ -21,8 +21,8 @@ NOT_NEEDED = ("v2", "v3", "v4", "v5p")
 def run(machine: host.Machine | None = None):
     """Read the kernel's setting."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
-    generation = host.generation(machine)
-    text = host.clean_text(machine.text(SETTING) or "", 40)
+    generation = host.find_generation(machine)
+    text = host.clean_text(machine.read_text(SETTING) or "", 40)
     needed = generation is not None and generation.name not in NOT_NEEDED
     always = text.startswith("[always]")
     yield Finding(

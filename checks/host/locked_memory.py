@@ -30,7 +30,7 @@ def run(machine: host.Machine | None = None):
     in containers; for a TPU VM no public page names one.
     """
     machine = machine or host.Machine(root=target().root, uid=target().uid)
-    limit, memory, inside = _limit(machine), _memory(machine), host.container(machine)
+    limit, memory, inside = _limit(machine), _memory(machine), host.find_container(machine)
     vfio = any(path.startswith("/dev/vfio/") for path in _paths(machine))
     enough = _may_lock_all(machine) or limit == "unlimited" or not vfio
     enough = enough or (isinstance(limit, int) and memory is not None and limit >= memory)
@@ -52,22 +52,24 @@ def run(machine: host.Machine | None = None):
 def _paths(machine: host.Machine) -> list[str]:
     """Return the device nodes that are here, and those that the chips should have."""
     expected = [path for chip in host.chips(machine) for path in chip.nodes]
-    return [*expected, *(node.path for node in host.nodes(machine))]
+    return [*expected, *(node.path for node in host.list_device_nodes(machine))]
 
 
 def _limit(machine: host.Machine) -> int | str | None:
-    text = machine.text("/proc/self/limits") or ""
+    text = machine.read_text("/proc/self/limits") or ""
     match = re.search(r"^Max locked memory\s+(\d+|unlimited)\s", text, re.MULTILINE)
     return (int(match[1]) if match[1].isdecimal() else match[1]) if match else None
 
 
 def _memory(machine: host.Machine) -> int | None:
-    match = re.search(r"^MemTotal:\s+(\d+) kB", machine.text("/proc/meminfo") or "", re.MULTILINE)
+    match = re.search(
+        r"^MemTotal:\s+(\d+) kB", machine.read_text("/proc/meminfo") or "", re.MULTILINE
+    )
     return int(match[1]) * 1024 if match else None
 
 
 def _may_lock_all(machine: host.Machine) -> bool:
-    text = machine.text("/proc/self/status") or ""
+    text = machine.read_text("/proc/self/status") or ""
     match = re.search(r"^CapEff:\s*([0-9a-f]{1,16})$", text, re.MULTILINE)
     return bool(match and int(match[1], 16) & IPC_LOCK)
 

@@ -36,7 +36,7 @@ def run(machine: host.Machine | None = None):
             expected="no_proxy names metadata.google.internal",
             hint=Hint.run("export no_proxy=metadata.google.internal,169.254.169.254"),
         )
-    shape = host.slice_shape(machine, metadata)
+    shape = host.find_slice(machine, metadata)
     source = shape.sources.get("accelerator_type", "not given by variables or metadata")
     type_name = shape.accelerator_type or "unknown"
     yield Finding("HOST-METADATA-TYPE", f"TPU type ({source})", found=type_name)

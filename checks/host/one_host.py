@@ -20,7 +20,7 @@ def run(machine: host.Machine | None = None):
     """Check whether variables and metadata name more than one host."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
     metadata = host.metadata(machine)
-    shape = host.slice_shape(machine, metadata)
+    shape = host.find_slice(machine, metadata)
     hosts, worker = shape.hosts, shape.worker
     source = shape.sources.get("hosts", "not given by variables or metadata")
     yield Finding(
@@ -69,7 +69,7 @@ def run(machine: host.Machine | None = None):
 
 def _everywhere(machine: host.Machine, metadata: host.Metadata) -> str:
     """Say how to start a program on every host: alone here, it waits for the others."""
-    generation = host.generation(machine, metadata)
+    generation = host.find_generation(machine, metadata)
     if machine.env.get("KUBERNETES_SERVICE_HOST"):
         return "start the program in one pod per host, with an indexed Job or a JobSet"
     if generation and generation.cloud_tpu_api is False:

@@ -56,7 +56,7 @@ def run(
             if low
             else None,
         )
-    shm_gib = host.shm_gib(machine)
+    shm_gib = host.shared_memory_gib(machine)
     yield Finding(
         code="HOST-SPACE-SHM",
         name="shared memory, /dev/shm",
@@ -68,7 +68,7 @@ def run(
 
 
 def _existing(machine: host.Machine, folder: str) -> Path:
-    while machine.status(folder) is None and folder.strip("/"):
+    while machine.read_status(folder) is None and folder.strip("/"):
         folder = folder.rpartition("/")[0]
     return machine.path(folder)
 

@@ -32,9 +32,9 @@ def run(machine: host.Machine | None = None):
         actual = "logs are disabled" if folder == "disabled" else "a relative path"
         yield Finding("HOST-LOGS-FOLDER", "TPU_LOG_DIR", "info", actual)
         return
-    exists = machine.status(folder)
+    exists = machine.read_status(folder)
     path = folder if exists else folder.rstrip("/").rpartition("/")[0] or "/"
-    status = machine.status(path)
+    status = machine.read_status(path)
     writable = status is not None and machine.has_access(path, os.W_OK)
     owner = "no parent folder"
     if status:

@@ -73,7 +73,7 @@ def main() -> None:
         if asked.without_isolate:
             commands.popitem()
         plain = {name: value for name, value in os.environ.items() if name != "JAX_PLATFORMS"}
-        env = plain | frameworks.environment(asked.framework, "cpu", asked.devices, plain)
+        env = plain | frameworks.platform_variables(asked.framework, "cpu", asked.devices, plain)
         seconds: dict[str, list[float]] = {name: [] for name in commands}
         for _ in range(asked.repeat + 1):
             for name, words in commands.items():

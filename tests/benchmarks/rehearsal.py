@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument("--all", action="store_true", help="every check with programs")
     parser.add_argument("--repeat", type=int, default=5)
     asked = parser.parse_args()
-    known = [tpus.topology(name) for name in asked.tpu.split(",")]
+    known = [tpus.find_topology(name) for name in asked.tpu.split(",")]
     names = [one.id for one in content.read_checks() if one.has_programs]
     names = names if asked.all else [f"jax.{name}" for name in SIX]
     with tempfile.TemporaryDirectory() as folder:

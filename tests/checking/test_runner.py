@@ -45,7 +45,7 @@ OUTCOMES = {
     "hangs_holding_the_gil": ("error", "timeout", "within 2 s"),
     "ignores_term": ("error", "timeout", "within 2 s"),
     "segfaults": ("error", "crashed", "SIGSEGV"),
-    "runs_out_of_files": ("error", "crashed", limits.describe("files", Machine()).what),
+    "runs_out_of_files": ("error", "crashed", limits.describe_limit("files", Machine()).what),
     "exits_silently": ("error", "protocol", "without a verdict"),
     "leaves_child": ("pass", None, ""),
     "floods": ("pass", None, ""),

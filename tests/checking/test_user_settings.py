@@ -148,7 +148,7 @@ def test_settings_are_variables_that_change_results(
     env: dict[str, str], names: tuple[str, ...]
 ) -> None:
     """Which devices there are is no setting: a run without it would be another machine."""
-    assert names == frameworks.settings_in("jax", env)
+    assert names == frameworks.list_settings("jax", env)
 
 
 def test_without_its_settings_a_machine_keeps_its_devices() -> None:

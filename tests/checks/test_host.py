@@ -349,7 +349,7 @@ def test_a_colab_notebook_is_in_order(tmp_path: Path) -> None:
     names = SOUND.keys() - {"python", "space", "frameworks"}
     results = [finding for name in names for finding in run_to_silence(name, machine)[0]]
 
-    assert host.visible_devices(machine) == 1
+    assert host.count_visible_devices(machine) == 1
     assert [finding for finding in results if finding.verdict in ("warn", "fail")] == []
 
 

@@ -47,7 +47,7 @@ def lower(
     env = {**session.env, "JAX_NUM_CPU_DEVICES": "8", **(env or {})}
     session = replace(session, python=Path(sys.executable), env=env)
     code = own_code.read(str(BAD / f"{name}.py"), ())
-    topologies = [tpus.topology(tpu) for tpu in names or ("v5e-8",)]
+    topologies = [tpus.find_topology(tpu) for tpu in names or ("v5e-8",)]
     events = lowering.export(code, session, topologies, timeout_s, lambda _: None)
     return [event for event in events if isinstance(event, LoweredProgram)]
 

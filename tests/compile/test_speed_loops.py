@@ -41,7 +41,7 @@ import tpustarter
 from jax.experimental import topologies
 from tpustarter.machine import tpus
 tpustarter.__path__.append(sys.argv[1])
-kind = tpus.topology(sys.argv[2])
+kind = tpus.find_topology(sys.argv[2])
 devices = list(topologies.get_topology_desc(
     platform="tpu", topology_name=kind.topology_name, **kind.arguments).devices)
 for check in sys.argv[3:]:

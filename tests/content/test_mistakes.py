@@ -197,5 +197,5 @@ def test_missing_package_names_its_command(program: str, command: str) -> None:
     found = explained(f'  File "block", line 1\n    {program}\n    ^\n{error}\n'.encode())
 
     assert found.mistake
-    assert pip.command(command.replace("python3", found.python)) == found.mistake.command
+    assert pip.format_pip_command(command.replace("python3", found.python)) == found.mistake.command
     assert ("notebooks" in found.mistake.mistake.means) == (not command)

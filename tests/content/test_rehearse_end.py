@@ -122,7 +122,7 @@ def ending(*results: dict[str, Any], **others: Any) -> str:
     typed = ["mine.py:large", "--arg", "f32[8]", "--tpu", "v5e-1"]
     made = {
         "results": results,
-        "topologies": [tpus.topology("v5e-1")],
+        "topologies": [tpus.find_topology("v5e-1")],
         "stopped_by": None,
         "script_error": None,
         "script_place": "",

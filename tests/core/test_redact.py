@@ -302,7 +302,7 @@ def _bars(text: str) -> str:
 
 def _refused(text: str) -> str:
     with pytest.raises(LookupError) as error:
-        tpus.generation(text)
+        tpus.find_generation(text)
     return REDACT(str(error.value))
 
 

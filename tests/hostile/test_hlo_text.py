@@ -115,7 +115,7 @@ def executable(text: str) -> Any:
 
 def render(**fields: Any) -> str:
     """Return the report about one program."""
-    topology = tpus.topology("v5e-8")
+    topology = tpus.find_topology("v5e-8")
     result: dict[str, Any] = {
         "program": "step",
         "check": None,

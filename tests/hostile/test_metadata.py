@@ -202,7 +202,7 @@ def test_any_answer_is_a_value_or_unknown(
             words = value.items() if isinstance(value, Mapping) else [value]
             assert all(text.isprintable() for text in re.split("[',() ]", str(words))), key
     assert found.worker_number is None or 0 <= found.worker_number < 10**5
-    shape = host.slice_shape(machine, found)
+    shape = host.find_slice(machine, found)
     assert shape.hosts is None or 0 < shape.hosts <= 10**6
     _judge(machine, found)
 

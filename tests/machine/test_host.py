@@ -25,9 +25,9 @@ def test_chips_and_devices_are_counted_by_generation(tmp_path: Path, generation:
     assert len(chips) == CHIPS[generation]
     assert {chip.generation for chip in chips} == {generation}
     assert chips[0].nodes == (node_of(generation),)
-    assert host.visible_devices(machine) == DEVICES[generation]
-    assert host.generation(machine).name == generation
-    assert host.platform_hint(machine) == "tpu"
+    assert host.count_visible_devices(machine) == DEVICES[generation]
+    assert host.find_generation(machine).name == generation
+    assert host.guess_platform(machine) == "tpu"
 
 
 @pytest.mark.parametrize("device", ["0x001f", "0x0042", "0x0087"])
@@ -38,7 +38,7 @@ def test_another_google_device_is_never_a_chip(tmp_path: Path, device: str) -> N
     assert host.chips(machine) == []
     assert host.unknown_google_devices(machine) == []
     assert f"1ae0:{device[2:]}" in host.other_google_devices(machine)[0]
-    assert host.platform_hint(machine) == "cpu"
+    assert host.guess_platform(machine) == "cpu"
     assert host.find_unmet(machine, {"chips": 1}) == "no TPU on this machine"
 
 
@@ -64,9 +64,9 @@ def test_unknown_google_device_is_reported_with_its_id(
 
     assert unknown == host.unknown_google_devices(machine)
     assert host.chips(machine) == []
-    assert host.platform_hint(machine) == "cpu"
+    assert host.guess_platform(machine) == "cpu"
     assert bool(unknown) is ("unknown Google PCI device" in unmet)
-    assert bool(unknown) is host.google_cloud(machine)
+    assert bool(unknown) is host.is_google_cloud(machine)
 
 
 def test_laptop_has_no_tpu_and_raises_nothing(tmp_path: Path) -> None:
@@ -74,17 +74,17 @@ def test_laptop_has_no_tpu_and_raises_nothing(tmp_path: Path) -> None:
     machine = host.Machine(tmp_path, {})
 
     assert host.chips(machine) == []
-    assert host.nodes(machine) == []
-    assert host.generation(machine) is None
-    assert host.holders(machine) == []
+    assert host.list_device_nodes(machine) == []
+    assert host.find_generation(machine) is None
+    assert host.list_tpu_processes(machine) == []
     assert host.sees_every_process(machine) is None
-    assert host.lock(machine) == host.Lock("unusable", why="no folder")
+    assert host.read_libtpu_lock(machine) == host.LibtpuLock("unusable", why="no folder")
     assert host.metadata(machine).state == "not-google"
-    assert host.visible_devices(machine) is None
-    assert host.container(machine) is None
-    assert host.shm_gib(machine) is None
-    assert host.nvidia(machine) is False
-    assert host.platform_hint(machine) == "cpu"
+    assert host.count_visible_devices(machine) is None
+    assert host.find_container(machine) is None
+    assert host.shared_memory_gib(machine) is None
+    assert host.has_nvidia_gpu(machine) is False
+    assert host.guess_platform(machine) == "cpu"
     assert host.find_unmet(machine, {"chips": 1}) == "no TPU on this machine"
 
 
@@ -101,8 +101,8 @@ def test_garbage_on_machine_is_unknown(tmp_path: Path) -> None:
 
     assert len(host.chips(machine)) == 1
     assert host.unknown_google_devices(machine) == ["1ae0:?"]
-    assert host.holders(machine) == []
-    assert host.shm_gib(machine) is None
+    assert host.list_tpu_processes(machine) == []
+    assert host.shared_memory_gib(machine) is None
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_devices_are_those_this_process_can_reach(
     """Missing nodes and the user's variables both hide chips."""
     machine = lay_out(tmp_path, "v5e", chips=8, nodes=nodes, env=env)
 
-    assert host.visible_devices(machine) == expected
+    assert host.count_visible_devices(machine) == expected
 
 
 def test_v5e_with_older_device_node_is_reachable(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_v5e_with_older_device_node_is_reachable(tmp_path: Path) -> None:
         (tmp_path / f"dev/accel{index}").touch()
 
     assert host.chips(machine)[3].nodes == ("/dev/accel3",)
-    assert host.reachable_chips(machine) == 4
+    assert host.count_reachable_chips(machine) == 4
 
 
 def test_hidden_pci_with_nodes_and_variables_is_tpu(tmp_path: Path) -> None:
@@ -143,11 +143,11 @@ def test_hidden_pci_with_nodes_and_variables_is_tpu(tmp_path: Path) -> None:
     (tmp_path / "a/dev/vfio/0").touch()
     without = host.Machine(tmp_path / "a", {})
 
-    assert host.platform_hint(with_variables) == "tpu"
-    assert host.visible_devices(with_variables) == 1
+    assert host.guess_platform(with_variables) == "tpu"
+    assert host.count_visible_devices(with_variables) == 1
     assert host.find_unmet(with_variables, {"chips": 1}) is None
-    assert host.platform_hint(without) == "cpu"
-    assert host.platform_hint(lay_out(tmp_path / "b", env=colab)) == "cpu"
+    assert host.guess_platform(without) == "cpu"
+    assert host.guess_platform(lay_out(tmp_path / "b", env=colab)) == "cpu"
 
 
 def test_rights_are_judged_without_opening(tmp_path: Path) -> None:
@@ -156,9 +156,9 @@ def test_rights_are_judged_without_opening(tmp_path: Path) -> None:
     (tmp_path / "dev/vfio/0").chmod(0o640)
     other = host.Machine(tmp_path, {}, uid=os.getuid() + 1)
 
-    assert host.node(other, "/dev/vfio/0").readable is False
-    assert host.node(host.Machine(tmp_path, {}), "/dev/vfio/0").writable is True
-    assert host.node(other, "/dev/vfio/0").mode == "-rw-r-----"
+    assert host.read_device_node(other, "/dev/vfio/0").readable is False
+    assert host.read_device_node(host.Machine(tmp_path, {}), "/dev/vfio/0").writable is True
+    assert host.read_device_node(other, "/dev/vfio/0").mode == "-rw-r-----"
 
 
 def test_linux_may_refuse_world_writable_file(tmp_path: Path) -> None:
@@ -168,9 +168,11 @@ def test_linux_may_refuse_world_writable_file(tmp_path: Path) -> None:
     (tmp_path / "proc/sys/fs/protected_regular").write_text("2\n")
     if os.getuid() == 0:
         os.chown(tmp_path / "tmp/libtpu_lockfile", 12345, 12345)
-        assert host.lock(machine).state == "foreign"
+        assert host.read_libtpu_lock(machine).state == "foreign"
     else:
-        assert host.lock(machine).state == "stale", "the folder's owner may leave files for all"
+        assert host.read_libtpu_lock(machine).state == "stale", (
+            "the folder's owner may leave files for all"
+        )
 
 
 @pytest.mark.parametrize("kind", ["docker", "podman", "kubernetes"])
@@ -181,7 +183,7 @@ def test_kinds_of_container_are_distinguished(
     """Kind, network and shared memory, each as the container shows it."""
     machine = lay_out(tmp_path, "v5e", container=kind, host_network=host_network, shm_gib=0.0625)
 
-    assert host.container(machine) == host.Container(kind, host_network, 0.0625)  # type: ignore[arg-type]
+    assert host.find_container(machine) == host.Container(kind, host_network, 0.0625)  # type: ignore[arg-type]
 
 
 def test_container_is_recognised_by_root_mount_alone(tmp_path: Path) -> None:
@@ -191,7 +193,7 @@ def test_container_is_recognised_by_root_mount_alone(tmp_path: Path) -> None:
     (tmp_path / "proc/self").mkdir()
     (tmp_path / "proc/self/mountinfo").write_text(line)
 
-    assert (host.container(machine) or pytest.fail("no container")).kind == "docker"
+    assert (host.find_container(machine) or pytest.fail("no container")).kind == "docker"
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def test_lock_states_are_distinguished(tmp_path: Path, state: str) -> None:
     """Only what another live process holds is live, only what cannot be opened is foreign."""
     uid = os.getuid() + 1 if state == "foreign" else None
     machine = lay_out(tmp_path, "v5e", lock=None if state == "absent" else state, uid=uid)
-    found = host.lock(machine)
+    found = host.read_libtpu_lock(machine)
 
     assert found.state == state
     assert found.pid == (4242 if state == "live" else None)
@@ -32,7 +32,7 @@ def test_a_lock_of_flock_is_no_lock(tmp_path: Path) -> None:
     locks = tmp_path / "proc/locks"
     locks.write_text(locks.read_text().replace("POSIX", "FLOCK"))
 
-    assert host.lock(machine).state == "stale"
+    assert host.read_libtpu_lock(machine).state == "stale"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="POSIX locks are asked for in Linux's way")
@@ -46,12 +46,12 @@ def test_real_lock_is_seen_and_kept(tmp_path: Path) -> None:
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"\n"
-        first, second = host.lock(machine), host.lock(machine)
+        first, second = host.read_libtpu_lock(machine), host.read_libtpu_lock(machine)
         process.communicate(b"\n")
 
     assert (first.state, first.pid) == ("live", process.pid)
     assert second == first
-    assert host.lock(machine).state == "stale"
+    assert host.read_libtpu_lock(machine).state == "stale"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="POSIX locks are asked for in Linux's way")
@@ -62,9 +62,9 @@ def test_inspection_keeps_lock_of_this_process(tmp_path: Path) -> None:
     machine = lay_out(tmp_path, "v5e", lock="stale")
     with (tmp_path / "tmp/libtpu_lockfile").open("r+") as file:
         fcntl.lockf(file, fcntl.LOCK_EX)
-        own = host.lock(machine)
+        own = host.read_libtpu_lock(machine)
         code = "import sys; from tpustarter.machine import host; from pathlib import Path\n"
-        code += "print(host.lock(host.Machine(Path(sys.argv[1]), {})).state)"
+        code += "print(host.read_libtpu_lock(host.Machine(Path(sys.argv[1]), {})).state)"
         seen = subprocess.run(
             [sys.executable, "-c", code, str(tmp_path)],
             capture_output=True,
@@ -125,7 +125,10 @@ def test_obstacle_to_libtpu_lock_file_is_named(name: str, tmp_path: Path) -> Non
         os.chown(tmp_path / "tmp", 1000, 1000)
     make(tmp_path / "tmp/libtpu_lockfile")
 
-    assert (state, why) == (host.lock(machine).state, host.lock(machine).why)
+    assert (state, why) == (
+        host.read_libtpu_lock(machine).state,
+        host.read_libtpu_lock(machine).why,
+    )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="POSIX locks are asked for in Linux's way")
@@ -139,6 +142,6 @@ def test_lock_in_newer_place_is_seen(place: str, tmp_path: Path) -> None:
     about = path.stat()
     device = f"{os.major(about.st_dev):02x}:{os.minor(about.st_dev):02x}:{about.st_ino}"
     (tmp_path / "proc/locks").write_text(f"1: POSIX  ADVISORY  WRITE 4242 {device} 0 EOF\n")
-    lock = host.lock(machine)
+    lock = host.read_libtpu_lock(machine)
 
     assert ("live", 4242, f"/{place}") == (lock.state, lock.pid, lock.path)

@@ -25,7 +25,7 @@ def test_metadata_gives_type_worker_and_endpoints(tmp_path: Path) -> None:
         machine = lay_out(tmp_path, "v6e", chips=4, env=env)
         found = host.metadata(machine, LONG_S)
 
-    shape = host.slice_shape(machine, found)
+    shape = host.find_slice(machine, found)
     assert (found.state, found.zone) == ("ok", "us-central1-b")
     assert (shape.worker, shape.hosts, shape.waits) == (1, 4, True)
     assert (shape.devices, shape.host_devices, shape.host_chips) == (16, 4, 4)
@@ -74,13 +74,13 @@ def test_a_laptop_asks_no_metadata_server(tmp_path: Path) -> None:
     """Off Google Cloud nothing is sent, so nothing can stall."""
     machine = lay_out(tmp_path)
 
-    assert host.google_cloud(machine) is False
+    assert host.is_google_cloud(machine) is False
     assert host.metadata(machine) == host.Metadata("not-google", "not a Google Cloud machine")
 
 
 def test_chips_are_enough_to_be_a_google_machine(tmp_path: Path) -> None:
     """A container may hide the firmware's name."""
-    assert host.google_cloud(lay_out(tmp_path, "v5e", google=False)) is True
+    assert host.is_google_cloud(lay_out(tmp_path, "v5e", google=False)) is True
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_variables_give_host_count(
     tmp_path: Path, env: dict[str, str], hosts: int | None, waits: bool
 ) -> None:
     """`localhost` is one host; a process confined to its host does not wait."""
-    shape = host.slice_shape(lay_out(tmp_path, "v5e", env=env))
+    shape = host.find_slice(lay_out(tmp_path, "v5e", env=env))
 
     assert (shape.hosts, shape.waits) == (hosts, waits)
 
@@ -108,7 +108,7 @@ def test_a_machine_type_names_one_host_only(tmp_path: Path) -> None:
     known = {"machine-type": "projects/1/machineTypes/ct6e-standard-4t"}
     with serve(known) as address:
         machine = lay_out(tmp_path, "v6e", chips=4, env={"GCE_METADATA_HOST": address})
-        shape = host.slice_shape(machine, host.metadata(machine, LONG_S))
+        shape = host.find_slice(machine, host.metadata(machine, LONG_S))
 
     assert (shape.hosts, shape.devices) == (None, None)
     assert (shape.host_chips, shape.host_devices) == (4, 4)
@@ -132,7 +132,7 @@ def test_hosts_that_contradict_type_are_named(
     """The larger number counts, so that nothing is started that would wait; a share stays one."""
     with serve(values(kind, hosts=named)) as address:
         machine = lay_out(tmp_path, "v5e", chips=4, env={"GCE_METADATA_HOST": address})
-        shape = host.slice_shape(machine, host.metadata(machine, LONG_S))
+        shape = host.find_slice(machine, host.metadata(machine, LONG_S))
 
     assert hosts == shape.hosts
     assert misfit == (shape.misfit.hosts if shape.misfit else None)
@@ -147,7 +147,7 @@ def test_machine_with_eight_chips_is_whole_slice(
     """Slices of several hosts are made of machines with four chips."""
     with serve({"machine-type": f"projects/1/machineTypes/{machine_type}"}) as address:
         machine = lay_out(tmp_path, "v6e", chips=8, env={"GCE_METADATA_HOST": address})
-        shape = host.slice_shape(machine, host.metadata(machine, LONG_S))
+        shape = host.find_slice(machine, host.metadata(machine, LONG_S))
 
     assert hosts == shape.hosts
 

@@ -20,11 +20,11 @@ def test_holder_has_user_command_and_age(tmp_path: Path) -> None:
     """Who, what, since when; control characters never reach the report."""
     command = f"python tr\x1b]0;title\x07{'x' * 500}.py --password hunter2"
     machine = lay_out(tmp_path, "v5e", holder={"pid": 4242, "command": command, "age_s": 7500})
-    (holder,) = host.holders(machine)
+    (holder,) = host.list_tpu_processes(machine)
 
     assert (holder.pid, holder.user, holder.zombie) == (4242, "alice", False)
     assert holder.age_s == pytest.approx(7500, abs=1)
-    assert host.duration(holder.age_s or 0).startswith("2 h")
+    assert host.format_duration(holder.age_s or 0).startswith("2 h")
     assert holder.nodes == ("/dev/vfio/0",)
     assert holder.command == "python tr ]0;title ..."
 
@@ -63,7 +63,7 @@ def test_no_argument_of_another_process_is_shown(words: str, shown: str) -> None
 def test_dead_leader_with_living_threads_is_holder(tmp_path: Path) -> None:
     """A zombie's own list of open files is empty; its threads' lists are not."""
     machine = lay_out(tmp_path, "v4", holder={"pid": 4242, "state": "Z"})
-    (holder,) = host.holders(machine)
+    (holder,) = host.list_tpu_processes(machine)
 
     assert (holder.zombie, holder.command) == (True, "[python]")
 
@@ -101,12 +101,12 @@ def test_inspection_changes_nothing_and_opens_no_node(tmp_path: Path) -> None:
     with opened_below(tmp_path) as opened:
         for machine in (busy, idle, left):
             host.chips(machine)
-            host.nodes(machine)
-            host.holders(machine)
-            host.lock(machine)
-            host.container(machine)
-            host.visible_devices(machine)
-            host.slice_shape(machine, host.metadata(machine))
+            host.list_device_nodes(machine)
+            host.list_tpu_processes(machine)
+            host.read_libtpu_lock(machine)
+            host.find_container(machine)
+            host.count_visible_devices(machine)
+            host.find_slice(machine, host.metadata(machine))
             for check in SOUND:
                 with suppress(NoAnswer):
                     run(check, machine)

@@ -22,7 +22,9 @@ def uv(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for name in ("UV", "UV_INTERNAL__PARENT_INTERPRETER", "UV_RUN_RECURSION_DEPTH"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(shell.uv, "__defaults__", (f"{tmp_path}/own", f"{tmp_path}/base"))
+    monkeypatch.setattr(
+        shell.find_uv_command, "__defaults__", (f"{tmp_path}/own", f"{tmp_path}/base")
+    )
     tool = tmp_path / "tools/uv"
     tool.parent.mkdir()
     tool.write_text("#!/bin/sh\n")
@@ -33,8 +35,8 @@ def uv(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def test_missing_pip_is_replaced_by_uv(python: str) -> None:
     """Whatever is done, with all that is said after it."""
-    assert f"uv pip check --python {python}" == pip.command(f"{python} -m pip check")
-    installed = pip.command(f'{python} -m pip install -U "jax[tpu]"')
+    assert f"uv pip check --python {python}" == pip.format_pip_command(f"{python} -m pip check")
+    installed = pip.format_pip_command(f'{python} -m pip install -U "jax[tpu]"')
     assert f'uv pip install --python {python} -U "jax[tpu]"' == installed
 
 
@@ -46,10 +48,10 @@ def test_uv_without_program_is_module(
     uv.rename(other)
     monkeypatch.setenv("UV_INTERNAL__PARENT_INTERPRETER", str(other))
 
-    command = pip.command(f"{python} -m pip install jax")
+    command = pip.format_pip_command(f"{python} -m pip install jax")
     assert f"python3 -m uv pip install --python {python} jax" == command
     monkeypatch.setenv("PATH", "/nowhere")
-    command = pip.command(f"{python} -m pip install jax")
+    command = pip.format_pip_command(f"{python} -m pip install jax")
     assert f"{other} -m uv pip install --python {python} jax" == command
 
 
@@ -61,13 +63,13 @@ def test_python_with_uv_is_named_otherwise_uv_path(python: str, uv: Path) -> Non
     module.mkdir(parents=True)
     asked = f"{python} -m pip install jax"
 
-    assert f"python3 -m uv pip install --python {python} jax" == pip.command(asked)
+    assert f"python3 -m uv pip install --python {python} jax" == pip.format_pip_command(asked)
     module.rmdir()
-    assert f"{python} -m ensurepip && {asked}" == pip.command(asked)
+    assert f"{python} -m ensurepip && {asked}" == pip.format_pip_command(asked)
     beside = shell_python.parents[1] / "base/bin/uv"
     beside.parent.mkdir(parents=True)
     shell_python.rename(beside)
-    assert f"{beside} pip install --python {python} jax" == pip.command(asked)
+    assert f"{beside} pip install --python {python} jax" == pip.format_pip_command(asked)
 
 
 def test_existing_pip_command_stays(python: str) -> None:
@@ -76,12 +78,12 @@ def test_existing_pip_command_stays(python: str) -> None:
     (folder,) = Path(python).parents[1].glob("lib/*/site-packages")
     (folder / "pip").mkdir()
 
-    assert command == pip.command(command)
+    assert command == pip.format_pip_command(command)
     (folder / "pip").rmdir()
-    assert command != pip.command(command)
+    assert command != pip.format_pip_command(command)
     (folder.parents[1] / "python3/dist-packages/pip").mkdir(parents=True)
-    assert command == pip.command(command)
-    assert "/no/python -m pip check" == pip.command("/no/python -m pip check")
+    assert command == pip.format_pip_command(command)
+    assert "/no/python -m pip check" == pip.format_pip_command("/no/python -m pip check")
 
 
 def test_a_path_with_a_space_is_one_word(tmp_path: Path) -> None:
@@ -89,10 +91,10 @@ def test_a_path_with_a_space_is_one_word(tmp_path: Path) -> None:
     (tmp_path / "my env/lib/python3.12/site-packages").mkdir(parents=True)
     python = f"'{tmp_path}/my env/bin/python'"
 
-    assert f"uv pip check --python {python}" == pip.command(f"{python} -m pip check")
+    assert f"uv pip check --python {python}" == pip.format_pip_command(f"{python} -m pip check")
 
 
 @pytest.mark.parametrize("text", ["run `python3 -m pip check` there", "pip install jax", "ls"])
 def test_other_text_stays(text: str) -> None:
     """A sentence is not a command."""
-    assert text == pip.command(text)
+    assert text == pip.format_pip_command(text)

@@ -167,14 +167,14 @@ def test_generation_is_found_by_each_of_its_names(row: generations.Generation) -
     """Name, title, aliases and device kinds lead to the same row."""
     names = [row.name, row.title.partition(" (")[0], row.name.upper(), *row.aliases]
 
-    assert [row] * len(names) == [tpus.generation(name) for name in names]
+    assert [row] * len(names) == [tpus.find_generation(name) for name in names]
     assert [row] * len(row.device_kinds) == [tpus.find_by_device_kind(k) for k in row.device_kinds]
 
 
 def test_an_unknown_generation_lists_the_valid_ones() -> None:
     """`v5` is two generations, so both are offered and every valid name is listed."""
     with pytest.raises(LookupError) as refusal:
-        tpus.generation("v5")
+        tpus.find_generation("v5")
 
     expected = ["found `v5`", "`v5e`", "`v5p`", *(row.name for row in generations.GENERATIONS)]
 
@@ -249,7 +249,7 @@ def test_figures_that_differ_between_sources_are_both_kept() -> None:
         ("v5p", "hbm_gb_per_s"): [2765, 2460],
         ("tpu7x", "fp8_tflops"): [4614, 4600],
     }
-    found = {key: getattr(tpus.generation(key[0]), key[1]) for key in expected}
+    found = {key: getattr(tpus.find_generation(key[0]), key[1]) for key in expected}
 
     assert expected == {key: [f.value, *(v for v, _ in f.others)] for key, f in found.items()}
     assert [min(figures) for figures in expected.values()] == [
@@ -259,7 +259,7 @@ def test_figures_that_differ_between_sources_are_both_kept() -> None:
 
 def test_unknown_figure_is_none() -> None:
     """What no public source says about the eighth generation is not in the table."""
-    for row in map(tpus.generation, ("tpu8i", "tpu8t")):
+    for row in map(tpus.find_generation, ("tpu8i", "tpu8t")):
         facts = (row.counts, row.devices_per_chip, row.nodes, row.runtime_version)
 
         assert not any(facts)
@@ -285,14 +285,14 @@ def test_a_topology_has_the_shape_of_its_type(known: tpus.Topology) -> None:
     hbm_gib = tpu.generation.hbm_gib.lowest_value * tpu.chips / known.devices
 
     assert (known.devices, known.processes) == (tpu.devices, tpu.hosts)
-    assert known == tpus.topology(tpu.accelerator_type)
+    assert known == tpus.find_topology(tpu.accelerator_type)
     assert 0.9 * hbm_gib < known.hbm_gib_per_device < 1.01 * hbm_gib
 
 
 def test_type_without_measured_topology_lists_measured_types() -> None:
     """`v5e-32` exists but was not measured, so the measured v5e names are listed."""
     with pytest.raises(LookupError) as refusal:
-        tpus.topology("v5e-32")
+        tpus.find_topology("v5e-32")
 
     assert "found `v5e-32`, expected one of v5e-1, v5e-4, v5e-8, v5e-16" in str(refusal.value)
 

@@ -261,7 +261,7 @@ def test_device_peak_is_its_share_of_chip(generation: generations.Generation) ->
 def test_every_peak_and_published_rate_has_source() -> None:
     """A rate that somebody measured lies below the peak of its own device, and names a source."""
     for row in published.PUBLISHED:
-        generation = tpus.generation(row.generation)
+        generation = tpus.find_generation(row.generation)
         peak = published.peak(device(generation.device_kinds[0]), row.kind)
 
         assert 0.5 * peak[0] < row.rate < peak[0]

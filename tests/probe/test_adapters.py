@@ -52,7 +52,7 @@ def test_platform_is_set_and_user_choice_respected(
     framework: str, platform: str, devices: int, env: Mapping[str, str], expected: dict[str, str]
 ) -> None:
     """The same devices for every framework of a run."""
-    assert frameworks.environment(framework, platform, devices, env) == expected
+    assert frameworks.platform_variables(framework, platform, devices, env) == expected
 
 
 @pytest.mark.parametrize(
@@ -67,14 +67,14 @@ def test_pytorch_xla_settings_are_variables_that_change_results(
     env: dict[str, str], names: tuple[str, ...]
 ) -> None:
     """With XLA_USE_BF16 set a sound machine computes other numbers."""
-    assert frameworks.settings_in("torch_xla", env) == names
+    assert frameworks.list_settings("torch_xla", env) == names
 
 
 def test_terraforms_variables_are_no_settings_of_tensorflow() -> None:
     """Both programs begin theirs with TF_."""
     env = {"TF_CLI_CONFIG_FILE": "x", "TF_VAR_zone": "y", "TF_XLA_FLAGS": "--tf_xla_auto_jit=2"}
 
-    assert ("TF_XLA_FLAGS",) == frameworks.settings_in("tensorflow", env)
+    assert ("TF_XLA_FLAGS",) == frameworks.list_settings("tensorflow", env)
 
 
 def test_keras_without_jax_is_not_checked() -> None:

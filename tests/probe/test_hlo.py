@@ -67,7 +67,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceShardin
 from tpustarter.machine import tpus
 from tpustarter.probe.rehearse import hlo
 jax.config.update("jax_enable_x64", True)
-kind = tpus.topology(sys.argv[1])
+kind = tpus.find_topology(sys.argv[1])
 devices = topologies.get_topology_desc(
     platform="tpu", topology_name=kind.topology_name, **kind.arguments).devices
 one = SingleDeviceSharding(devices[0])

@@ -148,7 +148,7 @@ def buffer(shape: str, asked: int, laid_out: int, **more: str) -> dict[str, Any]
 
 def made(program: str, tpu: str, status: str = "compiles", **more: Any) -> dict[str, Any]:
     """Return a result, as the engine tells it."""
-    known = tpus.topology(tpu)
+    known = tpus.find_topology(tpu)
     fields: dict[str, Any] = {
         "program": program,
         "check": None,
@@ -304,7 +304,7 @@ def report(name: str, *, verbose: bool = False) -> str:
     """Return one of the reports as text."""
     tpu_names, results = REPORTS[name]
     rehearsal: Any = SimpleNamespace(
-        topologies=[tpus.topology(tpu) for tpu in tpu_names],
+        topologies=[tpus.find_topology(tpu) for tpu in tpu_names],
         results=results,
         runs_script=name in ("one-program", "nothing"),
         script_python="~/tpu/bin/python",
@@ -474,7 +474,7 @@ def test_no_line_of_a_result_is_too_long(name: str, used: int, limit: int, secon
     one = made("p", "v5e-8", hbm_bytes=used, hbm_limit_bytes=limit, seconds=seconds)
     one["program"] = " ".join(name[at : at + 20] for at in range(0, len(name), 20))
     rehearsal: Any = SimpleNamespace(
-        topologies=[tpus.topology("v5e-8")],
+        topologies=[tpus.find_topology("v5e-8")],
         results=[one],
         skipped=[],
         functions=[],

@@ -177,7 +177,7 @@ def test_huge_pages_survive_restart_until_undo(tmp_path: Path) -> None:
 @pytest.mark.skipif(
     shutil.which("su") is None
     or not re.search(
-        r"(?m)^session.*pam_limits\.so", machine.Machine().text("/etc/pam.d/su") or ""
+        r"(?m)^session.*pam_limits\.so", machine.Machine().read_text("/etc/pam.d/su") or ""
     ),
     reason="A login with su does not read the limits here.",
 )

@@ -21,4 +21,4 @@ class Slow(Machine):
     def names(self, folder: str) -> list[str]:
         """Wait first."""
         self.allowed.wait(HANG_S)
-        return super().names(folder)
+        return super().list_names(folder)

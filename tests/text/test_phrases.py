@@ -58,7 +58,7 @@ def test_count_agrees_with_its_noun(number: int, forms: tuple[str, ...], expecte
 )
 def test_duration_has_at_most_two_units(seconds: float, expected: str) -> None:
     """What is smaller than the second one is left out."""
-    assert expected == phrases.duration(seconds)
+    assert expected == phrases.format_duration(seconds)
 
 
 @pytest.mark.parametrize(

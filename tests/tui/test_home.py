@@ -189,7 +189,7 @@ class Unknown(Machine):
     def names(self, folder: str) -> list[str]:
         """Wait first."""
         self.told.wait(30)
-        return super().names(folder)
+        return super().list_names(folder)
 
 
 @pytest.mark.parametrize(

@@ -235,7 +235,7 @@ class SelfCheck:
             self.run.blocked = blocked
             yield from skip_all(group, blocked)
             return
-        session.settings = frameworks.settings_in(framework, self._machine.env)
+        session.settings = frameworks.list_settings(framework, self._machine.env)
         if self._runner and self._runner.is_warm:
             yield from self._runner.run(group)
             return
@@ -330,7 +330,7 @@ class SelfCheck:
             "settings": [
                 name
                 for framework in sorted(groups)
-                for name in frameworks.settings_in(framework, self._machine.env)
+                for name in frameworks.list_settings(framework, self._machine.env)
             ],
             "others": [
                 f"{self._display_path(interpreter)}: {interpreter.frameworks_text}"

@@ -51,7 +51,7 @@ def run(command: tuple[str, ...]) -> None:
         unwritten.append(to)
         _say_unwritten(to, error)
 
-    before = memory.count_kills(machine.Machine())
+    before = memory.count_kills_by_file(machine.Machine())
     bring_back = passthrough.save_terminal()
     try:
         code = passthrough.run_command(command, os.environ, seen.feed, handed.append, say_unwritten)
@@ -61,7 +61,7 @@ def run(command: tuple[str, ...]) -> None:
         click.echo(str(Problem(f"`{escape_text(command[0])}` cannot be started: {why}")), err=True)
         sys.exit(ExitCode.NOT_FOUND if is_missing else ExitCode.NOT_EXECUTABLE)
     if code not in _ON_PURPOSE and code - 128 not in handed:
-        after = memory.count_kills(machine.Machine())
+        after = memory.count_kills_by_file(machine.Machine())
         bring_back()
         kills = {place: count - before.get(place, count) for place, count in after.items()}
         _explain(seen, code, kills)

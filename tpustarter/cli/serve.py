@@ -104,7 +104,7 @@ def _install() -> str:
     if " run " in program_command():  # started by uv, which can install the extra
         return "type the same command with `--extra serve` after `uv run`"
     python = shlex.quote(sys.executable)
-    return f"run `{pip.command(f'{python} -m pip install textual-serve')}`"
+    return f"run `{pip.format_pip_command(f'{python} -m pip install textual-serve')}`"
 
 
 def _serve_other(what: str, port: int) -> None:

@@ -120,7 +120,10 @@ def list_fixes(match: FailureMatch, python: str) -> list[str]:
     last = [f"If that machine has no TPU, {without}."] if without else []
     return [
         *hint,
-        *(pip.command(known_failures.fill_placeholders(fix, values)) for fix in match.failure.fix),
+        *(
+            pip.format_pip_command(known_failures.fill_placeholders(fix, values))
+            for fix in match.failure.fix
+        ),
         *last,
     ]
 

@@ -53,12 +53,12 @@ def find_fix(match: FailureMatch, machine: host.Machine) -> Fix | None:
 
 
 def _end(pid: int, machine: host.Machine) -> Fix | None:
-    process = host.process(machine, pid)
+    process = host.read_process(machine, pid)
     if process is None or process.user != machine.user_name(os.geteuid()):
         return None
     if pid in _ancestors(machine):
         return None
-    age = f", {phrases.duration(process.age_s)} old" if process.age_s is not None else ""
+    age = f", {phrases.format_duration(process.age_s)} old" if process.age_s is not None else ""
     does = f"ends your process {pid}{age}: {process.command}"
     return Fix(("kill", str(pid)), does, ends=pid)
 
@@ -68,7 +68,7 @@ def _ancestors(machine: host.Machine) -> set[int]:
     pid: int | None = os.getpid()
     while pid and pid not in found:
         found.add(pid)
-        process = host.process(machine, pid)
+        process = host.read_process(machine, pid)
         pid = process.parent if process else None
     return found
 
@@ -84,7 +84,7 @@ def carry_out(one: Fix) -> int:
 
 
 def _runs(pid: int) -> bool:
-    process = host.process(host.Machine(), pid)
+    process = host.read_process(host.Machine(), pid)
     return process is not None and not process.zombie
 
 

@@ -171,7 +171,7 @@ def find(
     place, code = _place(own)
     found = mistake.error.search(last_error)
     values = {"PYTHON": python} | (found.groupdict() if found else {})
-    command = pip.command(known_failures.fill_placeholders(mistake.command, values))
+    command = pip.format_pip_command(known_failures.fill_placeholders(mistake.command, values))
     return FoundMistake(mistake, _SAYS_SO.sub("", last_error), place, code, command)
 
 

@@ -21,40 +21,40 @@ class Container:
     """Size of /dev/shm in GiB."""
 
 
-def container(machine: Machine) -> Container | None:
+def find_container(machine: Machine) -> Container | None:
     """Return the container this process runs in; None when no sign of one is found."""
-    groups = "".join(machine.text(f"/proc/{pid}/cgroup") or "" for pid in ("1", "self"))
-    mounts = (machine.text("/proc/self/mountinfo") or "").splitlines()
+    groups = "".join(machine.read_text(f"/proc/{pid}/cgroup") or "" for pid in ("1", "self"))
+    mounts = (machine.read_text("/proc/self/mountinfo") or "").splitlines()
     # The line of "/" names the engine's folder also where cgroups are hidden.
     signs = groups + " ".join(line for line in mounts if line.split()[4:5] == ["/"])
     kind: Literal["docker", "podman", "kubernetes", "other"] | None = None
     if machine.env.get("KUBERNETES_SERVICE_HOST") or "kubepods" in signs:
         kind = "kubernetes"
-    elif machine.status("/run/.containerenv") or "containers/storage" in signs:
+    elif machine.read_status("/run/.containerenv") or "containers/storage" in signs:
         kind = "podman"
-    elif machine.status("/.dockerenv") or re.search(r"/docker[/-]", signs):
+    elif machine.read_status("/.dockerenv") or re.search(r"/docker[/-]", signs):
         kind = "docker"
     elif machine.env.get("container") or re.search(r"/(lxc|containerd)[/.]", signs):
         kind = "other"
-    return Container(kind, _host_network(machine), shm_gib(machine)) if kind else None
+    return Container(kind, _host_network(machine), shared_memory_gib(machine)) if kind else None
 
 
 def _host_network(machine: Machine) -> bool | None:
     # A card of its own, or Docker's bridge, shows that the network is the host's. A virtual cable
     # (veth) names its other end's number, which is not its own.
-    folder, names = "/sys/class/net", set(machine.names("/sys/class/net"))
+    folder, names = "/sys/class/net", set(machine.list_names("/sys/class/net"))
     if not names:
         return None
     others = names - {"lo"}
-    if any(machine.link(f"{folder}/{name}/device") or name == "docker0" for name in others):
+    if any(machine.read_link(f"{folder}/{name}/device") or name == "docker0" for name in others):
         return True
-    ends = [[machine.text(f"{folder}/{n}/{f}") for f in ("ifindex", "iflink")] for n in others]
+    ends = [[machine.read_text(f"{folder}/{n}/{f}") for f in ("ifindex", "iflink")] for n in others]
     return False if all(own and peer and own != peer for own, peer in ends) else None
 
 
-def shm_gib(machine: Machine) -> float | None:
+def shared_memory_gib(machine: Machine) -> float | None:
     """Return the size of /dev/shm in GiB, as mounted; None when it is not a mount."""
-    for line in (machine.text("/proc/mounts") or "").splitlines():
+    for line in (machine.read_text("/proc/mounts") or "").splitlines():
         fields = line.split()
         size = re.search(r"\bsize=(\d+)([kmg]?)\b", fields[3]) if len(fields) > 3 else None
         if fields[1:2] == ["/dev/shm"] and size:  # noqa: S108 -- a mount to look at

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a duration in at most two units: `45 s`, `3 h 10 min`, `2 days 4 h`."""
     minutes, hours, days = int(seconds // 60), int(seconds // 3600), int(seconds // 86400)
     if minutes < 1:

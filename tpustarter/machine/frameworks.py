@@ -195,7 +195,7 @@ PLACES = (
 _DEVICE_COUNT = re.compile(r"--xla_force_host_platform_device_count=\S*")
 
 
-def settings_in(framework: str, env: Mapping[str, str]) -> tuple[str, ...]:
+def list_settings(framework: str, env: Mapping[str, str]) -> tuple[str, ...]:
     """Return the variables of an environment that change what a framework does."""
     names = {
         name
@@ -213,7 +213,7 @@ def remove_settings(env: Mapping[str, str], names: tuple[str, ...]) -> dict[str,
     return {**plain, "XLA_FLAGS": count[0]} if count else plain
 
 
-def environment(
+def platform_variables(
     framework: str, platform: str, devices: int | None, env: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the variables that make a framework use one platform, with so many CPU devices.
@@ -242,7 +242,7 @@ def list_missing(framework: str, installed: Iterable[str]) -> list[str]:
     return [name for name in beside if name not in installed]
 
 
-def versions() -> dict[str, Any]:
+def read_versions() -> dict[str, Any]:
     """Return this Python's version and its packages', read from metadata: imports no framework."""
     said = distributions.find_distributions(DISTRIBUTIONS.values())
     installed: dict[str, str] = {}

@@ -16,16 +16,16 @@ from typing import Any, Literal
 
 from tpustarter.machine import metadata as _metadata
 from tpustarter.machine import slices, tpus
-from tpustarter.machine.containers import Container, container, shm_gib
-from tpustarter.machine.duration import duration
+from tpustarter.machine.containers import Container, find_container, shared_memory_gib
+from tpustarter.machine.duration import format_duration
 from tpustarter.machine.generations import Generation
-from tpustarter.machine.locks import LOCK_FILE, Lock, lock
-from tpustarter.machine.machine import Machine, clean_text, parse_number, product
+from tpustarter.machine.locks import LOCK_FILE, LibtpuLock, read_libtpu_lock
+from tpustarter.machine.machine import Machine, clean_text, multiply_bounds, parse_number
 from tpustarter.machine.metadata import Metadata
 from tpustarter.machine.occupancy import (
-    Holder,
-    holders,
-    process,
+    TpuProcess,
+    list_tpu_processes,
+    read_process,
     sees_every_process,
 )
 from tpustarter.machine.slices import Slice, all_workers_command
@@ -36,37 +36,37 @@ __all__ = [
     "Chip",
     "Container",
     "DeviceNode",
-    "Holder",
-    "Lock",
+    "LibtpuLock",
     "Machine",
     "Metadata",
     "Slice",
+    "TpuProcess",
     "all_workers_command",
     "chips",
     "clean_text",
-    "container",
-    "duration",
+    "count_reachable_chips",
+    "count_visible_devices",
+    "describe_unknown_devices",
+    "find_container",
+    "find_generation",
+    "find_slice",
     "find_unmet",
-    "generation",
-    "google_cloud",
-    "holders",
-    "lock",
+    "format_duration",
+    "guess_platform",
+    "has_nvidia_gpu",
+    "is_google_cloud",
+    "list_device_nodes",
+    "list_tpu_processes",
     "metadata",
-    "node",
-    "nodes",
-    "nvidia",
+    "multiply_bounds",
     "other_google_devices",
     "parse_number",
-    "platform_hint",
-    "process",
-    "product",
-    "reachable_chips",
+    "read_device_node",
+    "read_libtpu_lock",
+    "read_process",
     "sees_every_process",
-    "shm_gib",
-    "slice_shape",
+    "shared_memory_gib",
     "unknown_google_devices",
-    "unknown_text",
-    "visible_devices",
 ]
 
 NO_TPU = "no TPU on this machine"
@@ -111,11 +111,11 @@ class Chip:
 def _google_devices(machine: Machine) -> list[tuple[str, int | None, Generation | None]]:
     # Each has its PCI address, device id and TPU generation.
     devices: list[tuple[str, int | None, Generation | None]] = []
-    for address in machine.names("/sys/bus/pci/devices"):
+    for address in machine.list_names("/sys/bus/pci/devices"):
         folder = f"/sys/bus/pci/devices/{address}"
-        if machine.text(f"{folder}/vendor") == GOOGLE:
-            device = parse_number(machine.text(f"{folder}/device"), 16)
-            subsystem = parse_number(machine.text(f"{folder}/subsystem_device"), 16)
+        if machine.read_text(f"{folder}/vendor") == GOOGLE:
+            device = parse_number(machine.read_text(f"{folder}/device"), 16)
+            subsystem = parse_number(machine.read_text(f"{folder}/subsystem_device"), 16)
             generation = None if device is None else tpus.find_by_pci(device, subsystem)
             devices.append((address, device, generation))
     return devices
@@ -130,11 +130,11 @@ def chips(machine: Machine) -> list[Chip]:
             chip = address.rpartition(".")[0] or address
             functions.setdefault(chip, []).append(f"/sys/bus/pci/devices/{address}")
             generations[chip] = generation
-    present = {node.path for node in nodes(machine)} if functions else set[str]()
+    present = {node.path for node in list_device_nodes(machine)} if functions else set[str]()
     tpu_chips: list[Chip] = []
     for index, (address, folders) in enumerate(functions.items()):
-        numa = parse_number(machine.text(f"{folders[0]}/numa_node"))
-        groups = {_name(machine.link(f"{folder}/iommu_group")) for folder in folders}
+        numa = parse_number(machine.read_text(f"{folders[0]}/numa_node"))
+        groups = {_name(machine.read_link(f"{folder}/iommu_group")) for folder in folders}
         tpu_chips.append(
             Chip(
                 address=address,
@@ -142,7 +142,7 @@ def chips(machine: Machine) -> list[Chip]:
                 functions=len(folders),
                 nodes=_nodes_of(generations[address].nodes, index, groups, present),
                 numa=numa if numa is not None and numa >= 0 else None,
-                driver=_name(machine.link(f"{folders[0]}/driver")),
+                driver=_name(machine.read_link(f"{folders[0]}/driver")),
             )
         )
     return tpu_chips
@@ -158,11 +158,11 @@ def _nodes_of(
     return second if present.isdisjoint(first) and not present.isdisjoint(second) else first
 
 
-def reachable_chips(machine: Machine) -> int | None:
+def count_reachable_chips(machine: Machine) -> int | None:
     """Return how many chips have all their device nodes; None when that is unknown."""
-    tpu_chips, present = chips(machine), {node.path for node in nodes(machine)}
+    tpu_chips, present = chips(machine), {node.path for node in list_device_nodes(machine)}
     if not tpu_chips:
-        return len(present) if platform_hint(machine) == "tpu" else None
+        return len(present) if guess_platform(machine) == "tpu" else None
     if not all(chip.nodes for chip in tpu_chips):
         return min(len(tpu_chips), len(present))
     return sum(1 for chip in tpu_chips if present.issuperset(chip.nodes))
@@ -195,7 +195,7 @@ def unknown_google_devices(machine: Machine) -> list[str]:
 
 
 def _other_kind(machine: Machine, address: str, device: int | None) -> str | None:
-    pci_class = parse_number(machine.text(f"/sys/bus/pci/devices/{address}/class"), 16)
+    pci_class = parse_number(machine.read_text(f"/sys/bus/pci/devices/{address}/class"), 16)
     by_class = None if pci_class is None else OTHER_CLASSES.get(pci_class >> 16)
     return OTHER_DEVICES.get(device) or by_class if device is not None else by_class
 
@@ -217,9 +217,9 @@ class DeviceNode:
     """Permissions in the form of `ls -l`, such as `crw-rw----`."""
 
 
-def node(machine: Machine, path: str) -> DeviceNode | None:
+def read_device_node(machine: Machine, path: str) -> DeviceNode | None:
     """Return one device node, without opening it; None when it does not exist."""
-    status = machine.status(path)
+    status = machine.read_status(path)
     if status is None:
         return None
     readable, writable = machine.has_access(path, os.R_OK), machine.has_access(path, os.W_OK)
@@ -227,64 +227,66 @@ def node(machine: Machine, path: str) -> DeviceNode | None:
     return DeviceNode(path, readable, writable, owner, stat.filemode(status.st_mode))
 
 
-def nodes(machine: Machine) -> list[DeviceNode]:
+def list_device_nodes(machine: Machine) -> list[DeviceNode]:
     """Return the nodes a TPU may have: /dev/accelN (v2 to v4) and /dev/vfio/N (v5e and later).
 
     /dev/vfio/N may also belong to another device that is passed to a virtual machine.
     """
-    accel = [name for name in machine.names("/dev") if re.fullmatch(r"accel\d+", name)]
-    groups = [name for name in machine.names("/dev/vfio") if name.isdecimal()]
+    accel = [name for name in machine.list_names("/dev") if re.fullmatch(r"accel\d+", name)]
+    groups = [name for name in machine.list_names("/dev/vfio") if name.isdecimal()]
     paths = [f"/dev/{name}" for name in sorted(accel, key=lambda name: int(name[5:]))]
     paths += [f"/dev/vfio/{name}" for name in sorted(groups, key=int)]
-    return [device_node for path in paths if (device_node := node(machine, path))]
+    return [device_node for path in paths if (device_node := read_device_node(machine, path))]
 
 
-def generation(machine: Machine, metadata: Metadata | None = None) -> Generation | None:
+def find_generation(machine: Machine, metadata: Metadata | None = None) -> Generation | None:
     """Return the generation of the chips, else of the accelerator type; None when they differ."""
     names = {chip.generation for chip in chips(machine)}
     if names:
-        return tpus.generation(names.pop()) if len(names) == 1 else None
+        return tpus.find_generation(names.pop()) if len(names) == 1 else None
     kind = slices.find_tpu_type(machine, metadata)[0]
     return kind.generation if kind else None
 
 
 def metadata(machine: Machine, timeout_s: float = 1.0) -> Metadata:
     """Return the metadata server's answers, within `timeout_s` seconds of wall clock in all."""
-    if not google_cloud(machine):
+    if not is_google_cloud(machine):
         return Metadata("not-google", "not a Google Cloud machine")
     return _metadata.fetch_metadata(machine, timeout_s)
 
 
-def google_cloud(machine: Machine) -> bool:
+def is_google_cloud(machine: Machine) -> bool:
     """Return whether this is a Google Cloud machine, without network access."""
-    names = [machine.text(f"/sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")]
+    names = [
+        machine.read_text(f"/sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")
+    ]
     server = machine.env.get("GCE_METADATA_HOST") or machine.env.get("GCE_METADATA_IP")
     has_google = bool(chips(machine) or unknown_google_devices(machine))
     return any("Google" in (name or "") for name in names) or bool(server) or has_google
 
 
-def slice_shape(machine: Machine, metadata: Metadata | None = None) -> Slice:
+def find_slice(machine: Machine, metadata: Metadata | None = None) -> Slice:
     """Return the slice of this machine; without `metadata` from the variables alone."""
-    return slices.shape(machine, metadata, len(chips(machine)))
+    return slices.find_slice(machine, metadata, len(chips(machine)))
 
 
-def visible_devices(machine: Machine, metadata: Metadata | None = None) -> int | None:
+def count_visible_devices(machine: Machine, metadata: Metadata | None = None) -> int | None:
     """Return how many devices a process started here should see; None when that is unknown.
 
     The number is that of the chips on PCI, without those whose nodes are missing or that the user's
     variables hide, times the devices per chip. Zero means that there are chips, and none can be
     reached.
     """
-    tpu, reachable = generation(machine, metadata), reachable_chips(machine)
+    tpu, reachable = find_generation(machine, metadata), count_reachable_chips(machine)
     if tpu is None or tpu.devices_per_chip is None or reachable is None:
         return None
     names = ("TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES")
-    limits = [len(_metadata.entries(machine.env.get(name))) for name in names]
-    limits.append(product(machine.env.get("TPU_CHIPS_PER_PROCESS_BOUNDS")) or 0)
+    limits = [len(_metadata.split_entries(machine.env.get(name))) for name in names]
+    limits.append(multiply_bounds(machine.env.get("TPU_CHIPS_PER_PROCESS_BOUNDS")) or 0)
     return min(reachable, *(limit or reachable for limit in limits)) * tpu.devices_per_chip
 
 
-def platform_hint(machine: Machine) -> Literal["tpu", "cpu"]:
+def guess_platform(machine: Machine) -> Literal["tpu", "cpu"]:
     """Return `tpu` for chips on PCI, or for nodes that variables confirm; else `cpu`.
 
     Colab and Kaggle may hide PCI. /dev/accelN belongs to Google's driver alone, /dev/vfio/N does
@@ -292,13 +294,13 @@ def platform_hint(machine: Machine) -> Literal["tpu", "cpu"]:
     """
     if chips(machine):
         return "tpu"
-    env, paths = machine.env, [node.path for node in nodes(machine)]
+    env, paths = machine.env, [node.path for node in list_device_nodes(machine)]
     announced = any(env.get(name) for name in TPU_VARIABLES) or env.get("COLAB_TPU_1VM") == "1"
     announced = announced or env.get("PJRT_DEVICE") == "TPU"
     return "tpu" if any(announced or path.startswith("/dev/accel") for path in paths) else "cpu"
 
 
-def unknown_text(ids: Sequence[str]) -> str:
+def describe_unknown_devices(ids: Sequence[str]) -> str:
     """Return a phrase for unknown Google devices, in words that do not call them a TPU."""
     return (
         f"but {'an ' if len(ids) == 1 else ''}unknown Google PCI device{'s' * (len(ids) > 1)} "
@@ -306,9 +308,9 @@ def unknown_text(ids: Sequence[str]) -> str:
     )
 
 
-def nvidia(machine: Machine) -> bool:
+def has_nvidia_gpu(machine: Machine) -> bool:
     """Return whether an NVIDIA GPU and its driver are here."""
-    return any(machine.status(name) for name in ("/dev/nvidia0", "/proc/driver/nvidia"))
+    return any(machine.read_status(name) for name in ("/dev/nvidia0", "/proc/driver/nvidia"))
 
 
 def find_unmet(machine: Machine, needs: Mapping[str, Any]) -> str | None:
@@ -317,17 +319,17 @@ def find_unmet(machine: Machine, needs: Mapping[str, Any]) -> str | None:
     The keys `chips` (a number), `container` and `google_cloud` are judged here, others are not.
     """
     if needs.get("chips"):
-        hint = platform_hint(machine) == "tpu"
-        count = len(chips(machine)) or (len(nodes(machine)) if hint else 0)
+        hint = guess_platform(machine) == "tpu"
+        count = len(chips(machine)) or (len(list_device_nodes(machine)) if hint else 0)
         if count == 0:
             unknown = unknown_google_devices(machine)
-            return f"no TPU known here, {unknown_text(unknown)}" if unknown else NO_TPU
+            return f"no TPU known here, {describe_unknown_devices(unknown)}" if unknown else NO_TPU
         if count < needs["chips"]:
             return (
                 f"this machine has only {count} of the {needs['chips']} TPU chips that are needed"
             )
-    if needs.get("container") and container(machine) is None:
+    if needs.get("container") and find_container(machine) is None:
         return "this is not a container"
-    if needs.get("google_cloud") and not google_cloud(machine):
+    if needs.get("google_cloud") and not is_google_cloud(machine):
         return "this is not a Google Cloud machine"
     return None

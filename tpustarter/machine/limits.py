@@ -37,7 +37,7 @@ def find_limit(error: BaseException | None, machine: Machine | None = None) -> R
     machine = machine or Machine()
     while error is not None:
         if kind := _kind(error):
-            return describe(kind, machine)
+            return describe_limit(kind, machine)
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return None
 
@@ -45,17 +45,17 @@ def find_limit(error: BaseException | None, machine: Machine | None = None) -> R
 def find_limit_in_text(text: str, machine: Machine | None = None) -> ReachedLimit | None:
     """Return the limit that a process reached, judged by its last output; None for no limit."""
     kind = next((kind for kind, pattern in _TEXTS.items() if re.search(pattern, text)), None)
-    return describe(kind, machine or Machine()) if kind else None
+    return describe_limit(kind, machine or Machine()) if kind else None
 
 
-def describe(kind: str, machine: Machine) -> ReachedLimit:
+def describe_limit(kind: str, machine: Machine) -> ReachedLimit:
     """Return the limit of a kind: `processes`, `files`, `all files` or `memory`."""
     if kind == "files":
         most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         what = f"a process may open no more than {most} files here (`ulimit -n`), too few for this"
         return ReachedLimit(what, "`ulimit -n 1024`, then run this again")
     if kind == "all files":
-        most = machine.text("/proc/sys/fs/file-max") or "its"
+        most = machine.read_text("/proc/sys/fs/file-max") or "its"
         what = f"this machine has reached the limit of {most} open files (fs.file-max)"
         return ReachedLimit(what, "end programs that keep many open: `lsof | wc -l` counts them")
     return _memory(machine) if kind == "memory" else _processes(machine)
@@ -93,8 +93,8 @@ def _processes(machine: Machine) -> ReachedLimit:
 def _threads_of(machine: Machine, uid: int) -> int:
     # Threads are what counts against the limit.
     total = 0
-    for pid in filter(str.isdecimal, machine.names("/proc")):
-        status = machine.text(f"/proc/{pid}/status") or ""
+    for pid in filter(str.isdecimal, machine.list_names("/proc")):
+        status = machine.read_text(f"/proc/{pid}/status") or ""
         owner = re.search(r"^Uid:\s+(\d+)", status, re.MULTILINE)
         threads = re.search(r"^Threads:\s+(\d+)", status, re.MULTILINE)
         if owner and threads and int(owner[1]) == uid:
@@ -104,7 +104,7 @@ def _threads_of(machine: Machine, uid: int) -> int:
 
 def _control_group(machine: Machine) -> tuple[int, int] | None:
     # Groups are nested, and the smallest limit of them applies.
-    lines = (machine.text("/proc/self/cgroup") or "").splitlines()
+    lines = (machine.read_text("/proc/self/cgroup") or "").splitlines()
     paths = {"0": "/sys/fs/cgroup", "pids": "/sys/fs/cgroup/pids"}
     limits: list[tuple[int, int]] = []
     for line in lines:
@@ -112,9 +112,11 @@ def _control_group(machine: Machine) -> tuple[int, int] | None:
         base = paths.get("pids" if "pids" in controllers.split(",") else hierarchy)
         while base:
             folder = f"{base}{path}".rstrip("/")
-            most = parse_number(machine.text(f"{folder}/pids.max"))
+            most = parse_number(machine.read_text(f"{folder}/pids.max"))
             if most is not None:
-                limits.append((most, parse_number(machine.text(f"{folder}/pids.current")) or 0))
+                limits.append(
+                    (most, parse_number(machine.read_text(f"{folder}/pids.current")) or 0)
+                )
             if path in ("", "/"):
                 break
             path = path.rpartition("/")[0]
@@ -123,7 +125,7 @@ def _control_group(machine: Machine) -> tuple[int, int] | None:
 
 def _memory(machine: Machine) -> ReachedLimit:
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    text = machine.text("/proc/meminfo") or ""
+    text = machine.read_text("/proc/meminfo") or ""
     free = re.search(r"^MemAvailable:\s+(\d+)", text, re.MULTILINE)
     what = "there is not enough memory for this"
     if most >= 0:

@@ -27,7 +27,7 @@ State = Literal["absent", "stale", "live", "foreign", "unusable"]
 
 
 @dataclass(frozen=True)
-class Lock:
+class LibtpuLock:
     """The state of libtpu's lock, read without touching it."""
 
     state: State
@@ -43,17 +43,19 @@ class Lock:
     """The obstacle where it is `unusable`."""
 
 
-def lock(machine: Machine) -> Lock:
+def read_libtpu_lock(machine: Machine) -> LibtpuLock:
     """Return the state of libtpu's lock, by /proc/locks and F_GETLK.
 
     A lock that a process holds counts wherever its file lies. Whether libtpu could take one is
     judged by the file that every libtpu tries first.
     """
     for path in _lock_files(machine):
-        status = machine.status(path)
+        status = machine.read_status(path)
         pid = status and (_in_proc_locks(machine, status) or _by_getlk(machine, path))
         if status and pid:
-            return Lock("live", machine.user_name(status.st_uid), pid if pid > 0 else None, path)
+            return LibtpuLock(
+                "live", machine.user_name(status.st_uid), pid if pid > 0 else None, path
+            )
     return _unheld(machine)
 
 
@@ -62,43 +64,45 @@ def _lock_files(machine: Machine) -> Iterator[str]:
     # the user, then one in the home folder. Source: github.com/openxla/xla
     # xla/stream_executor/tpu/tpu_initialize_util.cc, OpenTpuLockFile (read 2026-11).
     yield LOCK_FILE
-    for name in machine.names(_FOLDER):
+    for name in machine.list_names(_FOLDER):
         if name.startswith(_USER_FOLDER):
             yield f"{_FOLDER}/{name}/libtpu_lockfile"
     if home := machine.env.get("HOME"):
         yield f"{home}/.libtpu_lockfile"
 
 
-def _unheld(machine: Machine) -> Lock:
-    if machine.link(LOCK_FILE) is not None:  # whatever it leads to, and also if it leads nowhere
-        return Lock("unusable", why="link")
-    status, folder = machine.status(LOCK_FILE), machine.status(_FOLDER)
+def _unheld(machine: Machine) -> LibtpuLock:
+    if (
+        machine.read_link(LOCK_FILE) is not None
+    ):  # whatever it leads to, and also if it leads nowhere
+        return LibtpuLock("unusable", why="link")
+    status, folder = machine.read_status(LOCK_FILE), machine.read_status(_FOLDER)
     if status is None:
         if folder is None:
-            return Lock("unusable", why="no folder")
+            return LibtpuLock("unusable", why="no folder")
         return (
-            Lock("absent")
+            LibtpuLock("absent")
             if machine.has_access(_FOLDER, os.W_OK)
-            else Lock("unusable", why="read-only")
+            else LibtpuLock("unusable", why="read-only")
         )
     owner = machine.user_name(status.st_uid)
     if stat.S_ISDIR(status.st_mode):
-        return Lock("unusable", owner, why="folder")
+        return LibtpuLock("unusable", owner, why="folder")
     if stat.S_ISSOCK(status.st_mode):
-        return Lock("unusable", owner, why="socket")
+        return LibtpuLock("unusable", owner, why="socket")
     if _can_reopen(machine, status, folder):
-        return Lock("stale", owner)
+        return LibtpuLock("stale", owner)
     uid = os.geteuid() if machine.uid is None else machine.uid
     if uid in (0, status.st_uid) and not machine.has_access(_FOLDER, os.W_OK):
-        return Lock("unusable", owner, why="read-only")
-    return Lock("foreign", owner)
+        return LibtpuLock("unusable", owner, why="read-only")
+    return LibtpuLock("foreign", owner)
 
 
 def _in_proc_locks(machine: Machine, status: os.stat_result) -> int:
     # A pid, -1 if the kernel hides it, 0 for none. A line reads `1: POSIX  ADVISORY  WRITE 4242
     # 08:01:1234 0 EOF`; flock(2) locks start with FLOCK.
     file_id = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
-    for line in (machine.text("/proc/locks", 1 << 20) or "").splitlines():
+    for line in (machine.read_text("/proc/locks", 1 << 20) or "").splitlines():
         fields = line.split()
         if len(fields) > 5 and fields[1] in ("POSIX", "OFDLCK") and fields[5] == file_id:
             return max(parse_number(fields[4]) or -1, -1)
@@ -114,7 +118,9 @@ def _by_getlk(machine: Machine, name: str) -> int:
     # Closing a file drops all locks of its own process on it, so not where this process has it
     # open.
     local = Machine(env={})
-    if any(local.link(f"/proc/self/fd/{fd}") == path for fd in local.names("/proc/self/fd")):
+    if any(
+        local.read_link(f"/proc/self/fd/{fd}") == path for fd in local.list_names("/proc/self/fd")
+    ):
         return os.getpid()
     import fcntl
 
@@ -137,7 +143,7 @@ def _can_reopen(machine: Machine, status: os.stat_result, folder: os.stat_result
     # for a file of another user in a sticky folder such as /tmp. Source:
     # docs.kernel.org/admin-guide/sysctl/fs.html, protected_regular (read 2026-11).
     uid = os.geteuid() if machine.uid is None else machine.uid
-    guarded = (parse_number(machine.text("/proc/sys/fs/protected_regular")) or 0) > 0
+    guarded = (parse_number(machine.read_text("/proc/sys/fs/protected_regular")) or 0) > 0
     shared = stat.S_ISVTX | stat.S_IWOTH
     if guarded and folder and folder.st_mode & shared == shared:
         usable = status.st_uid in (uid, folder.st_uid)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 
-def environment() -> Mapping[str, str]:
+def copy_environment() -> Mapping[str, str]:
     """Return a copy of this process's environment."""
     return dict(os.environ)
 
@@ -23,7 +23,7 @@ class Machine:
 
     root: Path = Path("/")
     """Folder that holds sys, proc, dev, tmp and etc."""
-    env: Mapping[str, str] = field(default_factory=environment)
+    env: Mapping[str, str] = field(default_factory=copy_environment)
     """The user's environment, as it was before the probe set anything."""
     uid: int | None = None
     """The user whose rights are judged; None for the calling user."""
@@ -32,7 +32,7 @@ class Machine:
         """Return the place of an absolute path such as `/dev/vfio/0` below the machine's root."""
         return self.root / name.lstrip("/")
 
-    def text(self, name: str, limit: int = 65536) -> str | None:
+    def read_text(self, name: str, limit: int = 65536) -> str | None:
         """Return up to `limit` bytes of a file of /proc, /sys or /etc; None if not readable."""
         try:
             with self.path(name).open("rb") as file:
@@ -40,21 +40,21 @@ class Machine:
         except (OSError, ValueError):
             return None
 
-    def names(self, folder: str) -> list[str]:
+    def list_names(self, folder: str) -> list[str]:
         """Return the sorted names in a folder; empty when it cannot be read."""
         try:
             return sorted(os.listdir(self.path(folder)))  # noqa: PTH208 -- names, ten times a Path's speed
         except (OSError, ValueError):
             return []
 
-    def link(self, name: str) -> str | None:
+    def read_link(self, name: str) -> str | None:
         """Return the target of a link; None when there is none to read."""
         try:
             return str(self.path(name).readlink())
         except (OSError, ValueError):
             return None
 
-    def status(self, name: str) -> os.stat_result | None:
+    def read_status(self, name: str) -> os.stat_result | None:
         """Return the stat of a path; None when there is none to read."""
         try:
             return self.path(name).stat()
@@ -63,7 +63,7 @@ class Machine:
 
     def is_file(self, name: str) -> bool:
         """Return whether a path is a file this user can find."""
-        status = self.status(name)
+        status = self.read_status(name)
         return status is not None and stat.S_ISREG(status.st_mode)
 
     def has_access(self, name: str, want: int) -> bool:
@@ -76,7 +76,7 @@ class Machine:
         if self.uid is None:
             effective = os.access in os.supports_effective_ids
             return os.access(self.path(name), want, effective_ids=effective)
-        status = self.status(name)
+        status = self.read_status(name)
         if status is None:
             return False
         bits = status.st_mode >> (6 if status.st_uid == self.uid else 0)
@@ -88,7 +88,7 @@ class Machine:
         The name service of a Google VM asks the metadata server and can hang with it.
         """
         for name in ("/etc/passwd", "/etc/oslogin_passwd.cache"):
-            for line in (self.text(name, 1 << 20) or "").splitlines():
+            for line in (self.read_text(name, 1 << 20) or "").splitlines():
                 fields = line.split(":")
                 if len(fields) > 2 and fields[2] == str(uid):
                     return clean_text(fields[0], 40)
@@ -97,10 +97,10 @@ class Machine:
 
 def clean_text(text: str, limit: int = 200) -> str:
     """Return text of the machine as one printable line, cut at `limit` characters."""
-    return cut(" ".join("".join(c if c.isprintable() else " " for c in text).split()), limit)
+    return cut_text(" ".join("".join(c if c.isprintable() else " " for c in text).split()), limit)
 
 
-def cut(text: str, limit: int) -> str:
+def cut_text(text: str, limit: int) -> str:
     """Return as many whole words of a text as fit into `limit` characters.
 
     Secrets are recognised by their shape, and removed above this module: half of one has none.
@@ -122,7 +122,7 @@ def parse_number(text: str | None, base: int = 10) -> int | None:
         return None
 
 
-def product(bounds: str | None) -> int | None:
+def multiply_bounds(bounds: str | None) -> int | None:
     """Return the product of bounds such as `2,2,1`; None unless they are positive and not huge."""
     total = 1
     for part in (bounds or "").split(","):

@@ -24,32 +24,32 @@ _GROUPS = {
 
 def available_bytes(machine: Machine) -> int | None:
     """Return the bytes that can be taken without swapping; None when that is unknown."""
-    match = re.search(r"^MemAvailable:\s+(\d+) kB", machine.text("/proc/meminfo") or "", re.M)
+    match = re.search(r"^MemAvailable:\s+(\d+) kB", machine.read_text("/proc/meminfo") or "", re.M)
     amounts = [int(match[1]) * 1024] if match else []
     for name, path in _groups(machine):
         amounts += _left(machine, name, path)
     return max(0, min(amounts)) if amounts else None
 
 
-def limit_bytes(machine: Machine) -> int | None:
+def container_limit_bytes(machine: Machine) -> int | None:
     """Return the smallest memory limit in bytes that a container sets; None where there is none."""
     limits: list[int] = []
     for name, path in _groups(machine):
         folder, file, *_ = _GROUPS[name]
         for group in (path, *path.parents):
-            text = (machine.text(f"{f'{folder}{group}'.rstrip('/')}/{file}") or "").strip()
+            text = (machine.read_text(f"{f'{folder}{group}'.rstrip('/')}/{file}") or "").strip()
             # Version 1 of control groups has a very large number where there is no limit.
             limits += [int(text)] if text.isdigit() and int(text) < 1 << 60 else []
     return min(limits, default=None)
 
 
-def oom_kills(machine: Machine) -> int | None:
+def count_oom_kills(machine: Machine) -> int | None:
     """Return how many processes the kernel has killed for lack of memory since its start."""
-    match = re.search(r"^oom_kill (\d+)$", machine.text("/proc/vmstat") or "", re.M)
+    match = re.search(r"^oom_kill (\d+)$", machine.read_text("/proc/vmstat") or "", re.M)
     return int(match[1]) if match else None
 
 
-def count_kills(machine: Machine) -> dict[str, int]:
+def count_kills_by_file(machine: Machine) -> dict[str, int]:
     """Return how many processes the kernel has killed for lack of memory, by the counting file.
 
     The control group of this process comes first: its count is of this container, while the whole
@@ -59,14 +59,14 @@ def count_kills(machine: Machine) -> dict[str, int]:
     for name, path in _groups(machine):
         file = "memory.oom_control" if name else "memory.events"
         place = f"{f'{_GROUPS[name][0]}{path}'.rstrip('/')}/{file}"
-        if match := re.search(r"^oom_kill (\d+)$", machine.text(place) or "", re.M):
+        if match := re.search(r"^oom_kill (\d+)$", machine.read_text(place) or "", re.M):
             counts[place] = int(match[1])
-    total = oom_kills(machine)
+    total = count_oom_kills(machine)
     return counts if total is None else {**counts, "/proc/vmstat": total}
 
 
 def _groups(machine: Machine) -> Iterator[tuple[str, PurePosixPath]]:
-    for line in (machine.text("/proc/self/cgroup") or "").splitlines():
+    for line in (machine.read_text("/proc/self/cgroup") or "").splitlines():
         _, _, rest = line.partition(":")
         names, _, path = rest.partition(":")
         if path.startswith("/"):
@@ -79,10 +79,10 @@ def _left(machine: Machine, name: str, path: PurePosixPath) -> list[int]:
     amounts: list[int] = []
     for group in (path, *path.parents):
         place = f"{folder}{group}".rstrip("/")
-        limit = (machine.text(f"{place}/{limit_file}") or "").strip()
-        used = (machine.text(f"{place}/{used_file}") or "").strip()
+        limit = (machine.read_text(f"{place}/{limit_file}") or "").strip()
+        used = (machine.read_text(f"{place}/{used_file}") or "").strip()
         if limit.isdigit() and used.isdigit():
-            stat = machine.text(f"{place}/memory.stat") or ""
+            stat = machine.read_text(f"{place}/memory.stat") or ""
             match = re.search(rf"^{reclaimable} (\d+)$", stat, re.M)
             amounts.append(int(limit) - int(used) + (int(match[1]) if match else 0))
     return amounts

@@ -32,7 +32,7 @@ _FOLDER = "/computeMetadata/v1/instance"
 _FLAVOR = {"Metadata-Flavor": "Google"}
 
 
-def make_empty() -> Mapping[str, str]:
+def empty_mapping() -> Mapping[str, str]:
     """Return a mapping without entries, as a default for fields."""
     return {}
 
@@ -47,13 +47,13 @@ class Metadata:
     accelerator_type: str | None = None
     worker_number: int | None = None
     worker_endpoints: tuple[str, ...] = ()
-    tpu_env: Mapping[str, str] = field(default_factory=make_empty)
+    tpu_env: Mapping[str, str] = field(default_factory=empty_mapping)
     zone: str | None = None
     machine_type: str | None = None
     seconds: float = 0.0
 
 
-def address(machine: Machine) -> str:
+def server_address(machine: Machine) -> str:
     """Return `host[:port]` of the metadata server, with the overrides other tools honour."""
     for name in ("GCE_METADATA_HOST", "GCE_METADATA_IP"):
         if machine.env.get(name):
@@ -70,7 +70,7 @@ def fetch_metadata(machine: Machine, timeout_s: float = 1.0) -> Metadata:
 
     started = time.monotonic()
     paths = {f"{_FOLDER}/{key}": key for key in KEYS}
-    answers = http_get.get(address(machine), list(paths), _FLAVOR, timeout_s)
+    answers = http_get.get(server_address(machine), list(paths), _FLAVOR, timeout_s)
     values: dict[str, str | None] = {}
     reasons: dict[str, str] = {}
     for path, answer in answers.items():
@@ -114,7 +114,7 @@ def _text(answer: HttpResponse | str) -> str | None:
     return None if text.startswith("<") else text
 
 
-def entries(text: str | None) -> tuple[str, ...]:
+def split_entries(text: str | None) -> tuple[str, ...]:
     """Return the non-empty entries of a comma-separated list."""
     return tuple(clean_text(part) for part in (text or "").split(",") if part.strip())
 
@@ -132,7 +132,7 @@ def _index(text: str | None) -> int | None:
 def _endpoints(text: str | None) -> tuple[str, ...]:
     # Each host is `HOST` or `NAME:ID:HOST`; if one is not, none is used. Source:
     # jax/_src/clusters/cloud_tpu_cluster.py of JAX 0.12.0.1.
-    endpoints = entries(text)
+    endpoints = split_entries(text)
     form = r"([\w-]*:[\w-]*:)?[A-Za-z0-9][\w.-]*"
     sound = all(re.fullmatch(form, endpoint, re.ASCII) for endpoint in endpoints)
     return endpoints if sound else ()

@@ -18,7 +18,7 @@ NODE = re.compile(r"/dev/(accel|vfio/)\d+")
 
 
 @dataclass(frozen=True)
-class Holder:
+class TpuProcess:
     """A process that has a TPU node open."""
 
     pid: int
@@ -33,12 +33,12 @@ class Holder:
     nodes: tuple[str, ...]
 
 
-def holders(machine: Machine) -> list[Holder]:
+def list_tpu_processes(machine: Machine) -> list[TpuProcess]:
     """Return the processes that have a TPU node open, as far as this user may see them."""
-    processes: list[Holder] = []
-    for pid in filter(str.isdecimal, machine.names("/proc")):
+    processes: list[TpuProcess] = []
+    for pid in filter(str.isdecimal, machine.list_names("/proc")):
         nodes = _open_nodes(machine, pid)
-        if nodes and (holder := process(machine, int(pid), nodes)):
+        if nodes and (holder := read_process(machine, int(pid), nodes)):
             processes.append(holder)
     return sorted(processes, key=lambda holder: holder.pid)
 
@@ -46,15 +46,21 @@ def holders(machine: Machine) -> list[Holder]:
 def _open_nodes(machine: Machine, pid: str) -> set[str]:
     # Threads can outlive their leader, and keep a node open.
     folders = [f"/proc/{pid}/fd"]
-    if not machine.names(folders[0]):
-        folders += [f"/proc/{pid}/task/{task}/fd" for task in machine.names(f"/proc/{pid}/task")]
-    links = (machine.link(f"{folder}/{fd}") for folder in folders for fd in machine.names(folder))
+    if not machine.list_names(folders[0]):
+        folders += [
+            f"/proc/{pid}/task/{task}/fd" for task in machine.list_names(f"/proc/{pid}/task")
+        ]
+    links = (
+        machine.read_link(f"{folder}/{fd}")
+        for folder in folders
+        for fd in machine.list_names(folder)
+    )
     return {link for link in links if link and NODE.fullmatch(link)}
 
 
-def process(machine: Machine, pid: int, nodes: Iterable[str] = ()) -> Holder | None:
+def read_process(machine: Machine, pid: int, nodes: Iterable[str] = ()) -> TpuProcess | None:
     """Return a process by its id; None when it is gone."""
-    line = machine.text(f"/proc/{pid}/stat") or ""
+    line = machine.read_text(f"/proc/{pid}/stat") or ""
     fields = line.rpartition(")")[2].split()
     if len(fields) < 20:
         return None
@@ -62,14 +68,14 @@ def process(machine: Machine, pid: int, nodes: Iterable[str] = ()) -> Holder | N
     command = ""
     # Reading the command line of a process stuck in the kernel can get stuck too; its name cannot.
     if state not in "DZX":
-        command = command_line.format_command(machine.text(f"/proc/{pid}/cmdline", 4096) or "")
-    uptime_s = re.match(r"\d+(\.\d+)?", machine.text("/proc/uptime") or "")
+        command = command_line.format_command(machine.read_text(f"/proc/{pid}/cmdline", 4096) or "")
+    uptime_s = re.match(r"\d+(\.\d+)?", machine.read_text("/proc/uptime") or "")
     age_s = None
     if uptime_s and started is not None:
         age_s = max(0.0, float(uptime_s[0]) - started / os.sysconf("SC_CLK_TCK"))
-    text = machine.text(f"/proc/{pid}/status") or ""
+    text = machine.read_text(f"/proc/{pid}/status") or ""
     uid = re.search(r"^Uid:\s+(\d+)", text, re.MULTILINE)
-    return Holder(
+    return TpuProcess(
         pid=pid,
         parent=parent,
         user=machine.user_name(int(uid[1])) if uid else "unknown user",
@@ -82,5 +88,5 @@ def process(machine: Machine, pid: int, nodes: Iterable[str] = ()) -> Holder | N
 
 def sees_every_process(machine: Machine) -> bool | None:
     """Return whether this user sees the open files of every process; None without /proc."""
-    pids = [name for name in machine.names("/proc") if name.isdecimal()]
+    pids = [name for name in machine.list_names("/proc") if name.isdecimal()]
     return all(machine.has_access(f"/proc/{pid}/fd", os.R_OK) for pid in pids) if pids else None

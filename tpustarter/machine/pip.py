@@ -13,7 +13,7 @@ from tpustarter.machine import shell
 _COMMAND = re.compile(r"(?P<python>'[^']*'|\S+) -m pip (?P<verb>[a-z]+)(?= |$)")
 
 
-def command(text: str) -> str:
+def format_pip_command(text: str) -> str:
     """Return `PYTHON -m pip VERB ...` in a form that works here: an environment of uv has no pip.
 
     Any other text is returned unchanged.
@@ -21,7 +21,7 @@ def command(text: str) -> str:
     asked = _COMMAND.match(text)
     if asked is None or _has_pip(*shlex.split(asked["python"])):
         return text
-    uv, python, rest = shell.uv(os.environ), asked["python"], text[asked.end() :]
+    uv, python, rest = shell.find_uv_command(os.environ), asked["python"], text[asked.end() :]
     if uv is None:
         return f"{python} -m ensurepip && {text}"
     return f"{uv} pip {asked['verb']} --python {python}{rest}"

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 
-def uv(
+def find_uv_command(
     environ: Mapping[str, str], prefix: str = sys.prefix, base: str = sys.base_prefix
 ) -> str | None:
     """Return the command that starts uv, as typed in a shell; None where no uv is found.
@@ -26,7 +26,7 @@ def uv(
         prefix: The environment that its Python belongs to.
         base: The Python that the environment was made from.
     """
-    path = folders(environ, prefix)
+    path = list_path_folders(environ, prefix)
     if environ.get("UV_INTERNAL__PARENT_INTERPRETER"):
         return uv_as_typed(environ, path)
     if shutil.which("uv", path=os.pathsep.join(path)):
@@ -47,32 +47,32 @@ def uv_as_typed(environ: Mapping[str, str], path: Sequence[str]) -> str:
     """Return the command that started uv: as a module, by its name, or else by its path."""
     python, place = environ.get("UV_INTERNAL__PARENT_INTERPRETER"), environ.get("UV")
     if python:
-        return f"{program(python, path, environ)} -m uv"
+        return f"{format_program(python, path, environ)} -m uv"
     if not place or shutil.which("uv", path=os.pathsep.join(path)):
         return "uv"
     return format_path(place, environ)
 
 
-def is_by_uv(environ: Mapping[str, str], prefix: str) -> bool:
+def is_started_by_uv(environ: Mapping[str, str], prefix: str) -> bool:
     """Return whether `uv run` started this program."""
     return bool(environ.get("UV_RUN_RECURSION_DEPTH")) and environ.get("VIRTUAL_ENV") == prefix
 
 
-def folders(environ: Mapping[str, str], prefix: str) -> list[str]:
+def list_path_folders(environ: Mapping[str, str], prefix: str) -> list[str]:
     """Return the folders of PATH in the user's own shell."""
     first, *others = path = environ.get("PATH", os.defpath).split(os.pathsep)
-    return others if is_by_uv(environ, prefix) and first == f"{prefix}/bin" else path
+    return others if is_started_by_uv(environ, prefix) and first == f"{prefix}/bin" else path
 
 
-def program(place: str, path: Sequence[str], environ: Mapping[str, str]) -> str:
+def format_program(place: str, path: Sequence[str], environ: Mapping[str, str]) -> str:
     """Return the command for a program: its name where the shell finds it so, else its path."""
     name = Path(place).name
-    if is_found(name, path, place):
+    if is_found_by_name(name, path, place):
         return name
     return format_path(place, environ)
 
 
-def is_found(name: str, path: Sequence[str], place: str) -> bool:
+def is_found_by_name(name: str, path: Sequence[str], place: str) -> bool:
     """Return whether a shell finds this very program by its name alone.
 
     A link to it from elsewhere counts, because pipx makes one. For a Python only its own path

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tpustarter.machine import tpus
-from tpustarter.machine.machine import Machine, clean_text, parse_number, product
-from tpustarter.machine.metadata import Metadata, entries, make_empty
+from tpustarter.machine.machine import Machine, clean_text, multiply_bounds, parse_number
+from tpustarter.machine.metadata import Metadata, empty_mapping, split_entries
 
 MACHINE_TYPE = "metadata machine-type"
 
@@ -53,13 +53,13 @@ class Slice:
     """Whether a framework started on this host alone would wait for the others."""
     chips_per_host_bounds: str | None
     """Arrangement of the chips of this host, such as `2,2,1`."""
-    sources: Mapping[str, str] = field(default_factory=make_empty)
+    sources: Mapping[str, str] = field(default_factory=empty_mapping)
     """The variable or metadata key that each field was read from."""
     misfit: HostCountMismatch | None = None
     """The number of hosts, where it does not fit the type."""
 
 
-def shape(machine: Machine, metadata: Metadata | None, chips: int) -> Slice:
+def find_slice(machine: Machine, metadata: Metadata | None, chips: int) -> Slice:
     """Return the slice according to variables and metadata; `chips` are those seen on PCI."""
     kind, text, type_source = find_tpu_type(machine, metadata)
     hosts, hosts_source = _hosts(machine, metadata)
@@ -89,7 +89,7 @@ def shape(machine: Machine, metadata: Metadata | None, chips: int) -> Slice:
         devices=devices,
         host_devices=host_devices,
         host_chips=_share(kind.chips if kind else None, parts),
-        waits=(hosts or 1) > 1 and product(machine.env.get("TPU_PROCESS_BOUNDS")) != 1,
+        waits=(hosts or 1) > 1 and multiply_bounds(machine.env.get("TPU_PROCESS_BOUNDS")) != 1,
         chips_per_host_bounds=_bounds(metadata, chips),
         sources={name: source for name, source in sources.items() if source},
         misfit=misfit,
@@ -124,7 +124,7 @@ def _share(total: int | None, parts: int | None) -> int | None:
 def _bounds(metadata: Metadata | None, chips: int) -> str | None:
     # The metadata's arrangement counts only where it fits the chips seen.
     bounds = metadata.tpu_env.get("CHIPS_PER_HOST_BOUNDS") if metadata else None
-    return bounds if chips and product(bounds) == chips else BOUNDS.get(chips)
+    return bounds if chips and multiply_bounds(bounds) == chips else BOUNDS.get(chips)
 
 
 def find_tpu_type(
@@ -153,13 +153,13 @@ def find_tpu_type(
 
 def _hosts(machine: Machine, metadata: Metadata | None) -> tuple[int | None, str]:
     # Variables come first, as in libtpu.
-    if names := entries(machine.env.get("TPU_WORKER_HOSTNAMES")):
+    if names := split_entries(machine.env.get("TPU_WORKER_HOSTNAMES")):
         return len(names), "TPU_WORKER_HOSTNAMES"
     if metadata and metadata.worker_endpoints:
         return len(metadata.worker_endpoints), "metadata worker-network-endpoints"
-    if bounds := product(machine.env.get("TPU_HOST_BOUNDS")):
+    if bounds := multiply_bounds(machine.env.get("TPU_HOST_BOUNDS")):
         return bounds, "TPU_HOST_BOUNDS"
-    if metadata and (bounds := product(metadata.tpu_env.get("HOST_BOUNDS"))):
+    if metadata and (bounds := multiply_bounds(metadata.tpu_env.get("HOST_BOUNDS"))):
         return bounds, "metadata tpu-env HOST_BOUNDS"
     return None, ""
 

@@ -95,7 +95,7 @@ def _nearest(typed: str, names: list[str]) -> list[str]:
     return get_close_matches(typed[:40], names, n=2, cutoff=0.8)
 
 
-def generation(name: str) -> Generation:
+def find_generation(name: str) -> Generation:
     """Return the generation meant by `v5e`, `v5litepod` or `Trillium`; raises LookupError."""
     row = _BY_KEY.get(_key(name))
     if row is None:
@@ -167,7 +167,7 @@ def parse_type(text: str) -> TpuType:
     _refuse("unknown TPU type", text, example, matches)
 
 
-def type_names() -> list[str]:
+def list_type_names() -> list[str]:
     """Return the documented types, the smallest of each generation first.
 
     Of a generation whose slices have any multiple of 4 chips, only those of one host are listed.
@@ -184,7 +184,7 @@ def type_names() -> list[str]:
     )
 
 
-def topology(text: str) -> Topology:
+def find_topology(text: str) -> Topology:
     """Return the topology for rehearsing the TPU meant by a type name; raises LookupError."""
     tpu = parse_type(text)
     for row in TOPOLOGIES:

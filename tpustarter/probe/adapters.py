@@ -242,7 +242,7 @@ def explain_import_failure(framework: str, error: ImportError) -> str | None:
     symbol = re.search(r"undefined symbol: (\w+)", str(error))
     if framework != "torch_xla" or not symbol:
         return None
-    installed = frameworks.versions()["frameworks"]
+    installed = frameworks.read_versions()["frameworks"]
     torch, torch_xla = (installed.get(name, "of no known version") for name in ("torch", framework))
     return (
         f"torch {torch} and torch_xla {torch_xla} were not built for each other: torch lacks "

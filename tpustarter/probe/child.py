@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> int:
         if command["do"] == "target":
             _set_target(command)
         elif command["do"] == "versions":
-            emit({"event": "versions", **frameworks.versions()})
+            emit({"event": "versions", **frameworks.read_versions()})
         elif command["do"] == "check":
             _serve(command, emit, lambda command: _run(command, emit, control))
         elif command["do"] == "block":

@@ -7,7 +7,7 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from tpustarter.machine.machine import cut
+from tpustarter.machine.machine import cut_text
 
 Verdict = Literal["ok", "info", "warn", "fail"]
 Value = str | int | float | bool | None
@@ -138,7 +138,7 @@ def compare(code: str, name: str, found: Value, expected: Value, **fields: Any) 
 def clip(value: Any) -> Any:
     """Return long text cut, and a value that JSON cannot hold (NumPy's, NaN) as a plain one."""
     if isinstance(value, str):
-        return cut(value, MAX_TEXT)
+        return cut_text(value, MAX_TEXT)
     if value is None or isinstance(value, bool | int):
         return value
     if hasattr(value, "item") and getattr(value, "shape", None) == ():

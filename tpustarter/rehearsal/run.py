@@ -367,7 +367,7 @@ class Rehearsal:
 
 def _topology(name: str) -> tpus.Topology:
     try:
-        return tpus.topology(name)
+        return tpus.find_topology(name)
     except LookupError as error:
         names = ", ".join(one.name for one in tpus.TOPOLOGIES)
         hint = f"a rehearsal compiles for {names}"

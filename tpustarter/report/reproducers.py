@@ -202,7 +202,7 @@ class _Tester:
             hold = None
             if framework:
                 env = plan.probe_environment(self._plan, machine.env, folder, framework)
-                settings = frameworks.settings_in(framework, machine.env)
+                settings = frameworks.list_settings(framework, machine.env)
                 env = frameworks.remove_settings(env, settings)
             if framework and self._plan.platform != "cpu":
                 hold = stack.enter_context(lease.hold_device_lease("tpustarter report", machine))

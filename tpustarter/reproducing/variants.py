@@ -65,7 +65,7 @@ def _on_cpu(program: ReproducerFile, place: FailurePlace) -> Variant:
     count = place.devices or 1
     known = frameworks.FRAMEWORKS.get(program.framework)
     env = (
-        frameworks.environment(program.framework, "cpu", count, {})
+        frameworks.platform_variables(program.framework, "cpu", count, {})
         if known and known.counts
         else {}
     )

@@ -25,7 +25,7 @@ from tpustarter.text import phrases
 @contextlib.contextmanager
 def hold_device_lease(name: str, machine: host.Machine) -> Generator[int]:
     """Hold the lease as `hold_lease` does; leave no lock file of libtpu that others cannot open."""
-    accelerator = "GPU" if host.nvidia(machine) and not host.chips(machine) else "TPU"
+    accelerator = "GPU" if host.has_nvidia_gpu(machine) and not host.chips(machine) else "TPU"
     with hold_lease(name, accelerator) as descriptor, _own_lock_file(machine):
         yield descriptor
 
@@ -73,7 +73,7 @@ def _busy(path: Path, accelerator: str) -> Problem:
         note: Any = state.parse_json(locations.read_text(path))
         age_s = max(0, int(time.time() - note["since"]))
         holder = DeviceHolder(str(note["what"]), int(note["pid"]), accelerator)
-        who = f"{holder.identity}, for {phrases.duration(age_s)}"
+        who = f"{holder.identity}, for {phrases.format_duration(age_s)}"
     return Problem(
         f"the {accelerator} is held by {who}",
         hint="wait until that ends, or stop it where it runs",
@@ -85,12 +85,12 @@ def _busy(path: Path, accelerator: str) -> Problem:
 def _own_lock_file(machine: host.Machine) -> Generator[None]:
     # A lock file of libtpu made by root would keep others from opening it.
     as_root = hasattr(os, "geteuid") and os.geteuid() == 0 and locations.find_caller() is None
-    was_absent = host.lock(machine).state == "absent"
+    was_absent = host.read_libtpu_lock(machine).state == "absent"
     try:
         yield
     finally:
         path = machine.path(host.LOCK_FILE)
         with contextlib.suppress(OSError):
             ours = as_root and was_absent and path.lstat().st_uid == 0
-            if ours and host.lock(machine).state == "stale":
+            if ours and host.read_libtpu_lock(machine).state == "stale":
                 path.unlink()

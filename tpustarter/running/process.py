@@ -22,7 +22,7 @@ from typing import Any
 
 from tpustarter.core import locations
 from tpustarter.core.redact import drop_cut_line
-from tpustarter.machine.machine import cut
+from tpustarter.machine.machine import cut_text
 from tpustarter.probe.supervisor import KILL_WAIT_S, STAYS, TERM_GRACE_S
 
 END_WAIT_S = TERM_GRACE_S + KILL_WAIT_S + 1.0
@@ -336,7 +336,7 @@ def _event(line: bytes) -> Event:
         sound, event = False, None
     if sound:
         return event
-    return {"event": "garbage", "text": cut(line.decode("utf-8", "replace"), 2000)}
+    return {"event": "garbage", "text": cut_text(line.decode("utf-8", "replace"), 2000)}
 
 
 def signal_name(number: int) -> str:

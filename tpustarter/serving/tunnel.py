@@ -43,7 +43,7 @@ def tunnels(port: int, machine: Machine) -> list[Tunnel]:
     second.
     """
     forward = ("-N", "-L", f"{port}:127.0.0.1:{port}")
-    ways = [*_gcloud(forward, _answers(machine))] if host.google_cloud(machine) else []
+    ways = [*_gcloud(forward, _answers(machine))] if host.is_google_cloud(machine) else []
     if target := _ssh_target(machine.env):
         ways.append(Tunnel("With plain ssh" if ways else "", ("ssh", *forward, target)))
     return ways
@@ -74,7 +74,7 @@ def _gcloud(forward: tuple[str, ...], known: Mapping[str, str]) -> Iterator[Tunn
 
 def _answers(machine: Machine) -> dict[str, str]:
     answers = http_get.get(
-        metadata.address(machine),
+        metadata.server_address(machine),
         [_TPU, _VM, _ZONE, _WORKER],
         {"Metadata-Flavor": "Google"},
         _TIMEOUT_S,

@@ -75,15 +75,15 @@ def find_program_command(
         prefix: The environment that the Python belongs to.
         anywhere: Whether it is to be typed in another folder than this one.
     """
-    folders = shell.folders(environ, prefix)
-    if shell.is_found(NAME, folders, f"{prefix}/bin/{NAME}"):
+    folders = shell.list_path_folders(environ, prefix)
+    if shell.is_found_by_name(NAME, folders, f"{prefix}/bin/{NAME}"):
         return NAME
-    if shell.is_by_uv(environ, prefix):
+    if shell.is_started_by_uv(environ, prefix):
         project = _project(environ, Path(prefix), anywhere=anywhere)
         return f"{shell.uv_as_typed(environ, folders)} run{project} {NAME}"
     if started.endswith(f"/{NAME}/__main__.py"):
-        return f"{shell.program(sys.executable, folders, environ)} -m {NAME}"
-    return shell.program(started, folders, environ) if Path(started).name == NAME else NAME
+        return f"{shell.format_program(sys.executable, folders, environ)} -m {NAME}"
+    return shell.format_program(started, folders, environ) if Path(started).name == NAME else NAME
 
 
 def _project(environ: Mapping[str, str], prefix: Path, *, anywhere: bool) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tpustarter.machine.duration import duration
+from tpustarter.machine.duration import format_duration
 
 __all__ = [
     "choose_plural",
-    "duration",
     "format_count",
+    "format_duration",
     "format_estimate",
     "join_words",
     "near_matches",

@@ -107,10 +107,10 @@ def make_plan(
         what = f"`--require {require}` was given, and this run would use {platform}"
         hint = "`tpustarter check 'host.*' -v`"
         if unknown and not chips and require == "tpu":
-            what += f"; {NOT_KNOWN}, {host.unknown_text(unknown)}"
+            what += f"; {NOT_KNOWN}, {host.describe_unknown_devices(unknown)}"
             hint = "`JAX_PLATFORMS=tpu,cpu tpustarter check --require tpu` lets JAX decide"
         blocked = BlockedFramework(what, ExitCode.NO_DEVICE, hint)
-    generation = host.generation(machine)
+    generation = host.find_generation(machine)
     where = (
         "NVIDIA GPU" if platform == "gpu" else f"JAX_PLATFORMS={host.clean_text(jax_platforms, 40)}"
     )
@@ -132,8 +132,8 @@ def _on_tpu(
     all_hosts: bool,
 ) -> FrameworkPlan:
     metadata = host.metadata(machine)
-    generation = host.generation(machine, metadata)
-    shape = host.slice_shape(machine, metadata)
+    generation = host.find_generation(machine, metadata)
+    shape = host.find_slice(machine, metadata)
     blocked = None
     if shape.waits and this_host:
         env |= {
@@ -144,18 +144,18 @@ def _on_tpu(
     elif shape.waits and not all_hosts:
         blocked = _one_of_many(machine, metadata, shape)
     unknown = tuple(host.unknown_google_devices(machine))
-    if host.platform_hint(machine) != "tpu" and require == "tpu" and not unknown:
+    if host.guess_platform(machine) != "tpu" and require == "tpu" and not unknown:
         # JAX_PLATFORMS names a TPU that is not there; without --require JAX reports that itself.
         blocked = BlockedFramework(host.NO_TPU, ExitCode.NO_DEVICE)
     blocked = _busy(machine) or _denied(machine) or blocked
     chips = len(host.chips(machine))
     # Colab and Kaggle may hide PCI: the device nodes are then counted as chips.
-    total_chips = chips or host.reachable_chips(machine)
-    devices = host.visible_devices(machine, metadata)
+    total_chips = chips or host.count_reachable_chips(machine)
+    devices = host.count_visible_devices(machine, metadata)
     where = (generation.title.split(" (")[0] if generation else "TPU",)  # without the code name
     if not sees_tpu(machine):
         jax_platforms = host.clean_text(machine.env.get("JAX_PLATFORMS", ""), 40)
-        named = (NOT_KNOWN, host.unknown_text(unknown)) if unknown else ("no TPU seen",)
+        named = (NOT_KNOWN, host.describe_unknown_devices(unknown)) if unknown else ("no TPU seen",)
         where = (*named, f"JAX_PLATFORMS={jax_platforms}")
     if total_chips:
         where = (*where, _chips(total_chips, devices, generation))
@@ -175,7 +175,7 @@ def _on_tpu(
 
 def sees_tpu(machine: host.Machine) -> bool:
     """Return whether this machine has a TPU, whatever `JAX_PLATFORMS` names."""
-    return bool(host.reachable_chips(machine)) or host.platform_hint(machine) == "tpu"
+    return bool(host.count_reachable_chips(machine)) or host.guess_platform(machine) == "tpu"
 
 
 def _chips(total: int, devices: int | None, generation: generations.Generation | None) -> str:
@@ -199,9 +199,9 @@ def _platform(
         return "gpu" if first in ("cuda", "rocm") else first
     if devices is not None:
         return "cpu"
-    if host.platform_hint(machine) == "tpu":
+    if host.guess_platform(machine) == "tpu":
         return "tpu"
-    if host.nvidia(machine) and (require == "gpu" or gpu_plugin):
+    if host.has_nvidia_gpu(machine) and (require == "gpu" or gpu_plugin):
         return "gpu"
     return "cpu"
 
@@ -222,7 +222,7 @@ def framework_variables(
     plan: FrameworkPlan, framework: str, env: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the variables that the probe sets for one framework, in addition to the user's own."""
-    own = frameworks.environment(framework, plan.platform, plan.devices, env)
+    own = frameworks.platform_variables(framework, plan.platform, plan.devices, env)
     return {**own, **plan.env}
 
 
@@ -244,14 +244,14 @@ def folder_variables(folder: Path) -> dict[str, str]:
 
 
 def _busy(machine: host.Machine) -> BlockedFramework | None:
-    holders = host.holders(machine)
+    holders = host.list_tpu_processes(machine)
     if holders:
         first = holders[0]
-        age = f", for {phrases.duration(first.age_s)}" if first.age_s is not None else ""
+        age = f", for {phrases.format_duration(first.age_s)}" if first.age_s is not None else ""
         what = f"the TPU is in use by pid {first.pid} ({first.user}: {first.command}{age})"
         hint = f"wait until it ends, or end it if it is yours: `kill {first.pid}`"
         return BlockedFramework(Redactor(machine.env).redact_text(what), ExitCode.BUSY, hint)
-    lock = host.lock(machine)
+    lock = host.read_libtpu_lock(machine)
     if lock.state != "live":
         return None
     owner = f"pid {lock.pid}" if lock.pid else "owner unknown: not visible to this user"
@@ -263,7 +263,9 @@ def _busy(machine: host.Machine) -> BlockedFramework | None:
 
 
 def _denied(machine: host.Machine) -> BlockedFramework | None:
-    denied = [node for node in host.nodes(machine) if not (node.readable and node.writable)]
+    denied = [
+        node for node in host.list_device_nodes(machine) if not (node.readable and node.writable)
+    ]
     if not denied:
         return None
     first = denied[0]
@@ -388,7 +390,7 @@ def explain_wrong_platform(framework: str, plan: FrameworkPlan) -> BlockedFramew
 def explain_missing_packages(missing: Sequence[str], python: str) -> BlockedFramework:
     """Return why no block of a lesson is run in a Python that lacks packages, and what to do."""
     wanted = shlex.join(map(interpreters.format_requirement, missing))
-    install = pip.command(f"{python} -m pip install {wanted}")
+    install = pip.format_pip_command(f"{python} -m pip install {wanted}")
     are = phrases.choose_plural(len(missing), "is", "are")
     return BlockedFramework(
         f"{phrases.join_words(missing)} {are} not installed in {python}",

@@ -18,4 +18,4 @@ def explain_no_tpu(host_facts: Mapping[str, Any]) -> str:
     if host_facts.get("chips"):
         return f"{phrases.format_count(host_facts['chips'], 'TPU chip')} not used"
     unknown = host_facts.get("unknown_google_devices")
-    return f"{NOT_KNOWN}, {host.unknown_text(unknown)}" if unknown else "no TPU"
+    return f"{NOT_KNOWN}, {host.describe_unknown_devices(unknown)}" if unknown else "no TPU"

@@ -23,7 +23,7 @@ def path_here(paths: list[LessonPath]) -> LessonPath | None:
     from tpustarter.learning.progress import course
     from tpustarter.machine import host
 
-    return course.path_to_follow(paths, on_tpu=host.platform_hint(host.Machine()) == "tpu")
+    return course.path_to_follow(paths, on_tpu=host.guess_platform(host.Machine()) == "tpu")
 
 
 def after_run(lesson: Lesson, *, all_passed: bool) -> None:

@@ -114,7 +114,7 @@ def _ask(question: LibraryQuestion) -> str:
 def _number_of_this_machine(
     question: LibraryQuestion, machine: host.Machine | None = None
 ) -> int | None:
-    generation = host.generation(machine or host.Machine())
+    generation = host.find_generation(machine or host.Machine())
     for number, one in enumerate(question.choices, 1):
         if generation and generation.name in one.generations:
             return number

@@ -68,7 +68,7 @@ def describe(estimates: Sequence[Estimate], unreachable: Sequence[str]) -> Itera
     """Yield the cost of each TPU, the sum of the known ones, and what is left out."""
     for one in estimates:
         row = one.resource
-        age = f", {phrases.duration(one.hours * 3600)}" if one.hours is not None else ""
+        age = f", {phrases.format_duration(one.hours * 3600)}" if one.hours is not None else ""
         what = f"{chips.type_name(row.type)} {row.tier} in {row.zone}"
         yield f"{escape_text(row.name)}  {escape_text(what)}{age}"
         yield from wrap(escape_text(one.words), INDENT)

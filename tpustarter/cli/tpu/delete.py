@@ -78,9 +78,8 @@ def delete_command(
     word = name or "leftovers"
     confirm(f"To delete this, type `{word}`", word, "--yes", yes=yes)
     if not no_wait and not any(one.is_too_early for one in doomed):
-        click.echo(
-            f"Waiting until Google lists it no longer, for {phrases.duration(GONE_S)} at most."
-        )
+        longest = phrases.format_duration(GONE_S)
+        click.echo(f"Waiting until Google lists it no longer, for {longest} at most.")
     kept = 0
     with stop_at_signals("`tpustarter tpu list` shows what is left"):
         for one in doomed:

@@ -111,7 +111,7 @@ def _say_age(offer: CloudOffer, age_s: float) -> None:
         known = offer.problem.failure is not None
         why = offer.problem.summary if known else "Google does not answer"
         for line in wrap(
-            f"This list is {phrases.duration(age_s)} old, because {escape_text(why)}."
+            f"This list is {phrases.format_duration(age_s)} old, because {escape_text(why)}."
         ):
             click.echo(line, err=True)
 

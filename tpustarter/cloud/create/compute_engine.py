@@ -246,7 +246,7 @@ def flex_start(request: TpuRequest, project: Project, run_s: int) -> tuple[Compu
         f"--max-run-duration={run_s}s",
         f"--valid-until-duration={wait_s}s",
     )
-    waits, runs = phrases.duration(wait_s), phrases.duration(run_s)
+    waits, runs = phrases.format_duration(wait_s), phrases.format_duration(run_s)
     return (
         ComputeEngineStep(
             ask,

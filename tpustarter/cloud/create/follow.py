@@ -137,7 +137,7 @@ def _note(entry: LedgerEntry, resource: QueuedResource) -> LedgerEntry:
 
 
 def _never_shown(entry: LedgerEntry) -> CloudProblem:
-    silence = phrases.duration(SILENCE_S)
+    silence = phrases.format_duration(SILENCE_S)
     what = f"Google took the request for `{entry.name}`, but has not shown it for {silence}"
     return CloudProblem(None, "state", "", what)
 

@@ -40,7 +40,7 @@ def describe_event(event: events.Event) -> Iterator[str]:
             yield f"Google's text: {event.problem.text[:SHOWN_AT_MOST]}"
             yield "Another zone is tried, or this one again later."
     elif isinstance(event, events.SendingPaused):
-        yield f"Waiting {phrases.duration(event.seconds)}: {event.why}."
+        yield f"Waiting {phrases.format_duration(event.seconds)}: {event.why}."
     elif isinstance(event, events.RequestWithdrawn):
         yield f"Taking `{event.entry.name}` in {event.entry.zone} back, because {event.why}."
     elif isinstance(event, events.RequestGone):
@@ -77,7 +77,7 @@ def format_place(row: Tpu) -> str:
 def age(row: Tpu, now: datetime) -> str:
     """Return the time since a TPU was requested; empty where Google or a clock does not say."""
     age_s = row.age_s(now)
-    return phrases.duration(age_s) if age_s is not None and age_s > -CLOCKS_DIFFER_S else ""
+    return phrases.format_duration(age_s) if age_s is not None and age_s > -CLOCKS_DIFFER_S else ""
 
 
 def describe_row(row: Tpu) -> Iterator[str]:

@@ -269,7 +269,7 @@ def allowance(name: str, number: str, tier: Tier, zone: str, unit: str = "chips"
     count = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 8 else 0
     device = ""
     try:
-        row = tpus.generation(name)
+        row = tpus.find_generation(name)
     except LookupError:
         try:
             tpu = tpus.parse_type(name)

@@ -124,7 +124,7 @@ def choice(question: LibraryQuestion, typed: str) -> QuestionChoice | None:
             return one
     for family in (word, word.rpartition("-")[0]):
         try:
-            generation = tpus.generation(family).name
+            generation = tpus.find_generation(family).name
         except LookupError:
             continue
         return next((one for one in question.choices if generation in one.generations), None)

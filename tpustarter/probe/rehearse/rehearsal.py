@@ -228,7 +228,7 @@ def _key(text: str | bytes, topology: Mapping[str, Any], program: str) -> str:
     # The program's name is part of it, because an answer names lines of the program's own file.
     from tpustarter.machine import frameworks
 
-    versions = frameworks.versions()["frameworks"]
+    versions = frameworks.read_versions()["frameworks"]
     decided = {
         "format": FORMAT,
         "program": program,

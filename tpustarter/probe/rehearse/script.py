@@ -20,7 +20,7 @@ from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tpustarter.machine.machine import cut
+from tpustarter.machine.machine import cut_text
 from tpustarter.probe.finding import clip
 from tpustarter.probe.rehearse import device_questions, exports, jitted_functions, lowering_errors
 from tpustarter.probe.rehearse.device_questions import DeviceAnswers
@@ -275,7 +275,7 @@ def _signature(
 def _signature_text(signature: tuple[str, ...]) -> str:
     # The addresses of static objects mean nothing to a reader.
     text = re.sub(r"#\d+| at 0x[0-9a-f]+", "", ", ".join(signature))
-    return cut(text, MOST_TEXT)
+    return cut_text(text, MOST_TEXT)
 
 
 def _static_text(value: Any) -> str:

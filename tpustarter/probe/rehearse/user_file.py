@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tpustarter.machine.machine import cut
+from tpustarter.machine.machine import cut_text
 from tpustarter.probe.rehearse import (
     device_questions,
     exports,
@@ -227,7 +227,7 @@ def _types(jax: Any, arguments: Any) -> str:
         else type(leaf).__name__
         for leaf in leaves
     )
-    return cut(text, 60)
+    return cut_text(text, 60)
 
 
 def _refuse_narrowing(jax: Any, kinds: Iterable[str]) -> None:

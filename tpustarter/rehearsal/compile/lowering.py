@@ -336,7 +336,8 @@ def install_hint(module: str, python: str) -> str:
     """Return the hint that installs the package of a module that a Python lacks."""
     package = module.partition(".")[0]
     package = _PACKAGES.get(package, package)
+    command = pip.format_pip_command(f"{python} -m pip install {package}")
     return (
-        f"`{pip.command(f'{python} -m pip install {package}')}` installs `{package}` for "
-        f"`{python}`; or name another Python with `--python PATH`"
+        f"`{command}` installs `{package}` for `{python}`; "
+        "or name another Python with `--python PATH`"
     )

@@ -27,7 +27,7 @@ def difference(
         return None
     if not all("devices" in one for one in results):  # an error may have cost others their turn
         return None
-    needed, count = {int(one["devices"]) for one in of_program}, tpus.topology(tpu).devices
+    needed, count = {int(one["devices"]) for one in of_program}, tpus.find_topology(tpu).devices
     return (needed.pop(), count) if len(needed) == 1 and needed != {count} else None
 
 

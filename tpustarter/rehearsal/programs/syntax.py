@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.machine.machine import cut
+from tpustarter.machine.machine import cut_text
 
 PARSE = "import ast, sys; ast.parse(open(sys.argv[1], 'rb').read())"
 LIMIT_S = 20
@@ -35,7 +35,7 @@ def verify(file: Path, shown: str, find_python: Callable[[], Path]) -> None:
     line = (mistake.text or "").strip()
     raise Problem(
         f"`{shown}` is no Python: {where}: {mistake.msg}",
-        hint=f"mend this line, and press Enter again: `{cut(line, 120)}`" if line else None,
+        hint=f"mend this line, and press Enter again: `{cut_text(line, 120)}`" if line else None,
         code=ExitCode.USAGE,
     )
 

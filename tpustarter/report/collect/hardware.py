@@ -45,10 +45,10 @@ _LOG_NAME = re.compile(
 def tpu(context: Context) -> dict[str, object]:
     """Return the chips, their device nodes, and the processes that use them."""
     machine = context.machine
-    chips, lock = host.chips(machine), host.lock(machine)
+    chips, lock = host.chips(machine), host.read_libtpu_lock(machine)
     return {
         "chips": len(chips),
-        "reachable_chips": host.reachable_chips(machine),
+        "reachable_chips": host.count_reachable_chips(machine),
         "generation": sorted({chip.generation for chip in chips}),
         "on_pci": [
             {
@@ -68,7 +68,7 @@ def tpu(context: Context) -> dict[str, object]:
                 "readable": node.readable,
                 "writable": node.writable,
             }
-            for node in host.nodes(machine)
+            for node in host.list_device_nodes(machine)
         ],
         "unknown_google_devices": host.unknown_google_devices(machine),
         "lock": {
@@ -88,7 +88,7 @@ def tpu(context: Context) -> dict[str, object]:
                 "zombie": one.zombie,
                 "nodes": list(one.nodes),
             }
-            for one in host.holders(machine)
+            for one in host.list_tpu_processes(machine)
         ],
         "sees_every_process": host.sees_every_process(machine),
     }
@@ -111,7 +111,7 @@ def metadata(context: Context) -> dict[str, object]:
         raise CollectorUnanswered("this is not a Google Cloud machine")
     if found.state == "no-answer":
         raise CollectorUnanswered(f"the metadata server gave no answer ({found.why})")
-    shape = host.slice_shape(context.machine, found)
+    shape = host.find_slice(context.machine, found)
     return {
         "accelerator_type": found.accelerator_type,
         "runtime_version": found.tpu_env.get("RUNTIME_VERSION"),
@@ -130,20 +130,24 @@ def metadata(context: Context) -> dict[str, object]:
 def resources(context: Context) -> dict[str, object]:
     """Return processors, memory, disk and the container."""
     machine = context.machine
-    container = host.container(machine)
-    total = re.search(r"^MemTotal:\s+(\d+) kB", machine.text("/proc/meminfo") or "", re.MULTILINE)
-    thp = machine.text("/sys/kernel/mm/transparent_hugepage/enabled") or ""
+    container = host.find_container(machine)
+    total = re.search(
+        r"^MemTotal:\s+(\d+) kB", machine.read_text("/proc/meminfo") or "", re.MULTILINE
+    )
+    thp = machine.read_text("/sys/kernel/mm/transparent_hugepage/enabled") or ""
     chosen = re.search(r"\[(always|madvise|never)\]", thp)
-    model = re.search(r"^model name\s*: (.+)$", machine.text("/proc/cpuinfo") or "", re.MULTILINE)
-    uptime = re.match(r"\d{1,10}", machine.text("/proc/uptime") or "")
+    model = re.search(
+        r"^model name\s*: (.+)$", machine.read_text("/proc/cpuinfo") or "", re.MULTILINE
+    )
+    uptime = re.match(r"\d{1,10}", machine.read_text("/proc/uptime") or "")
     return {
         "cpu": " ".join(model[1].split()) if model else None,
         "uptime_s": int(uptime[0]) if uptime else None,
         "memory_bytes": int(total[1]) * 1024 if total else None,
         "available_bytes": memory.available_bytes(machine),
-        "limit_bytes": memory.limit_bytes(machine),
-        "oom_kills": memory.oom_kills(machine),
-        "shm_gib": host.shm_gib(machine),
+        "limit_bytes": memory.container_limit_bytes(machine),
+        "oom_kills": memory.count_oom_kills(machine),
+        "shm_gib": host.shared_memory_gib(machine),
         "huge_pages": chosen[1] if chosen else None,
         "container": container.kind if container else "none",
         "host_network": container.host_network if container else None,

@@ -90,19 +90,19 @@ def _host_or_address(text: str) -> Iterator[tuple[str, str]]:
 
 def _of_users(machine: host.Machine) -> Iterator[tuple[str, str]]:
     for file in ("/etc/passwd", "/etc/oslogin_passwd.cache"):
-        for line in (machine.text(file, 1 << 20) or "").splitlines():
+        for line in (machine.read_text(file, 1 << 20) or "").splitlines():
             fields = line.split(":")
             if len(fields) > 5 and fields[2].isdecimal() and int(fields[2]) >= _FIRST_USER:
                 yield "user", fields[0]
-    for name in machine.names("/home"):
+    for name in machine.list_names("/home"):
         yield "user", name
 
 
 def _of_host(machine: host.Machine) -> Iterator[tuple[str, str]]:
-    yield "host", machine.text("/etc/hostname") or ""
+    yield "host", machine.read_text("/etc/hostname") or ""
     with contextlib.suppress(OSError):
         yield "host", socket.gethostname()
-    for line in (machine.text("/etc/hosts") or "").splitlines():
+    for line in (machine.read_text("/etc/hosts") or "").splitlines():
         address, *hosts = line.partition("#")[0].split() or [""]
         if hosts and not address.startswith(("127.", "169.254.", "::1", "fe00", "ff0")):
             yield from (("host", name) for name in hosts)
@@ -119,11 +119,11 @@ def _of_gcloud(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _of_metadata(machine: host.Machine) -> Iterator[tuple[str, str]]:
-    if not host.google_cloud(machine):
+    if not host.is_google_cloud(machine):
         return
     paths = {f"/computeMetadata/v1/{key}": kind for key, kind in _KEYS.items()}
     flavor = {"Metadata-Flavor": "Google"}
-    answers = http_get.get(metadata.address(machine), list(paths), flavor, METADATA_S)
+    answers = http_get.get(metadata.server_address(machine), list(paths), flavor, METADATA_S)
     for path, answer in answers.items():
         if isinstance(answer, str) or answer.status != 200:
             continue

@@ -137,7 +137,7 @@ def collect_facts(
         folder=folder,
         home=home,
         system=" ".join((os.uname().sysname, os.uname().machine)),
-        generation=host.generation(machine),
+        generation=host.find_generation(machine),
         occupied=None if complete else made_environment.explain_occupied(folder, short),
         half_made=bool(marker) and not complete and made_environment.is_filled(folder),
         uv=find_uv(machine.env, home, own),
@@ -149,7 +149,7 @@ def collect_facts(
         wheel_inside=str(marker and marker.wheel),
         proof=marker and marker.proof,
         remembered=environments.find_proved(profile.key) == folder,
-        on_tpu=host.platform_hint(machine) == "tpu",
+        on_tpu=host.guess_platform(machine) == "tpu",
     )
 
 

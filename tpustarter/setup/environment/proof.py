@@ -269,7 +269,7 @@ def _why_not_on_tpu(machine: host.Machine) -> str | None:
             "when that has ended, run this again; "
             "`tpustarter check host.holder -v` shows who it is",
         )
-    shape = host.slice_shape(machine)
+    shape = host.find_slice(machine)
     if shape.waits:
         return _join_lines(
             f"this is one of {shape.hosts} hosts, and a program on one of them "
@@ -280,7 +280,7 @@ def _why_not_on_tpu(machine: host.Machine) -> str | None:
 
 
 def _is_tpu_used(machine: host.Machine) -> bool:
-    return bool(host.holders(machine)) or host.lock(machine).state == "live"
+    return bool(host.list_tpu_processes(machine)) or host.read_libtpu_lock(machine).state == "live"
 
 
 def _join_lines(*parts: str | None) -> str:

@@ -24,7 +24,7 @@ class GroupMember(StepKind):
 
     def read_state(self) -> StepState:
         """Return the state by the group's line; root needs no group."""
-        lines = (self.machine.text("/etc/group", MAX_BYTES) or "").splitlines()
+        lines = (self.machine.read_text("/etc/group", MAX_BYTES) or "").splitlines()
         members = [line.split(":")[-1] for line in lines if line.startswith(f"{self.group}:")]
         if self.user == "root":
             return StepState("done", f"you are root, who needs no group `{self.group}` for it")
@@ -61,7 +61,7 @@ class RegistryStep(StepKind):
     def read_state(self) -> StepState:
         """Return the state by Docker's configuration."""
         try:
-            seen = registry_sign_in.helper(self.machine.text(self._path, MAX_BYTES), self.name)
+            seen = registry_sign_in.helper(self.machine.read_text(self._path, MAX_BYTES), self.name)
         except ValueError as error:
             return StepState("blocked", f"`{self._path}` cannot be read: {error}")
         if seen == registry_sign_in.GCLOUD:

@@ -85,7 +85,7 @@ def read(machine: host.Machine) -> Packages:
     states: dict[str, str] = {}
     needs: dict[str, tuple[frozenset[str], ...]] = {}
     provided: dict[str, set[str]] = {}
-    for stanza in (machine.text(_STATUS, _MAX_BYTES) or "").split("\n\n"):
+    for stanza in (machine.read_text(_STATUS, _MAX_BYTES) or "").split("\n\n"):
         fields = dict(_FIELDS.findall(stanza))
         name = fields.get("Package", "")
         states[name] = fields.get("Status", "").partition(" ")[2]
@@ -95,7 +95,7 @@ def read(machine: host.Machine) -> Packages:
             for one in (name, *_NAME.findall(fields.get("Provides", "").replace(",", "|"))):
                 provided.setdefault(one, set()).add(name)
     states.pop("", None)
-    marked = machine.text(_MARKED_BY_APT, _MAX_BYTES) or ""
+    marked = machine.read_text(_MARKED_BY_APT, _MAX_BYTES) or ""
     by_apt = re.findall(r"(?m)^Package: (\S+)\n(?:Arch.*\n)?Auto-Installed: 1$", marked)
     whole = {"installed", "not-installed", "config-files"}
     halves = {state.rpartition(" ")[2] for state in states.values()} - whole
@@ -104,5 +104,5 @@ def read(machine: host.Machine) -> Packages:
         needs=needs,
         provided_by={name: frozenset(by) for name, by in provided.items()},
         by_apt=frozenset(by_apt),
-        was_killed=bool(halves or machine.names(_JOURNAL)),
+        was_killed=bool(halves or machine.list_names(_JOURNAL)),
     )

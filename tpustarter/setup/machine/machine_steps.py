@@ -179,7 +179,7 @@ class MachineSteps:
         return seen.state, seen.note
 
     def _has_systemd(self) -> bool:
-        return self._machine.status("/run/systemd/system") is not None
+        return self._machine.read_status("/run/systemd/system") is not None
 
     def _runnable(self, words: Sequence[str], needs: Sequence[str]) -> tuple[str, ...]:
         # A command that needs root begins with `sudo`, unless this program is root.

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Callable
 
 from tpustarter.machine import host
-from tpustarter.machine.containers import container
+from tpustarter.machine.containers import find_container
 from tpustarter.setup.environment.steps import State
 from tpustarter.setup.machine import marked_lines
 from tpustarter.setup.machine.step_kind import StepState
@@ -36,7 +36,7 @@ _MAX_BYTES = 16 * 1024 * 1024
 
 
 def _huge_pages(machine: host.Machine) -> StepState:
-    text = host.clean_text(machine.text(HUGE_PAGES) or "", 60)
+    text = host.clean_text(machine.read_text(HUGE_PAGES) or "", 60)
     found = re.search(r"\[(\w+)\]", text)
     if not found:
         return StepState("blocked", "this kernel has no such setting")
@@ -45,12 +45,12 @@ def _huge_pages(machine: host.Machine) -> StepState:
 
 
 def _locked_memory(machine: host.Machine) -> StepState | None:
-    limits = machine.text("/proc/self/limits") or ""
+    limits = machine.read_text("/proc/self/limits") or ""
     found = re.search(r"^Max locked memory\s+(\S+)\s+(\S+)", limits, re.MULTILINE)
     soft, hard = found.groups() if found else ("", "")
     if soft == "unlimited":
         return StepState("done", "there is no limit here")
-    status = machine.text("/proc/self/status") or ""
+    status = machine.read_text("/proc/self/status") or ""
     powers = re.search(r"^CapBnd:\s+([0-9a-f]+)$", status, re.MULTILINE)
     if hard == "unlimited" or powers is None or int(powers[1], 16) & _RAISES_LIMITS:
         return None
@@ -58,7 +58,7 @@ def _locked_memory(machine: host.Machine) -> StepState | None:
 
 
 def _logs(machine: host.Machine) -> StepState:
-    status = machine.status(LOGS)
+    status = machine.read_status(LOGS)
     if status is None:
         return StepState("done", f"there is no `{LOGS}` yet; whoever runs first makes it")
     mode = stat.S_IMODE(status.st_mode)
@@ -69,7 +69,7 @@ def _logs(machine: host.Machine) -> StepState:
 
 
 def _tcmalloc(machine: host.Machine) -> StepState | None:
-    if machine.status(TCMALLOC) is None:
+    if machine.read_status(TCMALLOC) is None:
         return None
     return StepState("done", f"`LD_PRELOAD={TCMALLOC}` before a command makes it use this")
 
@@ -96,9 +96,9 @@ def _nfs_shared(machine: host.Machine) -> StepState:
     if not lines:
         return StepState("todo", "", "not shared")
     share, clients = lines[0].partition("(")[0].split()
-    exported = (machine.text("/var/lib/nfs/etab", _MAX_BYTES) or "").splitlines()
+    exported = (machine.read_text("/var/lib/nfs/etab", _MAX_BYTES) or "").splitlines()
     is_exported = any(line.startswith(f"{share}\t{clients}(") for line in exported)
-    if (machine.text("/proc/fs/nfsd/threads") or "0") == "0":
+    if (machine.read_text("/proc/fs/nfsd/threads") or "0") == "0":
         note = "no NFS server runs: `sudo systemctl start nfs-server` starts it"
         return StepState("blocked", note, "" if is_exported else "not shared")
     if is_exported:
@@ -116,32 +116,34 @@ def _shared_lines(machine: host.Machine) -> tuple[str, ...]:
 
 def _has_file_system(machine: host.Machine, name: str, module: str) -> bool:
     # A module that is not loaded yet counts too.
-    if re.search(rf"(?m)^nodev\s+{name}$", machine.text("/proc/filesystems") or ""):
+    if re.search(rf"(?m)^nodev\s+{name}$", machine.read_text("/proc/filesystems") or ""):
         return True
     folder = f"/lib/modules/{_release(machine)}"
     lists = (f"{folder}/modules.dep", f"{folder}/modules.builtin")
-    return any(module in (machine.text(path, _MAX_BYTES) or "") for path in lists)
+    return any(module in (machine.read_text(path, _MAX_BYTES) or "") for path in lists)
 
 
 def _no_nfs(machine: host.Machine, what: str) -> str:
-    where = "; set this up outside of the container" if container(machine) else ""
+    where = "; set this up outside of the container" if find_container(machine) else ""
     return f"the kernel here, {_release(machine)}, has no NFS {what}{where}"
 
 
 def _release(machine: host.Machine) -> str:
-    return host.clean_text(machine.text("/proc/sys/kernel/osrelease") or "of unknown version", 60)
+    return host.clean_text(
+        machine.read_text("/proc/sys/kernel/osrelease") or "of unknown version", 60
+    )
 
 
 def _docker(machine: host.Machine) -> StepState | None:
-    found = [path for path in DOCKERD if machine.status(path)]
+    found = [path for path in DOCKERD if machine.read_status(path)]
     return StepState("done", f"the server of Docker found at {found[0]}") if found else None
 
 
 def _docker_server(machine: host.Machine) -> StepState:
-    pid = (machine.text("/run/docker.pid") or "").strip()
-    if pid.isdigit() and machine.status(f"/proc/{pid}"):
+    pid = (machine.read_text("/run/docker.pid") or "").strip()
+    if pid.isdigit() and machine.read_status(f"/proc/{pid}"):
         return StepState("done", f"it runs as process {pid}")
-    if machine.status("/run/systemd/system") and machine.status("/run/docker.sock"):
+    if machine.read_status("/run/systemd/system") and machine.read_status("/run/docker.sock"):
         return StepState("done", "systemd starts it when somebody asks for it")
     return StepState("todo", "", "stopped")
 
@@ -150,7 +152,7 @@ def _gcsfuse(machine: host.Machine) -> StepState | None:
     found = shutil.which("gcsfuse", path=machine.env.get("PATH", os.defpath))
     if found:
         return StepState("done", f"gcsfuse found at {found}")
-    if any("gcsfuse" in name for name in machine.names("/var/lib/apt/lists")):
+    if any("gcsfuse" in name for name in machine.list_names("/var/lib/apt/lists")):
         return None
     return StepState(
         "blocked",
@@ -160,7 +162,7 @@ def _gcsfuse(machine: host.Machine) -> StepState | None:
 
 
 def _fuse(machine: host.Machine) -> StepState | None:
-    if machine.status("/dev/fuse"):
+    if machine.read_status("/dev/fuse"):
         return None
     return StepState(
         "blocked",

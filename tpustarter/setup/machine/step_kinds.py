@@ -121,7 +121,7 @@ class MarkedLines(StepKind):
     def read_state(self) -> StepState:
         """Return the state by the lines between the marks."""
         folder = self.path.rpartition("/")[0]
-        if self.machine.status(folder or "/") is None:
+        if self.machine.read_status(folder or "/") is None:
             return StepState("blocked", f"there is no folder `{_short(self.machine, folder)}`")
         try:
             parts = marked_lines.read(self.machine.path(self.path), self.name)
@@ -162,10 +162,10 @@ class OwnFile(StepKind):
 
     def read_state(self) -> StepState:
         """Return the state by the file's text."""
-        text = self.machine.text(self.path)
+        text = self.machine.read_text(self.path)
         if text is None:
             folder = self.path.rpartition("/")[0]
-            if self.machine.status(folder) is None:
+            if self.machine.read_status(folder) is None:
                 return StepState("blocked", f"there is no folder `{_short(self.machine, folder)}`")
             return StepState("todo", "", marked_lines.ABSENT)
         if text.strip() != marked_lines.join_lines(self.lines).strip():
@@ -317,7 +317,7 @@ def _short(machine: host.Machine, path: str) -> str:
 
 def _mounted_at(machine: host.Machine, folder: str) -> tuple[str, str] | None:
     # Opening a mount may wait for ever, or fail where the program behind it has ended.
-    for line in (machine.text("/proc/self/mounts", _MAX_BYTES) or "").splitlines():
+    for line in (machine.read_text("/proc/self/mounts", _MAX_BYTES) or "").splitlines():
         source, path, kind = (*line.split(" "), "", "", "")[:3]
         if path.encode().decode("unicode_escape") == folder:
             return source, kind

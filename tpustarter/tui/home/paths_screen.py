@@ -235,4 +235,4 @@ def _amount(standing: PathProgress) -> str:
     part = standing.whole
     count = len(part.lessons)
     said = f"{part.done} of {count} done" if part.is_begun else f"{count} lessons"
-    return f"{said}  {phrases.duration(60 * part.minutes):>11}"
+    return f"{said}  {phrases.format_duration(60 * part.minutes):>11}"

@@ -145,7 +145,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
 
     def _events(self, events: Iterable[Event]) -> Iterator[Event]:
         """Yield the events of a run; headings show the holder while the proof may hold the TPU."""
-        live, on_tpu = self.tutor.live, host.platform_hint(self.tutor.machine) == "tpu"
+        live, on_tpu = self.tutor.live, host.guess_platform(self.tutor.machine) == "tpu"
         try:
             for event in events:
                 if isinstance(event, StepStarted) and event.step.id == "prove" and on_tpu:

@@ -148,7 +148,7 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
         if self._run.is_stopped:
             self._say(f"No longer waiting. {self._what.left(self._events)}")
             return
-        passed = phrases.duration(self._run.seconds)
+        passed = phrases.format_duration(self._run.seconds)
         text = (
             f"{self._what.doing}, {passed}. Google is asked about every 15 s; x ends the waiting."
         )

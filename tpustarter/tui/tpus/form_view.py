@@ -147,7 +147,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         words = known.words if known else ()
         if field == "type" and not words:
             parts.append(tpu_offers.describe_documented(typed))
-            words = tpus.type_names()
+            words = tpus.list_type_names()
         elif field == "zones" and not parts:
             parts.append(NO_ZONES)
         self._offer(field, " ".join(parts))

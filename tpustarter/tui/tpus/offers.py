@@ -93,9 +93,8 @@ def describe(offered: OfferList, typed: str, now: datetime) -> Iterator[str]:
 
 def describe_documented(typed: str) -> str:
     """Return a sentence on all documented types, for a zone whose list is not known."""
-    return (
-        f"Documented types: {join_words(_fitting(tpus.type_names(), typed))}. No zone has them all."
-    )
+    types = join_words(_fitting(tpus.list_type_names(), typed))
+    return f"Documented types: {types}. No zone has them all."
 
 
 def _fitting(words: Sequence[str], typed: str) -> Sequence[str]:
@@ -115,4 +114,4 @@ def _age(offered: OfferList, now: datetime) -> str:
     if not offered.trouble and age_s < 60:
         return ""
     why = f", because {offered.trouble}" if offered.trouble else ""
-    return f" (as of {phrases.duration(age_s)} ago{why})"
+    return f" (as of {phrases.format_duration(age_s)} ago{why})"

@@ -177,7 +177,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
             return self._of_end(over)
         if self._run.is_stopped:
             return "Ending the connections, at most 10 s."
-        passed = phrases.duration(self._run.seconds)
+        passed = phrases.format_duration(self._run.seconds)
         if not parts:
             return f"Asking Google for the workers of `{escape_text(self._tpu.name)}`, {passed}."
         if not any(part.count for part in parts) and not endings:
