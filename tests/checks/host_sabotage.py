@@ -170,8 +170,8 @@ SOUND: dict[str, Callable[[Path], Findings]] = {
     "metadata": lambda root: served("metadata", root, values("v5litepod-8")),
     "one_host": lambda root: served("one_host", root, values("v5litepod-8")),
     "python": lambda root: python(root, (3, 12, 1), JAX),
-    "slice_alike": lambda root: on_hosts("slice_alike", {}, {}, {}, {}),
-    "slice_arrived": lambda root: on_hosts("slice_arrived", {}, {}),
+    "slice_alike": lambda _: on_hosts("slice_alike", {}, {}, {}, {}),
+    "slice_arrived": lambda _: on_hosts("slice_arrived", {}, {}),
     "space": lambda root: run("space", sound(root), usage=usage(50)),
     "tpu_logs": lambda root: logs(root, 0o1777),
 }
@@ -497,7 +497,7 @@ SABOTAGE: dict[str, list[Case]] = {
         ("HOST-PYTHON-TORCH-TPU", "warn", lambda root: python(root, (3, 11, 9), TORCH_TPU)),
     ],
     "slice_alike": [
-        (code, verdict, lambda root, changed=changed: on_hosts("slice_alike", {}, changed, {}))
+        (code, verdict, lambda _, changed=changed: on_hosts("slice_alike", {}, changed, {}))
         for code, verdict, changed in (
             ("SLICE-PYTHON", "fail", {"python_version": "3.11.2"}),
             ("SLICE-JAX", "fail", {"frameworks": {"jax": "0.10.2"}}),
@@ -511,10 +511,10 @@ SABOTAGE: dict[str, list[Case]] = {
         )
     ],
     "slice_arrived": [
-        ("SLICE-ARRIVED", "fail", lambda root: on_hosts("slice_arrived", {}, {}, hosts=3)),
-        ("SLICE-MISSING", "fail", lambda root: on_hosts("slice_arrived", {}, hosts=2)),
-        ("SLICE-TWICE", "fail", lambda root: on_hosts("slice_arrived", {}, {"host": 0})),
-        ("SLICE-COUNT", "fail", lambda root: on_hosts("slice_arrived", {}, {"hosts": 8})),
+        ("SLICE-ARRIVED", "fail", lambda _: on_hosts("slice_arrived", {}, {}, hosts=3)),
+        ("SLICE-MISSING", "fail", lambda _: on_hosts("slice_arrived", {}, hosts=2)),
+        ("SLICE-TWICE", "fail", lambda _: on_hosts("slice_arrived", {}, {"host": 0})),
+        ("SLICE-COUNT", "fail", lambda _: on_hosts("slice_arrived", {}, {"hosts": 8})),
     ],
     "space": [
         ("HOST-SPACE-DISK", "warn", lambda root: run("space", sound(root), usage=usage(3))),

@@ -1,4 +1,4 @@
-"""A slice on which something is wrong: the report names the host and the reason, and nothing hangs."""
+"""A slice on which something is wrong: the host and the reason are named, and nothing hangs."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ class _Stranger(http.server.BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.send_error(404)
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the library's name
         """Print nothing."""
 
 

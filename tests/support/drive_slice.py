@@ -11,6 +11,6 @@ if __name__ == "__main__":
     from tpustarter import __main__
     from tpustarter.core import locations
 
-    own, whole = Path(sys.argv.pop(1)), locations.content
-    locations.content = lambda name: own if name == "checks" else whole(name)
+    own, whole = Path(sys.argv.pop(1)), locations.content_folder
+    locations.content_folder = lambda name: own if name == "checks" else whole(name)
     __main__.main()

@@ -97,26 +97,29 @@ Change = Mapping[str, Any]
 started."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What all hosts of a slice are started with."""
+
+    devices: int = 2
+    checks: Path = CHECKS
+    output: str = "--json"
+    port: int = field(default_factory=free_port)
+
+
 @contextlib.contextmanager
 def started(
-    folder: Path,
-    changes: Sequence[Change | None],
-    *ids: str,
-    devices: int = 2,
-    checks: Path = CHECKS,
-    output: str = "--json",
-    port: int | None = None,
+    folder: Path, changes: Sequence[Change | None], *ids: str, **options: Any
 ) -> Iterator[Slice]:
     """Start a host for each change, on CPU devices; ends whatever still runs."""
-    port = port or free_port()
+    common = Options(**options)
     hosts: list[Host] = []
     try:
         for number, change in enumerate(changes):
             if change is not None:
-                hosts.append(
-                    _start(folder, number, len(changes), change, ids, devices, checks, output, port)
-                )
-        yield Slice(hosts, port)
+                place = {"--hosts": len(changes), "--host": number}
+                hosts.append(_start(folder / f"host-{number}", place, change, ids, common))
+        yield Slice(hosts, common.port)
     finally:
         for host in hosts:
             if host.process.poll() is None:
@@ -126,38 +129,28 @@ def started(
 
 
 def _start(
-    folder: Path,
-    number: int,
-    count: int,
-    change: Change,
-    ids: Sequence[str],
-    devices: int,
-    checks: Path,
-    output: str,
-    port: int,
+    folder: Path, place: Mapping[str, int], change: Change, ids: Sequence[str], common: Options
 ) -> Host:
-    place = folder / f"host-{number}"
-    place.mkdir(parents=True)
+    folder.mkdir(parents=True)
     env = {
         **os.environ,
-        "TPUSTARTER_HOME": str(place / "state"),
+        "TPUSTARTER_HOME": str(folder / "state"),
         "PYTHONPATH": str(change.get("path", "")),
         **change.get("env", {}),
     }
     words = {
-        "--coordinator": f"127.0.0.1:{port}",
-        "--hosts": count,
-        "--host": number,
-        "--devices": devices,
+        "--coordinator": f"127.0.0.1:{common.port}",
+        **place,
+        "--devices": common.devices,
         "--wait": WAIT_S,
         "--python": change.get("python", sys.executable),
         **change.get("arguments", {}),
     }
-    command = [sys.executable, str(TESTS / "support" / "drive_slice.py"), str(checks)]
-    command += ["check", "--all-hosts", output, *ids]
+    command = [sys.executable, str(TESTS / "support" / "drive_slice.py"), str(common.checks)]
+    command += ["check", "--all-hosts", common.output, *ids]
     command += [word for name, value in words.items() for word in (name, str(value))]
-    with (place / "stdout").open("wb") as stdout, (place / "stderr").open("wb") as stderr:
+    with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
         process = subprocess.Popen(
             command, stdout=stdout, stderr=stderr, stdin=subprocess.DEVNULL, env=env, cwd=REPOSITORY
         )
-    return Host(process, place)
+    return Host(process, folder)

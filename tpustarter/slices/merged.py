@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tpustarter.checking.results.results import WORST_FIRST, FindingFields, RanOn, Result
+from tpustarter.checking.results.results import WORST_FIRST, FindingFields, Result, UsedDevices
 from tpustarter.text import phrases
 
 HOST = "host:"
@@ -46,12 +46,12 @@ def merge(results: Mapping[int | None, Result]) -> Result:
 
 
 def _list_hosts(hosts: list[int]) -> str:
-    numbers = phrases.join([str(host) for host in hosts])
-    return f"{phrases.plural(len(hosts), 'host', 'hosts')} {numbers}"
+    numbers = phrases.join_words([str(host) for host in hosts])
+    return f"{phrases.choose_plural(len(hosts), 'host', 'hosts')} {numbers}"
 
 
-def _together(places: list[RanOn]) -> RanOn | None:
+def _together(places: list[UsedDevices]) -> UsedDevices | None:
     if not places:
         return None
     first = places[0]
-    return RanOn(first.platform, first.kind, sum(one.count for one in places), first.virtual)
+    return UsedDevices(first.platform, first.kind, sum(one.count for one in places), first.virtual)

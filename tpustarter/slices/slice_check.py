@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, Protocol
 
 from tpustarter.checking.plan.check_request import CheckRequest
 from tpustarter.checking.results import headline, verdict
-from tpustarter.checking.run.outcomes import outcome, process_ending
-from tpustarter.checking.run.probe_session import Session, start
+from tpustarter.checking.run.outcomes import process_ending, result_without_findings
+from tpustarter.checking.run.probe_session import ProbeSession, start_probe
 from tpustarter.checking.run.runner import (
     LOG_TAIL_CHARACTERS,
     TICK_S,
@@ -140,7 +140,7 @@ class SliceCheck(SelfCheck):
         self._tell(session, run_plan, "jax")
         runner = self._start(session)
         try:
-            versions = runner.versions()
+            versions = runner.read_versions()
         finally:
             runner.close()
         self._planned = len(self.checks)
@@ -151,17 +151,19 @@ class SliceCheck(SelfCheck):
             raise Problem(blocked.what, hint=blocked.hint or None, code=blocked.code)
         for check in self.checks:
             if check.own_process:
-                yield CheckEnded(outcome(check, "skip", "not-applicable", OWN_PROCESS))
+                yield CheckEnded(
+                    result_without_findings(check, "skip", "not-applicable", OWN_PROCESS)
+                )
         with contextlib.ExitStack() as stack:
             if run_plan.platform != "cpu":
                 from tpustarter.running import lease
 
-                held = lease.device("tpustarter check --all-hosts", self._machine)
+                held = lease.hold_device_lease("tpustarter check --all-hosts", self._machine)
                 session.lease = stack.enter_context(held)
             yield from self._run_here(session, sort_checks(together))
 
-    def _run_here(self, session: Session, checks: list[Check]) -> Iterator[Event]:
-        probe, log = start(session)
+    def _run_here(self, session: ProbeSession, checks: list[Check]) -> Iterator[Event]:
+        probe, log = start_probe(session)
         try:
             probe.send(
                 {
@@ -211,12 +213,12 @@ class SliceCheck(SelfCheck):
             case "no-place" | "not-reached" | "port-taken":
                 raise _explain(event)
             case "followed":
-                text = self._redact.text(str(event["headline"]))
+                text = self._redact.redact_text(str(event["headline"]))
                 self.host_end = HostEnd(*self._place, int(event["code"]), text)
             case "interrupted":
                 yield from results.lose("notrun", "interrupted", "stopped while it ran", "")
             case "lost":
-                detail = self._redact.text(str(event["detail"]))
+                detail = self._redact.redact_text(str(event["detail"]))
                 yield from results.lose("error", "lost", detail, self._tail(read_log))
             case "gone":
                 _, reason, detail, _ = process_ending(event)
@@ -244,7 +246,7 @@ class SliceCheck(SelfCheck):
         return f"no verdict within {limit_s:g} s{last}"
 
     def _tail(self, read_log: Callable[[int], str]) -> str:
-        return self._redact.text(drop_cut_line(read_log(0)))[-LOG_TAIL_CHARACTERS:]
+        return self._redact.redact_text(drop_cut_line(read_log(0)))[-LOG_TAIL_CHARACTERS:]
 
     def _widen(self) -> None:
         """Describe the devices of all hosts, once they are known."""
@@ -255,12 +257,14 @@ class SliceCheck(SelfCheck):
         chips = sum(one["chips"] or 0 for one in hosts)
         if target["platform"] == "tpu" and chips:
             kind = target["where"].partition(",")[0]
-            target["where"] = f"{kind}, {phrases.count(chips, 'chip')}"
+            target["where"] = f"{kind}, {phrases.format_count(chips, 'chip')}"
 
     def _tell_verdict(self, source: Source) -> None:
         host_facts.add_differences(self.run.hosts, self.run.results)
         code = verdict.exit_code(self.run)
-        source.send({"do": "verdict", "code": int(code), "headline": headline.headline(self.run)})
+        source.send(
+            {"do": "verdict", "code": int(code), "headline": headline.format_headline(self.run)}
+        )
         deadline = time.monotonic() + VERDICT_S
         while (left_s := deadline - time.monotonic()) > 0:
             event = source.read(left_s)

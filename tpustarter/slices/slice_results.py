@@ -8,17 +8,17 @@ from dataclasses import replace
 
 from tpustarter.checking.results.results import FindingFields, Reason, Result, Run, Status
 from tpustarter.checking.run import probe_events
-from tpustarter.checking.run.outcomes import judge, outcome, read_ending
+from tpustarter.checking.run.outcomes import judge_check, read_ending, result_without_findings
 from tpustarter.checking.run.runner import (
     TICK_S,
     CheckEnded,
     CheckStarted,
     CheckWaiting,
-    FindingSeen,
-    describe,
+    FindingReported,
+    describe_blockers,
 )
 from tpustarter.core.content import Check
-from tpustarter.core.json_values import typed
+from tpustarter.core.json_values import as_type
 from tpustarter.core.redact import Redactor
 from tpustarter.running.process import Event
 from tpustarter.slices import merged
@@ -31,7 +31,7 @@ ALIKE = "host.slice_alike"
 BEFORE_ANYTHING_WAITS = (ARRIVED, ALIKE)
 """Checks without which no host is connected with the others."""
 
-SliceEvent = CheckStarted | CheckWaiting | FindingSeen | CheckEnded
+SliceEvent = CheckStarted | CheckWaiting | FindingReported | CheckEnded
 
 
 class SliceResults:
@@ -70,18 +70,18 @@ class SliceResults:
         match event["event"]:
             case "arriving":
                 missing = [str(host) for host in event["missing"]]
-                hosts = phrases.plural(len(missing), "host", "hosts")
-                self.progress = f"waiting for {hosts} {phrases.join(missing)}"
+                hosts = phrases.choose_plural(len(missing), "host", "hosts")
+                self.progress = f"waiting for {hosts} {phrases.join_words(missing)}"
                 yield from self.waiting()
             case "arrived":
                 self.progress = ""
-                members = typed(event.get("members"), list[HostFacts]) or []
-                self._run.hosts = [publish(self._redact.value(one)) for one in members]
+                members = as_type(event.get("members"), list[HostFacts]) or []
+                self._run.hosts = [publish(self._redact.redact_value(one)) for one in members]
             case "connecting":
                 self.progress = "connecting through JAX"
                 yield from self.waiting()
             case "progress" if check:
-                self.progress = self._redact.text(str(event.get("text")))
+                self.progress = self._redact.redact_text(str(event.get("text")))
                 yield from self.waiting()
             case "start" if check:
                 self.current, self.progress, self._began = check, "", time.monotonic()
@@ -93,8 +93,8 @@ class SliceResults:
             case "blocked" if check:
                 names = [str(name) for name in event["after"]]
                 results = {result.id: result for result in self._run.results}
-                detail = f"after {describe(names, results)}"
-                self._hosts[None] = outcome(check, "skip", "dependency", detail)
+                detail = f"after {describe_blockers(names, results)}"
+                self._hosts[None] = result_without_findings(check, "skip", "dependency", detail)
             case "checked" if check:
                 yield from self._end(check, merged.merge(self._hosts) if self._hosts else None)
             case "checked-all":
@@ -107,24 +107,24 @@ class SliceResults:
         self.is_over = True
         check = self.current or next(iter(self.left.values()), None)
         if check:
-            result = outcome(check, status, reason, detail)
+            result = result_without_findings(check, status, reason, detail)
             findings = [one for found in self._findings.values() for one in found]
             yield from self._end(check, replace(result, log=log, findings=tuple(findings)))
         why: Reason = "interrupted" if reason == "interrupted" else "lost"
         for check in list(self.left.values()):
-            yield from self._end(check, outcome(check, "notrun", why))
+            yield from self._end(check, result_without_findings(check, "notrun", why))
 
-    def _find(self, check: Check, event: Event) -> Iterator[FindingSeen]:
-        host, found = event.get("host"), probe_events.finding(event.get("finding"))
+    def _find(self, check: Check, event: Event) -> Iterator[FindingReported]:
+        host, found = event.get("host"), probe_events.parse_finding(event.get("finding"))
         if found is None:
             return
-        kept = self._redact.value(found)
+        kept = self._redact.redact_value(found)
         self._findings.setdefault(host, []).append(kept)
-        yield FindingSeen(check.id, merged.name_host(kept, host))
+        yield FindingReported(check.id, merged.name_host(kept, host))
 
     def _end_on_host(self, check: Check, event: Event) -> None:
         host, ending = event.get("host"), read_ending(event, self._redact)
-        result = judge(check, self._findings.get(host, []), ending)
+        result = judge_check(check, self._findings.get(host, []), ending)
         seconds = event.get("seconds")
         self._hosts[host] = replace(
             result, seconds=float(seconds) if isinstance(seconds, int | float) else 0.0
@@ -134,4 +134,7 @@ class SliceResults:
         del self.left[check.id]
         self._hosts, self._findings = {}, {}
         self.current, self.progress, self._began = None, "", time.monotonic()
-        yield CheckEnded(result or outcome(check, "error", "protocol", "no host said how it ended"))
+        yield CheckEnded(
+            result
+            or result_without_findings(check, "error", "protocol", "no host said how it ended")
+        )

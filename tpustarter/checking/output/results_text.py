@@ -210,7 +210,7 @@ def fold_hosts(findings: Sequence[FindingFields]) -> list[FindingFields]:
 
 def _name_hosts(hosts: Sequence[str], finding: FindingFields) -> str:
     rest = (finding["entity"] or "").partition(" ")[2]
-    return f"hosts {phrases.join(hosts)} {rest}".rstrip()
+    return f"hosts {phrases.join_words(hosts)} {rest}".rstrip()
 
 
 def _worst(result: Result) -> Iterator[str]:

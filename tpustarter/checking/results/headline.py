@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tpustarter.checking.results.results import Kind, RanOn, Run
+from tpustarter.checking.results.results import Kind, Run, UsedDevices
 from tpustarter.checking.results.verdict import is_verdict_missing, verified_on
 from tpustarter.core.json_values import as_type
 from tpustarter.text import phrases
@@ -80,7 +80,7 @@ def describe_devices(run: Run) -> str:
     return _name_devices(run, kind, device) + on
 
 
-def _name_devices(run: Run, kind: Kind, device: RanOn) -> str:
+def _name_devices(run: Run, kind: Kind, device: UsedDevices) -> str:
     count = device.count
     if kind == "tpu":
         where = str(run.target["where"])

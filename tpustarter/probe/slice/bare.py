@@ -107,12 +107,12 @@ def _prepare(request: dict[str, Any]) -> dict[str, Any]:
     machine, devices = host.Machine(), request["devices"]
     os.environ.update(request["env"])
     platforms = os.environ.get("JAX_PLATFORMS", "")
-    platform = platforms.split(",")[0] or ("cpu" if devices else host.platform_hint(machine))
+    platform = platforms.split(",")[0] or ("cpu" if devices else host.guess_platform(machine))
     platform = "gpu" if platform in ("cuda", "rocm") else platform
     metadata = host.metadata(machine) if platform == "tpu" else None
-    generation = host.generation(machine, metadata)
-    count = devices if platform == "cpu" else host.visible_devices(machine, metadata)
-    for name, value in frameworks.environment("jax", platform, count, os.environ).items():
+    generation = host.find_generation(machine, metadata)
+    count = devices if platform == "cpu" else host.count_visible_devices(machine, metadata)
+    for name, value in frameworks.platform_variables("jax", platform, count, os.environ).items():
         os.environ.setdefault(name, value)
     return {
         "platform": platform,

@@ -15,8 +15,8 @@ from tpustarter.probe.slice.cluster import Place
 
 PREFIX = "tpustarter"
 HEARTBEAT_S = 90
-"""Seconds without a sign of life after which JAX ends a job without a host's name, where its version
-lets one choose; `work.SILENT_S` is earlier."""
+"""Seconds without a sign of life after which JAX ends a job, and names no host; `work.SILENT_S` is
+earlier. Older versions let nobody choose it."""
 FOR_EVER_MS = 7 * 24 * 3600 * 1000
 
 

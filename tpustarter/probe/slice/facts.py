@@ -41,15 +41,15 @@ def gather(place: Place) -> dict[str, Any]:
     """Return what this host hands in: short text and numbers, ready for JSON."""
     machine = host.Machine(root=target().root, uid=target().uid)
     metadata = host.metadata(machine)
-    shape = host.slice_shape(machine, metadata)
+    shape = host.find_slice(machine, metadata)
     return {
         "host": place.host,
         "hosts": place.hosts,
         "name": socket.gethostname(),
         "process": os.getpid(),
         "python_version": sys.version.split()[0],
-        "frameworks": frameworks.versions()["frameworks"],
-        "chips": host.reachable_chips(machine) or len(host.chips(machine)),
+        "frameworks": frameworks.read_versions()["frameworks"],
+        "chips": host.count_reachable_chips(machine) or len(host.chips(machine)),
         "devices": target().devices,
         "generation": target().generation,
         "accelerator_type": shape.accelerator_type,

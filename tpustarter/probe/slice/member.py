@@ -7,7 +7,7 @@ import traceback
 from dataclasses import replace
 from typing import Any
 
-from tpustarter.probe.finding import clip, describe
+from tpustarter.probe.finding import clip, describe_error
 from tpustarter.probe.slice import arrival, channel, cluster, facts
 from tpustarter.probe.slice.work import (
     INCONCLUSIVE,
@@ -147,7 +147,7 @@ def _lead(
             _leader.run(check)
     except Exception as error:  # noqa: BLE001  JAX's own: a host is gone, or never connected
         traceback.print_exc()
-        lost = {"id": current, "why": "connection", "detail": clip(describe(error))}
+        lost = {"id": current, "why": "connection", "detail": clip(describe_error(error))}
         emit({"event": "lost", "lost": None, **lost})
         os._exit(INCONCLUSIVE)  # what JAX does at a normal end waits for the other hosts
     emit({"event": "checked-all"})
