@@ -203,6 +203,8 @@ def write_check(folder: Path, **changes: str | None) -> Check:
         ({"NEEDS": '{"container": 1}'}, "container"),
         ({"NEEDS": '{"hosts": 2}'}, None),
         ({"NEEDS": '{"hosts": True}'}, "hosts"),
+        ({"NEEDS": '{"packages": ["orbax"], "slices": 2}'}, None),
+        ({"NEEDS": '{"packages": "orbax"}'}, "packages"),
     ],
 )
 def test_a_broken_check_is_named_with_its_line(

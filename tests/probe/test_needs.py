@@ -29,3 +29,37 @@ def test_hosts_are_the_processes_that_jax_joined(
     monkeypatch.setitem(sys.modules, "jax", module)
 
     assert reason == needs.find_unmet("host", {"hosts": 3})
+
+
+@pytest.mark.parametrize(
+    ("indices", "reason"),
+    [
+        ([0, 0], "this run has one slice, and 2 are needed"),
+        ([None, None], "this run has one slice, and 2 are needed"),
+        ([0, 1], None),
+    ],
+)
+def test_slices_are_those_that_devices_name(
+    indices: list[int | None], reason: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Devices that name no slice are in one."""
+    devices = [
+        SimpleNamespace() if index is None else SimpleNamespace(slice_index=index)
+        for index in indices
+    ]
+    monkeypatch.setitem(sys.modules, "jax", SimpleNamespace(devices=lambda: devices))
+
+    assert reason == needs.find_unmet("host", {"slices": 2})
+
+
+@pytest.mark.parametrize(
+    ("packages", "reason"),
+    [
+        (["json"], None),
+        (["json", "no_such"], "this Python has no no_such"),
+        (["no_such.part", "nor_this"], "this Python has no no_such.part and no nor_this"),
+    ],
+)
+def test_missing_packages_are_named(packages: list[str], reason: str | None) -> None:
+    """A package is looked for, and not imported."""
+    assert reason == needs.find_unmet("host", {"packages": packages})

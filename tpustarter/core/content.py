@@ -73,7 +73,9 @@ _NEEDS: dict[str, type | tuple[type, ...]] = {
     "generation": (str, list),
     "google_cloud": bool,
     "hosts": int,
+    "packages": list,
     "platform": str,
+    "slices": int,
 }
 """The needs that `probe/needs.py` knows."""
 _REQUIRED = ("FRAMEWORK", "LEVEL", "NEEDS", "TIMEOUT_S", "LESSON", "SOURCE")

@@ -267,6 +267,12 @@ def count_hosts() -> int:
     return jax.process_count() if is_joined else target().hosts
 
 
+def count_slices() -> int:
+    """Return how many slices the devices of JAX belong to; 1 where they do not say."""
+    jax: Any = sys.modules.get("jax")
+    return len({getattr(device, "slice_index", 0) for device in jax.devices()}) if jax else 1
+
+
 def read_started_devices() -> AvailableDevices | None:
     """Return `ran_on` of the first framework whose devices this process has started; else None."""
     for name, adapter in ADAPTERS.items():

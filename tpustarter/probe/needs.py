@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,9 +24,8 @@ def find_unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
     device_needs = {
         key: needs[key] for key in ("devices", "platform", "generation") if key in needs
     }
-    host_needs = {
-        key: value for key, value in needs.items() if key not in device_needs and key != "hosts"
-    }
+    others = (*device_needs, "hosts", "packages", "slices")
+    host_needs = {key: value for key, value in needs.items() if key not in others}
     if host_needs:
         # It is compiled again in every process, so only where it is needed.
         from tpustarter.machine import host
@@ -33,9 +33,8 @@ def find_unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
         reason = host.find_unmet(host.Machine(root=target().root, uid=target().uid), host_needs)
         if reason:
             return reason
-    if "hosts" in needs and (hosts := adapters.count_hosts()) < needs["hosts"]:
-        some = "one host" if hosts == 1 else f"only {hosts} hosts"
-        return f"this run has {some}, and {needs['hosts']} are needed"
+    if reason := _missing_packages(needs) or _too_few_hosts(needs):
+        return reason
     if not device_needs:
         return None
     return _unmet_devices(adapters.read_devices(framework), device_needs)
@@ -44,6 +43,27 @@ def find_unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
 def _other_platform(needed: str, found: str) -> str:
     here = f"only a {found.upper()}" if found in ("tpu", "gpu", "cpu") else "no device"
     return f"this run has {here}, and a {needed.upper()} is needed"
+
+
+def _missing_packages(needs: Mapping[str, Any]) -> str | None:
+    missing = [name for name in needs.get("packages", ()) if not _is_installed(name)]
+    return f"this Python has no {' and no '.join(missing)}" if missing else None
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # not even the package that it would be in
+        return False
+
+
+def _too_few_hosts(needs: Mapping[str, Any]) -> str | None:
+    for kind, count in (("host", adapters.count_hosts), ("slice", adapters.count_slices)):
+        needed = needs.get(f"{kind}s", 0)
+        if needed and (found := count()) < needed:
+            some = f"one {kind}" if found == 1 else f"only {found} {kind}s"
+            return f"this run has {some}, and {needed} are needed"
+    return None
 
 
 def _unmet_devices(ran_on: AvailableDevices | None, needs: Mapping[str, Any]) -> str | None:
