@@ -55,9 +55,9 @@ def hint(name, device):
     return HINTS.get((name, generation.name)) if generation else None
 
 
-def links(device):
+def links(device, code="JAX-BUS-LINKS"):
     """Return what is documented of the links of a device's chip."""
-    generation, code = tpus.find_by_device_kind(device.device_kind), "JAX-BUS-LINKS"
+    generation = tpus.find_by_device_kind(device.device_kind)
     if generation is None or generation.ici_gb_per_s is None:
         words = VIRTUAL if device.platform == "cpu" else None
         text = "no reference for this device"

@@ -54,7 +54,14 @@ class Timing:
         return [statistics.median(times) for times in self.alone]
 
 
-def measure(loop: Callable, arguments: tuple, *, platform: str, alone: bool = True) -> Timing:
+def measure(
+    loop: Callable,
+    arguments: tuple,
+    *,
+    platform: str,
+    alone: bool = True,
+    agree: Callable[[float], float] = float,
+) -> Timing:
     """Compile a loop and measure its rounds.
 
     Args:
@@ -62,6 +69,8 @@ def measure(loop: Callable, arguments: tuple, *, platform: str, alone: bool = Tr
         arguments: Abstract `times`, then `x` and what else it takes, on the devices.
         platform: Where this is, for how long a measurement should last.
         alone: Whether devices are measured by themselves too; not where they work together.
+        agree: Returns the seconds that decide on the number of rounds, from those of this host;
+            several hosts need the same ones, for all make equally many rounds.
     """
     times, x, *others = arguments
     compiled = jax.jit(loop, donate_argnums=1)
@@ -71,7 +80,7 @@ def measure(loop: Callable, arguments: tuple, *, platform: str, alone: bool = Tr
     def run(often: np.ndarray) -> float:
         """Return the seconds until every device has made as many rounds as it is told."""
         nonlocal x
-        counts = jax.device_put(often, times.sharding)
+        counts = jax.make_array_from_callback(often.shape, times.sharding, lambda at: often[at])
         jax.block_until_ready((counts, x, *others))
         began = time.perf_counter()
         x, timing.sample = jax.block_until_ready(compiled(counts, x, *others))
@@ -83,7 +92,7 @@ def measure(loop: Callable, arguments: tuple, *, platform: str, alone: bool = Tr
 
     run(everyone)
     rounds, done = 1, 1
-    while (passed_s := quickest(rounds * everyone)) < least_s and rounds < MOST_ROUNDS:
+    while (passed_s := agree(quickest(rounds * everyone))) < least_s and rounds < MOST_ROUNDS:
         done += 2 * rounds
         target = int(rounds * least_s / passed_s) + 1  # short runs overrate what a round takes
         rounds = min(MOST_ROUNDS, max(2 * rounds, min(16 * rounds, target)))
