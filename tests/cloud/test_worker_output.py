@@ -1,4 +1,4 @@
-"""Lines out of pieces, the file of a worker, and how many are connected at a time."""
+"""The file of a worker, and how many are connected at a time."""
 
 from __future__ import annotations
 
@@ -11,33 +11,7 @@ from tests.support.fake_remote import behave, calls, lay_remote
 from tests.support.processes import until
 from tpustarter.cloud.jobs import remote_command, worker_output
 from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerEnded, WorkerJob
-from tpustarter.cloud.jobs.worker_output import LineSplitter, WorkerLog
-
-
-@pytest.mark.parametrize(
-    ("pieces", "expected"),
-    [
-        ([b"a\nb\n"], ["a", "b"]),
-        ([b"a", b"b\n", b"\nc"], ["ab", "", "c"]),
-        ([b"one\r\n", b"two\r", b"\nthree"], ["one", "two", "three"]),
-        ([b"\r10%", b"\r20%", b"\r30%\n"], ["10%", "20%", "30%"]),
-        ([b"\xff\xe2\x82", b"\xac\n"], ["\ufffd\u20ac"]),
-        ([b"x" * 40_000], ["x" * 16_384, "x" * 16_384, "x" * 7232]),
-        ([], []),
-    ],
-)
-def test_pieces_become_lines(pieces: list[bytes], expected: list[str]) -> None:
-    """Whatever the pieces, also within a character and within a line end."""
-    lines = LineSplitter()
-
-    assert expected == [line for piece in pieces for line in lines.feed(piece)] + lines.take_rest()
-
-
-def test_a_progress_bar_shows_before_its_line_ends() -> None:
-    """It may take an hour to do that."""
-    lines = LineSplitter()
-
-    assert ["10%"] == lines.feed(b"\r10%\r20%")
+from tpustarter.cloud.jobs.worker_output import WorkerLog
 
 
 def test_the_file_keeps_both_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,3 +132,27 @@ def test_machine_daemon_survives_without_open_files_of_ours(
 
     assert (stays and code == 0) == is_left
     assert stays == ("No such file" in (tmp_path / "log").read_text())
+
+
+def test_fed_command_reads_what_it_is_given(tmp_path: Path) -> None:
+    """Its stdin ends when it is closed here, and a command that does not read blocks nobody."""
+    log = CappedLog(tmp_path / "log")
+    probe = Probe(
+        Path(sys.executable),
+        archive.build(tmp_path / "probe.pyz"),
+        log,
+        env=os.environ,
+        command=("/bin/sh", "-c", "read line; echo $line; sleep 0.5; wc -c"),
+        fed=True,
+    )
+    sent = probe.feed(memoryview(b"first\n"))
+    until(lambda: probe.read(0.1) or log.size, "the line that comes back")
+    while taken := probe.feed(memoryview(bytes(1 << 16))):
+        sent += taken
+    probe.close_stdin()
+
+    gone = probe.close()
+    log.close()
+
+    assert 0 == gone["code"]
+    assert ["first", str(sent - len("first\n"))] == (tmp_path / "log").read_text().split()

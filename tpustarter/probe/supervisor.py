@@ -32,6 +32,9 @@ SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 STAYS = "stays"
 """Word in the place of a user to drop to, for a command that changes the machine."""
 
+FED = "<"
+"""Mark behind the first descriptor, which makes it the command's stdin."""
+
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -40,13 +43,15 @@ def main(arguments: list[str]) -> int:
     """Run `supervise CONTROL EVENTS DROP [WORD...]`.
 
     The arguments are two descriptors; `UID:GID` to drop to, `stays` for a command that changes the
-    machine, or `-`; and a command in place of the probe's child.
+    machine, or `-`; and a command in place of the probe's child. With a `<` behind it, the first
+    descriptor is that command's stdin, which is empty otherwise.
     """
-    control, events, drop = int(arguments[1]), int(arguments[2]), arguments[3]
+    control, events, drop = int(arguments[1].rstrip(FED)), int(arguments[2]), arguments[3]
     wakeup = _watch_signals()
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     terminal = os.openpty() if drop == STAYS and os.geteuid() != 0 else ()
-    child = _start_child(control, events, drop, arguments[4:], terminal)
+    stdin = control if arguments[1].endswith(FED) else None
+    child = _start_child(control, events, drop, arguments[4:], terminal, stdin=stdin)
     os.close(control)
     _tell(events, {"event": "started", "pid": child})
     status, excess = _wait(child, wakeup, terminal[:1])
@@ -75,7 +80,13 @@ def main(arguments: list[str]) -> int:
 
 
 def _start_child(
-    control: int, events: int, drop: str, command: list[str], terminal: tuple[int, ...]
+    control: int,
+    events: int,
+    drop: str,
+    command: list[str],
+    terminal: tuple[int, ...],
+    *,
+    stdin: int | None,
 ) -> int:
     parent = os.getpid()
     # A TERM between fork and exec must end the child, not be swallowed by the handlers of this
@@ -103,7 +114,7 @@ def _start_child(
         if os.getppid() != parent:
             os._exit(1)
         _no_core_files()
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(os.open(os.devnull, os.O_RDONLY) if stdin is None else stdin, 0)
         for descriptor in (control, events):
             os.set_inheritable(descriptor, not command)
         if drop == STAYS:

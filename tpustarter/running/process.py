@@ -23,7 +23,7 @@ from typing import Any
 from tpustarter.core import locations
 from tpustarter.core.redact import drop_cut_line
 from tpustarter.machine.machine import cut_text
-from tpustarter.probe.supervisor import KILL_WAIT_S, STAYS, TERM_GRACE_S
+from tpustarter.probe.supervisor import FED, KILL_WAIT_S, STAYS, TERM_GRACE_S
 
 END_WAIT_S = TERM_GRACE_S + KILL_WAIT_S + 1.0
 """Longest wait for a supervisor that was asked to end."""
@@ -36,6 +36,9 @@ FINISH_WAIT_S = 10.0
 LOG_HEAD_BYTES = 512 * 1024
 """Bytes of output kept from the beginning of the output."""
 RECENT_BYTES = 64 * 1024
+DESCRIPTORS = 12
+"""Open files that one process needs here: pipes to its supervisor, selectors and its log."""
+FREE_DESCRIPTORS = 100
 MAX_LINE_BYTES = 1024 * 1024
 
 _OURS = ("gone", "interrupted", "output")
@@ -106,11 +109,26 @@ class Probe:
         command: Sequence[str] = (),
         stays: bool = False,
         stream: bool = False,
+        fed: bool = False,
     ) -> None:
+        """Start it.
+
+        Args:
+            python: The interpreter that runs the supervisor, and its child.
+            archive: The probe.
+            log: Takes the output.
+            env: The whole environment.
+            drop: User and group to give root up for.
+            lease: A descriptor that the supervisor holds open.
+            command: A command in place of the probe's child.
+            stays: Whether that changes the machine.
+            stream: Whether `read` returns the output as well.
+            fed: Whether the command reads what `feed` is given; else its stdin is empty.
+        """
         control_end, self._control = os.pipe()
         self._events, events_end = os.pipe()
         self._wake, self._waker = os.pipe()
-        words = ["supervise", str(control_end), str(events_end), "-"]
+        words = ["supervise", f"{control_end}{FED * fed}", str(events_end), "-"]
         if drop or stays:
             words[-1] = f"{drop[0]}:{drop[1]}" if drop else STAYS
         words += command  # in place of the probe's own child
@@ -134,6 +152,7 @@ class Probe:
             os.close(events_end)
         self._log = log
         self._stream = stream
+        self._control_closed = False
         self._child: int | None = None
         self._buffer = b""
         self._queue: deque[Event] = deque()
@@ -172,6 +191,34 @@ class Probe:
             while data and (left_s := deadline - time.monotonic()) > 0:
                 select.select([], [self._control], [], left_s)
                 data = data[os.write(self._control, data) :]
+
+    def feed(self, data: memoryview) -> int:
+        """Write to the command's stdin without waiting; return the number of bytes that it took.
+
+        A command that has closed its stdin, or ended, takes everything.
+        """
+        try:
+            return os.write(self._control, data)
+        except BlockingIOError:
+            return 0
+        except BrokenPipeError:
+            return len(data)
+
+    def close_stdin(self) -> None:
+        """End the command's stdin, once."""
+        if not self._control_closed:
+            self._control_closed = True
+            os.close(self._control)
+
+    def begin_end(self) -> None:
+        """Let the supervisor end the process; `end` waits for it."""
+        with contextlib.suppress(OSError):
+            if self._process.stdin:
+                self._process.stdin.close()
+
+    def fileno(self) -> int:
+        """Return a descriptor that is readable when `read` has something, for a selector."""
+        return self._selector.fileno()
 
     def interrupt(self) -> None:
         """Make `read` return an `interrupted` event; safe in any thread and signal handler."""
@@ -282,9 +329,7 @@ class Probe:
 
     def end(self) -> Event:
         """End the process whatever it does, in bounded time; return the `gone` event."""
-        with contextlib.suppress(OSError):
-            if self._process.stdin:
-                self._process.stdin.close()
+        self.begin_end()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             # The supervisor may have been stopped, and could not act.
             os.kill(self._process.pid, signal.SIGCONT)
@@ -304,7 +349,7 @@ class Probe:
 
     def close(self) -> Event:
         """Let the process finish by itself in bounded time, and close every descriptor."""
-        os.close(self._control)  # no further commands: the child returns from its loop
+        self.close_stdin()  # no further commands: the child returns from its loop
         deadline = time.monotonic() + FINISH_WAIT_S
         while self._gone is None and time.monotonic() < deadline:
             event = self.read(deadline - time.monotonic())
@@ -337,6 +382,18 @@ def _event(line: bytes) -> Event:
     if sound:
         return event
     return {"event": "garbage", "text": cut_text(line.decode("utf-8", "replace"), 2000)}
+
+
+def allow_descriptors(processes: int) -> None:
+    """Raise this program's limit of open files, often 1024, for so many processes at a time."""
+    import resource  # not on every platform
+
+    number = FREE_DESCRIPTORS + DESCRIPTORS * processes
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = number if hard == resource.RLIM_INFINITY else min(number, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def signal_name(number: int) -> str:

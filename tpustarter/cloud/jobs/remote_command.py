@@ -18,18 +18,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tpustarter.cloud.jobs import connection_failures
-from tpustarter.cloud.jobs.worker_output import LineSplitter, WorkerLog
+from tpustarter.cloud.jobs.worker_output import WorkerLog
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem, find_limit_problem
 from tpustarter.running import archive, run_folder
-from tpustarter.running.process import END_WAIT_S, Probe, signal_name
+from tpustarter.running.line_splitter import LineSplitter
+from tpustarter.running.process import END_WAIT_S, Probe, allow_descriptors, signal_name
 
 CONNECTING = 8
 CONNECTED_AFTER_S = 5.0
 """Seconds after which a command counts as connected; so does one that has written anything."""
-DESCRIPTORS = 12
-"""Open files that one worker needs here: pipes to its supervisor, and its own file."""
-FREE_DESCRIPTORS = 100
 LOOK_S = 1.0
 """Longest wait for an event of one process; a stop interrupts it."""
 TIMED_OUT = 124
@@ -146,7 +144,7 @@ class RemoteCommand:
 
     def events(self) -> Generator[Event, None, None]:
         """Yield the lines of the workers, and the end of each worker once."""
-        _allow_descriptors(FREE_DESCRIPTORS + DESCRIPTORS * len(self._jobs))
+        allow_descriptors(len(self._jobs))
         work = run_folder.make_folder()
         threads: list[threading.Thread] = []
         try:
@@ -268,17 +266,6 @@ class RemoteCommand:
             with contextlib.suppress(queue.Full):
                 self._queue.put(event, timeout=LOOK_S / 5)
                 return
-
-
-def _allow_descriptors(number: int) -> None:
-    """Raise this program's limit of open files, which is often 1024, as far as allowed."""
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = number if hard == resource.RLIM_INFINITY else min(number, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _ended(job: WorkerJob, gone: Mapping[str, int | None], why: str, tail: str) -> WorkerEnded:

@@ -1,4 +1,4 @@
-"""The output of a worker: unchanged in a file, and line by line for the front ends."""
+"""The output of a worker, unchanged in a file."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from tpustarter.running.process import CappedLog
 
 HEAD_BYTES = 64 * 1024 * 1024
 """Bytes of one worker that its file takes; of the rest only the end is kept."""
-LINE_BYTES = 16 * 1024
-"""Bytes of a line at most; a longer one is shown in parts."""
 KEPT = 20
 """Runs whose output is kept, however old it is."""
 UNTOUCHED_S = 7 * 24 * 3600.0
@@ -50,39 +48,6 @@ class WorkerLog(CappedLog):
             if self.size > HEAD_BYTES:
                 self._file.write(self._recent[-(self.size - HEAD_BYTES) :])
         self._file.close()
-
-
-class LineSplitter:
-    """A splitter of output into lines; a carriage return ends one too, for progress bars."""
-
-    def __init__(self) -> None:
-        self._pending = b""
-
-    def feed(self, data: bytes) -> list[str]:
-        """Return the lines that are complete now."""
-        *whole, self._pending = (self._pending + data).split(b"\n")
-        lines = [part for line in whole for part in _parts(line)]
-        *bars, rest = self._pending.split(b"\r")
-        if bars and rest:  # a carriage return at the very end may be half of a line end
-            lines += [part for part in bars if part]
-            self._pending = rest
-        while len(self._pending) > LINE_BYTES:
-            lines.append(self._pending[:LINE_BYTES])
-            self._pending = self._pending[LINE_BYTES:]
-        return [line.decode("utf-8", "replace") for line in lines]
-
-    def take_rest(self) -> list[str]:
-        """Return the text after the last line end."""
-        pending, self._pending = self._pending, b""
-        return [part.decode("utf-8", "replace") for part in _parts(pending) if part]
-
-
-def _parts(line: bytes) -> list[bytes]:
-    """Return the texts that a line shows one after the other; an empty line is one too."""
-    parts = [part for part in line.split(b"\r") if part] or [b""]
-    return [
-        part[i : i + LINE_BYTES] for part in parts for i in range(0, len(part) or 1, LINE_BYTES)
-    ]
 
 
 def make_folder(name: str) -> Path:
