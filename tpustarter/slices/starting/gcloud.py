@@ -1,0 +1,79 @@
+"""One `gcloud compute tpus tpu-vm ssh --worker=N` per host of a TPU.
+
+gcloud can run one command on all workers (`--worker=all`), but then the hosts share one stdin and
+one stdout: no line says from which worker it came, no host can be given the probe or a lifeline,
+`--output-directory` writes nothing (528.0.0 leaves its path out), and the key has to be in an
+ssh-agent. For a single worker gcloud gives ssh its own stdin and stdout, ends it when it gets TERM,
+and ends with its exit code. Where ssh ends with 255, gcloud tries again up to ten times, 5 s apart.
+
+Hosts find each other themselves, by the metadata of the TPU.
+
+Options of the request: `tpu`, `zone`, `project`, `user`; `internal-ip` and `iap` with any value.
+Source: googlecloudsdk/command_lib/compute/tpus/tpu_vm/ssh.py of gcloud 528.0.0 (read 2026-11).
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.slices.starting.shell_line import remote_line
+from tpustarter.slices.starting.ssh import OPTIONS
+from tpustarter.slices.starting.started import HostCommand, StartRequest
+
+
+def commands(request: StartRequest) -> tuple[HostCommand, ...]:
+    """Return a command for each worker; nothing is run."""
+    if not request.count:
+        raise Problem("the number of the TPU's hosts is not known", code=ExitCode.USAGE)
+    name = request.options["tpu"]
+    if user := request.options.get("user"):
+        name = f"{user}@{name}"
+    options = " ".join([*shlex.split(request.options.get("ssh", "")), *OPTIONS])
+    line = remote_line(request, ())
+    return tuple(
+        HostCommand(
+            words=(
+                *_tpu_vm(request, "ssh", name),
+                f"--worker={number}",
+                *(("--internal-ip",) if request.options.get("internal-ip") else ()),
+                *(("--tunnel-through-iap",) if request.options.get("iap") else ()),
+                "--quiet",
+                f"--ssh-flag={options}",
+                f"--command={line}",
+            ),
+            host=number,
+            name=f"worker {number}",
+            archive=request.archive,
+            marks=True,
+        )
+        for number in range(request.count)
+    )
+
+
+def count_command(request: StartRequest) -> tuple[str, ...]:
+    """Return the command whose stdout `count_hosts` reads."""
+    words = _tpu_vm(request, "describe", request.options["tpu"])
+    return (*words, "--quiet", "--format=json(networkEndpoints,networkConfigs)")
+
+
+def count_hosts(document: bytes) -> int | None:
+    """Return the number of a TPU's hosts, which have an endpoint in each of its networks."""
+    try:
+        node: Any = json.loads(document)
+        networks = len(node.get("networkConfigs") or ()) or 1
+        return len(node["networkEndpoints"]) // networks or None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _tpu_vm(request: StartRequest, verb: str, name: str) -> tuple[str, ...]:
+    zone, project = (request.options.get(key) for key in ("zone", "project"))
+    return (
+        *(("gcloud", "alpha") if request.options.get("iap") else ("gcloud",)),
+        *("compute", "tpus", "tpu-vm", verb, name),
+        *((f"--zone={zone}",) if zone else ()),
+        *((f"--project={project}",) if project else ()),
+    )
