@@ -369,9 +369,11 @@ class _Running:
             host, text = int(match[1]), text[match.end() :]
         if is_error:
             self._tail.append(text)
-        elif self._command.marks and text in (REACHED, PLACED):
-            self._mark(text)
-            return
+        elif self._command.marks and (mark := next(filter(text.endswith, (REACHED, PLACED)), "")):
+            self._mark(mark)
+            text = text.removesuffix(mark)
+            if not text:
+                return  # else its shell wrote something without a line end before
         line = HostLine(host, text, is_error)
         if line.is_event:
             self._stage = Stage.RUNNING

@@ -1,0 +1,67 @@
+"""What a started run has brought so far, by host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.slices.fake_slice_probe import events
+from tpustarter.slices.starting.started import (
+    Ending,
+    HostEnded,
+    HostLine,
+    Stage,
+    Started,
+    StartEvent,
+)
+
+
+class Seen:
+    """What a run has brought so far, by host."""
+
+    def __init__(self, run: Started) -> None:
+        self._events = run.events()
+        self.lines: dict[int | None, list[str]] = {}
+        self.ended: dict[int | None, HostEnded] = {}
+
+    def until(self, fact: Callable[[], object]) -> None:
+        """Read until a fact holds, or the end."""
+        while not fact():
+            if (event := next(self._events, None)) is None:
+                pytest.fail(f"all have ended: {[*self.ended.values()]}")
+            self._add(event)
+
+    def _add(self, event: StartEvent) -> None:
+        if isinstance(event, HostLine):
+            self.lines.setdefault(event.host, []).append(event.text)
+        else:
+            self.ended[event.host] = event
+
+    def close(self) -> None:
+        """Read no further."""
+        self._events.close()
+
+    def all(self) -> Seen:
+        """Read to the end."""
+        for event in self._events:
+            self._add(event)
+        return self
+
+    def running(self, *numbers: int) -> None:
+        """Read until some hosts have sent an event."""
+        self.until(lambda: all(events(self.lines.get(number, [])) for number in numbers))
+
+    def whys(self) -> dict[int | None, str]:
+        """Return why the probe has ended, by host."""
+        return {
+            host: event["why"]
+            for host, lines in self.lines.items()
+            for event in events(lines)
+            if event["event"] == "end"
+        }
+
+
+def ending(one: HostEnded) -> tuple[Stage, Ending, int | None]:
+    """Return the part of an end that is compared."""
+    return one.stage, one.ending, one.code

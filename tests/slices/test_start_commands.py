@@ -1,0 +1,182 @@
+"""Commands that start a run on hosts: their words, and their text for a shell."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tpustarter.core.problem import Problem
+from tpustarter.slices.starting import gcloud, ssh, started
+from tpustarter.slices.starting.shell_line import remote_line
+from tpustarter.slices.starting.started import HostCommand, StartRequest
+
+
+@pytest.fixture
+def probe(tmp_path: Path) -> Path:
+    """Return a probe of 2000 bytes."""
+    path = tmp_path / "probe.pyz"
+    path.write_bytes(b"x" * 2000)
+    return path
+
+
+def request(probe: Path, *hosts: str, count: int | None = None, **options: str) -> StartRequest:
+    """Return a request with the options of an engine."""
+    named = {key.replace("_", "-"): value for key, value in options.items()}
+    return StartRequest(archive=probe, hosts=hosts, count=count, options=named)
+
+
+LINE = (
+    "exec sh -c 'umask 077; trap : HUP INT TERM PIPE; echo tpustarter-reached; "
+    'd=$(mktemp -d) && head -c 2000 >"$d/probe.pyz" && echo tpustarter-placed && '
+    'python3 "$d/probe.pyz" slice --lifeline-s 60{options}; c=$?; rm -rf "$d"; exit $c\''
+)
+
+
+def test_ssh_runs_the_line_on_each_host(probe: Path) -> None:
+    """Hosts have their numbers in order, and the first is the coordinator."""
+    commands = ssh.commands(request(probe, "me@tpu-0", "tpu-1"))
+
+    assert ["me@tpu-0", "tpu-1"] == [one.words[-3] for one in commands]
+    for number, one in enumerate(commands):
+        place = f" --coordinator tpu-0:8476 --hosts 2 --host {number}"
+        assert ("--", LINE.replace("{options}", place)) == one.words[-2:]
+        assert (number, probe, True) == (one.host, one.archive, one.marks)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("tpu-0", "tpu-0:1"),
+        ("me@tpu-0", "tpu-0:1"),
+        ("ssh://me@tpu-0:2222", "tpu-0:1"),
+        ("me@fe80::1", "[fe80::1]:1"),
+        ("10.0.0.2", "10.0.0.2:1"),
+    ],
+)
+def test_coordinator_is_the_plain_name(probe: Path, name: str, expected: str) -> None:
+    """Neither the user nor the port of ssh belongs to it."""
+    one = StartRequest(archive=probe, hosts=(name, "b"), port=1)
+
+    words = shlex.split(shlex.split(ssh.commands(one)[1].words[-1])[3])
+
+    assert expected == words[words.index("--coordinator") + 1]
+
+
+def test_own_options_of_ssh_come_first(probe: Path) -> None:
+    """Ssh takes the first value of an option, so the user's hold."""
+    (one,) = ssh.commands(
+        request(probe, "a", ssh="-p 2222 -o 'ConnectTimeout 90'", coordinator="10.0.0.2")
+    )
+
+    assert ("ssh", "-p", "2222", "-o", "ConnectTimeout 90", *ssh.OPTIONS, "a") == one.words[:-2]
+    assert "--coordinator 10.0.0.2:8476" in one.words[-1]
+
+
+@pytest.mark.parametrize("name", ["-oProxyCommand=touch x", ""])
+def test_option_is_no_host(probe: Path, name: str) -> None:
+    """Ssh would read it as an option, and run a program."""
+    with pytest.raises(Problem):
+        ssh.commands(request(probe, "a", name))
+
+
+def test_gcloud_connects_to_each_worker(probe: Path) -> None:
+    """One process per worker, and the TPU's metadata place the hosts."""
+    commands = gcloud.commands(request(probe, count=2, tpu="bert", zone="us-central1-b"))
+
+    line = LINE.replace("{options}", "")
+    for number, one in enumerate(commands):
+        assert one.words == (
+            *("gcloud", "compute", "tpus", "tpu-vm", "ssh", "bert", "--zone=us-central1-b"),
+            *(f"--worker={number}", "--quiet", f"--ssh-flag={' '.join(ssh.OPTIONS)}"),
+            f"--command={line}",
+        )
+        assert (number, probe, True) == (one.host, one.archive, one.marks)
+
+
+def test_options_of_gcloud_are_passed_on(probe: Path) -> None:
+    """Tunnels need gcloud's alpha commands."""
+    (one,) = gcloud.commands(
+        request(probe, count=1, tpu="bert", project="p", user="me", iap="yes", ssh="-v")
+    )
+
+    first = ("gcloud", "alpha", "compute", "tpus", "tpu-vm", "ssh", "me@bert", "--project=p")
+    assert (*first, "--worker=0", "--tunnel-through-iap", "--quiet") == one.words[:-2]
+    assert one.words[-2].startswith("--ssh-flag=-v -T ")
+    (internal,) = gcloud.commands(request(probe, count=1, tpu="bert", internal_ip="yes"))
+    assert "--internal-ip" in internal.words
+
+
+def test_gcloud_needs_the_number_of_hosts(probe: Path) -> None:
+    """Nobody can guess it."""
+    with pytest.raises(Problem):
+        gcloud.commands(request(probe, tpu="bert"))
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        (b'{"networkEndpoints": [{}, {}, {}, {}]}', 4),
+        (b'{"networkEndpoints": [{}, {}, {}, {}], "networkConfigs": [{}, {}]}', 2),
+        (b'{"networkEndpoints": [{}], "networkConfigs": []}', 1),
+        (b'{"networkEndpoints": []}', None),
+        (b"{}", None),
+        (b"null", None),
+        (b"[]", None),
+        (b"ERROR: (gcloud.compute) no such node", None),
+    ],
+)
+def test_hosts_are_counted_by_their_endpoints(document: bytes, expected: int | None) -> None:
+    """A host has one in each network."""
+    assert expected == gcloud.count_hosts(document)
+
+
+@pytest.mark.parametrize(
+    ("python", "expected"),
+    [
+        ("python3", "python3"),
+        ("~/tpu/bin/python", "~/tpu/bin/python"),
+        ("~/my env/bin/python", "~/'my env/bin/python'"),
+        ("/a b/python; reboot", "'/a b/python; reboot'"),
+    ],
+)
+def test_python_is_one_word_on_the_host(probe: Path, python: str, expected: str) -> None:
+    """A path may have spaces, and `~` is the home there."""
+    line = remote_line(StartRequest(archive=probe, python=python), ())
+
+    inner = shlex.split(line)[3]
+    assert f' && {expected} "$d/probe.pyz" slice ' in inner
+
+
+WORDS = [
+    "plain",
+    "two words",
+    "it's",
+    "$HOME",
+    "a \"b\" 'c' $d `e` \\f",
+    "it's!",
+    "",
+    "é",
+]
+
+
+def test_shown_words_are_those_that_run() -> None:
+    """A shell reads the text as the same words, whatever is in them."""
+    command = HostCommand(words=("printf", "%s\\0", *WORDS))
+
+    done = subprocess.run(["sh", "-c", command.text], capture_output=True, check=True)
+
+    assert [*WORDS, ""] == done.stdout.decode().split("\0")
+
+
+def test_shown_command_feeds_the_probe(probe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file comes first, and heartbeats follow until the command ends."""
+    monkeypatch.setattr(started, "HEARTBEAT_S", 0.1)
+    one = HostCommand(words=("sh", "-c", "head -c 2000 | wc -c; read a; read b"), archive=probe)
+
+    done = subprocess.run(["sh", "-c", one.text], capture_output=True, check=True)
+
+    assert b"2000" == done.stdout.strip()
+    assert f"{one.text} &\n{one.text} &\nwait" == started.script([one, one])

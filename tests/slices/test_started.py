@@ -1,0 +1,207 @@
+"""Commands of many hosts that run at the same time, with shells of this machine as the hosts."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.slices.fake_slice_probe import events, write_probe
+from tpustarter.core.problem import Problem
+from tpustarter.slices.starting import started
+from tpustarter.slices.starting.shell_line import remote_line
+from tpustarter.slices.starting.started import (
+    Ending,
+    HostCommand,
+    HostEnded,
+    HostLine,
+    Stage,
+    Started,
+    StartRequest,
+)
+
+
+def shell(text: str, host: int | None = 0, **more: Any) -> HostCommand:
+    """Return a command of a shell on this machine."""
+    return HostCommand(words=("sh", "-c", text), host=host, **more)
+
+
+def marked(text: str, archive: Path, host: int = 0) -> HostCommand:
+    """Return a shell that marks its stages and is given a file."""
+    return shell(text, host, archive=archive, marks=True)
+
+
+def probing(folder: Path, number: int, **does: Any) -> HostCommand:
+    """Return a host that runs the fake probe as one behind ssh does."""
+    archive = folder / "probe.pyz"
+    if not archive.exists():
+        write_probe(archive, **does)
+    request = StartRequest(archive=archive, python=sys.executable)
+    return marked(remote_line(request, ("--host", str(number))), archive, number)
+
+
+def read(run: Started, until: Any = None) -> tuple[list[HostLine], list[HostEnded]]:
+    """Return what comes to the end; a fact stops the run, once."""
+    lines: list[HostLine] = []
+    ends: list[HostEnded] = []
+    for event in run.events():
+        if isinstance(event, HostLine):
+            lines.append(event)
+        else:
+            ends.append(event)
+        if until and until(lines, ends):
+            run.stop()
+            until = None
+    return lines, ends
+
+
+def test_lines_and_codes_come_by_host(tmp_path: Path) -> None:
+    """Both streams are told apart, and the last line needs no end."""
+    commands = [shell(f"echo out; printf err{i} >&2; exit {i}", i) for i in range(3)]
+
+    lines, ends = read(Started(commands, tmp_path))
+
+    assert {(i, *one) for i in range(3) for one in (("out", False), (f"err{i}", True))} == {
+        (line.host, line.text, line.is_error) for line in lines
+    }
+    assert {(i, Stage.STARTED, Ending.EXITED, i, (f"err{i}",)) for i in range(3)} == {
+        (end.host, end.stage, end.ending, end.code, end.tail) for end in ends
+    }
+
+
+def test_label_is_the_host_of_a_line(tmp_path: Path) -> None:
+    """One command for all hosts labels its lines, and lines without a label are its own."""
+    command = shell("echo '1: {\"event\": 1}'; echo plain; echo '0: a: b'", None)
+    labelled = HostCommand(words=command.words, label=re.compile(r"(\d+): "))
+
+    lines, (end,) = read(Started([labelled], tmp_path))
+
+    expected = [(1, '{"event": 1}', True), (None, "plain", False), (0, "a: b", False)]
+    assert expected == [(line.host, line.text, line.is_event) for line in lines]
+    assert (None, Stage.RUNNING) == (end.host, end.stage)
+
+
+def test_probe_arrives_whole_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is larger than a pipe; the shell's folder is gone at the end."""
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+
+    lines, ends = read(Started([probing(tmp_path, i, h1={"code": 3}) for i in range(2)], tmp_path))
+
+    assert {(0, Stage.RUNNING, 0), (1, Stage.RUNNING, 3)} == {
+        (end.host, end.stage, end.code) for end in ends
+    }
+    assert 4 == len(events([line.text for line in lines if line.is_event]))
+    assert [] == [*(tmp_path / "tmp").iterdir()]
+
+
+def test_stop_lets_hosts_end_by_themselves(tmp_path: Path) -> None:
+    """They get the end of their lifeline first, so their last event and code arrive."""
+    commands = [probing(tmp_path, i, h0={"sleep": 600}, h1={"sleep": 600}) for i in range(2)]
+
+    lines, ends = read(Started(commands, tmp_path), lambda lines, _: len(lines) >= 4)
+
+    assert {(Ending.STOPPED, 4)} == {(end.ending, end.code) for end in ends}
+    whys = [event["why"] for event in events([line.text for line in lines]) if "why" in event]
+    assert ["lifeline ended"] * 2 == whys
+
+
+def test_stop_ends_what_ignores_its_lifeline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TERM follows, and then a command has no code."""
+    monkeypatch.setattr(started, "FINISH_S", 0.5)
+    archive = write_probe(tmp_path / "probe.pyz")
+    text = f"echo {started.REACHED}; echo ready; exec sleep 600"
+    commands = [marked(text, archive), shell("echo ready; exec sleep 600", 1)]
+
+    _, ends = read(Started(commands, tmp_path), lambda lines, _: len(lines) >= 2)
+
+    assert {(0, Ending.STOPPED, None), (1, Ending.STOPPED, None)} == {
+        (end.host, end.ending, end.code) for end in ends
+    }
+
+
+def test_stop_before_the_start_starts_nothing(tmp_path: Path) -> None:
+    """Each command has an end all the same."""
+    going = Started([shell(f"touch {tmp_path}/ran", i) for i in range(3)], tmp_path)
+    going.stop()
+
+    _, ends = read(going)
+
+    assert [(i, Ending.STOPPED, None) for i in range(3)] == [
+        (end.host, end.ending, end.code) for end in ends
+    ]
+    assert not (tmp_path / "ran").exists()
+
+
+def test_unreached_host_is_given_up(tmp_path: Path) -> None:
+    """The last lines of the program that tried say why."""
+    archive = write_probe(tmp_path / "probe.pyz")
+    commands = [marked("echo retrying >&2; exec sleep 600", archive), shell("true", 1)]
+
+    _, ends = read(Started(commands, tmp_path, reach_s=1.0))
+
+    assert {
+        0: (Ending.LATE, Stage.STARTED, ("retrying",)),
+        1: (Ending.EXITED, Stage.STARTED, ()),
+    } == {end.host: (end.ending, end.stage, end.tail) for end in ends}
+
+
+def test_second_beginning_on_a_host_is_ended(tmp_path: Path) -> None:
+    """The probe has been sent once, and cannot be sent to a program that connects again."""
+    archive = write_probe(tmp_path / "probe.pyz")
+    text = f"echo {started.REACHED}; echo {started.REACHED}; exec sleep 600"
+
+    _, (end,) = read(Started([marked(text, archive)], tmp_path))
+
+    assert (Ending.REPEATED, Stage.REACHED) == (end.ending, end.stage)
+
+
+def test_probe_is_sent_to_a_reached_host_alone(tmp_path: Path) -> None:
+    """Programs here that ask something before there is a connection read nothing."""
+    archive = write_probe(tmp_path / "probe.pyz", size=0)
+    text = (
+        f"if read -t 0.5 line; then echo early; fi; echo {started.REACHED}; read -r line; echo then"
+    )
+    command = HostCommand(words=("bash", "-c", text), host=0, archive=archive, marks=True)
+
+    lines, _ = read(Started([command], tmp_path))
+
+    assert ["then"] == [line.text for line in lines]
+
+
+def test_text_without_line_end_hides_no_mark(tmp_path: Path) -> None:
+    """A start-up file of a shell may write such a text."""
+    archive = write_probe(tmp_path / "probe.pyz")
+
+    lines, (end,) = read(Started([marked(f"printf hi; echo {started.REACHED}", archive)], tmp_path))
+
+    assert (["hi"], Stage.REACHED) == ([line.text for line in lines], end.stage)
+
+
+def test_missing_program_is_a_problem(tmp_path: Path) -> None:
+    """It is found before anything is started."""
+    with pytest.raises(Problem):
+        Started([HostCommand(words=("no-such-program-here",))], tmp_path)
+
+
+def test_many_hosts_start_in_turn(tmp_path: Path) -> None:
+    """Each is run once, whatever the number."""
+    _, ends = read(Started([shell(f"exit {i}", i) for i in range(20)], tmp_path))
+
+    assert [*range(20)] == sorted(end.code or 0 for end in ends)
+
+
+def test_event_is_never_cut(tmp_path: Path) -> None:
+    """A long event is one line."""
+    text = "printf '{\"event\": \"'; head -c 300000 /dev/zero | tr '\\0' x; echo '\"}'"
+
+    (line,), _ = read(Started([shell(text)], tmp_path))
+
+    assert (300_013, True) == (len(line.text), line.is_event)
