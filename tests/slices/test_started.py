@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 from pathlib import Path
@@ -50,7 +51,7 @@ def read(run: Started, until: Any = None) -> tuple[list[HostLine], list[HostEnde
     for event in run.events():
         if isinstance(event, HostLine):
             lines.append(event)
-        else:
+        elif event is not None:
             ends.append(event)
         if until and until(lines, ends):
             run.stop()
@@ -160,7 +161,31 @@ def test_second_beginning_on_a_host_is_ended(tmp_path: Path) -> None:
 
     _, (end,) = read(Started([marked(text, archive)], tmp_path))
 
-    assert (Ending.REPEATED, Stage.REACHED) == (end.ending, end.stage)
+    assert (Ending.LOST, Stage.REACHED, True) == (end.ending, end.stage, end.is_lost)
+
+
+def test_program_without_its_connection_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would connect again, and wait for a probe that has been sent."""
+    monkeypatch.setattr(started, "LOST_S", 0.5)
+    archive = write_probe(tmp_path / "probe.pyz")
+    cut = tmp_path / "cut"
+    connected = f"echo {started.REACHED}; echo on; until [ -e {cut} ]; do sleep 0.1; done; exit 255"
+    command = HostCommand(
+        words=("sh", "-c", f"sh -c '{connected}'; sleep 600"),
+        host=0,
+        archive=archive,
+        marks=True,
+        reconnects=True,
+    )
+    come = Started([command], tmp_path).events()
+    assert HostLine(0, "on", is_error=False) == next(filter(None, come))
+    cut.touch()
+
+    (end,) = [event for event in come if isinstance(event, HostEnded)]
+
+    assert (Ending.LOST, Stage.REACHED, True) == (end.ending, end.stage, end.is_lost)
 
 
 def test_probe_is_sent_to_a_reached_host_alone(tmp_path: Path) -> None:
@@ -205,3 +230,37 @@ def test_event_is_never_cut(tmp_path: Path) -> None:
     (line,), _ = read(Started([shell(text)], tmp_path))
 
     assert (300_013, True) == (len(line.text), line.is_event)
+
+
+def test_flood_of_one_host_delays_no_stop(tmp_path: Path) -> None:
+    """The others are read in turn, and a stop is seen."""
+    commands = [
+        shell(f"exec yes {'x' * 500}", 0),
+        shell("sleep 0.5; echo quiet; exec sleep 600", 1),
+    ]
+
+    _, ends = read(
+        Started(commands, tmp_path), lambda lines, _: any(line.host == 1 for line in lines[-1:])
+    )
+
+    assert [Ending.STOPPED] * 2 == [end.ending for end in ends]
+
+
+def test_quiet_hosts_give_the_reader_a_turn(tmp_path: Path) -> None:
+    """It has deadlines of its own, such as one for a host that never sends anything."""
+    going = Started([shell("exec sleep 600")], tmp_path)
+    events = going.events()
+
+    assert next(events) is None
+    events.close()
+    going.stop()  # after the end nobody hears it
+
+
+def test_end_is_lost_or_unreached() -> None:
+    """A host that was reached is not called unreached, and every end has words."""
+    for stage, kind, code in itertools.product(Stage, Ending, (None, 1, 255)):
+        end = HostEnded(shell("", marks=True), stage, kind, code, ())
+
+        assert not (end.is_lost and end.is_unreached)
+        assert end.is_unreached == (stage is Stage.STARTED)
+        assert end.what

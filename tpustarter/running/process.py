@@ -183,6 +183,14 @@ class Probe:
         """Process id of the child; that of its supervisor until the child is known."""
         return self._child or self._process.pid
 
+    def children(self) -> frozenset[int]:
+        """Return the processes that a command has started, but for theirs; Linux only."""
+        pid = self._child
+        with contextlib.suppress(OSError, ValueError):
+            text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+            return frozenset(int(word) for word in text.split())
+        return frozenset()
+
     def send(self, command: Mapping[str, Any]) -> None:
         """Send the child a command; a child that is gone is reported by `read`."""
         data = memoryview(json.dumps(command).encode() + b"\n")

@@ -28,14 +28,14 @@ class Seen:
     def until(self, fact: Callable[[], object]) -> None:
         """Read until a fact holds, or the end."""
         while not fact():
-            if (event := next(self._events, None)) is None:
+            if (event := next(self._events, "the end")) == "the end":
                 pytest.fail(f"all have ended: {[*self.ended.values()]}")
             self._add(event)
 
-    def _add(self, event: StartEvent) -> None:
+    def _add(self, event: StartEvent | str | None) -> None:
         if isinstance(event, HostLine):
             self.lines.setdefault(event.host, []).append(event.text)
-        else:
+        elif isinstance(event, HostEnded):
             self.ended[event.host] = event
 
     def close(self) -> None:

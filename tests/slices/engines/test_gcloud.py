@@ -23,7 +23,7 @@ from tests.slices.engines.network import NETWORK, Hosts, network, run
 from tests.slices.engines.seen import Seen, ending
 from tests.slices.fake_slice_probe import events, write_probe
 from tests.support.processes import until
-from tpustarter.slices.starting import gcloud, shell_line
+from tpustarter.slices.starting import gcloud, shell_line, started
 from tpustarter.slices.starting.started import Ending, Stage, Started, StartRequest
 
 pytestmark = [
@@ -34,6 +34,7 @@ pytestmark = [
     ),
 ]
 PLACE = "projects/my-project/locations/us-central1-b"
+SLEEPING: dict[str, Any] = {f"h{i}": {"sleep": 600} for i in range(3)}
 WELL = (Stage.RUNNING, Ending.EXITED, 0)
 
 
@@ -172,7 +173,7 @@ def test_each_worker_sends_its_output(cloud: Cloud, tmp_path: Path) -> None:
 
 def test_stop_ends_every_worker(cloud: Cloud, tmp_path: Path) -> None:
     """Each says that it ended, and gcloud ends with its code."""
-    going = begin(cloud, tmp_path, **{f"h{i}": {"sleep": 600} for i in range(3)})
+    going = begin(cloud, tmp_path, **SLEEPING)
     seen = Seen(going)
     seen.running(0, 1, 2)
     going.stop()
@@ -201,7 +202,7 @@ def test_death_of_this_program_ends_workers(
     cloud: Cloud, tmp_path: Path, number: signal.Signals
 ) -> None:
     """Neither gcloud nor its ssh is left here, nor anything on a worker."""
-    write_probe(tmp_path / "probe.pyz", **{f"h{i}": {"sleep": 600} for i in range(3)})
+    write_probe(tmp_path / "probe.pyz", **SLEEPING)
     with subprocess.Popen(
         [
             *(sys.executable, "-c", textwrap.dedent(PROGRAM)),
@@ -233,20 +234,24 @@ def test_unreached_worker_is_given_up_and_others_kept(cloud: Cloud, tmp_path: Pa
     assert any("Connection refused" in line for line in seen.ended[1].tail)
 
 
+@pytest.mark.parametrize("mends", [True, False])
 def test_lost_connection_is_not_begun_again(
-    cloud: Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cloud: Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, mends: bool
 ) -> None:
     """Gcloud connects again after ssh's 255, where nobody could send the probe again."""
     monkeypatch.setattr(shell_line, "LIFELINE_S", 6)
-    going = begin(cloud, tmp_path, **{f"h{i}": {"sleep": 600} for i in range(3)})
+    monkeypatch.setattr(started, "HEARTBEAT_S", 1)
+    going = begin(cloud, tmp_path, **SLEEPING)
     seen = Seen(going)
     seen.running(0, 1, 2)
     cloud.hosts[1].cut()
-    until(cloud.hosts[1].is_clean, "an end of the worker that is cut off")
-    cloud.hosts[1].mend()
+    seen.until(cloud.hosts[1].is_clean)
+    if mends:
+        cloud.hosts[1].mend()
 
     seen.until(lambda: seen.ended)
-    assert (Stage.RUNNING, Ending.REPEATED) == ending(seen.ended[1])[:2]
+    cloud.hosts[1].mend()
+    assert (Stage.RUNNING, Ending.LOST) == ending(seen.ended[1])[:2]
     going.stop()
     seen.all()
 

@@ -55,6 +55,7 @@ def begin(hosts: Hosts, folder: Path, *more: str, python: str = sys.executable, 
     return Started(ssh.commands(request), folder)
 
 
+SLEEPING: dict[str, Any] = {f"h{i}": {"sleep": 600} for i in range(3)}
 WELL = (Stage.RUNNING, Ending.EXITED, 0)
 
 
@@ -78,7 +79,7 @@ def test_each_host_sends_its_output(hosts: Hosts, tmp_path: Path) -> None:
 
 def test_stop_ends_every_host(hosts: Hosts, tmp_path: Path) -> None:
     """Each says that it ended, before ssh is ended here."""
-    going = begin(hosts, tmp_path, h0={"sleep": 600}, h1={"sleep": 600}, h2={"sleep": 600})
+    going = begin(hosts, tmp_path, **SLEEPING)
     seen = Seen(going)
     seen.running(0, 1, 2)
     assert all(len(host.processes()) >= 3 for host in hosts)
@@ -93,7 +94,7 @@ def test_stop_ends_every_host(hosts: Hosts, tmp_path: Path) -> None:
 
 def test_second_stop_does_not_wait(hosts: Hosts, tmp_path: Path) -> None:
     """The hosts end all the same, because their lifeline does."""
-    going = begin(hosts, tmp_path, h0={"sleep": 600}, h1={"sleep": 600}, h2={"sleep": 600})
+    going = begin(hosts, tmp_path, **SLEEPING)
     seen = Seen(going)
     seen.running(0, 1, 2)
     going.stop()
@@ -107,7 +108,7 @@ def test_second_stop_does_not_wait(hosts: Hosts, tmp_path: Path) -> None:
 
 def test_closing_the_events_ends_every_host(hosts: Hosts, tmp_path: Path) -> None:
     """An error in whoever reads them leaves nothing."""
-    seen = Seen(begin(hosts, tmp_path, h0={"sleep": 600}, h1={"sleep": 600}, h2={"sleep": 600}))
+    seen = Seen(begin(hosts, tmp_path, **SLEEPING))
     seen.running(0, 1, 2)
 
     seen.close()
@@ -133,7 +134,7 @@ def test_death_of_this_program_ends_hosts(
     hosts: Hosts, tmp_path: Path, number: signal.Signals
 ) -> None:
     """However it dies: nothing runs and nothing lies on any host, nor here."""
-    write_probe(tmp_path / "probe.pyz", h0={"sleep": 600}, h1={"sleep": 600}, h2={"sleep": 600})
+    write_probe(tmp_path / "probe.pyz", **SLEEPING)
     words = (str(tmp_path), " ".join(hosts.names), f"-F {hosts.config}", sys.executable)
     with subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(PROGRAM), *words],
@@ -275,14 +276,14 @@ def test_cut_link_ends_both_sides(
     monkeypatch.setattr(shell_line, "LIFELINE_S", 6)
     monkeypatch.setattr(started, "HEARTBEAT_S", 1)
     quick = ("-oServerAliveInterval=1", "-oServerAliveCountMax=3")
-    going = begin(broken, tmp_path, *quick, **{f"h{i}": {"sleep": 600} for i in range(3)})
+    going = begin(broken, tmp_path, *quick, **SLEEPING)
     seen = Seen(going)
     seen.running(0, 1, 2)
     broken[1].cut()
 
     seen.until(lambda: seen.ended)
     assert (Stage.RUNNING, Ending.EXITED, 255) == ending(seen.ended[1])
-    until(broken[1].is_clean, "an end of the host that is cut off")
+    seen.until(broken[1].is_clean)
     assert all(len(broken[number].processes()) >= 3 for number in (0, 2))
     going.stop()
     seen.all()
@@ -296,7 +297,7 @@ def test_cut_link_and_killed_program_leave_nothing(
 ) -> None:
     """A host that nobody can reach any more ends by itself."""
     monkeypatch.setattr(shell_line, "LIFELINE_S", 6)
-    seen = Seen(begin(broken, tmp_path, **{f"h{i}": {"sleep": 600} for i in range(3)}))
+    seen = Seen(begin(broken, tmp_path, **SLEEPING))
     seen.running(0, 1, 2)
     broken[1].cut()
     seen.close()
@@ -318,7 +319,7 @@ def test_heartbeats_keep_a_quiet_host(
 @pytest.mark.parametrize("victim", ["ssh", "server", "probe", "shell"])
 def test_killed_process_ends_its_host_alone(hosts: Hosts, tmp_path: Path, victim: str) -> None:
     """Whichever process of a host is killed, the others of it end, and the other hosts stay."""
-    going = begin(hosts, tmp_path, **{f"h{i}": {"sleep": 600} for i in range(3)})
+    going = begin(hosts, tmp_path, **SLEEPING)
     seen = Seen(going)
     seen.running(0, 1, 2)
     (hello,) = events(seen.lines[1])

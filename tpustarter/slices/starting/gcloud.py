@@ -4,7 +4,8 @@ gcloud can run one command on all workers (`--worker=all`), but then the hosts s
 one stdout: no line says from which worker it came, no host can be given the probe or a lifeline,
 `--output-directory` writes nothing (528.0.0 leaves its path out), and the key has to be in an
 ssh-agent. For a single worker gcloud gives ssh its own stdin and stdout, ends it when it gets TERM,
-and ends with its exit code. Where ssh ends with 255, gcloud tries again up to ten times, 5 s apart.
+and ends with its exit code. Where ssh ends with 255, gcloud tries again up to ten times, 5 s apart:
+good for a key that is on its way to the host, useless for a run whose connection was lost.
 
 Hosts find each other themselves, by the metadata of the TPU.
 
@@ -48,6 +49,7 @@ def commands(request: StartRequest) -> tuple[HostCommand, ...]:
             name=f"worker {number}",
             archive=request.archive,
             marks=True,
+            reconnects=True,
         )
         for number in range(request.count)
     )

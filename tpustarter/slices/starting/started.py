@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import itertools
 import os
 import re
 import selectors
@@ -38,6 +39,8 @@ PLACED = "tpustarter-placed"
 EVENT = '{"event":'
 """Beginning of a line that is an event of the probe."""
 
+NOT_CONNECTED = 255
+"""Exit code of ssh for a connection that failed or was lost; the probe never ends with it."""
 CONNECTING = 8
 """Hosts that are being connected at a time: gcloud takes two seconds of a core for each."""
 CONNECTED_AFTER_S = 5.0
@@ -45,12 +48,16 @@ CONNECTED_AFTER_S = 5.0
 REACH_S = 120.0
 """Longest wait for a host that marks its stages. gcloud repeats ssh ten times, so that a key that
 it has just added has time to arrive."""
+LOST_S = 8.0
+"""Seconds that a program has to end after the one that was connected for it."""
 FINISH_S = 10.0
 """Seconds that the hosts have to end by themselves, once their lifeline has ended."""
 LOOK_S = 1.0
 SEND_S = 0.01
 """Seconds between two looks at a stdin that had no room, for 64 KiB each."""
 TAIL_LINES = 12
+MAX_EVENTS = 4
+"""Pieces of output, of 64 KiB at most, that are read from one host at a time."""
 MAX_LINE_BYTES = 1024 * 1024
 """Longest line that is passed on whole; an event is never cut."""
 
@@ -85,6 +92,9 @@ class HostCommand:
     """File that its stdin begins with, before the lifeline; None for a command without stdin."""
     marks: bool = False
     """Whether the host prints `REACHED` and `PLACED`."""
+    reconnects: bool = False
+    """Whether its program starts another one that connects, and starts that again where the
+    connection is lost."""
     label: re.Pattern[str] | None = None
     """What a line begins with where the engine labels it; its first group is the host's number."""
 
@@ -135,8 +145,9 @@ class Ending(enum.Enum):
     """`stop` was called."""
     LATE = "late"
     """This program ended it, because the host was not reached in time."""
-    REPEATED = "repeated"
-    """This program ended it, because it began again on a host where the run had begun."""
+    LOST = "lost"
+    """This program ended it, because its connection was lost and it was about to make another one:
+    the probe cannot be sent again."""
     NOT_STARTED = "not started"
     """This machine could not start it."""
 
@@ -175,6 +186,43 @@ class HostEnded:
         """The host's number; None where the command started all of them."""
         return self.command.host
 
+    @property
+    def is_unreached(self) -> bool:
+        """Whether no shell ran on the host, as far as the engine tells."""
+        return self.command.marks and self.stage is Stage.STARTED
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether there was a connection, and it did not last."""
+        was_there = self.command.marks and not self.is_unreached
+        ended = self.ending is Ending.EXITED and self.code == NOT_CONNECTED
+        return was_there and (ended or self.ending is Ending.LOST)
+
+    @property
+    def what(self) -> str:
+        """The end in words that follow the host's name."""
+        code = "" if self.code is None else f" (exit code {self.code})"
+        if self.ending is Ending.STOPPED:
+            return f"was stopped{code}" if code else "was stopped, and may still be ending"
+        if self.ending in _ENDINGS:
+            return _ENDINGS[self.ending]
+        if self.is_lost:
+            return f"was lost: its connection ended{code}"
+        return f"{_STAGES[self.stage] if self.command.marks else 'ended'}{code}"
+
+
+_ENDINGS = {
+    Ending.NOT_STARTED: "could not be started from this machine",
+    Ending.LATE: "was not reached in time",
+    Ending.LOST: "was lost: its connection ended",
+    Ending.SIGNALLED: "is no longer connected: the command here was killed",
+}
+_STAGES = {
+    Stage.STARTED: "was not reached",
+    Stage.REACHED: "could not store the probe",
+    Stage.PLACED: "could not run the probe",
+    Stage.RUNNING: "ended",
+}
 
 StartEvent = HostLine | HostEnded
 
@@ -226,8 +274,11 @@ class Started:
         with contextlib.suppress(OSError):
             os.write(self._waker, b"!")
 
-    def events(self) -> Generator[StartEvent]:
+    def events(self) -> Generator[StartEvent | None]:
         """Yield the lines of all hosts, and the end of each command once.
+
+        About once a second without either it yields None, so that the reader can see to its own
+        deadlines.
 
         It also sends the heartbeats: a host whose events are not read for `LIFELINE_S` seconds
         ends.
@@ -242,6 +293,8 @@ class Started:
                     ready = {key.fd for key, _ in selector.select(self._patience_s())}
                     if self._wake in ready:
                         os.read(self._wake, 512)
+                    if not ready:
+                        yield None
                     for descriptor, running in list(self._running.items()):
                         yield from running.read()
                         running.act(self._stops)
@@ -274,6 +327,8 @@ class Started:
         return sum(running.connecting for running in self._running.values())
 
     def _patience_s(self) -> float:
+        if any(running.has_more for running in self._running.values()):
+            return 0.0
         if any(running.sending for running in self._running.values()):
             return SEND_S
         return LOOK_S / 5 if self._waiting else LOOK_S
@@ -286,7 +341,8 @@ class Started:
             running.close()
         self._running.clear()
         self._waiting.clear()
-        for descriptor in (self._wake, self._waker):
+        pipe, self._waker = (self._wake, self._waker), -1  # a later stop writes to no other file
+        for descriptor in pipe:
             os.close(descriptor)
 
 
@@ -328,6 +384,10 @@ class _Running:
         self._reach_by = self._began + reach_s
         self._end_by: float | None = None
         self._stops = 0
+        self.has_more = False
+        """Whether `read` left something."""
+        self._connector = frozenset[int]()
+        self._lost_at: float | None = None
 
     @property
     def ended(self) -> bool:
@@ -350,8 +410,11 @@ class _Running:
         return self._stage >= Stage.REACHED or not self._command.marks
 
     def read(self) -> Generator[HostLine, None, None]:
-        """Yield the lines that have come."""
-        while self._gone is None and (event := self.probe.read(0)):
+        """Yield lines that have come; a flood must not keep the others waiting."""
+        self.has_more = False
+        for count in itertools.count():
+            if self._gone is not None or not (event := self.probe.read(0)):
+                return
             if event["event"] == "output":
                 is_error = event["name"] == "stderr"
                 for text in self._lines[event["name"]].feed(event["data"]):
@@ -361,6 +424,9 @@ class _Running:
                 for name, lines in self._lines.items():
                     for text in lines.take_rest():
                         yield from self._line(text, is_error=name == "stderr")
+            if count == MAX_EVENTS:
+                self.has_more = True
+                return
 
     def _line(self, text: str, *, is_error: bool) -> Generator[HostLine, None, None]:
         host = self._command.host
@@ -384,8 +450,9 @@ class _Running:
             self._stage = max(self._stage, Stage.PLACED)
         elif self._stage is Stage.STARTED:
             self._stage = Stage.REACHED
+            self._connector = self.probe.children()
         else:
-            self._end(Ending.REPEATED)
+            self._end(Ending.LOST)
 
     def act(self, stops: int) -> None:
         """Send what may be sent, and end what has to end."""
@@ -403,8 +470,18 @@ class _Running:
             return
         if self._command.marks and self._stage is Stage.STARTED and now > self._reach_by:
             self._end(Ending.LATE)
+        elif self._command.reconnects and self._has_lost(now):
+            self._end(Ending.LOST)
         elif self._may_send and self._command.archive is not None:
             self._send(now)
+
+    def _has_lost(self, now: float) -> bool:
+        """Return whether the program that was connected has ended, and this one goes on."""
+        if not self._connector or self._connector & self.probe.children():
+            self._lost_at = None
+            return False
+        self._lost_at = self._lost_at or now
+        return now - self._lost_at > LOST_S
 
     def _send(self, now: float) -> None:
         if not len(self._unsent) and now - self._beat_at >= HEARTBEAT_S:
