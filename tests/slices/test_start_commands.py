@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from tests.slices.fake_slice_probe import write_probe
 from tpustarter.core.problem import Problem
 from tpustarter.slices.starting import gcloud, ssh, started
 from tpustarter.slices.starting.shell_line import remote_line
@@ -96,6 +100,21 @@ def test_gcloud_connects_to_each_worker(probe: Path) -> None:
         assert (number, probe, True) == (one.host, one.archive, one.marks)
 
 
+@pytest.mark.parametrize("has_key", [True, False])
+def test_first_worker_leads_without_a_key(
+    probe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_key: bool
+) -> None:
+    """Gcloud makes a key where there is none, and only one may do so."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    if has_key:
+        (tmp_path / ".ssh").mkdir()
+        (tmp_path / ".ssh/google_compute_engine").touch()
+
+    commands = gcloud.commands(request(probe, count=3, tpu="bert"))
+
+    assert [not has_key, False, False] == [one.leads for one in commands]
+
+
 def test_options_of_gcloud_are_passed_on(probe: Path) -> None:
     """Tunnels need gcloud's alpha commands."""
     (one,) = gcloud.commands(
@@ -180,3 +199,26 @@ def test_shown_command_feeds_the_probe(probe: Path, monkeypatch: pytest.MonkeyPa
 
     assert b"2000" == done.stdout.strip()
     assert f"{one.text} &\n{one.text} &\nwait" == started.script([one, one])
+
+
+@pytest.mark.parametrize("login", ["sh", "bash", "zsh", "fish", "tcsh", "busybox"])
+def test_line_runs_in_any_login_shell(tmp_path: Path, login: str) -> None:
+    """Not all of them are POSIX shells; a folder with spaces in its name is removed whole."""
+    if shutil.which(login) is None:
+        pytest.skip(f"The shell `{login}` is not installed here, so it cannot run the line.")
+    temporary = tmp_path / "my tmp"
+    temporary.mkdir()
+    archive = write_probe(tmp_path / "probe.pyz", h0={"code": 3})
+    line = remote_line(StartRequest(archive=archive, python=sys.executable), ("--host", "0"))
+
+    done = subprocess.run(
+        [login, *(["sh"] if login == "busybox" else []), "-c", line],
+        input=archive.read_bytes(),
+        capture_output=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
+        check=False,
+    )
+
+    marks = done.stdout.decode().splitlines()[:2]
+    assert (3, [started.REACHED, started.PLACED]) == (done.returncode, marks)
+    assert [] == [*temporary.iterdir()]

@@ -216,6 +216,20 @@ def test_missing_program_is_a_problem(tmp_path: Path) -> None:
         Started([HostCommand(words=("no-such-program-here",))], tmp_path)
 
 
+def test_leader_is_reached_before_the_others_start(tmp_path: Path) -> None:
+    """They need what it makes."""
+    key = tmp_path / "key"
+    archive = write_probe(tmp_path / "probe.pyz")
+    text = f"sleep 0.5; touch {key}; echo {started.REACHED}; sleep 0.5"
+    leader = HostCommand(words=("sh", "-c", text), host=0, archive=archive, marks=True, leads=True)
+    others = [shell(f"ls {key}", i) for i in (1, 2)]
+
+    _, ends = read(Started([leader, *others], tmp_path))
+
+    assert [0, 0, 0] == [end.code for end in ends]
+    assert 0 == ends[-1].host
+
+
 def test_many_hosts_start_in_turn(tmp_path: Path) -> None:
     """Each is run once, whatever the number."""
     _, ends = read(Started([shell(f"exit {i}", i) for i in range(20)], tmp_path))

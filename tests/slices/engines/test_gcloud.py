@@ -47,11 +47,22 @@ class Cloud:
     key: str
     """The public key in the project's metadata."""
     state: str = "READY"
+    metadata: dict[str, str] = field(default_factory=dict[str, str])
     asked: list[str] = field(default_factory=list[str])
     address: str = ""
 
-    def answer(self, path: str) -> tuple[int, Any]:
+    def answer(self, path: str, document: Any = None) -> tuple[int, Any]:
         """Return what the services answer."""
+        if document and "metadata" in document:
+            self.metadata = document["metadata"]
+            for host in self.hosts:  # as the agent on each does, a while later
+                keys = host.folder / "authorized_keys"
+                added = [line.partition(":")[2] for line in self.metadata["ssh-keys"].splitlines()]
+                keys.write_text("\n".join([keys.read_text(), *added, ""]))
+            return 200, {"name": f"{PLACE}/operations/one", "done": False}
+        if "operations/one" in path:
+            node = {"@type": "type.googleapis.com/google.cloud.tpu.v2.Node"}
+            return 200, {"name": f"{PLACE}/operations/one", "done": True, "response": node}
         if "nodes/bert" in path and "getGuestAttributes" in path:
             item = {"namespace": "hostkeys", "key": "ssh-ed25519", "value": "a-host-key"}
             return 200, {"guestAttributes": [{"queryValue": {"items": [item]}}]}
@@ -65,6 +76,7 @@ class Cloud:
                 "apiVersion": "V2",
                 "acceleratorType": "v5litepod-16",
                 "networkEndpoints": endpoints,
+                "metadata": self.metadata,
             }
         if path.endswith("/projects/my-project"):
             items = [{"key": "ssh-keys", "value": f"root:{self.key}"}]
@@ -91,10 +103,11 @@ def serving(cloud: Cloud) -> Iterator[Cloud]:
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def _answer(self) -> None:
-            self.rfile.read(int(self.headers.get("content-length") or 0))
+            body = self.rfile.read(int(self.headers.get("content-length") or 0))
             path = self.path.partition("?")[0]
             cloud.asked.append(f"{self.command} {path}")
-            status, document = cloud.answer(path)
+            sent = json.loads(body) if body and self.command == "PATCH" else None
+            status, document = cloud.answer(path, sent)
             body = json.dumps(document).encode()
             self.send_response(status)
             self.send_header("content-type", "application/json")
@@ -257,6 +270,22 @@ def test_lost_connection_is_not_begun_again(
 
     assert {(Stage.RUNNING, Ending.STOPPED, 4)} == {ending(seen.ended[i]) for i in (0, 2)}
     cloud.hosts.wait_until_clean()
+
+
+def test_first_connection_makes_one_key(
+    cloud: Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first worker's gcloud makes it and adds it to the TPU; the others find it."""
+    (tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(cloud, "home", tmp_path / "home")
+    monkeypatch.setattr(cloud, "key", "ssh-ed25519 another root")
+    cloud.asked.clear()
+
+    seen = Seen(begin(cloud, tmp_path)).all()
+
+    assert dict.fromkeys(range(3), WELL) == {i: ending(one) for i, one in seen.ended.items()}
+    assert 1 == len([line for line in cloud.asked if line.startswith("PATCH")])
 
 
 @pytest.mark.parametrize("state", ["STOPPED", "PREEMPTED"])

@@ -19,10 +19,14 @@ import json
 import shlex
 from typing import Any
 
+from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.slices.starting.shell_line import remote_line
 from tpustarter.slices.starting.ssh import OPTIONS
 from tpustarter.slices.starting.started import HostCommand, StartRequest
+
+KEY = "~/.ssh/google_compute_engine"
+"""Private key that gcloud makes where there is none: two of them at a time would mix theirs up."""
 
 
 def commands(request: StartRequest) -> tuple[HostCommand, ...]:
@@ -34,6 +38,7 @@ def commands(request: StartRequest) -> tuple[HostCommand, ...]:
         name = f"{user}@{name}"
     options = " ".join([*shlex.split(request.options.get("ssh", "")), *OPTIONS])
     line = remote_line(request, ())
+    has_key = locations.expand_path(KEY).exists()
     return tuple(
         HostCommand(
             words=(
@@ -50,6 +55,7 @@ def commands(request: StartRequest) -> tuple[HostCommand, ...]:
             archive=request.archive,
             marks=True,
             reconnects=True,
+            leads=number == 0 and not has_key,
         )
         for number in range(request.count)
     )

@@ -95,6 +95,8 @@ class HostCommand:
     reconnects: bool = False
     """Whether its program starts another one that connects, and starts that again where the
     connection is lost."""
+    leads: bool = False
+    """Whether the others wait until its host was reached: it may make a key that they need."""
     label: re.Pattern[str] | None = None
     """What a line begins with where the engine labels it; its first group is the host's number."""
 
@@ -308,7 +310,7 @@ class Started:
     def _start_next(
         self, probe: Path, selector: selectors.BaseSelector
     ) -> Generator[StartEvent, None, None]:
-        while self._waiting and (self._stops or self._connecting() < CONNECTING):
+        while self._waiting and (self._stops or self._has_turn()):
             command = self._waiting.popleft()
             if self._stops:
                 yield HostEnded(command, Stage.STARTED, Ending.STOPPED, None, ())
@@ -323,8 +325,10 @@ class Started:
             self._running[running.probe.fileno()] = running
             selector.register(running.probe.fileno(), selectors.EVENT_READ)
 
-    def _connecting(self) -> int:
-        return sum(running.connecting for running in self._running.values())
+    def _has_turn(self) -> bool:
+        if any(running.leads for running in self._running.values()):
+            return False
+        return sum(running.connecting for running in self._running.values()) < CONNECTING
 
     def _patience_s(self) -> float:
         if any(running.has_more for running in self._running.values()):
@@ -398,6 +402,11 @@ class _Running:
         """Whether it takes the place of another one that waits."""
         young = time.monotonic() - self._began < CONNECTED_AFTER_S
         return young and self._command.marks and self._stage is Stage.STARTED
+
+    @property
+    def leads(self) -> bool:
+        """Whether all others wait for it."""
+        return self._command.leads and self._stage is Stage.STARTED
 
     @property
     def sending(self) -> bool:
