@@ -286,7 +286,7 @@ class Started:
         ends.
         """
         allow_descriptors(len(self._waiting))
-        probe = archive.build(self._folder / "starting.pyz")
+        probe = archive.build_archive(self._folder / "starting.pyz")
         with selectors.DefaultSelector() as selector:
             selector.register(self._wake, selectors.EVENT_READ)
             try:
