@@ -19,6 +19,7 @@ class HostFacts(msgspec.Struct, kw_only=True):
     name: str
     python_version: str
     frameworks: dict[str, str]
+    platform: str = ""
     chips: int | None = None
     devices: int | None = None
     generation: str | None = None

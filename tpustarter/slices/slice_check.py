@@ -134,9 +134,13 @@ class SliceCheck(SelfCheck):
         if self._source and not self.is_over:
             self._source.interrupt()
 
+    def list_shared_checks(self) -> list[Check]:
+        """Return the checks that run on all hosts, none of them before every host has arrived."""
+        return [_after_arrival(check) for check in self.checks if not check.own_process]
+
     def _groups(self, folder: Path) -> Iterator[Event]:
         session, run_plan = self._session(folder), self._plan()
-        together = [_after_arrival(check) for check in self.checks if not check.own_process]
+        together = self.list_shared_checks()
         self._tell(session, run_plan, "jax")
         runner = self._start(session)
         try:
@@ -172,7 +176,7 @@ class SliceCheck(SelfCheck):
                     "hosts": self._where.hosts,
                     "host": self._where.host,
                     "wait_s": self._where.wait_s,
-                    "checks": [command(check, session.target) for check in checks],
+                    "checks": [command_fields(check, session.target) for check in checks],
                 }
             )
             yield from self._read_events(probe, log.read_since, checks, session.target)
@@ -231,7 +235,7 @@ class SliceCheck(SelfCheck):
             case _:
                 yield from results.follow(event)
                 if event["event"] == "arrived":
-                    self._widen()
+                    yield from self._arrive()
 
     def _follow_along(self, event: ProbeEvent, results: SliceResults) -> Iterator[Event]:
         if event["event"] == "progress" and (check := results.left.get(str(event.get("id")))):
@@ -248,8 +252,8 @@ class SliceCheck(SelfCheck):
     def _tail(self, read_log: Callable[[int], str]) -> str:
         return self._redact.redact_text(drop_cut_line(read_log(0)))[-LOG_TAIL_CHARACTERS:]
 
-    def _widen(self) -> None:
-        """Describe the devices of all hosts, once they are known."""
+    def _arrive(self) -> Iterator[Event]:
+        """Describe the devices of all hosts, now that they are known; yields what follows."""
         hosts, target = self.run.hosts, self.run.target
         host_facts.add_differences(hosts, self.run.results)
         counts = [one["devices"] for one in hosts]
@@ -258,6 +262,7 @@ class SliceCheck(SelfCheck):
         if target["platform"] == "tpu" and chips:
             kind = target["where"].partition(",")[0]
             target["where"] = f"{kind}, {phrases.format_count(chips, 'chip')}"
+        yield from ()
 
     def _tell_verdict(self, source: Source) -> None:
         host_facts.add_differences(self.run.hosts, self.run.results)
@@ -278,7 +283,7 @@ def _after_arrival(check: Check) -> Check:
     return replace(check, after=(*BEFORE_ANYTHING_WAITS, *check.after))
 
 
-def command(check: Check, target: Mapping[str, Any]) -> dict[str, Any]:
+def command_fields(check: Check, target: Mapping[str, Any]) -> dict[str, Any]:
     """Return a check as the probe on every host is told of it."""
     return {
         "id": check.id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tpustarter.checking.results.results import FindingFields, Reason, Result, Run, Status
@@ -31,6 +31,9 @@ ALIKE = "host.slice_alike"
 BEFORE_ANYTHING_WAITS = (ARRIVED, ALIKE)
 """Checks without which no host is connected with the others."""
 
+MISSING = "SLICE-MISSING"
+"""Code of the finding about a host that did not arrive."""
+
 SliceEvent = CheckStarted | CheckWaiting | FindingReported | CheckEnded
 
 
@@ -43,6 +46,8 @@ class SliceResults:
         self.current: Check | None = None
         """The check that runs."""
         self.progress = ""
+        self.unreached: Mapping[int, str] = {}
+        """Why a host did not arrive, by its number, where this program started it."""
         self.is_complete = False
         """Whether every check of the run has ended by itself."""
         self.is_over = False
@@ -119,6 +124,9 @@ class SliceResults:
         if found is None:
             return
         kept = self._redact.redact_value(found)
+        if kept["code"] == MISSING:
+            number = int(kept["entity"].removeprefix(merged.HOST))
+            kept["found"] = self.unreached.get(number, kept["found"])
         self._findings.setdefault(host, []).append(kept)
         yield FindingReported(check.id, merged.name_host(kept, host))
 

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from tpustarter.checking.plan.check_request import CheckRequest
+from tpustarter.cli.check import all_hosts
 from tpustarter.cli.command_end import print_errors_as_json, print_result, stop_at_signals
 from tpustarter.cli.parameters import FiniteRange, StrictCommand
 from tpustarter.core import content
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from tpustarter.checking.results.results import Run
     from tpustarter.checking.results.saved_reports import SavedReport
     from tpustarter.checking.selfcheck import SelfCheck
-    from tpustarter.slices.slice_check import HostEnd, SliceRequest
 
 # The modules that run checks are imported where they are used: `--list` needs none of them.
 
@@ -81,38 +81,7 @@ _COLOURS = {
     help="Use N virtual CPU devices, even beside a TPU.",
 )
 @click.option("--this-host", is_flag=True, help="On a slice of several hosts, test only this one.")
-@click.option(
-    "--all-hosts",
-    is_flag=True,
-    help="Check all hosts of a slice as one: start this command on every host at the same time. "
-    "Host 0 prints the report.",
-)
-@click.option(
-    "--coordinator",
-    metavar="HOST:PORT",
-    help="With --all-hosts: the address of host 0, where JAX detects none.",
-)
-@click.option(
-    "--hosts",
-    type=click.IntRange(1, 4096),
-    metavar="N",
-    help="With --all-hosts: the number of hosts, where JAX detects none.",
-)
-@click.option(
-    "--host",
-    type=click.IntRange(0, 4095),
-    metavar="I",
-    help="With --all-hosts: the number of this host, from 0, where JAX detects none.",
-)
-@click.option(
-    "--wait",
-    "wait_s",
-    type=FiniteRange(1, 3600),
-    default=120,
-    show_default=True,
-    metavar="SECONDS",
-    help="With --all-hosts: how long to wait for the other hosts.",
-)
+@all_hosts.options
 @click.option(
     "--require",
     type=click.Choice(["tpu", "gpu"]),
@@ -153,11 +122,6 @@ def check(
     save: bool,
     compare: str | None,
     minutes: float | None,
-    all_hosts: bool,
-    coordinator: str | None,
-    hosts: int | None,
-    host: int | None,
-    wait_s: float,
     **options: Any,
 ) -> None:
     """Check this machine, and say what was proven and on which devices.
@@ -170,7 +134,7 @@ def check(
 
     if as_json and ndjson:
         raise click.UsageError("give either --json or --ndjson, not both")
-    where = _where(all_hosts, coordinator, hosts, host, wait_s)
+    of_hosts = {name: options.pop(name) for name in all_hosts.NAMES}
     request = CheckRequest(ids=ids, fail_on_warn=fail_on == "warn", **options)
     if minutes is not None:
         request = replace(request, minutes=minutes)
@@ -184,9 +148,10 @@ def check(
     with print_errors_as_json(results.SCHEMA, wanted=as_json or ndjson):
         earlier = _read_earlier(compare)
         with _error_in(junit):
-            selfcheck = _run(request, where, ndjson=ndjson, quiet=as_json or ndjson)
+            selfcheck = all_hosts.make_check(request, of_hosts)
+            _run(selfcheck, ndjson=ndjson, quiet=as_json or ndjson)
             run = selfcheck.run
-        if where and (host_end := _end_of_other_host(selfcheck)):
+        if of_hosts["all_hosts"] and (host_end := all_hosts.end_of_other_host(selfcheck)):
             click.echo(escape_text(host_end.sentence), err=as_json or ndjson)
             sys.exit(host_end.code)
         not_written = _write_junit(run, junit)
@@ -254,46 +219,7 @@ def _write_junit(run: Run, junit: Path | None) -> Problem | None:
     return None
 
 
-def _where(
-    all_hosts: bool,  # noqa: FBT001  an option, as it was typed
-    coordinator: str | None,
-    hosts: int | None,
-    host: int | None,
-    wait_s: float,
-) -> SliceRequest | None:
-    if not all_hosts:
-        for value, option in ((coordinator, "--coordinator"), (hosts, "--hosts"), (host, "--host")):
-            if value is not None:
-                raise click.UsageError(f"{option} only works with --all-hosts")
-        return None
-    from tpustarter.slices.slice_check import SliceRequest
-
-    if hosts is not None and host is not None and host >= hosts:
-        raise click.UsageError(f"--host is {host}, expected 0 to {hosts - 1}")
-    return SliceRequest(coordinator, hosts, host, wait_s)
-
-
-def _end_of_other_host(selfcheck: SelfCheck) -> HostEnd | None:
-    """Return how the run ended on a host other than 0; None on host 0, which has the report."""
-    from tpustarter.slices.slice_check import SliceCheck
-
-    return selfcheck.host_end if isinstance(selfcheck, SliceCheck) else None
-
-
-def _make(request: CheckRequest, where: SliceRequest | None) -> SelfCheck:
-    if where is None:
-        from tpustarter.checking.selfcheck import SelfCheck
-
-        return SelfCheck(request)
-    from tpustarter.slices.slice_check import SliceCheck
-
-    return SliceCheck(request, where)
-
-
-def _run(
-    request: CheckRequest, where: SliceRequest | None, *, ndjson: bool, quiet: bool
-) -> SelfCheck:
-    selfcheck = _make(request, where)
+def _run(selfcheck: SelfCheck, *, ndjson: bool, quiet: bool) -> None:
     with stop_at_signals(selfcheck.stop):
         if quiet:
             _stream(selfcheck, ndjson=ndjson)
@@ -304,7 +230,6 @@ def _run(
 
     lesson_progress.remember_check(selfcheck.run)
     last_failures.save_failures(selfcheck.run)
-    return selfcheck
 
 
 def _stream(selfcheck: SelfCheck, *, ndjson: bool) -> None:

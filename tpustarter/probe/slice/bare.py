@@ -63,7 +63,7 @@ def _supervise(control: int, lifeline_s: float | None) -> int:
         pass_fds=[control, events_end],
     )
     os.close(events_end)
-    code, rest, last = INCONCLUSIVE, b"", time.monotonic()
+    relay, rest, last = _Relay(), b"", time.monotonic()
     watched = [events] if lifeline_s is None else [events, 0]
     limit_s = math.inf if lifeline_s is None else lifeline_s
     while True:
@@ -76,8 +76,7 @@ def _supervise(control: int, lifeline_s: float | None) -> int:
                 break
             *lines, rest = (rest + data).split(b"\n")
             for line in filter(None, lines):
-                code = _read_code(line, code)
-                _write(line + b"\n")
+                relay.pass_on(line)
         if 0 in ready and os.read(0, 4096):
             last = time.monotonic()
         elif 0 in ready or (not ready and 0 in watched):  # nobody is there who waits for this run
@@ -85,15 +84,28 @@ def _supervise(control: int, lifeline_s: float | None) -> int:
                 supervisor.stdin.close()
             watched = [events]
     supervisor.wait()
-    return code
+    return relay.code
 
 
-def _read_code(line: bytes, code: int) -> int:
-    with contextlib.suppress(ValueError, TypeError, KeyError):
-        event = json.loads(line)
-        if event["event"] == "ended" and type(event["code"]) is int:
-            return event["code"]
-    return code
+class _Relay:
+    """Passes events on to stdout, each with the number of this host."""
+
+    def __init__(self) -> None:
+        self.code = INCONCLUSIVE
+        self._number: int | None = None
+
+    def pass_on(self, line: bytes) -> None:
+        """Print an event; what is none was written by a check, and is dropped."""
+        try:
+            event = json.loads(line)
+            kind = event["event"]
+        except (ValueError, TypeError, KeyError):
+            return
+        if kind == "placed":
+            self._number = event["host"]
+        elif kind == "ended" and type(event["code"]) is int:
+            self.code = event["code"]
+        _write(json.dumps({"event": kind, "from": self._number, **event}).encode() + b"\n")
 
 
 def _write(data: bytes) -> None:

@@ -50,6 +50,7 @@ def gather(place: Place) -> dict[str, Any]:
         "python_version": sys.version.split()[0],
         "frameworks": frameworks.read_versions()["frameworks"],
         "chips": host.count_reachable_chips(machine) or len(host.chips(machine)),
+        "platform": target().platform,
         "devices": target().devices,
         "generation": target().generation,
         "accelerator_type": shape.accelerator_type,

@@ -1,0 +1,225 @@
+"""The options of `tpustarter check --all-hosts`, and what they start."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from tpustarter.checking.plan.check_request import CheckRequest
+from tpustarter.cli.parameters import FiniteRange
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.text.terminal import escape_text
+
+if TYPE_CHECKING:
+    from tpustarter.checking.selfcheck import SelfCheck
+    from tpustarter.slices.slice_check import HostEnd
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+ENGINES = ("gcloud", "ssh", "slurm", "mpi", "ray", "gke")
+DESCRIBE_S = 60.0
+"""Longest wait for gcloud to say how many hosts a TPU has."""
+
+NAMES = ("all_hosts", "coordinator", "hosts", "host", "wait_s", "start", "on", "settings", "yes")
+"""Names of the options, as click passes them."""
+_ONLY = ("coordinator", "hosts", "host", "start", "on", "settings", "yes")
+"""Options that mean nothing without `--all-hosts`."""
+
+_OPTIONS = (
+    click.option(
+        "--all-hosts",
+        is_flag=True,
+        help="Check all hosts of a slice as one. Start this command on every host at the same "
+        "time, or let --start do it. Host 0 prints the report.",
+    ),
+    click.option(
+        "--coordinator",
+        metavar="HOST:PORT",
+        help="With --all-hosts: the address of host 0, where JAX detects none.",
+    ),
+    click.option(
+        "--hosts",
+        type=click.IntRange(1, 4096),
+        metavar="N",
+        help="With --all-hosts: the number of hosts, where JAX detects none.",
+    ),
+    click.option(
+        "--host",
+        type=click.IntRange(0, 4095),
+        metavar="I",
+        help="With --all-hosts: the number of this host, from 0, where JAX detects none.",
+    ),
+    click.option(
+        "--wait",
+        "wait_s",
+        type=FiniteRange(1, 3600),
+        default=120,
+        show_default=True,
+        metavar="SECONDS",
+        help="With --all-hosts: how long to wait for the other hosts.",
+    ),
+    click.option(
+        "--start",
+        type=click.Choice(ENGINES),
+        help="With --all-hosts: start it on every host from here, after it has shown the command. "
+        "The hosts need nothing but the Python under test; --python is its path there.",
+    ),
+    click.option(
+        "--on",
+        metavar="NAMES",
+        help="With --start: the hosts for ssh and mpi, separated by commas; the name of the TPU "
+        "for gcloud.",
+    ),
+    click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="With --start: an option of what starts it, such as zone=us-east1-d for gcloud.",
+    ),
+    click.option("--yes", is_flag=True, help="With --start: start it without asking."),
+)
+
+
+def options(function: _Function) -> _Function:
+    """Add the options to a command."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def make_check(request: CheckRequest, given: dict[str, Any]) -> SelfCheck:
+    """Return the run that the options ask for; where it is to be started elsewhere, after a yes."""
+    if not given["all_hosts"]:
+        for name in _ONLY:
+            if given[name] not in (None, (), False):
+                option = "--set" if name == "settings" else f"--{name}"
+                raise click.UsageError(f"{option} only works with --all-hosts")
+        from tpustarter.checking.selfcheck import SelfCheck
+
+        return SelfCheck(request)
+    from tpustarter.slices.slice_check import SliceCheck, SliceRequest
+
+    if request.framework not in (None, "jax"):
+        raise click.UsageError("--all-hosts runs the checks of JAX alone")
+    hosts, host = given["hosts"], given["host"]
+    if hosts is not None and host is not None and host >= hosts:
+        raise click.UsageError(f"--host is {host}, expected 0 to {hosts - 1}")
+    where = SliceRequest(given["coordinator"], hosts, host, given["wait_s"])
+    if given["start"]:
+        return _start(request, where, given)
+    return SliceCheck(request, where)
+
+
+def end_of_other_host(check: SelfCheck) -> HostEnd | None:
+    """Return how the run ended on a host other than 0; None on host 0, which has the report."""
+    from tpustarter.slices.slice_check import SliceCheck
+
+    return check.host_end if isinstance(check, SliceCheck) else None
+
+
+def _start(request: CheckRequest, where: Any, given: dict[str, Any]) -> SelfCheck:
+    from tpustarter.slices.started_check import Engine, StartedCheck
+    from tpustarter.slices.starting import started
+
+    settings = dict(_split(setting) for setting in given["settings"])
+    names = tuple(filter(None, (given["on"] or "").split(",")))
+    if given["host"] is not None:
+        raise click.UsageError("--host is what each host gets from --start, so leave it out")
+    engine = Engine(
+        name=given["start"],
+        hosts=names if given["start"] in ("ssh", "mpi") else (),
+        count=given["hosts"] or len(names) or None,
+        port=_port(given["coordinator"]),
+        python=request.python or "python3",
+        options=_add_places(given, names, settings),
+    )
+    if engine.name == "gcloud" and given["hosts"] is None:
+        engine = _count_hosts(engine)
+    check = StartedCheck(_without_python(request), where, engine)
+    commands = check.prepare()
+    if engine.name == "gke":
+        click.echo(commands)
+        sys.exit(ExitCode.OK)
+    click.echo("This starts the run on every host:", err=True)
+    for line in started.script(commands).splitlines():
+        click.echo(escape_text(line), err=True)
+    _ask(given["yes"])
+    return check
+
+
+def _split(setting: str) -> tuple[str, str]:
+    key, equals, value = setting.partition("=")
+    if not equals or not key:
+        raise click.UsageError(f"--set is `{setting}`, expected KEY=VALUE")
+    return key, value
+
+
+def _port(coordinator: str | None) -> int:
+    port = (coordinator or "").rpartition(":")[2]
+    return int(port) if port.isdigit() else 8476
+
+
+def _add_places(
+    given: dict[str, Any], names: Sequence[str], settings: dict[str, str]
+) -> dict[str, str]:
+    match given["start"]:
+        case "gcloud":
+            if len(names) != 1:
+                raise click.UsageError("--start gcloud needs --on with the name of the TPU")
+            return {"tpu": names[0], **settings}
+        case "ssh":
+            from tpustarter.slices.starting import ssh
+
+            if not names:
+                raise click.UsageError("--start ssh needs --on with the names of the hosts")
+            coordinator = (given["coordinator"] or "").rpartition(":")[0]
+            coordinator = coordinator or ssh.find_coordinator(names[0], settings.get("ssh", ""))
+            return {"coordinator": coordinator, **settings}
+        case _:
+            return settings
+
+
+def _count_hosts(engine: Any) -> Any:
+    from dataclasses import replace
+    from pathlib import Path
+
+    from tpustarter.slices.starting import gcloud
+    from tpustarter.slices.starting.started import StartRequest
+
+    words = gcloud.count_command(StartRequest(archive=Path(), options=engine.options))
+    try:
+        done = subprocess.run(words, capture_output=True, timeout=DESCRIBE_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Problem(f"gcloud cannot be asked: {error}", hint="give `--hosts N`") from error
+    if count := gcloud.count_hosts(done.stdout):
+        return replace(engine, count=count)
+    detail = done.stderr.decode("utf-8", "replace").strip()
+    raise Problem(
+        f"gcloud does not say how many hosts `{engine.options['tpu']}` has",
+        detail=detail[-2000:],
+        hint="give `--hosts N`, and `--set zone=ZONE` if none is configured",
+    )
+
+
+def _without_python(request: CheckRequest) -> CheckRequest:
+    from dataclasses import replace
+
+    return replace(request, python=None)
+
+
+def _ask(yes: bool) -> None:  # noqa: FBT001  an option, as it was given
+    if yes:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise Problem(
+            "there is no terminal to ask on, so nothing was started",
+            hint="add `--yes` once you have read the command above",
+            code=ExitCode.USAGE,
+        )
+    if not click.confirm("Start it?", err=True):
+        raise Problem("nothing was started", code=ExitCode.INTERRUPTED)

@@ -1,0 +1,241 @@
+"""The self-check of a slice, started from here on every host by ssh, gcloud, Slurm and others.
+
+Nothing of this program runs on the hosts but the probe's zip, which travels with the command.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tpustarter.checking.plan.check_request import CheckRequest
+from tpustarter.checking.plan.plan import FrameworkPlan
+from tpustarter.checking.run.runner import LOG_TAIL_CHARACTERS, sort_checks
+from tpustarter.checking.selfcheck import Event, PlanMade
+from tpustarter.core import locations
+from tpustarter.core.json_values import as_object
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.core.redact import Redactor
+from tpustarter.machine import frameworks, generations
+from tpustarter.running import archive
+from tpustarter.running.process import Event as ProbeEvent
+from tpustarter.slices.slice_check import LESSON, SliceCheck, SliceRequest, command_fields
+from tpustarter.slices.slice_results import SliceResults
+from tpustarter.slices.starting.started import (
+    HostCommand,
+    HostEnded,
+    HostLine,
+    Started,
+    StartRequest,
+)
+from tpustarter.text import phrases
+
+ENGINES = ("gcloud", "ssh", "slurm", "mpi", "ray")
+"""Modules of `starting` that start a run."""
+MANIFESTS = ("gke",)
+"""Modules of `starting` that print what another program starts."""
+ARCHIVE = "probe-all-hosts.pyz"
+"""Name in the state folder of the zip that the hosts get; a command that was pasted finds it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """The program that starts the run, with the user's options for it."""
+
+    name: str
+    hosts: tuple[str, ...] = ()
+    count: int | None = None
+    port: int = 8476
+    python: str = "python3"
+    options: Mapping[str, str]
+
+
+class StartedSource:
+    """The events of host 0, read from the output of the commands that started the hosts."""
+
+    def __init__(self, commands: Sequence[HostCommand], folder: Path, redact: Redactor) -> None:
+        self.unreached: dict[int, str] = {}
+        """Why a host did not arrive, by its number."""
+        self.tail: list[str] = []
+        """The last lines of host 0 that are no events."""
+        self.ended_early: HostEnded | None = None
+        """The end of host 0, or of the command for all hosts."""
+        self._started = Started(commands, folder)
+        self._events = self._started.events()
+        self._redact = redact
+        self._is_stopped = False
+
+    def read(self, timeout_s: float) -> ProbeEvent | None:  # noqa: ARG002  the commands give the beat
+        """Return the next event of host 0; None about once a second where there is none."""
+        if self._is_stopped:
+            return {"event": "interrupted"}
+        for item in self._events:
+            if item is None:
+                return None
+            event = self._take_line(item) if isinstance(item, HostLine) else self._take_end(item)
+            if event is not None:
+                return event
+        return {"event": "gone", "code": 1, "signal": None, "left": []}
+
+    def send(self, command: Mapping[str, Any]) -> None:
+        """Send nothing: the hosts know what to run, and how to judge it."""
+
+    def interrupt(self) -> None:
+        """Stop every host; safe in any thread and signal handler."""
+        self._is_stopped = True
+        self._started.stop()
+
+    def close(self) -> None:
+        """Wait until every host has ended, in bounded time."""
+        for item in self._events:
+            if item is None:  # nothing comes any more
+                self._started.stop()
+
+    def _take_line(self, line: HostLine) -> ProbeEvent | None:
+        if not line.is_event:
+            if line.host in (None, 0):
+                self.tail = [*self.tail[-50:], line.text]
+            return None
+        try:
+            event = as_object(json.loads(line.text))
+        except (ValueError, RecursionError):
+            return None
+        sender = line.host if event.get("from") is None else event["from"]
+        if sender == 0:
+            is_ours = event["event"] in ("started", "ended")  # of the probe's supervisor
+            return None if is_ours else event
+        if event["event"] in ("not-reached", "no-place"):
+            self._add_reason(sender, self._redact.redact_text(str(event.get("detail"))))
+        return None
+
+    def _take_end(self, ended: HostEnded) -> ProbeEvent | None:
+        words = self._redact.redact_text(
+            "; ".join(line for line in ended.tail[-2:] if line.strip())
+        )
+        self._add_reason(ended.host, f"{ended.what}: {words}" if words else ended.what)
+        if ended.host:
+            return None
+        self.ended_early = ended
+        return {"event": "gone", "code": ended.code, "signal": None, "left": []}
+
+    def _add_reason(self, host: Any, text: str) -> None:
+        if isinstance(host, int):
+            self.unreached.setdefault(host, text)
+
+
+class StartedCheck(SliceCheck):
+    """A run of the self-check on all hosts, none of which has to be this machine."""
+
+    def __init__(self, request: CheckRequest, where: SliceRequest, engine: Engine) -> None:
+        super().__init__(request, where)
+        self._engine = engine
+        self._commands: tuple[HostCommand, ...] = ()
+
+    def prepare(self) -> tuple[HostCommand, ...]:
+        """Write the probe's zip, and return the commands that start it; runs nothing.
+
+        Raises:
+            Problem: the engine lacks something, such as the names of the hosts.
+        """
+        checks = [command_fields(one, {}) for one in sort_checks(self.list_shared_checks())]
+        folder = locations.make_state_folder()
+        path = archive.build_archive(
+            folder / ARCHIVE,
+            request={
+                "devices": self._request.devices,
+                "minutes": self._request.minutes,
+                "env": {"JAX_PLATFORMS": "cpu"} if self._request.devices else {},
+                "slice": {"wait_s": self._where.wait_s, "checks": checks},
+            },
+        )
+        module = importlib.import_module(f"tpustarter.slices.starting.{self._engine.name}")
+        self._commands = module.commands(
+            StartRequest(
+                archive=path,
+                python=self._engine.python,
+                hosts=self._engine.hosts,
+                count=self._engine.count,
+                port=self._engine.port,
+                options=self._engine.options,
+            )
+        )
+        return self._commands
+
+    def _groups(self, folder: Path) -> Iterator[Event]:
+        checks = sort_checks(self.list_shared_checks())
+        self._planned = len(checks)
+        source = StartedSource(self._commands or self.prepare(), folder, self._redact)
+        try:
+            yield from self._read_events(
+                source,
+                lambda _: "\n".join(source.tail)[-LOG_TAIL_CHARACTERS:],
+                checks,
+                {"minutes": self._request.minutes},
+            )
+        finally:
+            self._source = None
+            source.close()
+
+    def _take(
+        self, event: ProbeEvent, results: SliceResults, read_log: Callable[[int], str]
+    ) -> Iterator[Event]:
+        source = self._source
+        if not self.run.target and event["event"] in ("gone", "interrupted"):
+            raise self._explain_early_end(source, event)
+        if isinstance(source, StartedSource):  # and not a test's
+            results.unreached = source.unreached
+        yield from super()._take(event, results, read_log)
+
+    def _arrive(self) -> Iterator[Event]:
+        first = self.run.hosts[0]
+        is_virtual = first["platform"] == "cpu" and (first["devices"] or 1) > 1
+        self.run.target = {
+            "python": self._engine.python,
+            "shown": self._engine.python,
+            "why": f"--start {self._engine.name}",
+            "python_version": first["python_version"],
+            "frameworks": first["frameworks"],
+            "platform": first["platform"],
+            "kind": first["platform"],
+            "where": _describe(first, self.run.hosts),
+            "devices": first["devices"],
+            "planned": first["devices"],
+            "virtual": is_virtual,
+            "env": {},
+            "left_out": [],
+            "settings": [*frameworks.list_settings("jax", first["settings"])],
+            "others": [],
+        }
+        self.run.host = {"chips": first["chips"] or 0, "generation": first["generation"]}
+        yield from super()._arrive()
+        plan = FrameworkPlan(
+            first["platform"],
+            first["devices"],
+            is_virtual,
+            first["generation"],
+            first["chips"] or 0,
+            where_parts=(str(self.run.target["where"]),),
+        )
+        yield PlanMade(self.run, plan)
+
+    def _explain_early_end(self, source: Any, event: ProbeEvent) -> Problem:
+        if event["event"] == "interrupted":
+            return Problem("stopped before any host had arrived", code=ExitCode.INTERRUPTED)
+        ended = source.ended_early
+        name = ended.command.name if ended else ""
+        host = f"host 0 ({name})" if name else "the run"
+        what = source.unreached.get(0) or (ended.what if ended else "ended")
+        hint = "run its command in a shell, and look at what it prints"
+        return Problem(f"{host} {what}", hint=hint, read=LESSON, code=ExitCode.INCONCLUSIVE)
+
+
+def _describe(first: Mapping[str, Any], hosts: Sequence[Mapping[str, Any]]) -> str:
+    if first["platform"] == "cpu":
+        count = sum(one["devices"] or 1 for one in hosts)
+        return phrases.format_count(count, "virtual CPU device")
+    titles = {one.name: one.title.split(" (")[0] for one in generations.GENERATIONS}
+    return titles.get(first["generation"], first["platform"])
