@@ -2,7 +2,7 @@
 
 import collections
 
-from tpustarter.probe.finding import Finding, Hint
+from tpustarter.probe.finding import Finding, compare
 from tpustarter.probe.target import target
 
 FRAMEWORK = "host"
@@ -14,8 +14,7 @@ LESSON = "slices/run-everywhere"
 SOURCE = "https://docs.jax.dev/en/latest/multi_process.html"
 
 MISSING = (
-    "start the command on it too; where it runs there, its own output says why it did not come: "
-    "another coordinator, a name or a port that it cannot reach, a Python that does not start"
+    "start the command on it too; where it runs there, its own last line says why it did not come"
 )
 TWICE = "give each host a number of its own: TPU_WORKER_ID, or `--host`"
 COUNT = "give every host the same number of hosts: TPU_WORKER_HOSTNAMES, or `--hosts`"
@@ -28,22 +27,14 @@ def run(members=None, hosts=None):
     names = collections.defaultdict(list)
     for member in members:
         names[member["host"]].append(member)
-    arrived = [host for host in range(hosts) if host in names]
-    yield Finding(
-        code="SLICE-ARRIVED",
-        name="hosts that have arrived",
-        verdict="ok" if len(arrived) == hosts else "fail",
-        found=len(arrived),
-        expected=hosts,
-        unit="hosts",
-        hint=None if len(arrived) == hosts else f"missing: {_list(hosts, names)}",
-    )
     for host in range(hosts):
         if host not in names:
             yield Finding(
-                "SLICE-MISSING", "this host did not arrive", "fail", "no answer", "arrived",
+                "SLICE-MISSING", "host that did not arrive", "fail", "no answer",
                 entity=f"host:{host}", hint=MISSING,
             )  # fmt: skip
+    arrived = sum(host in names for host in range(hosts))
+    yield compare("SLICE-ARRIVED", "hosts that have arrived", arrived, hosts, unit="hosts")
     for host, same in sorted(names.items()):
         if len(same) > 1:
             yield Finding(
@@ -56,10 +47,6 @@ def run(members=None, hosts=None):
                 "SLICE-COUNT", f"number of hosts that {member['name']} was told", "fail",
                 member["hosts"], hosts, "hosts", f"host:{member['host']}", COUNT,
             )  # fmt: skip
-
-
-def _list(hosts, names):
-    return Hint(", ".join(f"host {host}" for host in range(hosts) if host not in names))
 
 
 def _names(members):

@@ -32,7 +32,7 @@ def merge(results: Mapping[int | None, Result]) -> Result:
         if host is not None and (one.status, one.detail) == (worst.status, worst.detail)
     ]
     detail = worst.detail
-    if detail and len(alike) < len(results):
+    if detail and None not in results and len(alike) < len(results):
         detail = f"{_list_hosts(alike)}: {detail}"
     return replace(
         worst,

@@ -237,5 +237,7 @@ def _describe(first: Mapping[str, Any], hosts: Sequence[Mapping[str, Any]]) -> s
     if first["platform"] == "cpu":
         count = sum(one["devices"] or 1 for one in hosts)
         return phrases.format_count(count, "virtual CPU device")
-    titles = {one.name: one.title.split(" (")[0] for one in generations.GENERATIONS}
-    return titles.get(first["generation"], first["platform"])
+    titles: dict[str | None, str] = {
+        one.name: one.title.split(" (")[0] for one in generations.GENERATIONS
+    }
+    return titles.get(first["generation"]) or str(first["platform"])

@@ -94,7 +94,23 @@ def render(
         lines += _result(result, paint, widths[result.framework], verbose=verbose)
     if folded:
         lines += wrap(_skips(run), "", hang=_INDENT)
+    if verbose and run.hosts:
+        lines += ["", *_hosts(run)]
     return "\n".join([*lines, "", *wrap(format_headline(run), "")])
+
+
+def _hosts(run: Run) -> Iterator[str]:
+    for host in run.hosts:
+        versions = [
+            f"{name} {version}"
+            for name, version in host["frameworks"].items()
+            if name in ("jax", "libtpu")
+        ]
+        devices = phrases.format_count(host["devices"] or 0, "device")
+        facts = ", ".join([f"Python {host['python_version']}", *versions, devices])
+        yield from wrap(
+            f"host {host['host']}  {escape_text(host['name'])}: {facts}", "", hang=_INDENT
+        )
 
 
 def _rank(result: Result) -> known_causes.Rank:
@@ -301,7 +317,7 @@ def finding_line(finding: PublishedFinding) -> str:
     found, expected = finding["found"], finding["expected"]
     unit = f" {finding['unit']}" if finding["unit"] else ""
     if found == 1:
-        unit = re.sub(r"(chip|device|node)s$", r"\1", unit)
+        unit = re.sub(r"(chip|device|node|host)s$", r"\1", unit)
     where = f" ({finding['entity']})" if finding["entity"] and not _says_where(finding) else ""
     text = f"{finding['name']}{where}"
     differs = expected is not None and expected != found
