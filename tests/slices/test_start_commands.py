@@ -35,7 +35,8 @@ def request(probe: Path, *hosts: str, count: int | None = None, **options: str) 
 LINE = (
     "exec sh -c 'umask 077; trap : HUP INT TERM PIPE; echo tpustarter-reached; "
     'd=$(mktemp -d) && head -c 2000 >"$d/probe.pyz" && echo tpustarter-placed && '
-    'python3 "$d/probe.pyz" slice --lifeline-s 60{options}; c=$?; rm -rf "$d"; exit $c\''
+    'TMPDIR="$d" python3 "$d/probe.pyz" slice --lifeline-s 60{options}; '
+    'c=$?; rm -rf "$d"; exit $c\''
 )
 
 
@@ -166,7 +167,7 @@ def test_python_is_one_word_on_the_host(probe: Path, python: str, expected: str)
     line = remote_line(StartRequest(archive=probe, python=python), ())
 
     inner = shlex.split(line)[3]
-    assert f' && {expected} "$d/probe.pyz" slice ' in inner
+    assert f' && TMPDIR="$d" {expected} "$d/probe.pyz" slice ' in inner
 
 
 WORDS = [

@@ -24,7 +24,9 @@ import pytest
 from tests.support.processes import until
 
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
-TOOLS = ("ip", "ssh", "ssh-keygen", "mount")
+ETC = Path("/etc/netns")
+"""Folder of files that a namespace has in place of those in `/etc`: all hosts know their names."""
+TOOLS = ("ip", "unshare", "ssh", "ssh-keygen", "mount")
 
 
 def run(*words: str) -> str:
@@ -96,7 +98,11 @@ class Host:
         assert SSHD is not None
         with (self.folder / "sshd.log").open("ab") as log:
             self.server = subprocess.Popen(
-                ["ip", "netns", "exec", self.space, SSHD, "-D", "-e", "-f", str(config)],
+                [
+                    *("ip", "netns", "exec", self.space, "unshare", "--uts", "sh", "-c"),
+                    f'echo {self.name} >/proc/sys/kernel/hostname; exec "$0" "$@"',
+                    *(SSHD, "-D", "-e", "-f", str(config)),
+                ],
                 stdin=subprocess.DEVNULL,
                 stderr=log,
                 start_new_session=True,
@@ -200,6 +206,9 @@ def network(folder: Path, count: int) -> Iterator[Hosts]:
         for host in hosts:
             _wire(host, bridge, f"{net}.1")
             host.temporary.mkdir(parents=True)
+            names = "".join(f"{one.address} {one.name}\n" for one in hosts)
+            (ETC / host.space).mkdir(parents=True)
+            (ETC / host.space / "hosts").write_text(f"127.0.0.1 localhost\n{names}")
             shutil.copy(f"{key}.pub", host.folder / "authorized_keys")
             host.start()
         _write_config(config, folder, key, hosts)
@@ -214,6 +223,7 @@ def network(folder: Path, count: int) -> Iterator[Hosts]:
             subprocess.run(["umount", str(host.temporary)], capture_output=True, check=False)
             subprocess.run(["ip", "link", "del", host.link], capture_output=True, check=False)
             subprocess.run(["ip", "netns", "del", host.space], capture_output=True, check=False)
+            shutil.rmtree(ETC / host.space, ignore_errors=True)
         subprocess.run(["ip", "link", "del", bridge], capture_output=True, check=False)
 
 

@@ -2,7 +2,7 @@
 
 A host has nothing but a POSIX shell, coreutils and the Python under test. `trap :` keeps the shell
 alive until it has removed its folder, when its session is hung up or its output is closed; what it
-starts gets the usual signals back.
+starts gets the usual signals back. The probe's temporary files are in that folder, too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def remote_line(request: StartRequest, options: Sequence[str]) -> str:
     line = (
         f"umask 077; trap : HUP INT TERM PIPE; echo {REACHED}; "
         f'd=$(mktemp -d) && head -c {size} >"$d/probe.pyz" && echo {PLACED} && '
-        f'{_python(request.python)} "$d/probe.pyz" {words}; '
+        f'TMPDIR="$d" {_python(request.python)} "$d/probe.pyz" {words}; '
         'c=$?; rm -rf "$d"; exit $c'
     )
     return f"exec sh -c {shlex.quote(line)}"
