@@ -14,8 +14,11 @@ PROGRAM = """
 import ctypes, json, os, select, signal, subprocess, sys, time
 DOES = {does!r}
 words = sys.argv[1:]
+lifeline = "--no-lifeline" not in words
+words = [word for word in words if word != "--no-lifeline"]
 option = dict(zip(words[1::2], words[2::2]))
-host = int(option.get("--host", os.environ.get("FAKE_HOST", -1)))
+ranks = ("FAKE_HOST", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK")
+host = int(option.get("--host", next(filter(None, map(os.environ.get, ranks)), -1)))
 does = json.loads(DOES).get(str(host), {{}})
 def say(event, **more):
     print(json.dumps({{"event": event, "host": host, **more}}), flush=True)
@@ -27,14 +30,14 @@ try:
     say("hello", words=words, pid=os.getpid(), folder=os.path.dirname(os.path.abspath(__file__)))
     print(f"log of {{host}}", file=sys.stderr, flush=True)
     for number in range(does.get("lines", 0)):
-        say("line", number=number, fill="x" * 1000)
+        say("line", number=number, fill="x" * does.get("width", 1000))
     if does.get("die"):
         os.kill(os.getpid(), does["die"])
     began = time.monotonic()
     while time.monotonic() - began < does.get("sleep", 0):
         left_s = does["sleep"] - (time.monotonic() - began)
         silence_s = float(option.get("--lifeline-s", 1e6))
-        ready, _, _ = select.select([0], [], [], max(0, min(silence_s, left_s)))
+        ready, _, _ = select.select([0] * lifeline, [], [], max(0, min(silence_s, left_s)))
         if ready and not os.read(0, 4096):
             why, code = "lifeline ended", 4
             break

@@ -13,9 +13,9 @@ import pytest
 
 from tests.slices.fake_slice_probe import write_probe
 from tpustarter.core.problem import Problem
-from tpustarter.slices.starting import gcloud, ssh, started
+from tpustarter.slices.starting import gcloud, mpi, slurm, ssh, start_model
 from tpustarter.slices.starting.shell_line import remote_line
-from tpustarter.slices.starting.started import HostCommand, StartRequest
+from tpustarter.slices.starting.start_model import HostCommand, StartRequest
 
 
 @pytest.fixture
@@ -193,13 +193,13 @@ def test_shown_words_are_those_that_run() -> None:
 
 def test_shown_command_feeds_the_probe(probe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file comes first, and heartbeats follow until the command ends."""
-    monkeypatch.setattr(started, "HEARTBEAT_S", 0.1)
+    monkeypatch.setattr(start_model, "HEARTBEAT_S", 0.1)
     one = HostCommand(words=("sh", "-c", "head -c 2000 | wc -c; read a; read b"), archive=probe)
 
     done = subprocess.run(["sh", "-c", one.text], capture_output=True, check=True)
 
     assert b"2000" == done.stdout.strip()
-    assert f"{one.text} &\n{one.text} &\nwait" == started.script([one, one])
+    assert f"{one.text} &\n{one.text} &\nwait" == start_model.script([one, one])
 
 
 @pytest.mark.parametrize("login", ["sh", "bash", "zsh", "fish", "tcsh", "busybox"])
@@ -221,5 +221,58 @@ def test_line_runs_in_any_login_shell(tmp_path: Path, login: str) -> None:
     )
 
     marks = done.stdout.decode().splitlines()[:2]
-    assert (3, [started.REACHED, started.PLACED]) == (done.returncode, marks)
+    assert (3, [start_model.REACHED, start_model.PLACED]) == (done.returncode, marks)
     assert [] == [*temporary.iterdir()]
+
+
+SCRIPT = (
+    "umask 077; trap : HUP INT TERM PIPE; echo tpustarter-reached; "
+    'd=$(mktemp -d) && {receive} >"$d/probe.pyz" && echo tpustarter-placed && '
+    'python3 "$d/probe.pyz" slice {options}; c=$?; rm -rf "$d"; echo "tpustarter-ended $c"; '
+)
+
+
+def test_srun_runs_the_script_on_all_hosts(probe: Path) -> None:
+    """The user's own options come last, and no place is given, because JAX asks Slurm."""
+    (one,) = slurm.commands(request(probe, count=4, slurm="--partition=tpu -t 10"))
+
+    assert ("srun", "--nodes=4", "--ntasks=4") == one.words[:3]
+    assert ("--partition=tpu", "-t", "10", "sh", "-c") == one.words[-6:-1]
+    script = SCRIPT.format(receive="head -c 2000", options="--lifeline-s 60") + "exit $c"
+    assert script == one.words[-1]
+    assert (None, probe, True) == (one.host, one.archive, one.marks)
+
+
+def test_srun_in_an_allocation_names_no_nodes(probe: Path) -> None:
+    """It takes those of the allocation."""
+    (one,) = slurm.commands(request(probe))
+
+    assert not [word for word in one.words if word.startswith(("--nodes", "--ntasks=", "--nodel"))]
+
+
+def test_mpirun_4_feeds_all_processes(probe: Path) -> None:
+    """JAX finds its place there by itself."""
+    (one,) = mpi.commands(request(probe, "a", "b", mpi="-x PATH", version="4"))
+
+    assert {"--host", "a,b", "--stdin", "all", "--tag-output", "-x"} <= {*one.words}
+    script = SCRIPT.format(receive="head -c 2000", options="--lifeline-s 60") + "exit 0"
+    assert script == one.words[-1]
+    assert probe == one.archive
+
+
+def test_mpirun_5_reads_the_shared_probe(probe: Path) -> None:
+    """It is told the place of each host, which the shell there reads from the engine."""
+    (one,) = mpi.commands(request(probe, "me@a", "b", version="5", shared="yes"))
+
+    place = '--coordinator a:8476 --hosts "$OMPI_COMM_WORLD_SIZE" --host "$OMPI_COMM_WORLD_RANK"'
+    script = SCRIPT.format(receive=f"cat {probe}", options=f"--no-lifeline {place}") + "exit 0"
+    assert script == one.words[-1]
+    assert {"--output", "tag", "none"} <= {*one.words}
+    assert one.archive is None
+
+
+@pytest.mark.parametrize("options", [{}, {"shared": "yes"}])
+def test_mpirun_5_lacks_a_folder_or_a_coordinator(probe: Path, options: dict[str, str]) -> None:
+    """Nothing is started that cannot work."""
+    with pytest.raises(Problem):
+        mpi.commands(request(probe, count=2, version="5", **options))

@@ -12,17 +12,19 @@ import pytest
 
 from tests.slices.fake_slice_probe import events, write_probe
 from tpustarter.core.problem import Problem
-from tpustarter.slices.starting import started
+from tpustarter.slices.starting import host_process
+from tpustarter.slices.starting.labels import Labels
 from tpustarter.slices.starting.shell_line import remote_line
-from tpustarter.slices.starting.started import (
+from tpustarter.slices.starting.start_model import (
+    REACHED,
     Ending,
     HostCommand,
     HostEnded,
     HostLine,
-    Stage,
-    Started,
+    HostStage,
     StartRequest,
 )
+from tpustarter.slices.starting.started import Started
 
 
 def shell(text: str, host: int | None = 0, **more: Any) -> HostCommand:
@@ -68,7 +70,7 @@ def test_lines_and_codes_come_by_host(tmp_path: Path) -> None:
     assert {(i, *one) for i in range(3) for one in (("out", False), (f"err{i}", True))} == {
         (line.host, line.text, line.is_error) for line in lines
     }
-    assert {(i, Stage.STARTED, Ending.EXITED, i, (f"err{i}",)) for i in range(3)} == {
+    assert {(i, HostStage.STARTED, Ending.EXITED, i, (f"err{i}",)) for i in range(3)} == {
         (end.host, end.stage, end.ending, end.code, end.tail) for end in ends
     }
 
@@ -76,13 +78,13 @@ def test_lines_and_codes_come_by_host(tmp_path: Path) -> None:
 def test_label_is_the_host_of_a_line(tmp_path: Path) -> None:
     """One command for all hosts labels its lines, and lines without a label are its own."""
     command = shell("echo '1: {\"event\": 1}'; echo plain; echo '0: a: b'", None)
-    labelled = HostCommand(words=command.words, label=re.compile(r"(\d+): "))
+    labelled = HostCommand(words=command.words, labels=Labels(re.compile(rb"(\d+): ")))
 
     lines, (end,) = read(Started([labelled], tmp_path))
 
     expected = [(1, '{"event": 1}', True), (None, "plain", False), (0, "a: b", False)]
     assert expected == [(line.host, line.text, line.is_event) for line in lines]
-    assert (None, Stage.RUNNING) == (end.host, end.stage)
+    assert (None, HostStage.RUNNING) == (end.host, end.stage)
 
 
 def test_probe_arrives_whole_and_leaves_nothing(
@@ -94,7 +96,7 @@ def test_probe_arrives_whole_and_leaves_nothing(
 
     lines, ends = read(Started([probing(tmp_path, i, h1={"code": 3}) for i in range(2)], tmp_path))
 
-    assert {(0, Stage.RUNNING, 0), (1, Stage.RUNNING, 3)} == {
+    assert {(0, HostStage.RUNNING, 0), (1, HostStage.RUNNING, 3)} == {
         (end.host, end.stage, end.code) for end in ends
     }
     assert 4 == len(events([line.text for line in lines if line.is_event]))
@@ -116,9 +118,9 @@ def test_stop_ends_what_ignores_its_lifeline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """TERM follows, and then a command has no code."""
-    monkeypatch.setattr(started, "FINISH_S", 0.5)
+    monkeypatch.setattr(host_process, "FINISH_S", 0.5)
     archive = write_probe(tmp_path / "probe.pyz")
-    text = f"echo {started.REACHED}; echo ready; exec sleep 600"
+    text = f"echo {REACHED}; echo ready; exec sleep 600"
     commands = [marked(text, archive), shell("echo ready; exec sleep 600", 1)]
 
     _, ends = read(Started(commands, tmp_path), lambda lines, _: len(lines) >= 2)
@@ -149,29 +151,29 @@ def test_unreached_host_is_given_up(tmp_path: Path) -> None:
     _, ends = read(Started(commands, tmp_path, reach_s=1.0))
 
     assert {
-        0: (Ending.LATE, Stage.STARTED, ("retrying",)),
-        1: (Ending.EXITED, Stage.STARTED, ()),
+        0: (Ending.LATE, HostStage.STARTED, ("retrying",)),
+        1: (Ending.EXITED, HostStage.STARTED, ()),
     } == {end.host: (end.ending, end.stage, end.tail) for end in ends}
 
 
 def test_second_beginning_on_a_host_is_ended(tmp_path: Path) -> None:
     """The probe has been sent once, and cannot be sent to a program that connects again."""
     archive = write_probe(tmp_path / "probe.pyz")
-    text = f"echo {started.REACHED}; echo {started.REACHED}; exec sleep 600"
+    text = f"echo {REACHED}; echo {REACHED}; exec sleep 600"
 
     _, (end,) = read(Started([marked(text, archive)], tmp_path))
 
-    assert (Ending.LOST, Stage.REACHED, True) == (end.ending, end.stage, end.is_lost)
+    assert (Ending.LOST, HostStage.REACHED, True) == (end.ending, end.stage, end.is_lost)
 
 
 def test_program_without_its_connection_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It would connect again, and wait for a probe that has been sent."""
-    monkeypatch.setattr(started, "LOST_S", 0.5)
+    monkeypatch.setattr(host_process, "LOST_S", 0.5)
     archive = write_probe(tmp_path / "probe.pyz")
     cut = tmp_path / "cut"
-    connected = f"echo {started.REACHED}; echo on; until [ -e {cut} ]; do sleep 0.1; done; exit 255"
+    connected = f"echo {REACHED}; echo on; until [ -e {cut} ]; do sleep 0.1; done; exit 255"
     command = HostCommand(
         words=("sh", "-c", f"sh -c '{connected}'; sleep 600"),
         host=0,
@@ -185,15 +187,13 @@ def test_program_without_its_connection_is_ended(
 
     (end,) = [event for event in come if isinstance(event, HostEnded)]
 
-    assert (Ending.LOST, Stage.REACHED, True) == (end.ending, end.stage, end.is_lost)
+    assert (Ending.LOST, HostStage.REACHED, True) == (end.ending, end.stage, end.is_lost)
 
 
 def test_probe_is_sent_to_a_reached_host_alone(tmp_path: Path) -> None:
     """Programs here that ask something before there is a connection read nothing."""
     archive = write_probe(tmp_path / "probe.pyz", size=0)
-    text = (
-        f"if read -t 0.5 line; then echo early; fi; echo {started.REACHED}; read -r line; echo then"
-    )
+    text = f"if read -t 0.5 line; then echo early; fi; echo {REACHED}; read -r line; echo then"
     command = HostCommand(words=("bash", "-c", text), host=0, archive=archive, marks=True)
 
     lines, _ = read(Started([command], tmp_path))
@@ -205,9 +205,9 @@ def test_text_without_line_end_hides_no_mark(tmp_path: Path) -> None:
     """A start-up file of a shell may write such a text."""
     archive = write_probe(tmp_path / "probe.pyz")
 
-    lines, (end,) = read(Started([marked(f"printf hi; echo {started.REACHED}", archive)], tmp_path))
+    lines, (end,) = read(Started([marked(f"printf hi; echo {REACHED}", archive)], tmp_path))
 
-    assert (["hi"], Stage.REACHED) == ([line.text for line in lines], end.stage)
+    assert (["hi"], HostStage.REACHED) == ([line.text for line in lines], end.stage)
 
 
 def test_missing_program_is_a_problem(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_leader_is_reached_before_the_others_start(tmp_path: Path) -> None:
     """They need what it makes."""
     key = tmp_path / "key"
     archive = write_probe(tmp_path / "probe.pyz")
-    text = f"sleep 0.5; touch {key}; echo {started.REACHED}; sleep 0.5"
+    text = f"sleep 0.5; touch {key}; echo {REACHED}; sleep 0.5"
     leader = HostCommand(words=("sh", "-c", text), host=0, archive=archive, marks=True, leads=True)
     others = [shell(f"ls {key}", i) for i in (1, 2)]
 
@@ -272,9 +272,9 @@ def test_quiet_hosts_give_the_reader_a_turn(tmp_path: Path) -> None:
 
 def test_end_is_lost_or_unreached() -> None:
     """A host that was reached is not called unreached, and every end has words."""
-    for stage, kind, code in itertools.product(Stage, Ending, (None, 1, 255)):
+    for stage, kind, code in itertools.product(HostStage, Ending, (None, 1, 255)):
         end = HostEnded(shell("", marks=True), stage, kind, code, ())
 
         assert not (end.is_lost and end.is_unreached)
-        assert end.is_unreached == (stage is Stage.STARTED)
+        assert end.is_unreached == (stage is HostStage.STARTED)
         assert end.what

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import pytest
 
 from tests.slices.fake_slice_probe import events
-from tpustarter.slices.starting.started import (
+from tpustarter.slices.starting.start_model import (
     Ending,
     HostEnded,
     HostLine,
-    Stage,
-    Started,
+    HostStage,
     StartEvent,
 )
+from tpustarter.slices.starting.started import Started
 
 
 class Seen:
@@ -62,6 +62,6 @@ class Seen:
         }
 
 
-def ending(one: HostEnded) -> tuple[Stage, Ending, int | None]:
+def ending(one: HostEnded) -> tuple[HostStage, Ending, int | None]:
     """Return the part of an end that is compared."""
     return one.stage, one.ending, one.code

@@ -23,8 +23,9 @@ from tests.slices.engines.network import NETWORK, Hosts, network, run
 from tests.slices.engines.seen import Seen, ending
 from tests.slices.fake_slice_probe import events, write_probe
 from tests.support.processes import until
-from tpustarter.slices.starting import gcloud, shell_line, started
-from tpustarter.slices.starting.started import Ending, Stage, Started, StartRequest
+from tpustarter.slices.starting import gcloud, shell_line, start_model
+from tpustarter.slices.starting.start_model import Ending, HostStage, StartRequest
+from tpustarter.slices.starting.started import Started
 
 pytestmark = [
     *NETWORK,
@@ -35,7 +36,7 @@ pytestmark = [
 ]
 PLACE = "projects/my-project/locations/us-central1-b"
 SLEEPING: dict[str, Any] = {f"h{i}": {"sleep": 600} for i in range(3)}
-WELL = (Stage.RUNNING, Ending.EXITED, 0)
+WELL = (HostStage.RUNNING, Ending.EXITED, 0)
 
 
 @dataclass
@@ -174,7 +175,7 @@ def test_each_worker_sends_its_output(cloud: Cloud, tmp_path: Path) -> None:
     """Lines come under the number of their worker, and the exit code of each."""
     seen = Seen(begin(cloud, tmp_path, h0={"lines": 500}, h1={"code": 7})).all()
 
-    assert {0: WELL, 1: (Stage.RUNNING, Ending.EXITED, 7), 2: WELL} == {
+    assert {0: WELL, 1: (HostStage.RUNNING, Ending.EXITED, 7), 2: WELL} == {
         host: ending(one) for host, one in seen.ended.items()
     }
     for number in range(3):
@@ -193,7 +194,7 @@ def test_stop_ends_every_worker(cloud: Cloud, tmp_path: Path) -> None:
 
     seen.all()
 
-    assert {(Stage.RUNNING, Ending.STOPPED, 4)} == {ending(one) for one in seen.ended.values()}
+    assert {(HostStage.RUNNING, Ending.STOPPED, 4)} == {ending(one) for one in seen.ended.values()}
     assert all(host.is_clean() for host in cloud.hosts)
 
 
@@ -201,7 +202,8 @@ PROGRAM = """
     import json, sys
     from pathlib import Path
     from tpustarter.slices.starting import gcloud
-    from tpustarter.slices.starting.started import Started, StartRequest
+    from tpustarter.slices.starting.start_model import StartRequest
+    from tpustarter.slices.starting.started import Started
     folder, options, python = sys.argv[1:]
     request = StartRequest(archive=Path(folder, "probe.pyz"), python=python, count=3,
                            options=json.loads(options))
@@ -242,7 +244,7 @@ def test_unreached_worker_is_given_up_and_others_kept(cloud: Cloud, tmp_path: Pa
         cloud.hosts[1].start()
 
     assert {0: WELL, 2: WELL} == {i: ending(seen.ended[i]) for i in (0, 2)}
-    assert (Stage.STARTED, Ending.LATE) == ending(seen.ended[1])[:2]
+    assert (HostStage.STARTED, Ending.LATE) == ending(seen.ended[1])[:2]
     print(f"\n{seen.ended[1].tail}")
     assert any("Connection refused" in line for line in seen.ended[1].tail)
 
@@ -253,7 +255,7 @@ def test_lost_connection_is_not_begun_again(
 ) -> None:
     """Gcloud connects again after ssh's 255, where nobody could send the probe again."""
     monkeypatch.setattr(shell_line, "LIFELINE_S", 6)
-    monkeypatch.setattr(started, "HEARTBEAT_S", 1)
+    monkeypatch.setattr(start_model, "HEARTBEAT_S", 1)
     going = begin(cloud, tmp_path, **SLEEPING)
     seen = Seen(going)
     seen.running(0, 1, 2)
@@ -264,11 +266,11 @@ def test_lost_connection_is_not_begun_again(
 
     seen.until(lambda: seen.ended)
     cloud.hosts[1].mend()
-    assert (Stage.RUNNING, Ending.LOST) == ending(seen.ended[1])[:2]
+    assert (HostStage.RUNNING, Ending.LOST) == ending(seen.ended[1])[:2]
     going.stop()
     seen.all()
 
-    assert {(Stage.RUNNING, Ending.STOPPED, 4)} == {ending(seen.ended[i]) for i in (0, 2)}
+    assert {(HostStage.RUNNING, Ending.STOPPED, 4)} == {ending(seen.ended[i]) for i in (0, 2)}
     cloud.hosts.wait_until_clean()
 
 
@@ -297,7 +299,7 @@ def test_refusal_of_gcloud_is_its_own_words(cloud: Cloud, tmp_path: Path, state:
     finally:
         cloud.state = "READY"
 
-    assert {(Stage.STARTED, Ending.EXITED, 1)} == {ending(one) for one in seen.ended.values()}
+    assert {(HostStage.STARTED, Ending.EXITED, 1)} == {ending(one) for one in seen.ended.values()}
     assert all(any(one.tail) for one in seen.ended.values())
 
 

@@ -14,7 +14,8 @@ from tests.slices.fake_slice_probe import events
 from tpustarter.core import content
 from tpustarter.running import archive
 from tpustarter.slices.starting import ssh
-from tpustarter.slices.starting.started import Started, StartRequest
+from tpustarter.slices.starting.start_model import StartRequest
+from tpustarter.slices.starting.started import Started
 
 pytestmark = NETWORK
 IDS = ("host.slice_arrived", "host.slice_alike", "jax.slice_devices", "jax.slice_collectives")

@@ -18,13 +18,9 @@ from tests.slices.engines.network import NETWORK, Hosts, network, run
 from tests.slices.engines.seen import Seen, ending
 from tests.slices.fake_slice_probe import events, write_probe
 from tests.support.processes import until
-from tpustarter.slices.starting import shell_line, ssh, started
-from tpustarter.slices.starting.started import (
-    Ending,
-    Stage,
-    Started,
-    StartRequest,
-)
+from tpustarter.slices.starting import shell_line, ssh, start_model
+from tpustarter.slices.starting.start_model import Ending, HostStage, StartRequest
+from tpustarter.slices.starting.started import Started
 
 pytestmark = NETWORK
 
@@ -56,14 +52,14 @@ def begin(hosts: Hosts, folder: Path, *more: str, python: str = sys.executable, 
 
 
 SLEEPING: dict[str, Any] = {f"h{i}": {"sleep": 600} for i in range(3)}
-WELL = (Stage.RUNNING, Ending.EXITED, 0)
+WELL = (HostStage.RUNNING, Ending.EXITED, 0)
 
 
 def test_each_host_sends_its_output(hosts: Hosts, tmp_path: Path) -> None:
     """Lines come under the number of their host, and exit codes; nothing stays there."""
     seen = Seen(begin(hosts, tmp_path, h0={"lines": 500}, h1={"code": 7})).all()
 
-    assert {0: WELL, 1: (Stage.RUNNING, Ending.EXITED, 7), 2: WELL} == {
+    assert {0: WELL, 1: (HostStage.RUNNING, Ending.EXITED, 7), 2: WELL} == {
         host: ending(one) for host, one in seen.ended.items()
     }
     for number in range(3):
@@ -87,7 +83,7 @@ def test_stop_ends_every_host(hosts: Hosts, tmp_path: Path) -> None:
 
     seen.all()
 
-    assert {(Stage.RUNNING, Ending.STOPPED, 4)} == {ending(one) for one in seen.ended.values()}
+    assert {(HostStage.RUNNING, Ending.STOPPED, 4)} == {ending(one) for one in seen.ended.values()}
     assert dict.fromkeys(range(3), "lifeline ended") == seen.whys()
     assert all(host.is_clean() for host in hosts)
 
@@ -120,7 +116,8 @@ PROGRAM = """
     import sys
     from pathlib import Path
     from tpustarter.slices.starting import ssh
-    from tpustarter.slices.starting.started import Started, StartRequest
+    from tpustarter.slices.starting.start_model import StartRequest
+    from tpustarter.slices.starting.started import Started
     folder, names, options, python = sys.argv[1:]
     request = StartRequest(archive=Path(folder, "probe.pyz"), python=python,
                            hosts=tuple(names.split()), options={"ssh": options})
@@ -165,7 +162,7 @@ def test_killed_in_the_transfer_leaves_nothing(hosts: Hosts, tmp_path: Path) -> 
     hosts.wait_until_clean()
 
 
-UNREACHED = (Stage.STARTED, Ending.EXITED, 255)
+UNREACHED = (HostStage.STARTED, Ending.EXITED, 255)
 
 
 @pytest.fixture
@@ -235,13 +232,13 @@ def greet(hosts: Hosts) -> None:
         (change_key, UNREACHED),
         (deny, UNREACHED),
         (forget_name, UNREACHED),
-        (fill_disk, (Stage.REACHED, Ending.EXITED, 1)),
-        (forbid_temporary, (Stage.REACHED, Ending.EXITED, 1)),
+        (fill_disk, (HostStage.REACHED, Ending.EXITED, 1)),
+        (forbid_temporary, (HostStage.REACHED, Ending.EXITED, 1)),
         (greet, WELL),
     ],
 )
 def test_broken_host_is_named_and_others_kept(
-    broken: Hosts, tmp_path: Path, fault: Any, expected: tuple[Stage, Ending, int]
+    broken: Hosts, tmp_path: Path, fault: Any, expected: tuple[HostStage, Ending, int]
 ) -> None:
     """The stage and the code say how far it got, and the last lines are those of ssh."""
     fault(broken)
@@ -265,7 +262,7 @@ def test_host_without_python_is_at_its_start(
     """It has the probe, and the shell's exit code says the rest."""
     seen = Seen(begin(hosts, tmp_path, python=python)).all()
 
-    assert {(Stage.PLACED, Ending.EXITED, code)} == {ending(one) for one in seen.ended.values()}
+    assert {(HostStage.PLACED, Ending.EXITED, code)} == {ending(one) for one in seen.ended.values()}
     assert all(host.is_clean() for host in hosts)
 
 
@@ -274,7 +271,7 @@ def test_cut_link_ends_both_sides(
 ) -> None:
     """Ssh notices here, and the silent lifeline there, which no end of file reaches."""
     monkeypatch.setattr(shell_line, "LIFELINE_S", 6)
-    monkeypatch.setattr(started, "HEARTBEAT_S", 1)
+    monkeypatch.setattr(start_model, "HEARTBEAT_S", 1)
     quick = ("-oServerAliveInterval=1", "-oServerAliveCountMax=3")
     going = begin(broken, tmp_path, *quick, **SLEEPING)
     seen = Seen(going)
@@ -282,13 +279,13 @@ def test_cut_link_ends_both_sides(
     broken[1].cut()
 
     seen.until(lambda: seen.ended)
-    assert (Stage.RUNNING, Ending.EXITED, 255) == ending(seen.ended[1])
+    assert (HostStage.RUNNING, Ending.EXITED, 255) == ending(seen.ended[1])
     seen.until(broken[1].is_clean)
     assert all(len(broken[number].processes()) >= 3 for number in (0, 2))
     going.stop()
     seen.all()
 
-    assert {(Stage.RUNNING, Ending.STOPPED, 4)} == {ending(seen.ended[i]) for i in (0, 2)}
+    assert {(HostStage.RUNNING, Ending.STOPPED, 4)} == {ending(seen.ended[i]) for i in (0, 2)}
     assert all(host.is_clean() for host in broken)
 
 
@@ -310,7 +307,7 @@ def test_heartbeats_keep_a_quiet_host(
 ) -> None:
     """It runs longer than its lifeline bears silence."""
     monkeypatch.setattr(shell_line, "LIFELINE_S", 4)
-    monkeypatch.setattr(started, "HEARTBEAT_S", 0.5)
+    monkeypatch.setattr(start_model, "HEARTBEAT_S", 0.5)
     seen = Seen(begin(hosts, tmp_path, h0={"sleep": 9})).all()
 
     assert "done" == seen.whys()[0]
@@ -367,7 +364,7 @@ def test_shown_commands_do_the_same(hosts: Hosts, tmp_path: Path) -> None:
         hosts=hosts.names,
         options={"ssh": f"-F {hosts.config}"},
     )
-    text = started.script(ssh.commands(request))
+    text = start_model.script(ssh.commands(request))
 
     done = subprocess.run(
         ["bash", "-c", text], capture_output=True, text=True, timeout=60, check=False

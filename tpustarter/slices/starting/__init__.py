@@ -2,10 +2,10 @@
 
 There is one module per engine. Each has `commands(request)`, a tuple of `HostCommand`: one per host
 (ssh, gcloud), or one for all hosts (Slurm, Open MPI, Ray). It only builds commands, so that a front
-end can show them before anything runs, and what is shown is what runs. `Started` in `started.py`
-runs the commands of every engine.
+end can show them (`script` in `start_model.py`) before anything runs, and what is shown is what
+runs. `Started` in `started.py` runs the commands of every engine.
 
-How a host is ended: the command's stdin brings the probe's zip (`sends_archive`) and stays open
+How a host is ended: the command's stdin brings the probe's zip (`archive`) and stays open
 behind it as the lifeline. `Started` writes a line end to it every `HEARTBEAT_S` seconds. On the
 host, `slice --lifeline-s 60` ends the run at the end of the file, which comes when this program or
 ssh dies, and after 60 s without a byte, because a link that was cut brings no end of file. An

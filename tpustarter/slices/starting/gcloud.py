@@ -23,7 +23,7 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.slices.starting.shell_line import remote_line
 from tpustarter.slices.starting.ssh import OPTIONS
-from tpustarter.slices.starting.started import HostCommand, StartRequest
+from tpustarter.slices.starting.start_model import HostCommand, StartRequest
 
 KEY = "~/.ssh/google_compute_engine"
 """Private key that gcloud makes where there is none: two of them at a time would mix theirs up."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from tpustarter.slices.starting.started import LIFELINE_S, PLACED, REACHED, StartRequest
+from tpustarter.slices.starting.start_model import ENDED, LIFELINE_S, PLACED, REACHED, StartRequest
 
 
 def remote_line(request: StartRequest, options: Sequence[str]) -> str:
@@ -20,15 +20,38 @@ def remote_line(request: StartRequest, options: Sequence[str]) -> str:
         request: The run.
         options: Options of `slice`, behind those of the lifeline.
     """
-    size = request.archive.stat().st_size
+    receive = f"head -c {request.archive.stat().st_size}"
     words = shlex.join(["slice", "--lifeline-s", str(LIFELINE_S), *options])
-    line = (
+    return f"exec sh -c {shlex.quote(_script(request, receive, words, 'exit $c'))}"
+
+
+def engine_script(
+    request: StartRequest, options: str = "", *, shared: bool = False, exits: bool = True
+) -> str:
+    """Return the script of `sh -c` for an engine that runs it on all hosts, and labels its output.
+
+    Args:
+        request: The run.
+        options: Options of `slice` as a shell reads them, which may name variables of the engine.
+        shared: Whether the hosts see the zip where it is, and the engine gives them no stdin.
+        exits: Whether it exits as the probe does; else with 0, for an engine that ends all hosts
+            when one of them exits otherwise.
+    """
+    lifeline = "--no-lifeline" if shared else f"--lifeline-s {LIFELINE_S}"
+    receive = f"head -c {request.archive.stat().st_size}"
+    if shared:
+        receive = f"cat {shlex.quote(str(request.archive))}"
+    last = f'echo "{ENDED}$c"; exit {"$c" if exits else 0}'
+    return _script(request, receive, f"slice {lifeline} {options}".rstrip(), last)
+
+
+def _script(request: StartRequest, receive: str, words: str, last: str) -> str:
+    return (
         f"umask 077; trap : HUP INT TERM PIPE; echo {REACHED}; "
-        f'd=$(mktemp -d) && head -c {size} >"$d/probe.pyz" && echo {PLACED} && '
+        f'd=$(mktemp -d) && {receive} >"$d/probe.pyz" && echo {PLACED} && '
         f'TMPDIR="$d" {_python(request.python)} "$d/probe.pyz" {words}; '
-        'c=$?; rm -rf "$d"; exit $c'
+        f'c=$?; rm -rf "$d"; {last}'
     )
-    return f"exec sh -c {shlex.quote(line)}"
 
 
 def _python(typed: str) -> str:

@@ -13,7 +13,7 @@ import subprocess
 
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.slices.starting.shell_line import remote_line
-from tpustarter.slices.starting.started import HostCommand, StartRequest
+from tpustarter.slices.starting.start_model import HostCommand, StartRequest
 
 CONNECT_S = 20
 ALIVE_S = 15

@@ -1,0 +1,173 @@
+"""Runs started by the real mpirun, on two hosts that a stand-in for ssh makes of this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.slices.engines.seen import Seen, ending
+from tests.slices.fake_slice_probe import events, write_probe
+from tests.support.processes import until
+from tpustarter.core.problem import Problem
+from tpustarter.slices.starting import mpi
+from tpustarter.slices.starting.start_model import Ending, HostStage, StartRequest
+from tpustarter.slices.starting.started import Started
+
+SECOND = os.environ.get("TPUSTARTER_OPEN_MPI_5")
+"""Folder of the programs of Open MPI 5, beside those of the machine."""
+AGENT = """#!/bin/sh
+while :; do case "$1" in -*) shift;; *) break;; esac; done
+name=$1; shift
+exec unshare --uts sh -c "hostname $name; $*"
+"""
+
+
+def lacks(folder: str | None) -> str:
+    """Return why mpirun cannot be tried here; empty if it can."""
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        return "Hosts for mpirun with names of their own need root and unshare."
+    if shutil.which("mpirun", path=folder) is None:
+        return "Open MPI is not installed here, or this version of it."
+    words = ["unshare", "--uts", "true"]
+    if subprocess.run(words, capture_output=True, check=False).returncode != 0:
+        return "This machine lets nobody make a namespace for the name of a host."
+    return ""
+
+
+def version(name: str, folder: str | None) -> Any:
+    """Return a version to be tried, with the sentence that skips it."""
+    why = lacks(folder)
+    marks = [pytest.mark.root, pytest.mark.skipif(bool(why), reason=why or "-")]
+    return pytest.param(name, folder, id=name, marks=marks)
+
+
+VERSIONS = [version("4", os.environ.get("PATH")), version("5", SECOND or "/nowhere")]
+
+
+class Machine:
+    """Where a run of one version of Open MPI takes place."""
+
+    def __init__(self, name: str, programs: str, folder: Path) -> None:
+        self.version = name
+        self.folder = folder
+        self.temporary = folder / "tmp"
+        self.temporary.mkdir()
+        agent = folder / "agent"
+        agent.write_text(AGENT)
+        agent.chmod(0o755)
+        self.options = {"mpi": f"--mca plm_rsh_agent {agent}", "version": name}
+        if name == "5":
+            self.options["shared"] = "yes"
+        path = f"{programs}:{os.environ['PATH']}"
+        self.env = {**os.environ, "PATH": path, "TMPDIR": str(self.temporary)}
+
+    def begin(self, python: str = sys.executable, **does: Any) -> Started:
+        """Return a run on both hosts that was not started yet."""
+        probe = write_probe(self.folder / "probe.pyz", size=1_600_000, **does)
+        request = StartRequest(
+            archive=probe, python=python, hosts=("h0", "h1"), options=self.options
+        )
+        return Started(mpi.commands(request), self.folder, env=self.env)
+
+    def is_clean(self) -> bool:
+        """Return whether no probe is left on the hosts."""
+        return not [*self.temporary.glob("tmp.*")]
+
+
+both = pytest.mark.parametrize(("name", "programs"), VERSIONS)
+
+
+@both
+def test_both_hosts_come_with_their_numbers(name: str, programs: str, tmp_path: Path) -> None:
+    """Long lines arrive whole, and each host's log and end is its own."""
+    machine = Machine(name, programs, tmp_path)
+    wide = {"lines": 3, "width": 100_000}
+
+    seen = Seen(machine.begin(h0=wide, h1=wide)).all()
+
+    for host in (0, 1):
+        found = events(seen.lines[host])
+        assert ["hello", "line", "line", "line", "end"] == [event["event"] for event in found]
+        assert f"log of {host}" in seen.lines[host]
+        assert (HostStage.RUNNING, Ending.EXITED, 0) == ending(seen.ended[host])
+        assert ("--coordinator" in found[0]["words"]) == (name == "5")
+    assert (HostStage.RUNNING, Ending.EXITED, 0) == ending(seen.ended[None])
+    until(machine.is_clean, "a clean host")
+
+
+@both
+@pytest.mark.parametrize(
+    ("does", "code"), [({"code": 3}, 3), ({"die": signal.SIGKILL}, 137)], ids=["exit", "kill"]
+)
+def test_failing_host_is_named_and_the_other_kept(
+    name: str, programs: str, tmp_path: Path, does: dict[str, Any], code: int
+) -> None:
+    """The other one runs on until it is done."""
+    seen = Seen(Machine(name, programs, tmp_path).begin(h0={"sleep": 60}, h1=does))
+
+    seen.until(lambda: 1 in seen.ended)
+    assert (HostStage.RUNNING, Ending.EXITED, code) == ending(seen.ended[1])
+    assert 0 not in seen.ended
+
+    os.kill(events(seen.lines[0])[0]["pid"], signal.SIGTERM)
+    assert 143 == seen.all().ended[0].code
+
+
+@both
+def test_missing_python_is_named_on_each_host(name: str, programs: str, tmp_path: Path) -> None:
+    """The host was reached, has the probe, and its shell says why it goes no further."""
+    seen = Seen(Machine(name, programs, tmp_path).begin(python="/no/python")).all()
+
+    for host in (0, 1):
+        assert (HostStage.PLACED, Ending.EXITED, 127) == ending(seen.ended[host])
+        assert "/no/python" in seen.ended[host].tail[-1]
+
+
+@both
+def test_stop_ends_both_hosts(name: str, programs: str, tmp_path: Path) -> None:
+    """Nothing of them is left."""
+    machine = Machine(name, programs, tmp_path)
+    run = machine.begin(h0={"sleep": 600}, h1={"sleep": 600})
+    seen = Seen(run)
+    seen.running(0, 1)
+    processes = [events(seen.lines[host])[0]["pid"] for host in (0, 1)]
+
+    run.stop()
+    seen.all()
+
+    assert Ending.STOPPED == seen.ended[None].ending
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in processes), "the end of both")
+    until(machine.is_clean, "a clean host")
+
+
+@pytest.mark.skipif(bool(lacks(None)), reason=lacks(None) or "-")
+def test_unreachable_host_ends_mpirun_with_its_words(tmp_path: Path) -> None:
+    """Open MPI starts all hosts or none, and names the one in what it writes."""
+    machine = Machine("4", os.environ["PATH"], tmp_path)
+    (tmp_path / "agent").write_text(
+        AGENT.replace(
+            "exec", '[ "$name" = h1 ] && { echo "no route to $name" >&2; exit 255; }\nexec'
+        )
+    )
+
+    seen = Seen(machine.begin(h0={"sleep": 60})).all()
+
+    assert 0 != seen.ended[None].code
+    assert any("no route to h1" in line for line in seen.lines[None])
+
+
+def test_open_mpi_5_needs_a_shared_folder(tmp_path: Path) -> None:
+    """It would leave the hosts without the probe."""
+    request = StartRequest(
+        archive=write_probe(tmp_path / "probe.pyz"), hosts=("a", "b"), options={"version": "5"}
+    )
+
+    with pytest.raises(Problem):
+        mpi.commands(request)

@@ -1,0 +1,269 @@
+"""One command that starts hosts: its stdin, its output by host, and its end."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import sys
+import time
+from collections import deque
+from collections.abc import Generator, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tpustarter.core import locations
+from tpustarter.running.line_splitter import LineSplitter
+from tpustarter.running.process import CappedLog, Probe
+from tpustarter.slices.starting import start_model
+from tpustarter.slices.starting.labels import LabelledLines
+from tpustarter.slices.starting.start_model import (
+    ENDED,
+    PLACED,
+    REACHED,
+    Ending,
+    HostCommand,
+    HostEnded,
+    HostLine,
+    HostStage,
+    StartEvent,
+)
+
+CONNECTED_AFTER_S = 5.0
+"""Seconds after which the next one is begun, although this one was not reached."""
+LOST_S = 8.0
+"""Seconds that a program has to end after the one that was connected for it."""
+FINISH_S = 10.0
+"""Seconds that the hosts have to end by themselves, once their lifeline has ended."""
+STDERR_S = 0.5
+"""Seconds in which the last lines of a host's stderr arrive behind its exit code on stdout."""
+TAIL_LINES = 12
+MAX_EVENTS = 4
+"""Pieces of output, of 64 KiB at most, that are read from one host at a time."""
+MAX_LINE_BYTES = 1024 * 1024
+"""Longest line that is passed on whole; an event is never cut."""
+
+
+@dataclass
+class _HostState:
+    """One host of a command, as far as it is known."""
+
+    stage: HostStage = HostStage.STARTED
+    tail: deque[str] = field(default_factory=lambda: deque[str](maxlen=TAIL_LINES))
+    code: int | None = None
+    """The exit code that it has printed."""
+    code_at: float = 0.0
+    has_ended: bool = False
+
+
+class HostProcess:
+    """One command that runs."""
+
+    def __init__(
+        self,
+        command: HostCommand,
+        probe: Path,
+        folder: Path,
+        env: Mapping[str, str],
+        reach_s: float,
+    ) -> None:
+        number = "all" if command.host is None else command.host
+        self._log = CappedLog(folder / f"probe-host-{number}.log")
+        self._command = command
+        try:
+            self._unsent = memoryview(command.archive.read_bytes() if command.archive else b"")
+            self.probe = Probe(
+                Path(sys.executable),
+                probe,
+                self._log,
+                env=env,
+                drop=locations.find_caller(),
+                command=command.words,
+                stream=True,
+                fed=command.archive is not None,
+            )
+        except BaseException:
+            self._log.close()
+            raise
+        self._lines = {name: _lines(command) for name in ("stdout", "stderr")}
+        self._hosts = {command.host: _HostState()}
+        self._ending: Ending | None = None
+        self._gone: Mapping[str, int | None] | None = None
+        self._began = self._beat_at = time.monotonic()
+        self._reach_by = self._began + reach_s
+        self._end_by: float | None = None
+        self._stops = 0
+        self.has_more = False
+        """Whether `read` left something."""
+        self._connector = frozenset[int]()
+        self._lost_at: float | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is gone, and all that it wrote was read."""
+        return self._gone is not None
+
+    @property
+    def _stage(self) -> HostStage:
+        """The stage of the host that got furthest."""
+        return max(host.stage for host in self._hosts.values())
+
+    @property
+    def connecting(self) -> bool:
+        """Whether it takes the place of another one that waits."""
+        young = time.monotonic() - self._began < CONNECTED_AFTER_S
+        return young and self._command.marks and self._stage is HostStage.STARTED
+
+    @property
+    def leads(self) -> bool:
+        """Whether all others wait for it."""
+        return self._command.leads and self._stage is HostStage.STARTED
+
+    @property
+    def sending(self) -> bool:
+        """Whether the probe is on its way."""
+        return self._may_send and len(self._unsent) > 0 and self._end_by is None
+
+    @property
+    def _may_send(self) -> bool:
+        # A program here that reads its stdin before there is a connection would take the probe.
+        return self._stage >= HostStage.REACHED or not self._command.marks
+
+    def read(self) -> Generator[StartEvent, None, None]:
+        """Yield lines that have come; a flood must not keep the others waiting."""
+        self.has_more = False
+        for count in itertools.count():
+            if self._gone is not None or not (event := self.probe.read(0)):
+                break
+            if event["event"] == "output":
+                is_error = event["name"] == "stderr"
+                for host, text in self._lines[event["name"]].feed(event["data"]):
+                    yield from self._line(host, text, is_error=is_error)
+            elif event["event"] == "gone":
+                self._gone = event
+                for name, lines in self._lines.items():
+                    for host, text in lines.take_rest():
+                        yield from self._line(host, text, is_error=name == "stderr")
+            if count == MAX_EVENTS:
+                self.has_more = True
+                break
+        if self._command.labels:
+            yield from self._host_ends()
+
+    def _line(
+        self, host: int | None, text: str, *, is_error: bool
+    ) -> Generator[StartEvent, None, None]:
+        state = self._hosts.setdefault(host, _HostState())
+        if is_error:
+            state.tail.append(text)
+        elif self._command.marks and (mark := next(filter(text.endswith, (REACHED, PLACED)), "")):
+            self._mark(state, mark)
+            text = text.removesuffix(mark)
+            if not text:
+                return  # else its shell wrote something without a line end before
+        elif self._command.labels and (match := _ENDED.search(text)):
+            if text := text[: match.start()]:
+                yield HostLine(host, text, is_error)
+            state.code, state.code_at = int(match[1]), time.monotonic()
+            return
+        line = HostLine(host, text, is_error)
+        if line.is_event:
+            state.stage = HostStage.RUNNING
+        yield line
+
+    def _mark(self, state: _HostState, text: str) -> None:
+        if text == PLACED:
+            state.stage = max(state.stage, HostStage.PLACED)
+        elif state.stage is HostStage.STARTED:
+            state.stage = HostStage.REACHED
+            self._connector = self.probe.children()
+        else:
+            self._end(Ending.LOST)
+
+    def _host_ends(self, ending: Ending | None = None) -> Generator[HostEnded, None, None]:
+        """Yield the ends of hosts that have told one; with an ending, also those of the others."""
+        late = time.monotonic() - STDERR_S
+        for host, state in self._hosts.items():
+            has_exited = state.code is not None
+            if host is None or state.has_ended:
+                continue
+            if (has_exited and state.code_at < late) or ending:
+                state.has_ended = True
+                end = Ending.EXITED if has_exited or ending is None else ending
+                tail = tuple(state.tail)
+                yield HostEnded(self._command, state.stage, end, state.code, tail, host)
+
+    def act(self, stops: int) -> None:
+        """Send what may be sent, and end what has to end."""
+        now = time.monotonic()
+        if stops > self._stops:
+            self._stops = stops
+            self._ending = self._ending or Ending.STOPPED
+            self.probe.close_stdin()
+            # Without a lifeline, or a second time: at once.
+            waits = self._command.archive is not None and stops == 1
+            self._end_by = now + FINISH_S if waits else now
+        if self._end_by is not None:
+            if now >= self._end_by:
+                self.probe.begin_end()
+            return
+        if self._command.marks and self._stage is HostStage.STARTED and now > self._reach_by:
+            self._end(Ending.LATE)
+        elif self._command.reconnects and self._has_lost(now):
+            self._end(Ending.LOST)
+        elif self._may_send and self._command.archive is not None:
+            self._send(now)
+
+    def _has_lost(self, now: float) -> bool:
+        """Return whether the program that was connected has ended, and this one goes on."""
+        if not self._connector or self._connector & self.probe.children():
+            self._lost_at = None
+            return False
+        self._lost_at = self._lost_at or now
+        return now - self._lost_at > LOST_S
+
+    def _send(self, now: float) -> None:
+        if not len(self._unsent) and now - self._beat_at >= start_model.HEARTBEAT_S:
+            self._unsent = memoryview(b"\n")
+        while len(self._unsent) and (sent := self.probe.feed(self._unsent)):
+            self._unsent = self._unsent[sent:]
+            self._beat_at = now
+
+    def _end(self, ending: Ending) -> None:
+        self._ending = ending
+        self._end_by = time.monotonic()
+        self.probe.close_stdin()
+        self.probe.begin_end()
+
+    def close(self) -> Generator[HostEnded, None, None]:
+        """Wait for its end in bounded time, and yield it, behind those of its hosts."""
+        gone = self._gone or self.probe.end()
+        self.probe.close()
+        self._log.close()
+        ending = self._ending or (Ending.SIGNALLED if gone["signal"] else Ending.EXITED)
+        if self._command.labels and self._command.marks:
+            yield from self._host_ends(ending)
+        tail = tuple(self._hosts[self._command.host].tail)
+        yield HostEnded(self._command, self._stage, ending, gone["code"], tail)
+
+
+_ENDED = re.compile(f"{ENDED}([0-9]+)$")
+
+
+class _OwnLines:
+    """The lines of a command of one host."""
+
+    def __init__(self, host: int | None) -> None:
+        self._host = host
+        self._lines = LineSplitter(MAX_LINE_BYTES)
+
+    def feed(self, data: bytes) -> Iterable[tuple[int | None, str]]:
+        return [(self._host, text) for text in self._lines.feed(data)]
+
+    def take_rest(self) -> Iterable[tuple[int | None, str]]:
+        return [(self._host, text) for text in self._lines.take_rest()]
+
+
+def _lines(command: HostCommand) -> LabelledLines | _OwnLines:
+    if command.labels:
+        return LabelledLines(command.labels, MAX_LINE_BYTES)
+    return _OwnLines(command.host)
