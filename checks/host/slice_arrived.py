@@ -30,11 +30,13 @@ def run(members=None, hosts=None):
     for host in range(hosts):
         if host not in names:
             yield Finding(
-                "SLICE-MISSING", "host that did not arrive", "fail", "no answer",
+                "SLICE-MISSING", "host that did not arrive", "fail", "no answer", "arrived",
                 entity=f"host:{host}", hint=MISSING,
             )  # fmt: skip
     arrived = sum(host in names for host in range(hosts))
-    yield compare("SLICE-ARRIVED", "hosts that have arrived", arrived, hosts, unit="hosts")
+    yield compare(
+        "SLICE-ARRIVED", "hosts that have arrived", arrived, hosts, unit="hosts", hint=MISSING
+    )
     for host, same in sorted(names.items()):
         if len(same) > 1:
             yield Finding(

@@ -25,13 +25,13 @@ from tpustarter.running import archive
 from tpustarter.running.process import Event as ProbeEvent
 from tpustarter.slices.slice_check import LESSON, SliceCheck, SliceRequest, command_fields
 from tpustarter.slices.slice_results import SliceResults
-from tpustarter.slices.starting.started import (
+from tpustarter.slices.starting.start_model import (
     HostCommand,
     HostEnded,
     HostLine,
-    Started,
     StartRequest,
 )
+from tpustarter.slices.starting.started import Started
 from tpustarter.text import phrases
 
 ENGINES = ("gcloud", "ssh", "slurm", "mpi", "ray")

@@ -124,7 +124,7 @@ def end_of_other_host(check: SelfCheck) -> HostEnd | None:
 
 def _start(request: CheckRequest, where: Any, given: dict[str, Any]) -> SelfCheck:
     from tpustarter.slices.started_check import Engine, StartedCheck
-    from tpustarter.slices.starting import started
+    from tpustarter.slices.starting import start_model
 
     settings = dict(_split(setting) for setting in given["settings"])
     names = tuple(filter(None, (given["on"] or "").split(",")))
@@ -146,7 +146,7 @@ def _start(request: CheckRequest, where: Any, given: dict[str, Any]) -> SelfChec
         click.echo(commands)
         sys.exit(ExitCode.OK)
     click.echo("This starts the run on every host:", err=True)
-    for line in started.script(commands).splitlines():
+    for line in start_model.script(commands).splitlines():
         click.echo(escape_text(line), err=True)
     _ask(given["yes"])
     return check
@@ -189,7 +189,7 @@ def _count_hosts(engine: Any) -> Any:
     from pathlib import Path
 
     from tpustarter.slices.starting import gcloud
-    from tpustarter.slices.starting.started import StartRequest
+    from tpustarter.slices.starting.start_model import StartRequest
 
     words = gcloud.count_command(StartRequest(archive=Path(), options=engine.options))
     try:
