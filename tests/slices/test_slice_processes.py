@@ -7,7 +7,9 @@ import pytest
 from tests.support.slice_processes import LIMIT_S, HostRun, run_hosts
 from tpustarter.core import locations
 
-NAMES = sorted(path.stem for path in (locations.content_folder("checks") / "jax").glob("slice_*.py"))
+NAMES = sorted(
+    path.stem for path in (locations.content_folder("checks") / "jax").glob("slice_*.py")
+)
 
 pytestmark = pytest.mark.timeout(2 * LIMIT_S)
 

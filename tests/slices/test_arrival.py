@@ -1,0 +1,161 @@
+"""Hosts hand in their facts before JAX waits for anybody, and host 0 knows who is there."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from tests.support.slice_hosts import free_port
+from tpustarter.probe.slice import arrival
+from tpustarter.probe.slice.arrival import MAX_BYTES, PATH, NotReached, PortTaken, Roster
+from tpustarter.probe.slice.cluster import NoPlace, Place, find_place
+
+
+def facts(host: int, **changes: Any) -> dict[str, Any]:
+    """Return what a host hands in."""
+    return {
+        "host": host,
+        "hosts": 2,
+        "name": f"worker-{host}",
+        "process": 40 + host,
+        "python_version": "3.12.1",
+        "frameworks": {},
+        "settings": {},
+        "time": time.time(),
+        "checks": [],
+        **changes,
+    }
+
+
+def place(host: int, port: int) -> Place:
+    """Return the place of a host on this machine."""
+    return Place(host, 2, f"127.0.0.1:{port}", detected=False)
+
+
+def ignore(members: dict[int, Any], seconds: float) -> None:
+    """Show nothing while host 0 waits."""
+
+
+def test_every_host_gets_the_answer() -> None:
+    """Also the one that came long before host 0 opened its port."""
+    port, answers = free_port(), list[Any]()
+
+    def arrive() -> None:
+        answers.append(arrival.hand_in(place(1, port), facts(1), 60))
+
+    early = threading.Thread(target=arrive)
+    early.start()
+    with arrival.receiving(place(0, port), facts(0), 60, ignore) as roster:
+        roster.close({"goes_on": True, "code": 0})
+    early.join(60)
+
+    assert roster.is_complete
+    assert answers == [{"goes_on": True, "code": 0, "missing": []}]
+
+
+def test_port_is_free_again() -> None:
+    """JAX opens the same one next."""
+    port = free_port()
+    with arrival.receiving(place(0, port), facts(0), 0.1, ignore) as roster:
+        roster.close({"goes_on": False, "code": 3})
+
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(("127.0.0.1", port))
+    assert roster.missing == [1]
+
+
+def test_taken_port_is_said() -> None:
+    """It is the coordinator's, so that nothing else will do."""
+    with socket.socket() as taken:
+        taken.bind(("", 0))
+        taken.listen()
+        with (
+            pytest.raises(PortTaken, match=str(taken.getsockname()[1])),
+            arrival.receiving(place(0, taken.getsockname()[1]), facts(0), 1, ignore),
+        ):
+            pass
+
+
+STRANGERS = {
+    "another text": b"hello",
+    "no facts": b"[]",
+    "half of them": b'{"host": 1}',
+    "a host of another kind": json.dumps({**facts(1), "host": "1"}).encode(),
+}
+
+
+@pytest.mark.parametrize("case", STRANGERS)
+def test_what_is_no_host_is_refused(case: str) -> None:
+    """Anybody on the network can send something."""
+    port = free_port()
+    with arrival.receiving(place(0, port), facts(0), 0.1, ignore) as roster:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection.request("POST", PATH, STRANGERS[case])
+        status = connection.getresponse().status
+        connection.close()
+        roster.close({"goes_on": False, "code": 3})
+
+    assert status == http.HTTPStatus.BAD_REQUEST
+    assert roster.everyone() == [roster.members[0]]
+
+
+def test_too_long_facts_are_refused_unread() -> None:
+    """A host hands in a few KiB."""
+    port = free_port()
+    with arrival.receiving(place(0, port), facts(0), 0.1, ignore) as roster:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection.putrequest("POST", PATH)
+        connection.putheader("Content-Length", str(MAX_BYTES + 1))
+        connection.endheaders()
+        status = connection.getresponse().status
+        connection.close()
+        roster.close({"goes_on": False, "code": 3})
+
+    assert status == http.HTTPStatus.BAD_REQUEST
+
+
+def test_same_host_may_try_again() -> None:
+    """A connection that broke does not make two hosts of one."""
+    roster = Roster(2)
+    for _ in range(2):
+        roster.add(facts(1))
+
+    assert not roster.strangers
+
+
+def test_clock_is_compared_on_arrival() -> None:
+    """Host 0's own counts as right."""
+    roster = Roster(2)
+    roster.add(facts(1, time=time.time() + 600))
+
+    assert roster.members[1]["clock_ahead_s"] == pytest.approx(600, abs=5)
+
+
+def test_nobody_there_is_said() -> None:
+    """The reason is data, and the text has the address."""
+    port = free_port()
+
+    with pytest.raises(NotReached, match=str(port)) as raised:
+        arrival.hand_in(place(1, port), facts(1), 0.5)
+
+    assert raised.value.reason == "refused"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"coordinator": "worker-0", "hosts": 2, "host": 0},
+        {"coordinator": "worker-0:8476", "hosts": 2, "host": 2},
+    ],
+)
+def test_contradicting_place_is_refused(given: dict[str, Any]) -> None:
+    """Before JAX is asked for anything."""
+    with pytest.raises(NoPlace, match="expected"):
+        find_place(given, 1)
