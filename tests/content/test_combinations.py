@@ -12,7 +12,7 @@ from tpustarter.explain import known_failures, ranking
 from tpustarter.explain.known_failures import KnownFailure
 from tpustarter.explain.log_scanner import Scanner
 
-ROWS = known_failures.read()
+ROWS = known_failures.read_failures()
 BY_ID = {name: row for row in ROWS for name in (row.id, *row.aliases)}
 FILLER = "I1122 10:00:00.000000 41 train.py:8] TPU step 7 loss=2.31\n" * 40
 ALWAYS = ("peer-died", "broken-process-pool", "ended-by-signal")
@@ -28,7 +28,8 @@ def scanner() -> Scanner:
 def ids(scanner: Scanner, text: str) -> list[str]:
     """Return the failures in a log, in order."""
     return [
-        match.failure.id for match in ranking.rank(scanner.scan(io.BytesIO(text.encode())), ROWS)
+        match.failure.id
+        for match in ranking.rank_failures(scanner.scan(io.BytesIO(text.encode())), ROWS)
     ]
 
 
@@ -36,7 +37,7 @@ def ids(scanner: Scanner, text: str) -> list[str]:
 def sure(scanner: Scanner, row: KnownFailure) -> str:
     """Return an example that shows the row first by itself, or an empty text."""
     for example in row.examples:
-        matches = ranking.rank(scanner.scan(io.BytesIO(example.encode())), ROWS)
+        matches = ranking.rank_failures(scanner.scan(io.BytesIO(example.encode())), ROWS)
         if matches and matches[0].failure is row and matches[0].confidence == "likely":
             return example
     return ""

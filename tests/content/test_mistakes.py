@@ -53,7 +53,7 @@ PROGRAMS = {
 
 def explained(log: bytes) -> Explanation:
     """Return the explanation of a log."""
-    taken = log_scanner.Scanner(known_failures.read()).start_pass()
+    taken = log_scanner.Scanner(known_failures.read_failures()).start_pass()
     taken.feed(log)
     return explain_output.explain_log(taken.finish())
 
@@ -70,7 +70,7 @@ def test_real_python_and_jax_errors_are_recognised(tmp_path: Path, program: str)
         [sys.executable, str(file)], check=False, capture_output=True, env=env, timeout=120
     )
     found = explained(done.stderr)
-    text = " ".join(explanation_text.text(found).split())
+    text = " ".join(explanation_text.render_explanation(found).split())
 
     assert not found.matches
     assert PROGRAMS[program] in text, done.stderr.decode()
@@ -78,7 +78,7 @@ def test_real_python_and_jax_errors_are_recognised(tmp_path: Path, program: str)
     last = program.rpartition("\n")[2]
     assert f"train.py, line {program.count(chr(10)) + 1}: {last}" in text
     assert "slice" not in text
-    assert not explanation_text.document(found)["matches"]
+    assert not explanation_text.make_document(found)["matches"]
 
 
 def test_tpu_failure_is_no_program_mistake() -> None:
@@ -106,13 +106,13 @@ def test_known_mistake_is_named_with_program_line() -> None:
     )
     found = explained(f"{traceback}{tracer}\n".encode())
 
-    assert "where   train.py, line 5: if loss > 0:\n" in explanation_text.text(found)
-    assert "train.py, line 5: if loss > 0:" == explanation_text.document(found)["own_line"]
+    assert "where   train.py, line 5: if loss > 0:\n" in explanation_text.render_explanation(found)
+    assert "train.py, line 5: if loss > 0:" == explanation_text.make_document(found)["own_line"]
     for log in (f"{tracer}\n", f"{tracer}\n{traceback}ValueError: another\n"):
         found = explained(log.encode())
         assert found.matches
         assert not found.own_line
-        assert "\nwhere " not in explanation_text.text(found)
+        assert "\nwhere " not in explanation_text.render_explanation(found)
 
 
 def test_package_failing_by_itself_is_no_program_mistake() -> None:
@@ -143,7 +143,7 @@ ModuleNotFoundError: No module named 'tensorflow'
 
 def test_keras_without_tensorflow_gets_backend_hint() -> None:
     """Installing TensorFlow would be the wrong way where the environment has JAX."""
-    text = " ".join(explanation_text.text(explained(KERAS)).split())
+    text = " ".join(explanation_text.render_explanation(explained(KERAS)).split())
 
     assert "export KERAS_BACKEND=jax" in text
     assert "learn tensorflow/keras-on-jax" in text
@@ -158,7 +158,7 @@ def test_direct_tensorflow_import_gets_package_hint() -> None:
         b'  File "/home/ann/train.py", line 1, in <module>\n    import tensorflow as tf\n'
         b"ModuleNotFoundError: No module named 'tensorflow'\n"
     )
-    text = explanation_text.text(explained(log))
+    text = explanation_text.render_explanation(explained(log))
 
     assert "setup tensorflow" in text
     assert "KERAS_BACKEND" not in text
@@ -174,7 +174,7 @@ def test_unusable_row_is_one_error(tmp_path: Path) -> None:
     file = tmp_path / "mistakes.yml"
     file.write_text("- {error: '(', means: a, fix: b, source: c}\n")
     with pytest.raises(Problem, match=r"the row `1`.*is no pattern"):
-        program_mistakes.read(file)
+        program_mistakes.read_mistakes(file)
 
 
 @pytest.mark.parametrize(

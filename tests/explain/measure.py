@@ -64,7 +64,7 @@ def explained(
     scanner = log_scanner.Scanner(failures)
 
     def ask(data: bytes) -> list[frozenset[str]]:
-        matches = ranking.rank(scanner.scan(io.BytesIO(data)), failures)
+        matches = ranking.rank_failures(scanner.scan(io.BytesIO(data)), failures)
         return [
             frozenset(
                 (one.failure.id, *one.failure.aliases, *_NOTICE[one.failure.role != "notice" :])
@@ -132,7 +132,7 @@ def main() -> None:
     options = parser.parse_args()
     folders = options.folders or [LOGS / "held_out"]
     logs = [log for folder in folders for log in read(folder)]
-    failures = [one for file in options.failures for one in known_failures.read(file)]
+    failures = [one for file in options.failures for one in known_failures.read_failures(file)]
     for name, ask in (("explain", explained(failures)), ("plain patterns", plain())):
         found = figures(ask, logs)
         wrong = found.pop("wrong")

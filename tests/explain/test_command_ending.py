@@ -34,7 +34,7 @@ MEANT = {
 @pytest.fixture(scope="module")
 def scanner() -> Scanner:
     """Return what searches for all rows."""
-    return Scanner(known_failures.read())
+    return Scanner(known_failures.read_failures())
 
 
 def explained(scanner: Scanner, log: str, end: CommandEnd) -> Explanation:
@@ -46,7 +46,7 @@ def explained(scanner: Scanner, log: str, end: CommandEnd) -> Explanation:
 def test_silent_end_gets_usual_meaning_of_code(code: int, scanner: Scanner) -> None:
     """With the code as its line, and how to tell which it was."""
     found = explained(scanner, "step 1 loss 0.5\n", CommandEnd(code))
-    text = explanation_text.text(found)
+    text = explanation_text.render_explanation(found)
 
     assert MEANT[code] == found.matches[0].failure.id
     assert "\nend     the command" in text

@@ -112,6 +112,6 @@ def test_fix_waits_until_process_has_ended() -> None:
     offer = fixes.find_fix(ending(pid), host.Machine())
 
     assert offer
-    assert 0 == fixes.carry_out(offer)
+    assert 0 == fixes.run_fix(offer)
     state = Path(f"/proc/{pid}/stat")
     assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z"

@@ -17,7 +17,7 @@ from tpustarter.explain import explanation_text, known_failures, ranking
 from tpustarter.explain.known_failures import KnownFailure
 from tpustarter.explain.log_scanner import Scanner
 
-ROWS = known_failures.read()
+ROWS = known_failures.read_failures()
 PATTERNS = ("shows", "suggests", "unless", "needs")
 EXAMPLES = [
     pytest.param(row, example, id=f"{row.id}-{number}")
@@ -90,7 +90,7 @@ def test_tensorflow_host_findings_confirm_failure() -> None:
 @pytest.mark.parametrize(("row", "example"), EXAMPLES)
 def test_row_finds_its_own_examples(row: KnownFailure, example: str, scanner: Scanner) -> None:
     """As they were met, first or with a cause that explains it."""
-    matches = ranking.rank(scanner.scan(io.BytesIO(example.encode())), ROWS)
+    matches = ranking.rank_failures(scanner.scan(io.BytesIO(example.encode())), ROWS)
 
     assert row.id in [match.failure.id for match in matches[:3]]
 
@@ -122,4 +122,4 @@ _SOUND = fields("one", shows=["a sign"])
 def test_invalid_row_is_named(tmp_path: Path, rows: Any, expected: str) -> None:
     """One clear error."""
     with pytest.raises(Problem, match=re.escape(expected)):
-        known_failures.read(write(tmp_path / "failures.yml", *rows))
+        known_failures.read_failures(write(tmp_path / "failures.yml", *rows))

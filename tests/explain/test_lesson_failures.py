@@ -37,7 +37,7 @@ FAILS = """# Hello
 def explained(folder: Path | None, last: str, lesson: str = "") -> Explanation:
     """Return the explanation of a traceback that ends with a line."""
     log = f'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n{last}\n'
-    taken = log_scanner.Scanner(known_failures.read()).start_pass()
+    taken = log_scanner.Scanner(known_failures.read_failures()).start_pass()
     taken.feed(log.encode())
     return explain_output.explain_log(taken.finish(), lessons=folder, lesson=lesson)
 
@@ -53,14 +53,14 @@ def explained(folder: Path | None, last: str, lesson: str = "") -> Explanation:
 def test_error_named_by_lesson_uses_lesson_text(tmp_path: Path, error: str, said: str) -> None:
     """With the reader's own line, the lesson to read, and nothing about slices or reports."""
     found = explained(write_lessons(tmp_path, hello=FAILS), error)
-    text = " ".join(explanation_text.text(found).split())
+    text = " ".join(explanation_text.render_explanation(found).split())
 
     assert "The lesson “Hello” names this error." in text
     assert said in text
     assert "where train.py, line 3" in text
     assert text.endswith("learn start/hello")
     assert "slice" not in text
-    mistake = explanation_text.document(found)["mistake"]
+    mistake = explanation_text.make_document(found)["mistake"]
     assert (mistake["fix"], mistake["source"], mistake["lesson"]) == (None, None, "start/hello")
 
 
@@ -93,9 +93,9 @@ def test_lesson_ranks_between_specific_and_general_mistakes(tmp_path: Path) -> N
     folder = write_lessons(tmp_path, hello=f"# Hello\n\n## If it fails\n\n{text}")
 
     renamed = explained(folder, "AttributeError: module 'glue' has no attribute 'slow'")
-    assert "It was renamed." in explanation_text.text(renamed)
+    assert "It was renamed." in explanation_text.render_explanation(renamed)
     shape = explained(folder, "TypeError: cannot reshape array of size 6 into shape (4, 2)")
-    assert "keeps the number of elements" in explanation_text.text(shape)
+    assert "keeps the number of elements" in explanation_text.render_explanation(shape)
 
 
 def test_unreadable_lessons_leave_other_explanations(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_shipped_lessons_name_errors() -> None:
     for row in rows:
         assert row.means[-1] in ".?!)`", row.means
     last = "JaxRuntimeError: INVALID_ARGUMENT: Disallowed host-to-device transfer: aval=float32[8]"
-    assert "A transfer guard is on" in explanation_text.text(explained(None, last))
+    assert "A transfer guard is on" in explanation_text.render_explanation(explained(None, last))
 
 
 ABSL = "WARNING: All log messages before absl::InitializeLog() is called are written to STDERR\n"
@@ -127,7 +127,7 @@ IN_TORCH = '  File "/v/lib/python3.11/site-packages/torch/a.py", line 9, in f\n 
 
 def from_text(log: str, code: int = 0) -> Explanation:
     """Return the explanation of what a program wrote that ended with an exit code."""
-    taken = log_scanner.Scanner(known_failures.read()).start_pass()
+    taken = log_scanner.Scanner(known_failures.read_failures()).start_pass()
     taken.feed(log.encode())
     end = explain_output.CommandEnd(code) if code else None
     return explain_output.explain_log(taken.finish(), end=end)
@@ -161,7 +161,7 @@ def test_harmless_line_hides_no_failure(log: str, code: int, failure: str, exit_
     assert found.is_explained == bool(failure)
     assert not failure or found.matches[0].failure.id == failure
     assert (found.mistake is not None) == ("Traceback" in log)
-    shown = [part.text for part in explanation_text.parts(found)]
+    shown = [part.text for part in explanation_text.explanation_parts(found)]
     assert ("Harmless here:" in shown) == (failure not in ("", "harmless-absl-log"))
 
 
@@ -209,7 +209,9 @@ def test_unknown_backend_names_its_lesson() -> None:
 def test_advice_is_for_named_framework(module: str, variable: str) -> None:
     """Another framework doesn't read its variables."""
     found = from_text(f"/v/site-packages/{module}/a.py: it is unheard of\n")
-    variables = next(part.text for part in explanation_text.parts(found) if part.is_literal).split()
+    variables = next(
+        part.text for part in explanation_text.explanation_parts(found) if part.is_literal
+    ).split()
 
     assert ["export", variable] == variables[:2]
 

@@ -17,7 +17,7 @@ from tpustarter.explain import known_failures, ranking
 from tpustarter.explain.log_scanner import Scanner
 from tpustarter.explain.translated_errors import ERRORS
 
-ROWS = known_failures.read()
+ROWS = known_failures.read_failures()
 SAMPLE = 3
 """One row of so many is tried in the default suite."""
 HEALTHY = "I1122 10:00:00.000000 41 train.py:8] TPU step {} loss=2.31 tokens/s=81234"
@@ -64,7 +64,7 @@ CHANGES: dict[str, tuple[Callable[[str], str], float]] = {
 
 def first(scanner: Scanner, text: str) -> str:
     """Return the id of what comes first; empty where nothing does."""
-    matches = ranking.rank(scanner.scan(io.BytesIO(text.encode())), ROWS)
+    matches = ranking.rank_failures(scanner.scan(io.BytesIO(text.encode())), ROWS)
     return matches[0].failure.id if matches else ""
 
 

@@ -41,21 +41,21 @@ def logs(name: str) -> list[Path]:
 
 def explained(files: Mapping[str, bytes]) -> JobExplanation:
     """Explain the logs of a job, by the names of their files."""
-    scanner = Scanner(known_failures.read())
-    names = worker_logs.names(list(files))
+    scanner = Scanner(known_failures.read_failures())
+    names = worker_logs.worker_names(list(files))
     scans = {
         name: scanner.scan(io.BytesIO(log)) for name, log in zip(names, files.values(), strict=True)
     }
-    return worker_logs.explain(scans, dict(zip(names, files, strict=True)))
+    return worker_logs.explain_job(scans, dict(zip(names, files, strict=True)))
 
 
 def split(log: bytes, pieces: int = 1, seed: int = 0) -> JobExplanation:
     """Explain the log of a job in which the lines of each worker are marked."""
-    splitter = log_prefixes.WorkerSplitter(Scanner(known_failures.read()))
+    splitter = log_prefixes.WorkerSplitter(Scanner(known_failures.read_failures()))
     cuts = sorted(random.Random(seed).choices(range(len(log)), k=pieces - 1))
     for begin, end in zip([0, *cuts], [*cuts, len(log)], strict=True):
         splitter.take(log[begin:end])
-    return worker_logs.explain(splitter.end(), places=splitter.places)
+    return worker_logs.explain_job(splitter.end(), places=splitter.places)
 
 
 def marked(name: str, prefix: str) -> bytes:
@@ -81,7 +81,7 @@ def test_worker_that_failed_first_is_named(name: str) -> None:
     shown = f"{[match.failure.id for match in job.found.matches]} {job.found.last_error}"
     assert (job.first.name, True) == (row["first"], row["explained"] in shown)
     jsonschema.validate(
-        worker_logs.document(job),
+        worker_logs.make_document(job),
         json.loads(Path(explanation_text.__file__).with_name("schema.json").read_text()),
     )
 
@@ -103,14 +103,14 @@ def test_lines_of_workers_are_told_apart(name: str, prefix: str) -> None:
 def test_pieces_of_a_log_change_nothing() -> None:
     """A pipe may be cut anywhere; lines before the first mark belong to nobody."""
     log = b"INFO start\n" * 50 + marked("jax-0.12-key-error", PREFIXES["kubectl"])
-    whole = worker_logs.document(split(log))
+    whole = worker_logs.make_document(split(log))
     for seed in range(20):
-        assert whole == worker_logs.document(split(log, pieces=40, seed=seed))
+        assert whole == worker_logs.make_document(split(log, pieces=40, seed=seed))
 
 
 def test_one_worker_is_no_job() -> None:
     """Many programs print a bracket or a number before each line."""
-    splitter = log_prefixes.WorkerSplitter(Scanner(known_failures.read()))
+    splitter = log_prefixes.WorkerSplitter(Scanner(known_failures.read_failures()))
     splitter.take(b"[rank0]: Traceback (most recent call last):\n[rank0]: KeyError: 6\n")
     assert not splitter.end()
 
@@ -118,7 +118,7 @@ def test_one_worker_is_no_job() -> None:
 def test_text_names_worker_and_all_others() -> None:
     """All logs are there, so none is asked for."""
     job = explained({str(path): path.read_bytes() for path in logs("key-error")})
-    text = worker_logs.text(job)
+    text = worker_logs.render_explanation(job)
     place = str(LOGS / "key-error" / "worker-2.log")
     assert text.startswith("Of 3 workers, worker 2 failed first")
     assert place in "".join(text.split())
@@ -133,7 +133,7 @@ def test_equal_errors_are_told_as_one() -> None:
     log = logs("missing-package")[2].read_bytes()
     job = explained({f"{number}.log": log for number in range(4)})
     assert job.first is None
-    assert "All 4 workers failed with the same error." in worker_logs.text(job)
+    assert "All 4 workers failed with the same error." in worker_logs.render_explanation(job)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_equal_errors_are_told_as_one() -> None:
 )
 def test_workers_are_named_by_differing_numbers(files: list[str], named: list[str]) -> None:
     """A number of the job or of a date is the same in all names."""
-    assert worker_logs.names(files) == named
+    assert worker_logs.worker_names(files) == named
 
 
 def test_error_before_lost_peers_is_own() -> None:
@@ -158,7 +158,7 @@ def test_error_before_lost_peers_is_own() -> None:
     assert found.has_own_error
     assert found.mistake
     assert found.mistake.error == "KeyError: 6"
-    assert "Follows from it:" in explanation_text.text(found)
+    assert "Follows from it:" in explanation_text.render_explanation(found)
 
 
 @pytest.mark.parametrize(
@@ -174,4 +174,4 @@ def test_broken_row_of_prefixes_is_named(tmp_path: Path, row: dict[str, Any]) ->
     file = tmp_path / "rows.yml"
     file.write_text(yaml.safe_dump([row]))
     with pytest.raises(Problem, match=r"the row `1` of `rows\.yml` cannot be used"):
-        log_prefixes.read(file)
+        log_prefixes.read_prefixes(file)

@@ -156,7 +156,7 @@ def test_archives_that_people_pack_again_are_read(tmp_path: Path) -> None:
         file = tmp_path / f"{number}.tar"
         file.write_bytes(one)
 
-        assert DOCUMENT["made"] == opened_report.read(file)["made"]
+        assert DOCUMENT["made"] == opened_report.open_report(file)["made"]
 
 
 DOCUMENTS = {
@@ -224,7 +224,7 @@ def test_folder_reads_no_file_outside_itself(tmp_path: Path) -> None:
         for file, data in files.items():
             (tmp_path / file).write_bytes(data)
 
-        assert {"report.json", "manifest.json"} == unpack.read(tmp_path).files.keys()
+        assert {"report.json", "manifest.json"} == unpack.read_bundle(tmp_path).files.keys()
 
 
 WRONG: tuple[Any, ...] = (
@@ -255,8 +255,8 @@ WRONG: tuple[Any, ...] = (
 @pytest.fixture
 def few_failures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Know three failures, for to search for all of them takes a second each time."""
-    rows = [one for one in failures.read() if one.id == "tpu-in-use-by-pid" or one.confirm]
-    monkeypatch.setattr(failures, "read", lambda: tuple(rows[:3]))
+    rows = [one for one in failures.read_failures() if one.id == "tpu-in-use-by-pid" or one.confirm]
+    monkeypatch.setattr(failures, "read_failures", lambda: tuple(rows[:3]))
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -287,7 +287,7 @@ def test_wrong_value_in_any_field_is_safe(tmp_path: Path) -> None:
     for path in places(DOCUMENT):
         file = written(tmp_path, with_value(DOCUMENT, path, WRONG[next(numbers)]))
         try:
-            now = opened_report.read(file)
+            now = opened_report.open_report(file)
         except Problem:
             continue
         sound(now)
@@ -340,7 +340,7 @@ DOCUMENT_OF_ANY = st.fixed_dictionaries(
 def test_no_document_raises_anything_but_a_problem(document: Any, tmp_path: Path) -> None:
     """Whatever JSON it is."""
     with contextlib.suppress(Problem):
-        sound(opened_report.read(written(tmp_path, document)))
+        sound(opened_report.open_report(written(tmp_path, document)))
 
 
 @pytest.mark.usefixtures("few_failures")
@@ -348,7 +348,7 @@ def test_no_document_raises_anything_but_a_problem(document: Any, tmp_path: Path
 @given(st.data())
 def test_no_bytes_raise_anything_but_a_problem(tmp_path: Path, data: st.DataObject) -> None:
     """An archive with bytes changed, cut off or doubled, packed or not."""
-    plain = gzip.decompress(bundle.archive("r", FILES))
+    plain = gzip.decompress(bundle.make_archive("r", FILES))
     one = bytearray(plain)
     for _ in range(data.draw(st.integers(1, 4))):
         one[data.draw(st.integers(0, len(one) - 1))] = data.draw(st.integers(0, 255))
@@ -357,7 +357,7 @@ def test_no_bytes_raise_anything_but_a_problem(tmp_path: Path, data: st.DataObje
     file = tmp_path / "r.tar.gz"
     file.write_bytes(gzip.compress(cut, mtime=0) if start % 3 else cut)
     with contextlib.suppress(Problem):
-        sound(opened_report.read(file))
+        sound(opened_report.open_report(file))
 
 
 _LIMITED = """

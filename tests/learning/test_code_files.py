@@ -191,7 +191,7 @@ def test_reproducer_of_block_contains_needed_files(tmp_path: Path) -> None:
     assert "unused" not in made.text
     assert "--code two.txt > two.txt" in " ".join(made.text.split())
     assert "_folder" not in alone.text
-    outcome = trial.run(made, bench, {}, 20)
+    outcome = trial.run_file(made, bench, {}, 20)
     assert "holds" == outcome.kind, outcome.output
 
 

@@ -22,7 +22,7 @@ from tpustarter.report import reproducers
 from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.clean.pseudonyms import Pseudonyms
 from tpustarter.report.collect import collectors
-from tpustarter.report.collect.collectors import Context
+from tpustarter.report.collect.collectors import ReportContext
 
 
 def reproduced(check_id: str, folder: Path) -> tuple[last_failures.FailedCheck, dict[str, Any]]:
@@ -39,9 +39,9 @@ def reproduced(check_id: str, folder: Path) -> tuple[last_failures.FailedCheck, 
 
 def told(python: Interpreter, check_id: str, machine: host.Machine, folder: Path) -> dict[str, Any]:
     """Return what a report tells of the reproducer of a check."""
-    context = Context(machine, folder, python)
-    section, left_out = collectors.run(
-        reproducers.collector((check_id,)), context, Cleaner(machine.env, Pseudonyms())
+    context = ReportContext(machine, folder, python)
+    section, left_out = collectors.run_collector(
+        reproducers.make_collector((check_id,)), context, Cleaner(machine.env, Pseudonyms())
     )
     assert [] == left_out, left_out
     return section.facts["files"][0]

@@ -18,7 +18,7 @@ from tpustarter.core import state
 from tpustarter.core.problem import Problem
 from tpustarter.report import make_report
 from tpustarter.report.collect import check_runs
-from tpustarter.report.collect.collectors import Context
+from tpustarter.report.collect.collectors import ReportContext
 from tpustarter.report.forms import bundle
 from tpustarter.report.make_report import BugReport
 
@@ -31,7 +31,7 @@ def report(tmp_path: Path) -> BugReport:
     root = tmp_path / "root"
     root.mkdir()
     machine = lay_out(root, "v6e", chips=4, env={"USER": "somebody", "TPU_NAME": "a-tpu-of-mine"})
-    made = make_report.make_report(Context(machine, tmp_path, None), asks=False)
+    made = make_report.make_report(ReportContext(machine, tmp_path, None), asks=False)
     made.names.make_pseudonym("host", "a-tpu-of-mine")
     return made
 
@@ -53,7 +53,7 @@ def test_files_under_sudo_belong_to_caller(
         pytest.skip("Only root can give a file to somebody else.")
     monkeypatch.setenv("SUDO_UID", "65534")
     monkeypatch.setenv("SUDO_GID", "65534")
-    bundle.write(report, tmp_path / "out" / "of" / "it")
+    bundle.write_bundle(report, tmp_path / "out" / "of" / "it")
 
     assert {65534} == {one.stat().st_uid for one in (tmp_path / "out").rglob("*")}
     assert 65534 == (tmp_path / "out").stat().st_uid
@@ -61,7 +61,7 @@ def test_files_under_sudo_belong_to_caller(
 
 def test_archive_holds_files_of_manifest(report: BugReport, tmp_path: Path) -> None:
     """With their sizes and digests, and what was left out and why."""
-    packed = bundle.write(report, tmp_path / "out")
+    packed = bundle.write_bundle(report, tmp_path / "out")
     with tarfile.open(packed) as tar:
         members = {one.name: one for one in tar}
         data = {name: tar.extractfile(one).read() for name, one in members.items()}  # type: ignore[union-attr]
@@ -81,32 +81,32 @@ def test_archive_holds_files_of_manifest(report: BugReport, tmp_path: Path) -> N
 
 def test_same_report_makes_same_archive(report: BugReport) -> None:
     """So a digest of it can be told."""
-    files = bundle.files(report)
+    files = bundle.make_files(report)
 
-    assert bundle.archive("x", files) == bundle.archive("x", files)
+    assert bundle.make_archive("x", files) == bundle.make_archive("x", files)
 
 
 def test_pseudonym_key_stays_private_and_local(report: BugReport, tmp_path: Path) -> None:
     """In the state folder, mode 0600, and it is not in the archive."""
-    packed = bundle.write(report, tmp_path / "out")
+    packed = bundle.write_bundle(report, tmp_path / "out")
     kept = state.prepare_path("report-names")
 
     assert 0o600 == stat.S_IMODE(kept.stat().st_mode)
     assert "a-tpu-of-mine" in kept.read_text()
-    assert check_runs.remembered_names() == report.names.list_pseudonyms()
+    assert check_runs.read_remembered_names() == report.names.list_pseudonyms()
     with tarfile.open(packed) as tar:
         assert not [one for one in tar.getnames() if "names" in one]
 
 
 def test_existing_report_is_not_overwritten(report: BugReport, tmp_path: Path) -> None:
     """Two in one second are two."""
-    bundle.write(report, tmp_path)
+    bundle.write_bundle(report, tmp_path)
     with pytest.raises(Problem, match="File exists"):
-        bundle.write(report, tmp_path)
+        bundle.write_bundle(report, tmp_path)
 
 
 def test_unwritable_folder_is_single_problem(report: BugReport, tmp_path: Path) -> None:
     """With the reason."""
     (tmp_path / "file").write_text("")
     with pytest.raises(Problem, match="cannot make"):
-        bundle.write(report, tmp_path / "file" / "below")
+        bundle.write_bundle(report, tmp_path / "file" / "below")

@@ -22,7 +22,7 @@ from tests.support.fake_metadata import serve
 from tpustarter.core import state
 from tpustarter.report import make_report
 from tpustarter.report.collect import known_failures as reported_failures
-from tpustarter.report.collect.collectors import Context, FoundFacts
+from tpustarter.report.collect.collectors import FoundFacts, ReportContext
 from tpustarter.report.forms import bundle, markdown_form
 from tpustarter.report.make_report import BugReport
 
@@ -33,7 +33,7 @@ HANG_WAIT_S = 3.0
 
 
 @pytest.fixture
-def context(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Context]:
+def context(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ReportContext]:
     """Have a machine without chips, on which every source tells everything."""
     yield from _context(tmp_path, home, monkeypatch, None, "answers")
 
@@ -44,7 +44,7 @@ def _context(
     monkeypatch: pytest.MonkeyPatch,
     generation: str | None,
     devices: str,
-) -> Iterator[Context]:
+) -> Iterator[ReportContext]:
     monkeypatch.setattr(socket, "gethostname", lambda: telling.HOST)
     root, folder = tmp_path / "root", tmp_path / "zq7cwd"
     root.mkdir()
@@ -57,17 +57,17 @@ def _context(
         machine = telling.telling_machine(root, home / "zq7home", address, generation)
         python = telling.hostile_python(tmp_path / "zq7venv", devices)
         wait_s = HANG_WAIT_S if devices == "hangs" else WAIT_S
-        yield Context(machine, folder, python, log, wait_s)
+        yield ReportContext(machine, folder, python, log, wait_s)
 
 
 def written(report: BugReport) -> dict[str, bytes]:
     """Return everything that leaves: the files, their names, the archive, and what is shown."""
-    files = bundle.files(report)
+    files = bundle.make_files(report)
     name = bundle.make_name(report.document)
-    packed = bundle.archive(name, files)
+    packed = bundle.make_archive(name, files)
     with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
         members = {one.name: repr(one.get_info()).encode() for one in tar}
-    shown = markdown_form.markdown(report.document, limit=1 << 30).encode()
+    shown = markdown_form.render_markdown(report.document, limit=1 << 30).encode()
     names = "\n".join((name, *files, *members)).encode()
     return {
         **files,
@@ -85,7 +85,7 @@ def leaks(report: BugReport) -> dict[str, list[bytes]]:
     return {name: found for name, data in outputs.items() if (found := telling.found_in(data))}
 
 
-def leaking(context: Context, size: int) -> dict[tuple[str, ...], dict[str, list[bytes]]]:
+def leaking(context: ReportContext, size: int) -> dict[tuple[str, ...], dict[str, list[bytes]]]:
     """Return what leaks where only so many collectors report, by their names."""
     found = {}
     for subset in combinations(NAMES, size):
@@ -96,7 +96,7 @@ def leaking(context: Context, size: int) -> dict[tuple[str, ...], dict[str, list
 
 
 @pytest.mark.parametrize("size", [0, 1])
-def test_no_canary_in_report_of_single_collector(size: int, context: Context) -> None:
+def test_no_canary_in_report_of_single_collector(size: int, context: ReportContext) -> None:
     """Nor in that of none; `tests/hostile` tries each two."""
     assert {} == leaking(context, size)
 
@@ -131,12 +131,12 @@ def test_no_canary_in_report_of_tpu_in_use(
 
 
 def test_search_finds_canaries_without_cleaning(
-    context: Context, monkeypatch: pytest.MonkeyPatch
+    context: ReportContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where cleaning is taken away, the same search finds the canaries in every file."""
     from tpustarter.report.clean.cleaner import Cleaner
 
-    monkeypatch.setattr(Cleaner, "text", lambda _, text, lines=0: text)  # noqa: ARG005
+    monkeypatch.setattr(Cleaner, "clean_text", lambda _, text, lines=0: text)  # noqa: ARG005
     monkeypatch.setattr(Cleaner, "require_clean", lambda _, text: text)
     found = leaks(make_report.make_report(context, asks=False))
 

@@ -13,21 +13,21 @@ from tpustarter.checking.plan.interpreters import Interpreter, list_installed
 from tpustarter.core import state
 from tpustarter.report import make_report
 from tpustarter.report.collect import check_runs
-from tpustarter.report.collect.collectors import Context
+from tpustarter.report.collect.collectors import ReportContext
 
 
 @pytest.fixture
-def context(tmp_path: Path) -> Context:
+def context(tmp_path: Path) -> ReportContext:
     """Return a v5e machine with a stub of JAX."""
     root = tmp_path / "root"
     root.mkdir()
     machine = lay_out(root, "v5e", chips=4, thp="always [madvise] never")
     make_python(tmp_path / "v", jax="0.12.0.1", libtpu="0.0.50.1")
     python = Interpreter(tmp_path / "v/bin/python", "--python", list_installed(tmp_path / "v"))
-    return Context(machine, tmp_path, python)
+    return ReportContext(machine, tmp_path, python)
 
 
-def sections(context: Context) -> dict[str, Any]:
+def sections(context: ReportContext) -> dict[str, Any]:
     """Return the sections of a report by name."""
     made = make_report.make_report(context, asks=False, only=("last_run", "checks", "changes"))
     return {one["name"]: one for one in made.document["sections"]}
@@ -59,7 +59,7 @@ def kept(**frameworks: str) -> dict[str, Any]:
     }
 
 
-def test_host_warnings_are_reported_with_hints(context: Context) -> None:
+def test_host_warnings_are_reported_with_hints(context: ReportContext) -> None:
     """And what passes is only counted."""
     facts = sections(context)["checks"]["facts"]
 
@@ -68,7 +68,7 @@ def test_host_warnings_are_reported_with_hints(context: Context) -> None:
     assert {"pass"} & {one["status"] for one in facts["findings"]} == set()
 
 
-def test_changes_since_last_good_run_are_reported(context: Context) -> None:
+def test_changes_since_last_good_run_are_reported(context: ReportContext) -> None:
     """Versions and chips; what only the kept run had a device for is no change."""
     bad = {**kept(jax="0.1"), "verdict": "unhealthy"}
     state.save("saved-20261119-100000-tpu", kept(jax="0.3"))
@@ -85,7 +85,7 @@ def test_changes_since_last_good_run_are_reported(context: Context) -> None:
     assert "jax.every_device" not in [one["id"] for one in facts["results"]]
 
 
-def test_missing_good_run_is_reported_with_command(context: Context) -> None:
+def test_missing_good_run_is_reported_with_command(context: ReportContext) -> None:
     """With the command that keeps a run."""
     found = sections(context)
 
@@ -93,7 +93,7 @@ def test_missing_good_run_is_reported_with_command(context: Context) -> None:
     assert "has not been run here" in found["last_run"]["why"]
 
 
-def test_last_run_is_reported_with_its_devices(context: Context) -> None:
+def test_last_run_is_reported_with_its_devices(context: ReportContext) -> None:
     """Its verdict never without what it was verified on."""
     state.save(
         "last-check",
@@ -117,7 +117,7 @@ def test_last_run_is_reported_with_its_devices(context: Context) -> None:
     )
 
 
-def test_newer_run_of_named_checks_is_reported(context: Context) -> None:
+def test_newer_run_of_named_checks_is_reported(context: ReportContext) -> None:
     """A run of some checks is a run, too, until a whole one is newer."""
     named = {
         "when": "2026-11-20T11:00:00+00:00",
@@ -141,4 +141,4 @@ def test_pseudonyms_of_earlier_reports_are_kept() -> None:
     """They are what makes two reports comparable."""
     check_runs.remember_names({"host": {"a": 1}})
 
-    assert {"host": {"a": 1}} == check_runs.remembered_names()
+    assert {"host": {"a": 1}} == check_runs.read_remembered_names()

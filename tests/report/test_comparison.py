@@ -25,13 +25,13 @@ SAMPLES = TESTS / "samples/reports"
 @pytest.fixture(scope="module")
 def good() -> dict[str, Any]:
     """Return the report of a host on which all is well."""
-    return opened_report.read(SAMPLES / "good")
+    return opened_report.open_report(SAMPLES / "good")
 
 
 @pytest.fixture(scope="module")
 def hangs() -> dict[str, Any]:
     """Return the report of a host whose JAX hangs, with an older JAX and other variables."""
-    return opened_report.read(SAMPLES / "hangs")
+    return opened_report.open_report(SAMPLES / "hangs")
 
 
 def facts(document: dict[str, Any], name: str) -> dict[str, Any]:
@@ -247,7 +247,7 @@ def test_notes_on_either_report_are_shown(tmp_path: Path, good: dict[str, Any]) 
         (tmp_path / file.name).write_text(
             text.replace('"cpus": 2', '"cpus": 3') if file.name == "report.json" else text
         )
-    changed = opened_report.read(tmp_path)
+    changed = opened_report.open_report(tmp_path)
 
     assert "`report.json` changed after the report was made" in shown(good, changed)
     assert ["cpus"] == [row["fact"] for row in compared(good, changed)["differences"]]

@@ -12,11 +12,16 @@ from tests.support import report_machine as telling
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
 from tpustarter.checking.plan.interpreters import Interpreter, list_installed
-from tpustarter.report.clean.allowed_fields import LeftOut, clean_number, pattern_shape, text
+from tpustarter.report.clean.allowed_fields import (
+    OmittedFact,
+    clean_number,
+    pattern_shape,
+    text_shape,
+)
 from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.clean.pseudonyms import Pseudonyms
 from tpustarter.report.collect import collectors, frameworks, stacks
-from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, Context
+from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
 from tpustarter.report.document import ReportSection
 
 WAIT_S = 60.0
@@ -24,10 +29,12 @@ HANG_WAIT_S = 4.0
 """For a framework that hangs: the limit is reached in any case."""
 
 
-def asked(context: Context, framework: str = "jax") -> ReportSection:
+def asked(context: ReportContext, framework: str = "jax") -> ReportSection:
     """Ask a framework; nothing that the stubs say must be left out."""
     cleaner = Cleaner(context.machine.env, Pseudonyms())
-    section, _ = collectors.run(frameworks.collector(framework, context.wait_s), context, cleaner)
+    section, _ = collectors.run_collector(
+        frameworks.make_collector(framework, context.wait_s), context, cleaner
+    )
     return section
 
 
@@ -36,13 +43,13 @@ def context_of(
     python: Interpreter | None,
     generation: str | None = None,
     wait_s: float = WAIT_S,
-) -> Context:
+) -> ReportContext:
     """Return a laid-out machine with a Python."""
     root = tmp_path / "root"
     root.mkdir()
     env = {"PATH": "/usr/bin:/bin", "ZQ7_TEXTS": "[]", "TPUSTARTER_HOME": "unused"}
     machine = lay_out(root, generation, chips=4, env=env)
-    return Context(machine, tmp_path, python, wait_s=wait_s)
+    return ReportContext(machine, tmp_path, python, wait_s=wait_s)
 
 
 def steps(section: ReportSection) -> dict[str, str]:
@@ -113,7 +120,7 @@ def test_devices_in_use_are_not_started(tmp_path: Path) -> None:
     root.mkdir()
     machine = lay_out(root, "v5e", chips=4, holder={"pid": 4242}, env={"ZQ7_TEXTS": "[]"})
     python = telling.hostile_python(tmp_path / "v", "dies")
-    section = asked(Context(machine, tmp_path, python, wait_s=WAIT_S))
+    section = asked(ReportContext(machine, tmp_path, python, wait_s=WAIT_S))
 
     assert "answered" == steps(section)["import jax"]
     assert "not asked" == steps(section)["jax.devices()"]
@@ -147,7 +154,7 @@ def test_missing_collect_env_of_torch_is_reported(tmp_path: Path) -> None:
     context.found.packages = {"torch": "2.9.0", "torch_xla": "2.9.0"}
     section = asked(context, "torch")
 
-    assert ["torch", "torch_xla"] == frameworks.frameworks(context)
+    assert ["torch", "torch_xla"] == frameworks.list_frameworks(context)
     assert "failed" == steps(section)["environment of PyTorch"]
     assert "error" not in section.facts
     assert "torch.utils" in section.facts["aside"]
@@ -169,22 +176,25 @@ def test_missing_or_refused_py_spy_is_reported(tmp_path: Path) -> None:
     bin_folder.mkdir()
     python, spy = bin_folder / "python", bin_folder / "py-spy"
 
-    assert "py-spy is not installed" in stacks.native(1, python, {"PATH": str(tmp_path)})[1]
+    assert (
+        "py-spy is not installed"
+        in stacks.read_native_stacks(1, python, {"PATH": str(tmp_path)})[1]
+    )
     spy.write_text("#!/bin/sh\necho 'Permission Denied: try sudo' >&2; exit 1\n")
     spy.chmod(0o755)
-    assert "may not look at it: Permission Denied" in stacks.native(1, python, {})[1]
+    assert "may not look at it: Permission Denied" in stacks.read_native_stacks(1, python, {})[1]
     spy.write_text("#!/bin/sh\nprintf 'Process 1: python x --password y\\n    main (x.py:1)\\n'\n")
-    assert ("    main (x.py:1)", "") == stacks.native(1, python, {})
+    assert ("    main (x.py:1)", "") == stacks.read_native_stacks(1, python, {})
 
 
-def _hangs(_: Context) -> dict[str, Any]:
+def _hangs(_: ReportContext) -> dict[str, Any]:
     import threading
 
     threading.Event().wait()
     return {}
 
 
-def _refuses(_: Context) -> dict[str, Any]:
+def _refuses(_: ReportContext) -> dict[str, Any]:
     raise CollectorUnanswered("there is nothing")
 
 
@@ -205,7 +215,7 @@ def test_failing_collector_still_gives_section(name: str, tmp_path: Path) -> Non
     limit_s = 0.05 if name == "hangs" else WAIT_S
     one = Collector("name", "Title", collect, {"x": clean_number}, limit_s=limit_s)
     cleaner = Cleaner({}, Pseudonyms())
-    section, left_out = collectors.run(one, context_of(tmp_path, None), cleaner)
+    section, left_out = collectors.run_collector(one, context_of(tmp_path, None), cleaner)
 
     assert (state, why) == (section.state, section.why or "")
     assert (state == "answered") == (left_out == [])
@@ -217,10 +227,10 @@ def test_failing_cleaner_leaves_field_out(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(cleaner, "text", lambda *_: 1 // 0)
     facts = {"said": "hidden", "state": "fine"}
     one = Collector(
-        "name", "Title", lambda _: facts, {"said": text(), "state": pattern_shape("fine")}
+        "name", "Title", lambda _: facts, {"said": text_shape(), "state": pattern_shape("fine")}
     )
-    section, left_out = collectors.run(one, context_of(tmp_path, None), cleaner)
+    section, left_out = collectors.run_collector(one, context_of(tmp_path, None), cleaner)
 
     assert {"state": "fine"} == section.facts
     why = "it could not be cleaned (ZeroDivisionError)"
-    assert [LeftOut("name.said", why, is_unknown=False)] == left_out
+    assert [OmittedFact("name.said", why, is_unknown=False)] == left_out

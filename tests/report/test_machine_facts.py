@@ -15,13 +15,13 @@ from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.clean.pseudonyms import Pseudonyms
 from tpustarter.report.collect import collectors as collect_collectors
 from tpustarter.report.collect import frameworks, hardware, software
-from tpustarter.report.collect.collectors import Collector, Context
+from tpustarter.report.collect.collectors import Collector, ReportContext
 from tpustarter.report.document import ReportSection
 
 
-def told(collector: Collector, context: Context) -> ReportSection:
+def told(collector: Collector, context: ReportContext) -> ReportSection:
     """Ask one collector, as a report does."""
-    section, _ = collect_collectors.run(
+    section, _ = collect_collectors.run_collector(
         collector, context, Cleaner(context.machine.env, Pseudonyms())
     )
     return section
@@ -33,16 +33,16 @@ def named(collectors: tuple[Collector, ...], name: str) -> Collector:
 
 
 @pytest.fixture
-def context(tmp_path: Path) -> Context:
+def context(tmp_path: Path) -> ReportContext:
     """Return a machine without chips and a Python with JAX."""
     (tmp_path / "root/proc").mkdir(parents=True)
     machine = lay_out(tmp_path / "root", None)
     make_python(tmp_path / "v", jax="0.10.2", libtpu="0.0.50")
     python = Interpreter(tmp_path / "v/bin/python", "--python", list_installed(tmp_path / "v"))
-    return Context(machine, tmp_path, python)
+    return ReportContext(machine, tmp_path, python)
 
 
-def claim(context: Context, name: str) -> Path:
+def claim(context: ReportContext, name: str) -> Path:
     """Return the folder that claims a package."""
     assert context.interpreter is not None
     prefix = context.interpreter.path.parent.parent
@@ -60,7 +60,7 @@ def claim(context: Context, name: str) -> Path:
     ],
 )
 def test_package_outside_index_is_marked(
-    origin: dict[str, Any] | None, shown: str | None, context: Context
+    origin: dict[str, Any] | None, shown: str | None, context: ReportContext
 ) -> None:
     """A maintainer asks whether it is a build of one's own; its address is nobody's business."""
     folder = claim(context, "jax")
@@ -74,7 +74,7 @@ def test_package_outside_index_is_marked(
     assert "ada" not in json.dumps(facts)
 
 
-def test_package_in_two_folders_has_both_versions(context: Context) -> None:
+def test_package_in_two_folders_has_both_versions(context: ReportContext) -> None:
     """That happens where an installation broke off, or beside `libtpu-nightly`."""
     folder = claim(context, "libtpu").parent
     (folder / "libtpu-0.0.17.dist-info").mkdir()
@@ -84,7 +84,7 @@ def test_package_in_two_folders_has_both_versions(context: Context) -> None:
     assert [{"name": "libtpu", "version": "0.0.50"}] == facts["hidden"]
 
 
-def test_kernel_oom_kills_are_reported(context: Context) -> None:
+def test_kernel_oom_kills_are_reported(context: ReportContext) -> None:
     """So that nobody has to ask whether the host ran out, or the TPU."""
     root = context.machine.root
     (root / "proc/vmstat").write_text("nr_free_pages 1\noom_kill 3\n")
@@ -105,7 +105,7 @@ def test_kernel_oom_kills_are_reported(context: Context) -> None:
 @pytest.mark.parametrize(
     "model", ["AMD EPYC of-ada", "Ada's own processor", "Intel(R) Xeon(R) CPU @ ada"]
 )
-def test_unknown_processor_name_is_left_out(model: str, context: Context) -> None:
+def test_unknown_processor_name_is_left_out(model: str, context: ReportContext) -> None:
     """An emulator can call it anything."""
     (context.machine.root / "proc/cpuinfo").write_text(f"model name : {model}\n")
     facts = told(named(hardware.COLLECTORS, "resources"), context).facts
@@ -127,19 +127,21 @@ tpu = S(experimental=S(initialize_tpu_system=print))
     ("built", "shown"),
     [("v2.21.0-rc1-2-g1ef0cafe99", "v2.21.0-rc1-2-g1ef0cafe99"), ("v2.9-ada-corp", None)],
 )
-def test_tensorflow_reports_its_build(built: str, shown: str | None, context: Context) -> None:
+def test_tensorflow_reports_its_build(
+    built: str, shown: str | None, context: ReportContext
+) -> None:
     """As its form asks; on a machine without a TPU no TPU is looked for."""
     packages = claim(context, "jax").parent
     (packages / "tensorflow.py").write_text(TENSORFLOW.format(built=built))
     (packages / "tensorflow-2.21.0.dist-info").mkdir()
-    facts = told(frameworks.collector("tensorflow", 8.0), context).facts
+    facts = told(frameworks.make_collector("tensorflow", 8.0), context).facts
 
     assert "2.21.0" == facts["version"]
     assert shown == facts.get("built_from")
     assert "not asked" == facts["steps"][1]["state"]
 
 
-def test_torch_xla_reports_its_commits(context: Context, tmp_path: Path) -> None:
+def test_torch_xla_reports_its_commits(context: ReportContext, tmp_path: Path) -> None:
     """Nightly builds are named by them."""
     make_python(tmp_path / "t", torch_xla="2.9.0")
     package = next((tmp_path / "t").glob("lib/python3*/site-packages/torch_xla"))
@@ -147,6 +149,6 @@ def test_torch_xla_reports_its_commits(context: Context, tmp_path: Path) -> None
         "__torch_gitrev__ = '0123456789abcdef'\n__xla_gitrev__ = 'ada'\n"
     )
     context.interpreter = Interpreter(tmp_path / "t/bin/python", "--python", {"torch_xla": ""})
-    facts = told(frameworks.collector("torch_xla", 8.0), context).facts
+    facts = told(frameworks.make_collector("torch_xla", 8.0), context).facts
 
     assert {"torch": "0123456789abcdef", "torch_xla": "(not told)"} == facts["commits"]

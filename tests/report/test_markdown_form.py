@@ -15,10 +15,10 @@ from tpustarter.checking.plan.interpreters import Interpreter, list_installed
 from tpustarter.core.problem import Problem
 from tpustarter.report import assessment, make_report
 from tpustarter.report.clean.allowed_fields import NOT_TOLD
-from tpustarter.report.collect.collectors import Context
-from tpustarter.report.document import Facts, ReportSection, facts_of
+from tpustarter.report.collect.collectors import ReportContext
+from tpustarter.report.document import Facts, ReportSection, read_facts
 from tpustarter.report.forms import markdown_form, questions, summary, trackers
-from tpustarter.report.forms.view import View
+from tpustarter.report.forms.view import ReportView
 
 HELD = (
     "RuntimeError: Unable to initialize backend 'tpu': ABORTED: The TPU is already in use by "
@@ -78,14 +78,14 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     log = folder / "train.log"
     log.write_text(f"step 1\n{HELD}")
     return make_report.make_report(
-        Context(machine, folder, python, log), asks=False, reproduces=None
+        ReportContext(machine, folder, python, log), asks=False, reproduces=None
     ).document
 
 
 def issue(document: dict[str, Any], tracker: str = "jax") -> str:
     """Return what goes into a tracker, without what the user reads before."""
     document["first"]["tracker"] = tracker
-    before, _, text = markdown_form.markdown(document).partition(BEGINS)
+    before, _, text = markdown_form.render_markdown(document).partition(BEGINS)
     assert before.startswith("## Before you file\n")
     return text
 
@@ -137,7 +137,7 @@ def test_text_for_user_fits_terminal(document: dict[str, Any]) -> None:
     for tracker in LABELS:
         one = copy.deepcopy(document)
         one["first"]["tracker"] = tracker
-        before = markdown_form.markdown(one).partition(BEGINS)[0]
+        before = markdown_form.render_markdown(one).partition(BEGINS)[0]
 
         assert [] == [line for line in before.split("\n") if len(line) > 80 and " " in line.strip()]
 
@@ -149,8 +149,8 @@ def test_only_questions_left_open_remain(document: dict[str, Any]) -> None:
         document, metadata=metadata, resources={"container": "docker"}, changes={"since": "then"}
     )
     known["first"]["stale"] = []
-    asked = "\n".join(questions.list_user_questions(View(document)))
-    left = "\n".join(questions.list_user_questions(View(known)))
+    asked = "\n".join(questions.list_user_questions(ReportView(document)))
+    left = "\n".join(questions.list_user_questions(ReportView(known)))
 
     assert "with its runtime version" in asked
     assert "newest jax and jaxlib" in asked
@@ -172,7 +172,7 @@ def test_shortest_code_is_requested_once(tracker: str, document: dict[str, Any])
 
 def next_steps(document: dict[str, Any]) -> str:
     """Return the commands that collect more."""
-    return "\n".join(questions.next_steps(View(document)))
+    return "\n".join(questions.format_next_steps(ReportView(document)))
 
 
 def test_next_steps_fit_known_facts(document: dict[str, Any]) -> None:
@@ -223,7 +223,7 @@ def test_shared_hang_appears_once_as_possibly_slow_import(document: dict[str, An
         {"framework": name, "in": "import torch", "seconds": 60.0, "likely": None}
         for name in ("torch", "torch_xla")
     ]
-    text = markdown_form.markdown(one)
+    text = markdown_form.render_markdown(one)
 
     assert 1 == text.count("**Hang**")
     assert 1 == text.count("hung in `import torch` for")
@@ -233,7 +233,7 @@ def test_shared_hang_appears_once_as_possibly_slow_import(document: dict[str, An
 def test_slow_import_is_no_hang(document: dict[str, Any]) -> None:
     """The load of the machine says why, and what waits longer."""
     slow = {"unfinished_in": "import torch", "waited_s": 30.0, "load": 7.0, "cores": 2}
-    text = markdown_form.markdown(known_facts(document, torch=slow, torch_xla=slow))
+    text = markdown_form.render_markdown(known_facts(document, torch=slow, torch_xla=slow))
 
     assert ("**Slow**" in text, "**Hang**" in text, "hung" in text) == (True, False, False)
     assert "(load 7 on 2 cores)" in " ".join(text.split())
@@ -256,16 +256,16 @@ def test_only_versions_tracker_requests_are_stale(document: dict[str, Any]) -> N
     one = copy.deepcopy(document)
     one["first"]["stale"] = [{"name": "torch", "found": "2.9.0", "newest": "2.15.0"}]
 
-    assert "Stale version" not in markdown_form.markdown(one)
+    assert "Stale version" not in markdown_form.render_markdown(one)
     one["first"]["tracker"] = "torchtpu"
-    assert "Stale version**: torch 2.9.0" in markdown_form.markdown(one)
+    assert "Stale version**: torch 2.9.0" in markdown_form.render_markdown(one)
 
 
 def test_closing_tracker_is_named_before_issue(document: dict[str, Any]) -> None:
     """An archived repository takes no issue, so nobody should write one for it."""
     one = copy.deepcopy(document)
     one["first"]["tracker"] = "pytorch-xla"
-    before = " ".join(markdown_form.markdown(one).partition(BEGINS)[0].split())
+    before = " ".join(markdown_form.render_markdown(one).partition(BEGINS)[0].split())
 
     assert "would be archived on 2026-11-15" in before
     assert "`--for torchtpu`" in before
@@ -316,7 +316,7 @@ def test_first_answers_for_maintainers_are_not_folded(document: dict[str, Any]) 
         torch={"steps": [{"step": "environment of PyTorch", "state": "failed"}]},
         changes={"versions": [{"name": "libtpu", "before": "0.0.17", "now": "0.0.50"}]},
     )
-    told = "\n".join(summary.lines(View(one)))
+    told = "\n".join(summary.format_summary(ReportView(one)))
 
     for line in (
         "device: 8 TPU chips (v5e), 8 reachable",
@@ -342,7 +342,7 @@ def test_hidden_list_is_shown_whole(document: dict[str, Any]) -> None:
     """A list that could not be cleaned is one text."""
     one = known_facts(document, jax={"metrics": {"ici_link_health": NOT_TOLD}})
     one["first"]["known"][0]["sources"] = NOT_TOLD
-    shown = " ".join(markdown_form.markdown(one).split())
+    shown = " ".join(markdown_form.render_markdown(one).split())
 
     assert "link health: (not told)" in shown
     assert "Read (not told) before you file." in shown
@@ -352,7 +352,7 @@ def test_summary_has_stale_versions_known_failure_and_tracker(
     document: dict[str, Any],
 ) -> None:
     """The three things that save a maintainer an answer."""
-    before = markdown_form.markdown(document).partition("### Description")[0]
+    before = markdown_form.render_markdown(document).partition("### Description")[0]
 
     assert "**Stale version**: jax and jaxlib 0.4.34" in before
     assert "`tpu-in-use-by-pid`" in before
@@ -361,11 +361,11 @@ def test_summary_has_stale_versions_known_failure_and_tracker(
 
 def test_every_fact_of_document_is_shown(document: dict[str, Any]) -> None:
     """So nothing is written that was not seen; a text of several lines is indented."""
-    shown = markdown_form.markdown(document, limit=1 << 30)
+    shown = markdown_form.render_markdown(document, limit=1 << 30)
     lines = [
         line
         for one in document["sections"]
-        for text in make_report.texts(one["facts"])
+        for text in make_report.find_texts(one["facts"])
         for line in text.split("\n")
         if line.strip()
     ]
@@ -376,7 +376,7 @@ def test_every_fact_of_document_is_shown(document: dict[str, Any]) -> None:
 
 def test_facts_too_long_for_issue_are_named(document: dict[str, Any]) -> None:
     """It stays in report.json."""
-    text = markdown_form.markdown(document, limit=3000)
+    text = markdown_form.render_markdown(document, limit=3000)
 
     assert "too long for an issue, see report.json" in text
     assert len(text) < 6000
@@ -394,7 +394,7 @@ def test_facts_cannot_become_markup(document: dict[str, Any]) -> None:
         "facts": {"last_lines": ["```\n</details><script>x</script>\n````"]},
     }
     one["sections"] = [logs]
-    text = markdown_form.markdown(one)
+    text = markdown_form.render_markdown(one)
     fence = re.findall(r"^`{3,}", text, re.MULTILINE)
 
     assert "`````" in fence
@@ -402,7 +402,7 @@ def test_facts_cannot_become_markup(document: dict[str, Any]) -> None:
 
 def told(sections: dict[str, dict[str, Any]]) -> Facts:
     """Return the facts of sections that were answered."""
-    return facts_of(
+    return read_facts(
         ReportSection(name, "", "answered", facts=facts) for name, facts in sections.items()
     )
 

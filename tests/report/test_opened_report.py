@@ -45,7 +45,7 @@ def test_report_of_schema_1_is_unchanged(name: str, tmp_path: Path) -> None:
     then = json.loads((SAMPLES / name / "report.json").read_text())
     files = {one.name: one.read_bytes() for one in (SAMPLES / name).iterdir()}
     for path in (SAMPLES / name, packed(tmp_path, files)):
-        now = opened_report.read(path)
+        now = opened_report.open_report(path)
         sound(now)
 
         assert [] == now["opened"]["notes"]
@@ -62,8 +62,8 @@ def test_report_of_schema_1_is_unchanged(name: str, tmp_path: Path) -> None:
 
 def test_opened_report_can_be_written_and_reopened(tmp_path: Path) -> None:
     """Nothing is lost on the way, and what was opened can be opened again."""
-    once = opened_report.read(HANGS)
-    twice = opened_report.read(written(tmp_path, once))
+    once = opened_report.open_report(HANGS)
+    twice = opened_report.open_report(written(tmp_path, once))
     for name in ("schema", "tool", "made", "seconds", "first", "sections", "left_out"):
         assert once[name] == twice[name]
 
@@ -76,7 +76,7 @@ def test_reopened_report_of_hostile_machine_is_unchanged(
 
     for context in _context(tmp_path, home, monkeypatch, "v5e", "raises"):
         made = make_report.make_report(context)
-        now = opened_report.read(bundle.write(made, tmp_path / "out"))
+        now = opened_report.open_report(bundle.write_bundle(made, tmp_path / "out"))
         before = {one["name"]: one["facts"] for one in made.document["sections"]}
         after = {one["name"]: one["facts"] for one in now["sections"]}
 
@@ -91,7 +91,7 @@ def test_differences_from_today_are_marked(tmp_path: Path) -> None:
     one["first"]["known"][0]["id"] = "some-other-failure"
     one["first"]["tracker"] = "torchtpu"
     one["tool"]["version"] = "0.0.7"
-    shown = opened_report.text(opened_report.read(written(tmp_path, one)), 1 << 30)
+    shown = opened_report.render_report(opened_report.open_report(written(tmp_path, one)), 1 << 30)
     head = " ".join(shown.partition("## Before you file")[0].split())
 
     assert "was made by tpustarter 0.0.7 at 2026-" in head
@@ -108,18 +108,18 @@ def test_named_tracker_is_kept(tmp_path: Path) -> None:
     one = copy.deepcopy(DOCUMENT)
     one["first"] |= {"tracker": "tensorflow", "why_there": "you named it with `--for`"}
 
-    assert "tensorflow" == opened_report.read(written(tmp_path, one))["first"]["tracker"]
+    assert "tensorflow" == opened_report.open_report(written(tmp_path, one))["first"]["tracker"]
 
 
 def test_quotes_are_searched_for_current_failures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A row that is new finds its line, one that is gone finds nothing."""
-    rows = failures.read()
+    rows = failures.read_failures()
     old = next(one for one in rows if one.id == "tpu-in-use-by-pid")
     new = replace(old, id="a-new-row", aliases=(), what="it is called differently", confirm=())
-    monkeypatch.setattr(rescan.failures, "read", lambda: (new,))
-    now = opened_report.read(HANGS)
+    monkeypatch.setattr(rescan.failures, "read_failures", lambda: (new,))
+    now = opened_report.open_report(HANGS)
 
     assert ["a-new-row"] == [one["id"] for one in now["first"]["known"]]
     assert [2] == [one["line"] for one in now["first"]["known"]]
@@ -129,15 +129,17 @@ def test_quotes_are_searched_for_current_failures(
 
 def test_current_exclusion_removes_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Though its own line is still there."""
-    old = next(one for one in failures.read() if one.id == "tpu-in-use-by-pid")
-    monkeypatch.setattr(rescan.failures, "read", lambda: (replace(old, unless=("not so at all",)),))
+    old = next(one for one in failures.read_failures() if one.id == "tpu-in-use-by-pid")
+    monkeypatch.setattr(
+        rescan.failures, "read_failures", lambda: (replace(old, unless=("not so at all",)),)
+    )
     one = copy.deepcopy(DOCUMENT)
     rows = one["sections"][-1]["facts"]["matches"]
     rows.append({**rows[0], "id": "another", "line": 3, "quote": "this is not so at all"})
     one["sections"][-1]["facts"]["last_error"] = None
 
-    assert old.id in [row["id"] for row in opened_report.read(HANGS)["first"]["known"]]
-    assert [] == opened_report.read(written(tmp_path, one))["first"]["known"]
+    assert old.id in [row["id"] for row in opened_report.open_report(HANGS)["first"]["known"]]
+    assert [] == opened_report.open_report(written(tmp_path, one))["first"]["known"]
 
 
 @pytest.mark.parametrize("text", ["\x1b[31m", "a\u202eb", "x\x00", "hf_abcdefghijklmnopqrst"])
@@ -150,13 +152,13 @@ def test_unsafe_verbatim_text_is_refused(text: str) -> None:
 def test_every_known_failure_is_found_in_its_quotes() -> None:
     """A report holds lines and not the log: cleaned and cut, they still show the same failure."""
     cleaner = Cleaner({}, Pseudonyms())
-    scanner = log_scanner.Scanner(failures.read(), Redactor({}).redact_secrets)
-    examples = "\n\n".join(text for one in failures.read() for text in one.examples)
+    scanner = log_scanner.Scanner(failures.read_failures(), Redactor({}).redact_secrets)
+    examples = "\n\n".join(text for one in failures.read_failures() for text in one.examples)
     quotes: list[str] = []
     owners: list[str] = []
     for name, seen in scanner.scan(io.BytesIO(examples.encode())).seen.items():
         for sign in (*seen.signs.get("shows", ()), *seen.signs.get("suggests", ())):
-            quotes.append(cleaner.text(sign.quote, 2))
+            quotes.append(cleaner.clean_text(sign.quote, 2))
             owners.append(name)
     second = scanner.scan(io.BytesIO("\n".join(quotes).encode())).seen
     found = {name for name, one in second.items() if {"shows", "suggests"} & one.signs.keys()}
@@ -176,11 +178,11 @@ def test_failure_with_pseudonymised_path_is_kept(tmp_path: Path) -> None:
     row = one["sections"][-1]["facts"]["matches"][0]
     one["sections"][-1]["facts"]["last_error"] = None
     row |= {"id": "service-agent-missing", "quote": "account email-1 is not there"}
-    now = opened_report.read(written(tmp_path, one))
+    now = opened_report.open_report(written(tmp_path, one))
 
     assert ["service-agent-missing"] == [one["id"] for one in now["first"]["known"]]
     row["quote"] = "account is not there"
-    assert [] == opened_report.read(written(tmp_path, one))["first"]["known"]
+    assert [] == opened_report.open_report(written(tmp_path, one))["first"]["known"]
 
 
 def changed(files: dict[str, bytes]) -> dict[str, bytes]:
@@ -216,7 +218,7 @@ def test_manifest_mismatch_is_reported_above_report(name: str, tmp_path: Path) -
     for file, data in files.items():
         (folder / file).write_bytes(data)
     for path in (packed(tmp_path, files), *([folder] if "too many" not in name else [])):
-        now = opened_report.read(path)
+        now = opened_report.open_report(path)
 
         assert sentence in " ".join(now["opened"]["notes"])
         assert sentence.split()[0] in sound(now).partition("## Before you file")[0]
@@ -235,7 +237,7 @@ def test_unknown_or_missing_field_loses_nothing_else(tmp_path: Path) -> None:
     one["sections"][1]["facts"]["packages"]["jax"] = EVIL
     one["sections"][1]["facts"]["libtpu_bytes"] = "many"
     del one["first"], one["left_out"], one["replacements"], one["tool"], one["made"]
-    now = opened_report.read(written(tmp_path, one))
+    now = opened_report.open_report(written(tmp_path, one))
     shown = sound(now)
     notes = " ".join(now["opened"]["notes"])
 
@@ -263,7 +265,7 @@ def test_text_of_report_is_never_markup_or_escape(tmp_path: Path) -> None:
             return f"{EVIL}\n# {key}\n```\n<b>"
         return value
 
-    shown = sound(opened_report.read(written(tmp_path, evil(one))))
+    shown = sound(opened_report.open_report(written(tmp_path, evil(one))))
     outside = re.sub(r"^(`{3,})text\n.*?^\1$", "", shown, flags=re.DOTALL | re.MULTILINE)
 
     assert "<script>" not in re.sub(r"\\<", "", outside)

@@ -101,29 +101,29 @@ KEPT = (
 @pytest.mark.parametrize("text", REPLACED)
 def test_text_shaped_like_name_is_replaced(text: str) -> None:
     """Where nobody said the name before."""
-    assert REPLACED[text] == cleaner().text(text)
+    assert REPLACED[text] == cleaner().clean_text(text)
 
 
 @pytest.mark.parametrize("text", KEPT)
 def test_text_without_names_is_kept(text: str) -> None:
     """A maintainer must be able to read versions, frames of frameworks, and public links."""
-    assert text == cleaner().text(text)
+    assert text == cleaner().clean_text(text)
 
 
 def test_known_name_is_replaced_everywhere_in_any_case() -> None:
     """A short one only as a whole word."""
     one = cleaner(user="ada", host="my-tpu-host", project="my-lab-314")
 
-    assert "user-1 and user-1_x, not adam" == one.text("ada and Ada_x, not adam")
-    assert "xhost-1x" == one.text("xMY-TPU-HOSTx")
-    assert "gs://bucket-1 of project-1" == one.text("gs://my-lab-314-data of my-lab-314")
+    assert "user-1 and user-1_x, not adam" == one.clean_text("ada and Ada_x, not adam")
+    assert "xhost-1x" == one.clean_text("xMY-TPU-HOSTx")
+    assert "gs://bucket-1 of project-1" == one.clean_text("gs://my-lab-314-data of my-lab-314")
 
 
 def test_common_names_are_kept() -> None:
     """A user called `root` or a host called `localhost` tells nothing."""
     one = cleaner(user="root", host="localhost")
 
-    assert "root at localhost" == one.text("root at localhost")
+    assert "root at localhost" == one.clean_text("root at localhost")
 
 
 def test_next_report_reuses_pseudonyms() -> None:
@@ -164,7 +164,7 @@ def test_name_beside_any_character_is_not_left(before: str, after: str, name: st
     """Or the text is refused."""
     one = cleaner(user="zq7ada", project="zq7-lab-314", bucket="zq7-b")
     try:
-        clean = one.text(f"{before} {name} {after}")
+        clean = one.clean_text(f"{before} {name} {after}")
     except UncleanText:
         return
 
@@ -193,7 +193,7 @@ def test_long_line_is_cut_before_search() -> None:
     """What costs is the part that is searched, whatever the length; the rest is not shown."""
     one = cleaner(user="zq7ada")
     for piece in LONG:
-        clean = one.text(f"{piece * 40_000} zq7ada")
+        clean = one.clean_text(f"{piece * 40_000} zq7ada")
 
         assert len(clean) <= 2 * 300
         assert "zq7" not in clean
@@ -201,9 +201,9 @@ def test_long_line_is_cut_before_search() -> None:
 
 def test_unknown_field_value_leaves_rest_of_row() -> None:
     """A driver that nobody foresaw must not hide all chips."""
-    from tpustarter.report.clean.allowed_fields import choice_shape, clean_number, rows
+    from tpustarter.report.clean.allowed_fields import choice_shape, clean_number, rows_shape
 
-    shape = rows({"chip": clean_number, "driver": choice_shape("vfio-pci")})
+    shape = rows_shape({"chip": clean_number, "driver": choice_shape("vfio-pci")})
     told = shape([{"chip": 1, "driver": "zq7"}, {"chip": 2, "driver": "vfio-pci"}], cleaner())
 
     assert [{"chip": 1, "driver": "(not told)"}, {"chip": 2, "driver": "vfio-pci"}] == told

@@ -62,7 +62,7 @@ def test_type_has_published_fields(kind: type) -> None:
 
 def test_every_fact_is_field_of_its_collector() -> None:
     """A fact with another name would always be missing."""
-    allowed = {name: one.allowed.keys() for name, one in admission.collectors().items()}
+    allowed = {name: one.allowed.keys() for name, one in admission.list_collectors().items()}
     kinds = {one.name: one.type for one in msgspec.structs.fields(document.Facts)}
     del kinds["frameworks"]
     kinds["jax"] = document.FrameworkFacts

@@ -34,7 +34,7 @@ from tpustarter.learning.progress import lesson_progress
 from tpustarter.learning.run.block_results import BlockResult
 from tpustarter.report import make_report, reproducers
 from tpustarter.report.collect import failures as collect_failures
-from tpustarter.report.collect.collectors import Context
+from tpustarter.report.collect.collectors import ReportContext
 from tpustarter.report.forms import bundle, markdown_form
 from tpustarter.report.open import opened_report
 from tpustarter.reproducing import program, standalone, trial, variants
@@ -160,7 +160,7 @@ def tried(tmp_path: Path, made: ReproducerFile, body: str, limit_s: float = 120)
     place = tmp_path / "run"
     place.mkdir()
     bench = FileTrials(python_of(tmp_path / "venv", body).path, place, {"PATH": "/usr/bin:/bin"})
-    return trial.run(made, bench, {}, limit_s)
+    return trial.run_file(made, bench, {}, limit_s)
 
 
 def undefined(text: str) -> set[str]:
@@ -264,8 +264,8 @@ def test_file_ends_as_its_check(body: str, tmp_path: Path, checks: Path) -> None
     others = [one for one, _ in ENDS.values() if one and one is not failure]
 
     assert words == outcome.words
-    assert failure is None or trial.is_same(failure, outcome)
-    assert not any(trial.is_same(one, outcome) for one in others)
+    assert failure is None or trial.is_same_failure(failure, outcome)
+    assert not any(trial.is_same_failure(one, outcome) for one in others)
     assert str(tmp_path) not in outcome.output.replace(str(tmp_path / "venv"), "")
 
 
@@ -275,8 +275,8 @@ def test_hanging_file_is_ended(tmp_path: Path, checks: Path) -> None:
     outcome = tried(tmp_path, made, "import time; time.sleep(600)  # hangs", limit_s=1)
 
     assert "hangs" == outcome.kind
-    assert trial.is_same(ReproducedFailure("jax.sums", "error", "timeout"), outcome)
-    assert not trial.is_same(FOUR, outcome)
+    assert trial.is_same_failure(ReproducedFailure("jax.sums", "error", "timeout"), outcome)
+    assert not trial.is_same_failure(FOUR, outcome)
 
 
 LESSON = """---
@@ -319,7 +319,7 @@ def test_block_includes_required_blocks(tmp_path: Path) -> None:
     assert "two = 2" in made.text
     assert "three" not in made.text
     assert "fails (line 1: found `sum 4`, expected `sum 5`)" == outcome.words
-    assert trial.is_same(failure, outcome)
+    assert trial.is_same_failure(failure, outcome)
 
 
 def test_inapplicable_variants_give_reason() -> None:
@@ -387,9 +387,9 @@ def test_report_has_files_and_their_outcome_first(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     interpreter = Interpreter(python, "--python", list_installed(tmp_path / "venv"))
-    context = Context(lay_out(root, None), tmp_path, interpreter)
+    context = ReportContext(lay_out(root, None), tmp_path, interpreter)
     report = make_report.make_report(context, asks=True, only=("reproducers", "python", "known"))
-    packed = bundle.write(report, tmp_path / "out")
+    packed = bundle.write_bundle(report, tmp_path / "out")
     with tarfile.open(packed) as tar:
         opened = {one.name.partition("/")[2]: tar.extractfile(one) for one in tar}
         data = {name: file.read() for name, file in opened.items() if file}
@@ -430,7 +430,7 @@ def test_no_canary_in_report_with_reproducers(
 
         assert {} == leaks(report)
         assert {"jax.all_reduce", f"jax/precision:{block.id}"} == {*rows}
-        assert {"reproducers/jax_all_reduce.py"} <= {*bundle.files(report)}
+        assert {"reproducers/jax_all_reduce.py"} <= {*bundle.make_files(report)}
         assert (devices == "hangs") == ({hung} == {one["says"] for one in rows.values()})
         assert "Found by JAX-X-Y" in rows["jax.all_reduce"]["code"]
         if devices == "answers":
@@ -458,13 +458,13 @@ def test_spoilt_reproducer_in_bundle_is_left_out(
     root = tmp_path / "root"
     root.mkdir()
     python = make_python(tmp_path / "venv", jax="0.12.0.1")
-    context = Context(lay_out(root, None), tmp_path, Interpreter(python, "--python"))
+    context = ReportContext(lay_out(root, None), tmp_path, Interpreter(python, "--python"))
     report = make_report.make_report(context, asks=False, only=("reproducers",))
-    opened = opened_report.read(bundle.write(report, tmp_path / "out"))
+    opened = opened_report.open_report(bundle.write_bundle(report, tmp_path / "out"))
     section = next(one for one in opened["sections"] if one["name"] == "reproducers")
 
     assert "It was not run" in section["facts"]["files"][0]["says"]
-    assert "`jax.all_reduce`" in markdown_form.markdown(opened)
+    assert "`jax.all_reduce`" in markdown_form.render_markdown(opened)
     for key in (*section["facts"]["files"][0], None):
         one = copy.deepcopy(report.document)
         [row] = next(o for o in one["sections"] if o["name"] == "reproducers")["facts"]["files"]
@@ -472,7 +472,7 @@ def test_spoilt_reproducer_in_bundle_is_left_out(
         file = tmp_path / "report.json"
         file.write_text(json.dumps(one))
 
-        assert markdown_form.markdown(opened_report.read(file), 1 << 30), key
+        assert markdown_form.render_markdown(opened_report.open_report(file), 1 << 30), key
 
 
 def test_passing_check_is_forgotten() -> None:
@@ -515,8 +515,8 @@ def test_failure_of_another_python_is_not_compared(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     interpreter = Interpreter(python, "--python", list_installed(tmp_path / "venv"))
-    context = Context(lay_out(root, None), tmp_path, interpreter)
-    facts = reproducers.collector((), "nothing was to be started").collect(context)
+    context = ReportContext(lay_out(root, None), tmp_path, interpreter)
+    facts = reproducers.make_collector((), "nothing was to be started").collect(context)
     [row] = facts["files"]
 
     assert "not run" == row["state"]

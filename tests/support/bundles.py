@@ -22,7 +22,7 @@ VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 SAMPLES = TESTS / "samples/reports"
 HANGS = SAMPLES / "hangs"
 DOCUMENT: dict[str, Any] = json.loads((HANGS / "report.json").read_text())
-GOOD_HOST = opened_report.read(SAMPLES / "good")
+GOOD_HOST = opened_report.open_report(SAMPLES / "good")
 FILES = {one.name: one.read_bytes() for one in sorted(HANGS.iterdir())}
 GIB = 1 << 30
 EVIL = "\x1b]0;x\x07\x1b[31m<script>`*\u202etxt.exe\u2066"
@@ -38,14 +38,14 @@ def written(folder: Path, document: Any) -> Path:
 def packed(folder: Path, files: dict[str, bytes]) -> Path:
     """Write an archive as `report` does."""
     file = folder / "report.tar.gz"
-    file.write_bytes(bundle.archive("tpustarter-report", files))
+    file.write_bytes(bundle.make_archive("tpustarter-report", files))
     return file
 
 
 def refused(path: Path) -> Problem:
     """Open what is no report; return the one error."""
     with pytest.raises(Problem) as caught:
-        opened_report.read(path)
+        opened_report.open_report(path)
     assert str(caught.value).isprintable() or "\n" in str(caught.value)
     assert all(line.isprintable() for line in str(caught.value).split("\n"))
     return caught.value
@@ -58,7 +58,7 @@ def sound(document: dict[str, Any]) -> str:
     for tracker in trackers.TRACKERS:
         one = copy.deepcopy(document)
         one["first"]["tracker"] = tracker.id
-        shown = opened_report.text(one, 1 << 30)
+        shown = opened_report.render_report(one, 1 << 30)
         assert all(line.isprintable() for line in shown.split("\n"))
     json.dumps(document, allow_nan=False)
     for pair in ((document, document), (GOOD_HOST, document), (document, GOOD_HOST)):

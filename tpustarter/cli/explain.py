@@ -76,12 +76,12 @@ def explain(files: tuple[str, ...], *, no_look: bool, fix: bool, as_json: bool) 
     if len(files) > 1 and (fix or "-" in files):
         raise click.UsageError("the logs of several workers are files, and go without --fix and -")
     with print_errors_as_json(explanation_text.SCHEMA, wanted=as_json):
-        scanner = log_scanner.Scanner(known_failures.read())
+        scanner = log_scanner.Scanner(known_failures.read_failures())
         found: Explanation | JobExplanation
         if len(files) > 1:
-            names = worker_logs.names(files)
+            names = worker_logs.worker_names(files)
             scans = {name: _scan(scanner, file)[0] for name, file in zip(names, files, strict=True)}
-            found = worker_logs.explain(scans, dict(zip(names, files, strict=True)))
+            found = worker_logs.explain_job(scans, dict(zip(names, files, strict=True)))
         else:
             scan, job = _scan(scanner, files[0] if files else None)
             found = job if job and not fix else make_explanation(scan, looks=not no_look)
@@ -98,8 +98,8 @@ def _document(found: Explanation | JobExplanation) -> dict[str, Any]:
     from tpustarter.explain import explanation_text, worker_logs
 
     if isinstance(found, worker_logs.JobExplanation):
-        return worker_logs.document(found)
-    return explanation_text.document(found)
+        return worker_logs.make_document(found)
+    return explanation_text.make_document(found)
 
 
 def _text(found: Explanation | JobExplanation) -> str:
@@ -107,8 +107,8 @@ def _text(found: Explanation | JobExplanation) -> str:
 
     paint = choose_paint(COLOURS)
     if isinstance(found, worker_logs.JobExplanation):
-        return worker_logs.text(found, paint)
-    return explanation_text.text(found, paint)
+        return worker_logs.render_explanation(found, paint)
+    return explanation_text.render_explanation(found, paint)
 
 
 def _scan(scanner: Scanner, file: str | None) -> tuple[LogScan, JobExplanation | None]:
@@ -118,13 +118,13 @@ def _scan(scanner: Scanner, file: str | None) -> tuple[LogScan, JobExplanation |
     one, splitter = scanner.start_pass(), log_prefixes.WorkerSplitter(scanner)
     with _opened(file) as stream:
         try:
-            for chunk in log_reader.chunks(stream):
+            for chunk in log_reader.read_chunks(stream):
                 one.feed(chunk)
                 splitter.take(chunk)
         except OSError as error:
             raise _unreadable(file, error) from error
     scans = splitter.end()
-    job = worker_logs.explain(scans, places=splitter.places) if scans else None
+    job = worker_logs.explain_job(scans, places=splitter.places) if scans else None
     return one.finish(), job if job and job.first else None
 
 
@@ -141,7 +141,7 @@ def _mend(found: Explanation) -> None:
         )
         if not click.confirm("Run it?", default=False, err=True):
             continue
-        code = fixes.carry_out(offer)
+        code = fixes.run_fix(offer)
         gone = fixes.is_mended(match)
         ended = "" if code == 0 else f"The command ended with {code}. "
         state = "It is no longer so." if gone else f"It is still so: {match.failure.what}."
@@ -159,7 +159,7 @@ def make_explanation(scan: LogScan, *, looks: bool, end: CommandEnd | None = Non
     from tpustarter.explain import explain_output
 
     found = explain_output.explain_log(scan, end=end)
-    return add_evidence(found) if looks and explain_output.can_look(found) else found
+    return add_evidence(found) if looks and explain_output.can_confirm_here(found) else found
 
 
 def add_evidence(found: Explanation) -> Explanation:

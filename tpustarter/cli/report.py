@@ -19,7 +19,7 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 
 if TYPE_CHECKING:
-    from tpustarter.report.collect.collectors import Context
+    from tpustarter.report.collect.collectors import ReportContext
     from tpustarter.report.make_report import BugReport
 
 SCHEMA = "tpustarter.bug-report/1"
@@ -120,14 +120,17 @@ def _read(options: dict[str, Any]) -> None:
 
         schema = comparison.SCHEMA
         with print_errors_as_json(schema, wanted=options["as_json"]):
-            a, b = (opened_report.read(locations.expand_path(name)) for name in options["compare"])
+            a, b = (
+                opened_report.open_report(locations.expand_path(name))
+                for name in options["compare"]
+            )
             compared = comparison.compare(a, b)
             document = msgspec.to_builtins(compared)
             shown = "" if options["as_json"] else comparison_text.render(compared)
     else:
         with print_errors_as_json(SCHEMA, wanted=options["as_json"]):
-            document = opened_report.read(locations.expand_path(options["opened"]))
-            shown = "" if options["as_json"] else opened_report.text(document, sys.maxsize)
+            document = opened_report.open_report(locations.expand_path(options["opened"]))
+            shown = "" if options["as_json"] else opened_report.render_report(document, sys.maxsize)
     if options["as_json"]:
         from tpustarter.checking.output.document import format_json_line
 
@@ -163,12 +166,12 @@ def _reproduced(options: dict[str, Any]) -> tuple[str, ...] | None:
     return None if options["no_reproduce"] else options["reproduces"]
 
 
-def _context(options: dict[str, Any]) -> Context:
+def _context(options: dict[str, Any]) -> ReportContext:
     """Return where to look; raises Problem for a named file or Python that is missing."""
     from tpustarter.checking.plan import interpreters
     from tpustarter.machine import host
     from tpustarter.report.collect import known_failures as reported_failures
-    from tpustarter.report.collect.collectors import Context
+    from tpustarter.report.collect.collectors import ReportContext
 
     machine = host.Machine()
     try:
@@ -178,7 +181,7 @@ def _context(options: dict[str, Any]) -> Context:
             raise
         chosen = None  # the machine is reported without a Python too
     log = locations.expand_path(options["log"]) if options["log"] else None
-    context = Context(machine, Path.cwd(), chosen, log, options["wait"], _say)
+    context = ReportContext(machine, Path.cwd(), chosen, log, options["wait"], _say)
     if log and not log.is_fifo():  # to open a pipe and close it would end whoever writes into it
         reported_failures.open_log(context).close()
     return context
@@ -192,7 +195,7 @@ def _show_and_write(made: BugReport, folder: Path, *, yes: bool) -> None:
     from tpustarter.report.forms import bundle, markdown_form
 
     document = made.document
-    click.echo(markdown_form.markdown(document, limit=sys.maxsize), nl=False)
+    click.echo(markdown_form.render_markdown(document, limit=sys.maxsize), nl=False)
     counts = {kind: number for kind, number in document["replacements"].items() if number}
     replaced = ", ".join(f"{number} x {kind}" for kind, number in counts.items()) or "nothing"
     click.echo(f"\nReplaced in this text: {replaced}.", err=True)
@@ -210,7 +213,7 @@ def _show_and_write(made: BugReport, folder: Path, *, yes: bool) -> None:
     ):
         click.echo("Nothing was written.", err=True)
         return
-    packed = bundle.write(made, folder)
+    packed = bundle.write_bundle(made, folder)
     shown = escape_text(Redactor(os.environ).redact_text(str(packed)))
     click.echo(
         f"Written: {shown.removesuffix('.tar.gz')}/report.md and {shown}. Read them once "

@@ -43,7 +43,7 @@ def run(command: tuple[str, ...]) -> None:
     from tpustarter.machine import machine, memory
     from tpustarter.running import passthrough
 
-    seen = log_scanner.Scanner(known_failures.read()).start_pass()
+    seen = log_scanner.Scanner(known_failures.read_failures()).start_pass()
     handed: list[int] = []
     unwritten: list[int] = []
 
@@ -89,6 +89,6 @@ def _explain(seen: LogPass, code: int, kills: dict[str, int]) -> None:
         return
     click.echo(f"\n-- tpustarter: {command_ending.describe_exit_code(code)}", err=True)
     if found.is_explained or found.mistake:
-        click.echo(explain.remove_secrets(explanation_text.text(found)), err=True)
+        click.echo(explain.remove_secrets(explanation_text.render_explanation(found)), err=True)
     else:
         click.echo("Nothing in its output is a known failure of a TPU.", err=True)

@@ -18,7 +18,7 @@ from tpustarter.explain import (
     program_mistakes,
     ranking,
 )
-from tpustarter.explain.explanation_text import Explanation, last_error
+from tpustarter.explain.explanation_text import Explanation, find_last_error
 from tpustarter.explain.log_scanner import LogScan
 from tpustarter.explain.program_mistakes import TRACEBACK, Traceback, read_tracebacks
 from tpustarter.explain.ranking import FailureMatch
@@ -51,8 +51,8 @@ def explain_log(
         lessons: The folder of the lessons, which name errors, too; None for the program's own.
         lesson: The lesson in which it happened, if any.
     """
-    failures = known_failures.read()
-    matches = ranking.rank(scan, failures)
+    failures = known_failures.read_failures()
+    matches = ranking.rank_failures(scan, failures)
     if end:
         matches = command_ending.add_exit_code(matches, scan, failures, end.code)
         matches = command_ending.add_kills(matches, scan, failures, end.kills)
@@ -60,7 +60,7 @@ def explain_log(
     found = Explanation(
         tuple(matches),
         scan.lines,
-        own.error if own else last_error(scan.last),
+        own.error if own else find_last_error(scan.last),
         _python(env),
         has_failed=bool(end and end.code) or TRACEBACK in scan.last,
         has_own_error=bool(own),
@@ -68,11 +68,11 @@ def explain_log(
     )
     if found.is_explained:
         return replace(found, own_line=_own_line(matches[0], scan.last))
-    named = lesson_failures.read(lessons, lesson)
+    named = lesson_failures.read_mistakes(lessons, lesson)
     text = f"{TRACEBACK}:\n{own.text}" if own else scan.last
-    mistake = program_mistakes.find(found.last_error, text, named, python=found.python)
+    mistake = program_mistakes.find_mistake(found.last_error, text, named, python=found.python)
     return replace(
-        found, mistake=mistake, own_line="" if mistake else program_mistakes.own_line(text)
+        found, mistake=mistake, own_line="" if mistake else program_mistakes.find_program_line(text)
     )
 
 
@@ -93,10 +93,10 @@ def _own_line(match: FailureMatch, end_of_log: str) -> str:
     """Return the line of the program that led to something, where the last traceback tells it."""
     traceback = end_of_log.rpartition(TRACEBACK)[2]
     is_told = any(sign.quote and sign.quote in traceback for sign in match.signs)
-    return program_mistakes.own_line(end_of_log) if is_told else ""
+    return program_mistakes.find_program_line(end_of_log) if is_told else ""
 
 
-def can_look(one: Explanation) -> bool:
+def can_confirm_here(one: Explanation) -> bool:
     """Return whether the host checks of this machine may confirm a match."""
     return machine_evidence.can_confirm(one.matches)
 

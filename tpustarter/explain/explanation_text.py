@@ -93,7 +93,7 @@ def find_framework(end_of_log: str) -> str:
     return _LIBRARY.get(names[-1], names[-1]) if names else ""
 
 
-def last_error(end_of_log: str) -> str:
+def find_last_error(end_of_log: str) -> str:
     """Return the last line that looks like an error; empty where none does."""
     lines = end_of_log.split("\n")
     for before, line in zip(reversed(["", *lines[:-1]]), reversed(lines), strict=True):
@@ -106,7 +106,7 @@ def last_error(end_of_log: str) -> str:
     return ""
 
 
-def title(match: FailureMatch) -> str:
+def format_title(match: FailureMatch) -> str:
     """Return the problem of a match as a sentence, with values of the log filled in."""
     what = known_failures.fill_placeholders(match.failure.what, _values(match))
     return what[:1].upper() + what[1:]
@@ -115,7 +115,7 @@ def title(match: FailureMatch) -> str:
 def list_fixes(match: FailureMatch, python: str) -> list[str]:
     """Return the fixes of a match: the one for this machine first, then the general ones."""
     values = {"PYTHON": python} | _values(match)
-    hint = [sentence(match.hint)] if match.hint else []
+    hint = [hint_as_sentence(match.hint)] if match.hint else []
     without = match.failure.without_tpu if not match.here else ""
     last = [f"If that machine has no TPU, {without}."] if without else []
     return [
@@ -128,7 +128,7 @@ def list_fixes(match: FailureMatch, python: str) -> list[str]:
     ]
 
 
-def cause(match: FailureMatch) -> str:
+def format_cause(match: FailureMatch) -> str:
     """Return the reason of a failure, with the sizes of memory from the log where it has some."""
     told = next(
         (size for sign in match.signs if (size := known_failures.format_sizes(sign.values))), None
@@ -138,7 +138,7 @@ def cause(match: FailureMatch) -> str:
     return f"{known_failures.fill_placeholders(match.failure.numbers, told)} {match.failure.why}"
 
 
-def sentence(hint: str) -> str:
+def hint_as_sentence(hint: str) -> str:
     """Return a hint, which is a clause in lowercase, as a sentence."""
     return hint[:1].upper() + hint[1:].removesuffix(".") + "."
 
@@ -186,9 +186,9 @@ class ExplanationPart:
         return self.kind in (PartKind.COMMAND, PartKind.LESSON, PartKind.SOURCE)
 
 
-def text(one: Explanation, paint: Paint = leave_unpainted) -> str:
+def render_explanation(one: Explanation, paint: Paint = leave_unpainted) -> str:
     """Return the explanation for people: the first cause at length, the others in a line each."""
-    return "\n".join(as_lines(parts(one), paint))
+    return "\n".join(as_lines(explanation_parts(one), paint))
 
 
 def as_lines(parts: Iterable[ExplanationPart], paint: Paint = leave_unpainted) -> list[str]:
@@ -209,7 +209,7 @@ def _lines(part: ExplanationPart, paint: Paint) -> list[str]:
     return lines
 
 
-def parts(one: Explanation, *, has_all_logs: bool = False) -> Iterator[ExplanationPart]:
+def explanation_parts(one: Explanation, *, has_all_logs: bool = False) -> Iterator[ExplanationPart]:
     """Yield the explanation: the first cause at length, the others in a line each.
 
     Args:
@@ -266,7 +266,7 @@ def _repeats(match: FailureMatch, first: FailureMatch) -> bool:
 
 
 def _at_length(match: FailureMatch, one: Explanation) -> Iterator[ExplanationPart]:
-    yield ExplanationPart(escape_text(title(match)), sure=match.confidence)
+    yield ExplanationPart(escape_text(format_title(match)), sure=match.confidence)
     for sign in _telling(match):
         line = _line(sign, one.lines)
         kind = PartKind.QUOTE if line else PartKind.SENTENCE
@@ -276,7 +276,7 @@ def _at_length(match: FailureMatch, one: Explanation) -> Iterator[ExplanationPar
     if match.here:
         yield ExplanationPart(escape_text(match.here), "here")
     yield ExplanationPart()
-    yield ExplanationPart(cause(match))
+    yield ExplanationPart(format_cause(match))
     yield ExplanationPart()
     for number, fix in enumerate(list_fixes(match, one.python)):
         label = "or" if number else "do"
@@ -333,7 +333,7 @@ def _nothing(one: Explanation, *, advises: bool) -> Iterator[ExplanationPart]:
         yield ExplanationPart(escape_text(cut_text(one.own_line, 300)), "where", PartKind.QUOTE)
     if advises:
         yield ExplanationPart()
-        yield from advice(one.framework)
+        yield from describe_next_commands(one.framework)
 
 
 def describe_mistake(found: FoundMistake) -> Iterator[ExplanationPart]:
@@ -361,7 +361,7 @@ def describe_mistake(found: FoundMistake) -> Iterator[ExplanationPart]:
         yield ExplanationPart(found.mistake.source, "source", PartKind.SOURCE)
 
 
-def advice(framework: str = "") -> Iterator[ExplanationPart]:
+def describe_next_commands(framework: str = "") -> Iterator[ExplanationPart]:
     """Yield the commands that collect more, where no known failure matches.
 
     Args:
@@ -380,7 +380,7 @@ def advice(framework: str = "") -> Iterator[ExplanationPart]:
     yield ExplanationPart("tpustarter report --log FILE", kind=PartKind.COMMAND)
 
 
-def document(one: Explanation) -> dict[str, Any]:
+def make_document(one: Explanation) -> dict[str, Any]:
     """Return the explanation as a JSON document."""
     return {
         "schema": SCHEMA,
@@ -410,7 +410,7 @@ def _fields(match: FailureMatch, python: str) -> dict[str, Any]:
     failure, sign = match.failure, match.signs[0]
     return {
         "id": failure.id,
-        "title": title(match),
+        "title": format_title(match),
         "role": failure.role,
         "confidence": match.confidence,
         "explained_by": match.explained_by or None,
@@ -418,7 +418,7 @@ def _fields(match: FailureMatch, python: str) -> dict[str, Any]:
         "quote": sign.quote,
         "signs": [{"line": one.line, "quote": one.quote} for one in match.signs],
         "here": match.here or None,
-        "cause": cause(match),
+        "cause": format_cause(match),
         "fix": list_fixes(match, python),
         "never": failure.never or None,
         "lesson": failure.read or None,

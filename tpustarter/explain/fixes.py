@@ -73,7 +73,7 @@ def _ancestors(machine: host.Machine) -> set[int]:
     return found
 
 
-def carry_out(one: Fix) -> int:
+def run_fix(one: Fix) -> int:
     """Run a fix that the user accepted, and return its exit code."""
     code = subprocess.run(one.command, check=False).returncode
     if one.ends is not None:

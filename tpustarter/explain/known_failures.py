@@ -104,7 +104,7 @@ class KnownFailure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 @functools.cache
-def read(file: Path = FILE) -> tuple[KnownFailure, ...]:
+def read_failures(file: Path = FILE) -> tuple[KnownFailure, ...]:
     """Read the known failures; raise Problem for a row that cannot be used."""
     table = yaml_rows.load(file)
     if not is_array(table):

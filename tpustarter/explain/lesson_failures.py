@@ -22,7 +22,7 @@ _LONG = 20
 three."""
 
 
-def read(folder: Path | None = None, first: str = "") -> list[Mistake]:
+def read_mistakes(folder: Path | None = None, first: str = "") -> list[Mistake]:
     """Return the errors that lessons name; none where the lessons cannot be read.
 
     Args:

@@ -38,7 +38,7 @@ class LogPrefix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 @functools.cache
-def read(file: Path = FILE) -> tuple[LogPrefix, ...]:
+def read_prefixes(file: Path = FILE) -> tuple[LogPrefix, ...]:
     """Read the forms; raise Problem for a row that cannot be used."""
     table: Any = yaml_rows.load(file)
     if not isinstance(table, list):
@@ -72,7 +72,7 @@ class WorkerSplitter:
         if self._prefix is None:
             self._choose(data)
         if self._prefix is not None:
-            self._split(log_reader.without_escapes(data[1:]), self._prefix.label)
+            self._split(log_reader.remove_escapes(data[1:]), self._prefix.label)
         self._number += data.count(b"\n") - 1
 
     def end(self) -> dict[str, LogScan]:
@@ -83,10 +83,10 @@ class WorkerSplitter:
         return {name: one.finish() for name, one in self._passes.items()}
 
     def _choose(self, data: bytes) -> None:
-        for one in read():
+        for one in read_prefixes():
             if any(mark.encode() in data for mark in one.marks):
                 lines = one.lines
-                if lines.search(log_reader.without_escapes(data)):
+                if lines.search(log_reader.remove_escapes(data)):
                     self._prefix, self._lines = one, lines
                     return
 

@@ -39,7 +39,7 @@ class LogPiece:
     """Number of lines that end in it."""
 
 
-def chunks(stream: IO[bytes]) -> Iterator[bytes]:
+def read_chunks(stream: IO[bytes]) -> Iterator[bytes]:
     """Yield the bytes of a stream; raise OSError where it cannot be read."""
     while chunk := stream.read(CHUNK):
         yield chunk
@@ -69,8 +69,8 @@ class LogLines:
 
     def _piece(self, own: int) -> LogPiece:
         raw, self._rest = self._rest[:own], self._rest[own:]
-        data, lines = _broken(without_escapes(raw)), raw.count(b"\n")
-        piece = LogPiece(data + without_escapes(self._rest[:AHEAD]), len(data), self._number, lines)
+        data, lines = _broken(remove_escapes(raw)), raw.count(b"\n")
+        piece = LogPiece(data + remove_escapes(self._rest[:AHEAD]), len(data), self._number, lines)
         self._number += lines
         return piece
 
@@ -83,7 +83,7 @@ class LogLines:
         return self._decoder.decode(chunk).encode() if self._decoder else chunk
 
 
-def without_escapes(data: bytes) -> bytes:
+def remove_escapes(data: bytes) -> bytes:
     """Return a log without the sequences that colour a terminal."""
     return _ESCAPE.sub(b"", data) if b"\x1b" in data else data
 

@@ -140,7 +140,7 @@ class Scanner:
     def scan(self, stream: IO[bytes]) -> LogScan:
         """Search a whole log; raise OSError where it cannot be read."""
         one = self.start_pass()
-        for chunk in log_reader.chunks(stream):
+        for chunk in log_reader.read_chunks(stream):
             one.feed(chunk)
         return one.finish()
 

@@ -121,7 +121,7 @@ def read_tracebacks(end_of_log: str, lines: int) -> Iterator[Traceback]:
 
 
 @functools.cache
-def read(file: Path = FILE) -> tuple[Mistake, ...]:
+def read_mistakes(file: Path = FILE) -> tuple[Mistake, ...]:
     """Read the known mistakes; raise Problem for a row that cannot be used."""
     table = yaml_rows.load(file)
     if not is_array(table):
@@ -141,7 +141,7 @@ def _pattern(_: type, value: Any) -> re.Pattern[str]:
         raise ValueError(f"it is no pattern: {problem}") from problem
 
 
-def find(
+def find_mistake(
     last_error: str, end_of_log: str, taught: Iterable[Mistake] = (), *, python: str = "python3"
 ) -> FoundMistake | None:
     """Return the mistake that ended a program; None where its last error is none of them.
@@ -155,8 +155,8 @@ def find(
         taught: What lessons say of errors; asked before the rows that hold for many.
         python: How the user's interpreter is started.
     """
-    general = [one for one in read() if one.general]
-    rows = [*(one for one in read() if not one.general), *taught, *general]
+    general = [one for one in read_mistakes() if one.general]
+    rows = [*(one for one in read_mistakes() if not one.general), *taught, *general]
     traceback = end_of_log.rpartition(TRACEBACK)[2]
     # A `__getattr__` that raises does so because of the line that asked for the attribute.
     frames = [frame for frame in _FRAME.finditer(traceback) if frame["name"] != "__getattr__"]
@@ -175,7 +175,7 @@ def find(
     return FoundMistake(mistake, _SAYS_SO.sub("", last_error), place, code, command)
 
 
-def own_line(end_of_log: str) -> str:
+def find_program_line(end_of_log: str) -> str:
     """Return the line of the program that the last traceback names; empty where it names none.
 
     Args:

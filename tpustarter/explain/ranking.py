@@ -30,7 +30,7 @@ class FailureMatch:
     """The fix for that evidence on this machine."""
 
 
-def rank(scan: LogScan, failures: Sequence[KnownFailure]) -> list[FailureMatch]:
+def rank_failures(scan: LogScan, failures: Sequence[KnownFailure]) -> list[FailureMatch]:
     """Return the failures that a log shows, the most likely root cause first."""
     found = {
         one.id: match

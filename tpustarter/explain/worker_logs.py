@@ -81,7 +81,7 @@ class JobExplanation:
         return ExitCode.OK if is_known else ExitCode.NOTHING_VERIFIED
 
 
-def explain(
+def explain_job(
     logs: Mapping[str, LogScan],
     files: Mapping[str, str] | None = None,
     places: Mapping[str, Sequence[int]] | None = None,
@@ -119,7 +119,7 @@ def _placed(found: Explanation, lines: Sequence[int]) -> Explanation:
     return replace(found, matches=matches, lines=lines[-1])
 
 
-def names(files: Sequence[str]) -> list[str]:
+def worker_names(files: Sequence[str]) -> list[str]:
     """Return the names of the workers whose logs these are: `worker 3` by the number that differs.
 
     Where the names of the files have no such number, a worker is called as its file.
@@ -254,14 +254,14 @@ def _gave_up_at(one: WorkerEnd) -> float | None:
 
 
 def _with_row(first: WorkerEnd, row: str) -> Explanation:
-    failure = next(one for one in known_failures.read() if one.id == row)
+    failure = next(one for one in known_failures.read_failures() if one.id == row)
     sign = FailureSign(COMPARED, max(first.found.lines, 1), first.last_line)
     sure = "possible" if row == "worker-late" else "likely"
     match = FailureMatch(failure, sure, (sign,))
     return replace(first.found, matches=(match, *first.found.matches))
 
 
-def text(job: JobExplanation, paint: Paint = leave_unpainted) -> str:
+def render_explanation(job: JobExplanation, paint: Paint = leave_unpainted) -> str:
     """Return the explanation for people: the first worker's at length, the others in a line."""
     others = [one for one in job.workers if one is not job.first][:MOST_SHOWN]
     head = [ExplanationPart(_headline(job)), ExplanationPart()]
@@ -273,7 +273,7 @@ def text(job: JobExplanation, paint: Paint = leave_unpainted) -> str:
     more = len(job.workers) - len(others) - bool(job.first)
     if more > 0:
         tail.append(ExplanationPart(f"  and {more} more (`--json` has them all)"))
-    middle = explanation_text.parts(job.found, has_all_logs=True)
+    middle = explanation_text.explanation_parts(job.found, has_all_logs=True)
     return "\n".join(explanation_text.as_lines([*head, *middle, *tail], paint))
 
 
@@ -302,10 +302,10 @@ def _in_a_line(one: WorkerEnd) -> ExplanationPart:
     return ExplanationPart(escape_text(cut_text(text, 200)), escape_text(one.name), indent=2)
 
 
-def document(job: JobExplanation) -> dict[str, Any]:
+def make_document(job: JobExplanation) -> dict[str, Any]:
     """Return the explanation as a JSON document: that of the first worker, and all workers."""
     return {
-        **explanation_text.document(job.found),
+        **explanation_text.make_document(job.found),
         "first": job.first.name if job.first else None,
         "workers": [
             {

@@ -15,8 +15,8 @@ from tpustarter.report.document import (
     Facts,
     FrameworkFacts,
     Hang,
+    KnownFailureRow,
     KnownMatch,
-    KnownRow,
     ReportJudgement,
     ReportSection,
     StalePackage,
@@ -68,7 +68,7 @@ def _stale(packages: Mapping[str, str], python: str) -> list[StalePackage]:
     return found
 
 
-def _known(matches: Sequence[KnownRow]) -> list[KnownMatch]:
+def _known(matches: Sequence[KnownFailureRow]) -> list[KnownMatch]:
     causes = [one for one in matches if one.role != "notice" and not one.explained_by]
     order = ("confirmed", "likely", "possible")
     causes.sort(key=lambda one: order.index(one.confidence))

@@ -1,6 +1,6 @@
 """The content of `report.json` as types.
 
-A fact has passed the shape of its field (`allowed_fields`) or is missing; `facts_of` leaves out
+A fact has passed the shape of its field (`allowed_fields`) or is missing; `read_facts` leaves out
 what is null. In place of any value of a row, `NOT_TOLD` may stand, which is a text.
 """
 
@@ -278,7 +278,7 @@ class FrameworkFacts(msgspec.Struct):
     built_from: str = ""
 
 
-class KnownRow(KnownMatch, kw_only=True):
+class KnownFailureRow(KnownMatch, kw_only=True):
     """A row of the section `known`."""
 
     role: str = ""
@@ -292,10 +292,10 @@ class KnownFacts(msgspec.Struct):
     searched: list[str] = []
     lines: Figure | None = None
     last_error: str | None = None
-    matches: list[KnownRow] = []
+    matches: list[KnownFailureRow] = []
 
 
-class TriedRow(msgspec.Struct):
+class ReproducerRun(msgspec.Struct):
     """A run of a reproducer."""
 
     variant: str
@@ -312,7 +312,7 @@ class Reproducer(msgspec.Struct):
     command: str
     code: str
     lines: int
-    variants: list[TriedRow]
+    variants: list[ReproducerRun]
     conclusion: str = ""
     output: str = ""
 
@@ -352,7 +352,7 @@ class Facts(msgspec.Struct):
         return self.frameworks.get(name) or FrameworkFacts()
 
 
-def facts_of(sections: Iterable[ReportSection]) -> Facts:
+def read_facts(sections: Iterable[ReportSection]) -> Facts:
     """Return the facts of sections that were made here or admitted."""
     told = {one.name: _without_null(one.facts) for one in sections}
     files = told.get("reproducers", {})

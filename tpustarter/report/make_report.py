@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from tpustarter.core.json_values import is_object
 from tpustarter.report import assessment, reproducers
-from tpustarter.report.clean.allowed_fields import LeftOut
+from tpustarter.report.clean.allowed_fields import OmittedFact
 from tpustarter.report.clean.cleaner import Cleaner, UncleanText
 from tpustarter.report.clean.pseudonyms import KINDS, Pseudonyms
 from tpustarter.report.collect import (
@@ -25,8 +25,8 @@ from tpustarter.report.collect import (
     software,
 )
 from tpustarter.report.collect import known_failures as reported_failures
-from tpustarter.report.collect.collectors import Collector, Context
-from tpustarter.report.document import ReportDocument, ReportSection, facts_of
+from tpustarter.report.collect.collectors import Collector, ReportContext
+from tpustarter.report.document import ReportDocument, ReportSection, read_facts
 from tpustarter.version import __version__
 
 SCHEMA = "tpustarter.bug-report/1"
@@ -46,7 +46,7 @@ class BugReport:
 
 
 def make_report(
-    context: Context,
+    context: ReportContext,
     *,
     wanted: str | None = None,
     asks: bool = True,
@@ -64,15 +64,15 @@ def make_report(
         only: Names of the collectors that are used; None for all.
     """
     began, started = time.monotonic(), datetime.now(timezone.utc)
-    names = Pseudonyms(check_runs.remembered_names())
-    identity.learn(names, context.machine)
+    names = Pseudonyms(check_runs.read_remembered_names())
+    identity.add_names_of_machine(names, context.machine)
     cleaner = Cleaner(context.machine.env, names)
     sections: list[ReportSection] = []
-    left_out: list[LeftOut] = []
+    left_out: list[OmittedFact] = []
     for one in _collectors(context, reproduces, asks=asks):
         if only is not None and one.name not in only:
             continue
-        section, without = collectors.run(one, context, cleaner)
+        section, without = collectors.run_collector(one, context, cleaner)
         sections.append(section)
         left_out += without
     sections, unproved = _proved(sections, cleaner)
@@ -83,7 +83,7 @@ def make_report(
         tool={"version": __version__},
         made=started.isoformat(timespec="seconds"),
         seconds=round(time.monotonic() - began, 1),
-        first=assessment.judge_facts(facts_of(sections), unanswered, wanted),
+        first=assessment.judge_facts(read_facts(sections), unanswered, wanted),
         sections=sections,
         replacements={kind: names.counts[kind] for kind in KINDS} | {"secret": cleaner.secrets},
         left_out=[{"what": one.what, "why": one.why} for one in left_out],
@@ -92,55 +92,57 @@ def make_report(
 
 
 def _collectors(
-    context: Context, reproduces: Sequence[str] | None, *, asks: bool
+    context: ReportContext, reproduces: Sequence[str] | None, *, asks: bool
 ) -> Iterable[Collector]:
     """Yield the collectors, lazily: the frameworks are known after the first ones have answered."""
     yield from STATIC
     if asks:
         if context.found.packages is None and context.interpreter:
             prefix = context.interpreter.path.parent.parent
-            context.found.packages = software.packages(prefix, context.machine.env)
-        for name in frameworks.frameworks(context):
+            context.found.packages = software.read_packages(prefix, context.machine.env)
+        for name in frameworks.list_frameworks(context):
             context.progress(
                 f"asking {frameworks.TITLES[name]} in a process of its own, for up to "
                 f"{context.wait_s:g} s"
             )
-            yield frameworks.collector(name, context.wait_s)
+            yield frameworks.make_collector(name, context.wait_s)
     if reproduces is not None:
-        yield reproducers.collector(reproduces, "" if asks else "no framework was to be started")
+        yield reproducers.make_collector(
+            reproduces, "" if asks else "no framework was to be started"
+        )
     yield from reported_failures.COLLECTORS
 
 
 def _proved(
     sections: Iterable[ReportSection], cleaner: Cleaner
-) -> tuple[list[ReportSection], list[LeftOut]]:
+) -> tuple[list[ReportSection], list[OmittedFact]]:
     """Leave out sections with a text that is unclean now that all names are known."""
     kept: list[ReportSection] = []
-    left_out: list[LeftOut] = []
+    left_out: list[OmittedFact] = []
     for one in sections:
         why = _unproved([one.facts, one.why], cleaner)
         if why:
-            left_out.append(LeftOut(one.name, why))
+            left_out.append(OmittedFact(one.name, why))
         kept.append(replace(one, state="left out", facts={}, why=why) if why else one)
     return kept, left_out
 
 
 def _unproved(value: Any, cleaner: Cleaner) -> str:
     try:
-        for text in texts(value):
+        for text in find_texts(value):
             cleaner.require_clean(text)
     except UncleanText as error:
         return str(error)
     return ""
 
 
-def texts(value: Any) -> Iterable[str]:
+def find_texts(value: Any) -> Iterable[str]:
     """Yield every text in a value, but not the keys of its mappings."""
     if isinstance(value, str):
         yield value
     elif is_object(value):
         for item in value.values():
-            yield from texts(item)
+            yield from find_texts(item)
     elif isinstance(value, list | tuple):
         for item in value:  # pyright: ignore[reportUnknownVariableType]  plain JSON
-            yield from texts(item)
+            yield from find_texts(item)

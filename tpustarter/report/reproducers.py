@@ -26,12 +26,12 @@ from tpustarter.report.clean.allowed_fields import (
     clean_number,
     clean_own_text,
     pattern_shape,
-    rows,
-    text,
+    rows_shape,
+    text_shape,
 )
 from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.collect import failures, software
-from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, Context
+from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
 from tpustarter.report.collect.failures import WantedReproducer
 from tpustarter.reproducing import program, trial, variants
 from tpustarter.reproducing.program import FailurePlace, ReproducedFailure, ReproducerFile
@@ -52,7 +52,7 @@ TOTAL_S = 300.0
 Fields = dict[str, Any]
 
 
-def collector(ids: Sequence[str], why_not: str = "") -> Collector:
+def make_collector(ids: Sequence[str], why_not: str = "") -> Collector:
     """Return the collector of the reproducers of some ids, or of the newest failures."""
     return Collector(
         "reproducers",
@@ -63,7 +63,7 @@ def collector(ids: Sequence[str], why_not: str = "") -> Collector:
     )
 
 
-def _collect(context: Context, ids: Sequence[str], why_not: str) -> Fields:
+def _collect(context: ReportContext, ids: Sequence[str], why_not: str) -> Fields:
     since = (datetime.now(timezone.utc) - timedelta(seconds=RECENT_S)).isoformat()
     found = [failures.find_reproducer(one) for one in ids] if ids else failures.list_newest(since)
     without: list[Fields] = []
@@ -87,12 +87,12 @@ def _collect(context: Context, ids: Sequence[str], why_not: str) -> Fields:
 class _Tester:
     """Makes reproducers and runs them, all of them within one deadline."""
 
-    def __init__(self, context: Context, interpreter: Interpreter, why_not: str) -> None:
+    def __init__(self, context: ReportContext, interpreter: Interpreter, why_not: str) -> None:
         self._context = context
         self._python: Path = interpreter.path
         self._plan = plan.make_plan(context.machine, gpu_plugin=interpreter.has_gpu_plugin)
         self._why_not = why_not
-        self._packages: Mapping[str, str] = context.found.packages or software.packages(
+        self._packages: Mapping[str, str] = context.found.packages or software.read_packages(
             interpreter.path.parent.parent, context.machine.env
         )
         self._deadline = time.monotonic() + TOTAL_S
@@ -220,7 +220,7 @@ class _Tester:
                 continue
             self._context.progress(f"running {made.name}.py, {one.title}")
             limit_s = min(made.limit_s, EACH_S, left_s)
-            outcome = trial.run(made, bench, one.env, limit_s)
+            outcome = trial.run_file(made, bench, one.env, limit_s)
             yield TriedVariant(one, outcome)
             if outcome.kind == "holds" and one.title == variants.AS_IT_IS:
                 return  # it holds, so no variant can make a difference
@@ -236,7 +236,7 @@ def _judged(
         return "not run", f"It was not run, because {why}."
     if failure is None:
         return "alone", f"No failed run is remembered to compare it with. The file {first.words}."
-    if trial.is_same(failure, first):
+    if trial.is_same_failure(failure, first):
         return "same", "The file fails in the same way."
     seen = ", ".join(sorted({str(one["code"]) for one in failure.findings})) or failure.detail
     return "other", f"The file does not fail in the same way: it {first.words}. Before: {seen}."
@@ -246,7 +246,7 @@ def _code(value: object, cleaner: Cleaner) -> str:
     """Return a file, which is public, with the lines of its comment that quote a run cleaned."""
     head, end, body = str(value).partition('\n"""\n')
     lines = [
-        cleaner.text(line, 1) if line.startswith(program.SEEN) else line
+        cleaner.clean_text(line, 1) if line.startswith(program.SEEN) else line
         for line in head.split("\n")
     ]
     return cleaner.require_clean("\n".join(lines) + end + body)
@@ -256,22 +256,22 @@ _ID = pattern_shape(
     r"[a-z_]{1,20}\.[a-z0-9_]{1,40}|[a-z]{1,20}/[a-z0-9-]{1,60}(?::[a-z0-9-]{1,60})?"
 )
 _ALLOWED: Mapping[str, Shape] = {
-    "files": rows(
+    "files": rows_shape(
         {
             "id": _ID,
             "name": pattern_shape(r"\w{1,150}"),
             "title": clean_own_text,
-            "says": text(4),
+            "says": text_shape(4),
             "command": clean_own_text,
             "state": choice_shape("same", "other", "alone", "not run"),
-            "conclusion": text(3),
-            "variants": rows(
-                {"variant": clean_own_text, "outcome": text(2), "seconds": clean_number}
+            "conclusion": text_shape(3),
+            "variants": rows_shape(
+                {"variant": clean_own_text, "outcome": text_shape(2), "seconds": clean_number}
             ),
             "lines": clean_number,
             "code": _code,
-            "output": text(80),
+            "output": text_shape(80),
         }
     ),
-    "without": rows({"id": _ID, "why": text(2)}),
+    "without": rows_shape({"id": _ID, "why": text_shape(2)}),
 }

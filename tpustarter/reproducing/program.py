@@ -217,7 +217,9 @@ def _needed(blocks: Sequence[Block], block: Block) -> list[Block]:
 
 
 def _names(code: str) -> set[str]:
-    return {name.name for node in _statements(code) for name in statement_names.references(node)}
+    return {
+        name.name for node in _statements(code) for name in statement_names.find_references(node)
+    }
 
 
 def _statements(code: str) -> list[ast.stmt]:

@@ -102,7 +102,7 @@ def _piece(source: ModuleSource, node: ast.stmt, lines: list[str], top: int) -> 
         lines[first - 1 : last],
         first,
         statement_names.list_bound_names(node),
-        list(statement_names.references(node)),
+        list(statement_names.find_references(node)),
         is_block,
         gap=first - 1 > top and not lines[first - 2].strip(),
     )

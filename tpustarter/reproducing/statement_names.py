@@ -44,7 +44,7 @@ def list_bound_names(node: ast.stmt) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_bound_in([node])))
 
 
-def references(node: ast.stmt) -> Iterator[NameReference]:
+def find_references(node: ast.stmt) -> Iterator[NameReference]:
     """Yield the names that a statement of a module refers to, and those that it binds."""
     walker = _Walker()
     walker.statement(node)

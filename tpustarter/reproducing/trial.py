@@ -63,7 +63,7 @@ class FileTrials:
     lease: int | None = None
 
 
-def run(
+def run_file(
     program: ReproducerFile, bench: FileTrials, env: Mapping[str, str], limit_s: float
 ) -> TrialOutcome:
     """Run a file with more variables for a limited time; raise Problem if Python can't start."""
@@ -154,7 +154,7 @@ def _difference(block: Block, printed: str, platform: str) -> str:
     return (mismatch(expected, own) or "") if expected else ""
 
 
-def is_same(failure: ReproducedFailure, outcome: TrialOutcome) -> bool:
+def is_same_failure(failure: ReproducedFailure, outcome: TrialOutcome) -> bool:
     """Return whether a file failed as the check or block did."""
     if failure.status == "fail":
         codes = frozenset(str(one["code"]) for one in failure.findings)

@@ -139,7 +139,7 @@ def _is_explained(text: str) -> bool:
     from tpustarter.explain import explain_output, known_failures
     from tpustarter.explain.log_scanner import Scanner
 
-    scan = Scanner(known_failures.read()).scan(io.BytesIO(text.encode()))
+    scan = Scanner(known_failures.read_failures()).scan(io.BytesIO(text.encode()))
     return explain_output.explain_log(scan).is_explained
 
 

@@ -161,7 +161,9 @@ def _as_hint(fix: str) -> Hint:
 @functools.cache
 def read(file: Path = known_failures.FILE) -> tuple[CloudFailure, ...]:
     """Return Google's known errors; raises Problem for a row that cannot be used."""
-    return tuple(_failure(row, row.google) for row in known_failures.read(file) if row.google)
+    return tuple(
+        _failure(row, row.google) for row in known_failures.read_failures(file) if row.google
+    )
 
 
 def _failure(row: known_failures.KnownFailure, google: known_failures.GoogleError) -> CloudFailure:

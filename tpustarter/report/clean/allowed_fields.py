@@ -1,6 +1,6 @@
 """The shapes of fields that a report may contain: each value of a collector must match its own.
 
-A field without a shape is left out, and so is a value of another shape. Only `text` takes words
+A field without a shape is left out, and so is a value of another shape. Only `text_shape` takes words
 that were not foreseen, and it is cleaned.
 """
 
@@ -21,7 +21,7 @@ MOST = 64
 """Rows of a list that the report contains."""
 
 
-class LeftOut(NamedTuple):
+class OmittedFact(NamedTuple):
     """A field or a section that is left out of a report, with the reason."""
 
     what: str
@@ -63,7 +63,7 @@ _LOCAL = re.compile(r"cpu|cu\d{2,4}|cxx11|(?:git)?[0-9a-f]{6,40}(?:\.d\d{8})?")
 name a company."""
 
 
-def version(value: object, cleaner: Cleaner) -> str:
+def clean_version(value: object, cleaner: Cleaner) -> str:
     """Return a version; the local part of a private build is replaced by `(local)`."""
     public, plus, local = _string(value).partition("+")
     if public != "unknown" and not re.fullmatch(VERSION, public):
@@ -72,9 +72,9 @@ def version(value: object, cleaner: Cleaner) -> str:
     return cleaner.require_clean(f"{public}+{shown}" if plus else public)
 
 
-def path(value: object, cleaner: Cleaner) -> str:
+def clean_path(value: object, cleaner: Cleaner) -> str:
     """Return a path, with pseudonyms unless it is public."""
-    return cleaner.path(_string(value))
+    return cleaner.clean_path(_string(value))
 
 
 def name_shape(kind: str) -> Shape:
@@ -83,14 +83,14 @@ def name_shape(kind: str) -> Shape:
     def told(value: object, cleaner: Cleaner) -> str:
         name = _string(value)
         common = ("root", "nobody", "unknown user", "localhost")
-        return name if name in common else cleaner.name(kind, name)
+        return name if name in common else cleaner.clean_name(kind, name)
 
     return told
 
 
-def text(lines: int = 60) -> Shape:
+def text_shape(lines: int = 60) -> Shape:
     """Return the shape of a text, which is cleaned and cut to its last lines."""
-    return lambda value, cleaner: cleaner.text(_string(value), lines)
+    return lambda value, cleaner: cleaner.clean_text(_string(value), lines)
 
 
 def clean_own_text(value: object, cleaner: Cleaner) -> str:
@@ -98,7 +98,7 @@ def clean_own_text(value: object, cleaner: Cleaner) -> str:
     return cleaner.require_clean(_string(value))
 
 
-def rows(fields: Mapping[str, Shape]) -> Callable[[Any, Cleaner], list[dict[str, Any]]]:
+def rows_shape(fields: Mapping[str, Shape]) -> Callable[[Any, Cleaner], list[dict[str, Any]]]:
     """Return the shape of a list of rows; each row gets all fields, None where one is missing."""
 
     def told(value: Any, cleaner: Cleaner) -> list[dict[str, Any]]:
@@ -113,7 +113,7 @@ def list_shape(shape: Shape) -> Shape:
     return lambda value, cleaner: [shape(item, cleaner) for item in list(value)[:MOST]]
 
 
-def pairs(keys: Mapping[str, Shape]) -> Shape:
+def mapping_shape(keys: Mapping[str, Shape]) -> Shape:
     """Return the shape of a mapping of which only some keys are allowed."""
 
     def told(value: Any, cleaner: Cleaner) -> dict[str, object]:
@@ -132,7 +132,7 @@ def _told_or_not(
 
 def select_allowed(
     facts: Mapping[str, object], allowed: Mapping[str, Shape], cleaner: Cleaner, prefix: str = ""
-) -> tuple[dict[str, Any], list[LeftOut]]:
+) -> tuple[dict[str, Any], list[OmittedFact]]:
     """Return the allowed facts, cleaned, and those that were left out, with the reason.
 
     Args:
@@ -142,19 +142,19 @@ def select_allowed(
         prefix: Text before a field's name in the list of those left out.
     """
     told: dict[str, Any] = {}
-    left_out: list[LeftOut] = []
+    left_out: list[OmittedFact] = []
     for name, value in facts.items():
         if name not in allowed:
             why = "it is not on the list of what is told"
-            left_out.append(LeftOut(f"{prefix}a field", why, is_unknown=True))
+            left_out.append(OmittedFact(f"{prefix}a field", why, is_unknown=True))
             continue
         try:
             told[name] = None if value is None else allowed[name](value, cleaner)
         except UncleanText as error:
-            left_out.append(LeftOut(prefix + name, str(error)))
+            left_out.append(OmittedFact(prefix + name, str(error)))
         except Exception as error:  # noqa: BLE001  a value that cannot be cleaned is left out
             why = f"it could not be cleaned ({type(error).__name__})"
-            left_out.append(LeftOut(prefix + name, why))
+            left_out.append(OmittedFact(prefix + name, why))
     return told, left_out
 
 

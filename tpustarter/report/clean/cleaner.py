@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 from tpustarter.core.redact import Redactor
-from tpustarter.report.clean.name_shapes import address, path
+from tpustarter.report.clean.name_shapes import replace_address, replace_path
 from tpustarter.report.clean.pseudonyms import Pseudonyms
 from tpustarter.text.terminal import escape_text
 
@@ -42,7 +42,7 @@ class Cleaner:
         self.secrets = 0
         """Number of secrets that were removed."""
 
-    def text(self, text: str, lines: int = LINES) -> str:
+    def clean_text(self, text: str, lines: int = LINES) -> str:
         """Return the last lines of a text, cleaned; raise UncleanText."""
         # Secrets first: an escape takes the letter after it, which may be the first of a secret.
         plain = _ESCAPE.sub("", self._without_secrets(text.replace("\r\n", "\n")))
@@ -50,21 +50,23 @@ class Cleaner:
         clean = self._without_secrets(plain).rstrip()
         # Any name that is shown ends long before this, and a search of long lines takes long.
         clean = "\n".join(line[:SEARCHED] for line in clean.split("\n")[-lines:])
-        clean = self._without_secrets(self.names.text(clean))
+        clean = self._without_secrets(self.names.replace_names(clean))
         shown = [_visible(line)[:CHARACTERS] for line in clean.split("\n")]
         return self.require_clean("\n".join(shown))
 
-    def name(self, kind: str, value: str) -> str:
+    def clean_name(self, kind: str, value: str) -> str:
         """Return the pseudonym of a name of a kind."""
         return self.names.make_pseudonym(kind, value)
 
-    def path(self, value: str) -> str:
+    def clean_path(self, value: str) -> str:
         """Return a path, with pseudonyms unless it is public; raise UncleanText."""
-        return self.require_clean(self.names.text(path(value, self.names.make_pseudonym)))
+        return self.require_clean(
+            self.names.replace_names(replace_path(value, self.names.make_pseudonym))
+        )
 
-    def address(self, value: str) -> str:
+    def clean_address(self, value: str) -> str:
         """Return the pseudonym of an address; loopback and the metadata server stay."""
-        return address(value, self.names.make_pseudonym)
+        return replace_address(value, self.names.make_pseudonym)
 
     def require_clean(self, text: str) -> str:
         """Return a text unchanged; raise UncleanText if a secret or a known name is in it."""

@@ -281,16 +281,16 @@ def replace_names(text: str, replace: Replace) -> str:
     text = _LINK.sub(lambda match: _link(match, replace), text)
     text = _EMAIL.sub(lambda match: replace("email", match[0]), text)
     text = _PROJECT.sub(lambda match: match[1] + replace("project", match[2]), text)
-    text = _FRAME.sub(lambda match: match["before"] + path(match["path"], replace), text)
+    text = _FRAME.sub(lambda match: match["before"] + replace_path(match["path"], replace), text)
     text = _QUOTED.sub(
-        lambda match: match["quote"] + path(match["path"], replace) + match["quote"], text
+        lambda match: match["quote"] + replace_path(match["path"], replace) + match["quote"], text
     )
     for pattern in (_WINDOWS, _ABSOLUTE, _RELATIVE):
-        text = pattern.sub(lambda match: path(match[0], replace), text)
+        text = pattern.sub(lambda match: replace_path(match[0], replace), text)
     text = _SAID_HOST.sub(lambda match: match[1] + _said(match[2], replace), text)
     text = _HOST.sub(lambda match: _host(match[0], replace), text)
     for pattern in (_NETWORK, _IP4, _IP6):
-        text = pattern.sub(lambda match: address(match[0], replace), text)
+        text = pattern.sub(lambda match: replace_address(match[0], replace), text)
     return text
 
 
@@ -303,7 +303,7 @@ def _named(match: re.Match[str], replace: Replace) -> str:
         made += match.string[end : match.start(group)]
         end = match.end(group)
         if kind == "path":
-            made += path(name, replace)
+            made += replace_path(name, replace)
         elif name in _OF_THE_SYSTEM or PSEUDONYM.fullmatch(name) or name in _BUCKETS:
             made += name
         else:
@@ -311,7 +311,7 @@ def _named(match: re.Match[str], replace: Replace) -> str:
     return made + match.string[end : match.end()]
 
 
-def path(name: str, replace: Replace) -> str:
+def replace_path(name: str, replace: Replace) -> str:
     """Return a public path, a path with a public end, or a pseudonym."""
     trimmed = name.rstrip(".,:;")
     rest = name[len(trimmed) :]
@@ -342,7 +342,7 @@ def _public_end(rest: str) -> str | None:
     return rest if first in public and re.fullmatch(r"[\w./+-]+", rest) else None
 
 
-def address(text: str, replace: Replace) -> str:
+def replace_address(text: str, replace: Replace) -> str:
     """Return an address as a pseudonym; loopback, the metadata server and 0.x stay."""
     try:
         one = ipaddress.ip_address(text.partition("%")[0])
@@ -375,7 +375,7 @@ def _link(match: re.Match[str], replace: Replace) -> str:
     if re.fullmatch(r"bucket-\d+|host-\d+", name):
         shown = name
     elif name in ("localhost",) or re.fullmatch(r"[\d.]+|\[.*\]", name):
-        shown = address(name.strip("[]"), replace) if name != "localhost" else name
+        shown = replace_address(name.strip("[]"), replace) if name != "localhost" else name
     else:
         shown = replace("host", name)
     rest = f"/{replace('path', below)}" if below.strip("/") else below

@@ -61,7 +61,7 @@ class Pseudonyms:
         numbers = self._numbers[kind]
         return f"{kind}-{numbers.setdefault(name.casefold(), len(numbers) + 1)}"
 
-    def text(self, text: str) -> str:
+    def replace_names(self, text: str) -> str:
         """Return a text with all names replaced."""
         text = name_shapes.replace_names(text, self.make_pseudonym)
         if pattern := self._compiled():

@@ -28,16 +28,16 @@ from tpustarter.report.clean.allowed_fields import (
     VERSION,
     choice_shape,
     clean_number,
+    clean_version,
     list_shape,
-    pairs,
+    mapping_shape,
     pattern_shape,
-    rows,
-    text,
-    version,
+    rows_shape,
+    text_shape,
 )
 from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.collect import software
-from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, Context
+from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
 
 Fields = dict[str, Any]
 FRESH_S = 30.0
@@ -49,7 +49,7 @@ MOST_KEPT = 20
 """The newest kept reports among which a good one is searched."""
 
 
-def last_run(_: Context) -> Fields:
+def collect_last_run(_: ReportContext) -> Fields:
     """Return the summary of the last run of `tpustarter check`, of all checks or of named ones."""
     kept = [lesson_progress.last_check(), lesson_progress.last_named_check()]
     summary = max(filter(None, kept), key=lambda one: str(one.get("when")), default=None)
@@ -62,7 +62,7 @@ def last_run(_: Context) -> Fields:
     }
 
 
-def run_host_checks(context: Context) -> Fields:
+def run_host_checks(context: ReportContext) -> Fields:
     """Run the host checks, return their findings, and keep the document for later collectors."""
     chosen = context.interpreter
     request = CheckRequest(("host.*",), level="static", python=str(chosen.path) if chosen else None)
@@ -123,7 +123,7 @@ def _in_words(finding: Fields) -> str:
     return f"{found}{unit}{expected}"
 
 
-def changes(context: Context) -> Fields:
+def collect_changes(context: ReportContext) -> Fields:
     """Compare the last good run that was kept with this machine now."""
     if context.found.checks is None:
         raise CollectorUnanswered("the host checks gave no result to compare with")
@@ -179,18 +179,18 @@ def _last_good() -> SavedReport | None:
     return None
 
 
-def findings(context: Context) -> tuple[FindingFields, ...]:
+def list_findings(context: ReportContext) -> tuple[FindingFields, ...]:
     """Return all findings of the fresh run; none where there was no run."""
     results = context.found.checks.results if context.found.checks else ()
     return tuple(finding for result in results for finding in result.findings)
 
 
-def has_tpu(context: Context) -> bool:
+def has_tpu(context: ReportContext) -> bool:
     """Return whether the fresh run saw chips."""
     return bool(context.found.checks and context.found.checks.host.get("chips"))
 
 
-def remembered_names() -> Fields:
+def read_remembered_names() -> Fields:
     """Read the pseudonyms of earlier reports."""
     return state.load("report-names")
 
@@ -211,21 +211,21 @@ TIME = pattern_shape(r"\d{4}-\d\d-\d\dT[\d:]{5,8}(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?"
 _STATUS = choice_shape(*STATUSES)
 _NAME = pattern_shape(r"[A-Za-z][A-Za-z0-9_.-]{0,60}")
 _VALUE = pattern_shape(rf"absent|\(not told\)|{VERSION}|{'|'.join(_MACHINE.values())}")
-_CHANGED = rows({"name": _NAME, "before": _VALUE, "now": _VALUE})
+_CHANGED = rows_shape({"name": _NAME, "before": _VALUE, "now": _VALUE})
 
 
 COLLECTORS = (
     Collector(
         "last_run",
         "Last run of the self-check",
-        last_run,
+        collect_last_run,
         {
             "when": TIME,
             "ids": list_shape(pattern_shape(r"[a-z_*]{1,20}(?:\.[a-z0-9_*]{1,40})?")),
             "level": choice_shape("static", "quick", "full", "soak"),
             "verdict": _VERDICT,
             "verified_on": choice_shape(*KINDS),
-            "headline": text(3),
+            "headline": text_shape(3),
             "counts": _counts,
         },
     ),
@@ -236,25 +236,25 @@ COLLECTORS = (
         {
             "verdict": _VERDICT,
             "counts": _counts,
-            "python_version": version,
-            "frameworks": pairs(dict.fromkeys(_FRAMEWORKS, version)),
-            "blocked": text(2),
-            "findings": rows(
+            "python_version": clean_version,
+            "frameworks": mapping_shape(dict.fromkeys(_FRAMEWORKS, clean_version)),
+            "blocked": text_shape(2),
+            "findings": rows_shape(
                 {
                     "check": _ID,
                     "status": _STATUS,
                     "code": pattern_shape(r"[A-Z0-9-]{2,60}"),
                     "verdict": choice_shape(*_WORTH_TELLING),
-                    "what": text(2),
-                    "hint": text(2),
+                    "what": text_shape(2),
+                    "hint": text_shape(2),
                 }
             ),
-            "errors": rows(
+            "errors": rows_shape(
                 {
                     "check": _ID,
                     "reason": pattern_shape(r"[a-z-]{2,20}"),
-                    "what": text(3),
-                    "log": text(30),
+                    "what": text_shape(3),
+                    "log": text_shape(30),
                 }
             ),
         },
@@ -263,7 +263,7 @@ COLLECTORS = (
     Collector(
         "changes",
         "What changed since the last good run",
-        changes,
+        collect_changes,
         {
             "since": TIME,
             "verdict_then": _VERDICT,
@@ -271,7 +271,7 @@ COLLECTORS = (
             "versions": _CHANGED,
             "machine": _CHANGED,
             "settings": list_shape(_NAME),
-            "results": rows(
+            "results": rows_shape(
                 {
                     "id": _ID,
                     "change": pattern_shape(r"[a-z]{2,12}"),

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from tpustarter.checking.plan.interpreters import Interpreter
 from tpustarter.checking.results.results import Run
 from tpustarter.machine import host
-from tpustarter.report.clean.allowed_fields import LeftOut, Shape, select_allowed
+from tpustarter.report.clean.allowed_fields import OmittedFact, Shape, select_allowed
 from tpustarter.report.clean.cleaner import Cleaner, UncleanText
 from tpustarter.report.document import ReportSection
 
@@ -43,7 +43,7 @@ class FoundFacts:
 
 
 @dataclass
-class Context:
+class ReportContext:
     """The machine and the options of a report, and facts that one collector leaves for the next."""
 
     machine: host.Machine
@@ -66,16 +66,16 @@ class Collector:
 
     name: str
     title: str
-    collect: Callable[[Context], Mapping[str, object]]
+    collect: Callable[[ReportContext], Mapping[str, object]]
     """Returns facts; raises CollectorUnanswered."""
     allowed: Mapping[str, Shape]
     """The shape of each field that the report may contain."""
     limit_s: float = 5.0
 
 
-def run(
-    collector: Collector, context: Context, cleaner: Cleaner
-) -> tuple[ReportSection, list[LeftOut]]:
+def run_collector(
+    collector: Collector, context: ReportContext, cleaner: Cleaner
+) -> tuple[ReportSection, list[OmittedFact]]:
     """Run a collector, and return its section and the fields that were left out."""
     started = time.monotonic()
     box: list[Mapping[str, object] | BaseException] = []
@@ -99,7 +99,7 @@ def run(
 
 
 def _collect(
-    collector: Collector, context: Context, box: list[Mapping[str, object] | BaseException]
+    collector: Collector, context: ReportContext, box: list[Mapping[str, object] | BaseException]
 ) -> None:
     try:
         box.append(collector.collect(context))
@@ -109,9 +109,9 @@ def _collect(
 
 def _unanswered(
     one: ReportSection, why: str, cleaner: Cleaner
-) -> tuple[ReportSection, list[LeftOut]]:
+) -> tuple[ReportSection, list[OmittedFact]]:
     try:
-        why = cleaner.text(why, 3)
+        why = cleaner.clean_text(why, 3)
     except UncleanText:
         why = "the reason could not be cleaned"
-    return replace(one, state="unanswered", why=why), [LeftOut(one.name, why)]
+    return replace(one, state="unanswered", why=why), [OmittedFact(one.name, why)]

@@ -31,15 +31,15 @@ from tpustarter.report.clean.allowed_fields import (
     Shape,
     choice_shape,
     clean_number,
+    clean_version,
     list_shape,
-    pairs,
+    mapping_shape,
     pattern_shape,
-    rows,
-    text,
-    version,
+    rows_shape,
+    text_shape,
 )
 from tpustarter.report.collect import framework_probe, hardware, software, stacks
-from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, Context
+from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
 from tpustarter.running import archive, lease, run_folder
 from tpustarter.running.process import CappedLog, Probe, signal_name
 
@@ -100,7 +100,7 @@ class FrameworkAnswer:
     native_why: str = ""
 
 
-def collector(framework: str, wait_s: float) -> Collector:
+def make_collector(framework: str, wait_s: float) -> Collector:
     """Return the collector for one framework, which waits at most `wait_s` for its answers."""
     title = f"What {TITLES[framework]} says, asked in a process of its own"
     return Collector(
@@ -112,14 +112,14 @@ def collector(framework: str, wait_s: float) -> Collector:
     )
 
 
-def frameworks(context: Context) -> list[str]:
+def list_frameworks(context: ReportContext) -> list[str]:
     """Return the frameworks that are installed in the Python under test."""
     installed = context.found.packages or {}
     named = {"tensorflow": ("tensorflow", "tensorflow-tpu")}
     return [one for one in STEPS if any(name in installed for name in named.get(one, (one,)))]
 
 
-def _ask(framework: str, context: Context) -> Fields:
+def _ask(framework: str, context: ReportContext) -> Fields:
     if context.interpreter is None:
         raise CollectorUnanswered("there is no Python to test on this machine")
     run_plan = plan.make_plan(context.machine, gpu_plugin=context.interpreter.has_gpu_plugin)
@@ -166,7 +166,7 @@ def _ask(framework: str, context: Context) -> Fields:
 
 def _run(
     steps: Sequence[str],
-    context: Context,
+    context: ReportContext,
     folder: Path,
     env: Mapping[str, str],
     hold: int | None,
@@ -203,8 +203,8 @@ def _run(
         one.events = list(_events(answers))
         one.is_working = times[-1] - times[0] > WORKING * len(times) * POLL_S if times else False
         if one.gone is None and one.events:  # before it is ready a signal would end it
-            one.python_stack = stacks.python(probe.pid, stack_file)
-            one.native_stack, one.native_why = stacks.native(probe.pid, python, env)
+            one.python_stack = stacks.read_python_stacks(probe.pid, stack_file)
+            one.native_stack, one.native_why = stacks.read_native_stacks(probe.pid, python, env)
     finally:
         probe.end()
         probe.close()
@@ -212,7 +212,7 @@ def _run(
     place_shown = f"{place}/"
     one.output = log.read_since(max(0, log.size - _FLOOD_BYTES)).replace(place_shown, "")
     one.python_stack = one.python_stack.replace(place_shown, "")
-    one.device_log = "\n".join(hardware.newest_lines(folder / "tpu_logs"))
+    one.device_log = "\n".join(hardware.read_newest_lines(folder / "tpu_logs"))
     return one
 
 
@@ -295,7 +295,7 @@ def _allowed_variables(said: str, env: Mapping[str, str]) -> str:
         elif env.get(name) != value:
             continue
         elif name in software.FLAGS:
-            lines.append(f"{name}={' '.join(software.flags(value))}")
+            lines.append(f"{name}={' '.join(software.list_flags(value))}")
         elif form := software.VARIABLES.get(name):
             lines.append(line if re.fullmatch(form, value) else f"{name}=(set)")
         elif name in software.NAMED_ONLY:
@@ -336,7 +336,7 @@ def _state(name: str, one: FrameworkAnswer) -> str:
 _STEP = choice_shape(*framework_probe.STEPS, "start of Python")
 _ALLOWED: Mapping[str, Shape] = {
     "planned_platform": pattern_shape(r"[A-Za-z]{2,10}"),
-    "steps": rows(
+    "steps": rows_shape(
         {
             "step": _STEP,
             "seconds": clean_number,
@@ -345,33 +345,35 @@ _ALLOWED: Mapping[str, Shape] = {
             ),
         }
     ),
-    "not_asked_because": text(2),
+    "not_asked_because": text_shape(2),
     "hung_in": _STEP,
     "unfinished_in": _STEP,
     "load": clean_number,
     "cores": clean_number,
     "waited_s": clean_number,
-    "ended": text(1),
-    "python_stack": text(80),
-    "native_stack": text(160),
-    "no_native_stack": text(1),
-    "output": text(OUTPUT_LINES),
-    "libtpu_log": text(OUTPUT_LINES),
-    "version": version,
+    "ended": text_shape(1),
+    "python_stack": text_shape(80),
+    "native_stack": text_shape(160),
+    "no_native_stack": text_shape(1),
+    "output": text_shape(OUTPUT_LINES),
+    "libtpu_log": text_shape(OUTPUT_LINES),
+    "version": clean_version,
     "platform": pattern_shape(r"[A-Za-z]{2,10}"),
     "kind": pattern_shape(r"[A-Za-z][\w ./()-]{0,40}"),
     "local": clean_number,
     "total": clean_number,
     "processes": clean_number,
-    "platform_version": text(6),
+    "platform_version": text_shape(6),
     "sum_of_product": clean_number,
-    "metrics": pairs(
+    "metrics": mapping_shape(
         dict.fromkeys(framework_probe.METRICS, list_shape(pattern_shape(r"[\w .:/%+-]{1,80}")))
     ),
-    "environment_info": text(100),
-    "error": text(40),
-    "aside": text(6),
+    "environment_info": text_shape(100),
+    "error": text_shape(40),
+    "aside": text_shape(6),
     "memory_bytes": clean_number,
-    "commits": pairs(dict.fromkeys(("torch", "torch_xla"), pattern_shape(r"[0-9a-f]{7,40}"))),
+    "commits": mapping_shape(
+        dict.fromkeys(("torch", "torch_xla"), pattern_shape(r"[0-9a-f]{7,40}"))
+    ),
     "built_from": pattern_shape(r"unknown|v\d+\.\d+\.\d+(?:-rc\d)?(?:-\d{1,7}-g[0-9a-f]{6,40})?"),
 }

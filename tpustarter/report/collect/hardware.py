@@ -17,15 +17,15 @@ from tpustarter.machine.generations import GENERATIONS
 from tpustarter.report.clean.allowed_fields import (
     choice_shape,
     clean_number,
+    clean_path,
     list_shape,
     name_shape,
-    path,
     pattern_shape,
-    rows,
-    text,
+    rows_shape,
+    text_shape,
 )
 from tpustarter.report.clean.cleaner import Cleaner
-from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, Context
+from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
 
 LOG_FOLDER = "/tmp/tpu_logs"  # noqa: S108 -- where libtpu writes unless told otherwise; only read
 LOG_FILES = 12
@@ -42,7 +42,7 @@ _LOG_NAME = re.compile(
 """A log of Google's logging library: program, host, user, level, time and process."""
 
 
-def tpu(context: Context) -> dict[str, object]:
+def collect_tpu(context: ReportContext) -> dict[str, object]:
     """Return the chips, their device nodes, and the processes that use them."""
     machine = context.machine
     chips, lock = host.chips(machine), host.read_libtpu_lock(machine)
@@ -104,7 +104,7 @@ def _script(command: str) -> str | None:
     return command.partition(" ")[2].removeprefix("-m ").strip() or None
 
 
-def metadata(context: Context) -> dict[str, object]:
+def collect_metadata(context: ReportContext) -> dict[str, object]:
     """Return the facts of this TPU from the metadata server."""
     found = host.metadata(context.machine, 2.0)
     if found.state == "not-google":
@@ -127,7 +127,7 @@ def metadata(context: Context) -> dict[str, object]:
     }
 
 
-def resources(context: Context) -> dict[str, object]:
+def collect_resources(context: ReportContext) -> dict[str, object]:
     """Return processors, memory, disk and the container."""
     machine = context.machine
     container = host.find_container(machine)
@@ -163,7 +163,7 @@ def resources(context: Context) -> dict[str, object]:
     }
 
 
-def logs(context: Context) -> dict[str, object]:
+def collect_logs(context: ReportContext) -> dict[str, object]:
     """Return the list of libtpu's logs, and the last lines of the newest."""
     machine = context.machine
     folder = machine.env.get("TPU_LOG_DIR") or LOG_FOLDER
@@ -185,11 +185,11 @@ def logs(context: Context) -> dict[str, object]:
             for one in files[:LOG_FILES]
         ],
         "count": len(files),
-        "last_lines": newest_lines(place),
+        "last_lines": read_newest_lines(place),
     }
 
 
-def newest_lines(place: Path) -> list[str]:
+def read_newest_lines(place: Path) -> list[str]:
     """Return the ends of the newest logs in a folder."""
     return [_tail(one) for one in _newest(place)[:LOG_TAILS]]
 
@@ -225,8 +225,8 @@ def _of(value: Any, cleaner: Cleaner) -> str:
     """Return the owner of a log: host and user as pseudonyms, then the time and process."""
     names, _, rest = re.fullmatch(r"(.+?)((\.\d{8}-\d{6}\.\d+)?)", value).group(1, 2, 3)  # type: ignore[union-attr]
     owner, _, user = names.rpartition(".")
-    shown = [cleaner.name("host", owner)] if owner else []
-    shown.append(user if user == "root" else cleaner.name("user", user))
+    shown = [cleaner.clean_name("host", owner)] if owner else []
+    shown.append(user if user == "root" else cleaner.clean_name("user", user))
     return cleaner.require_clean(".".join(shown) + (rest or ""))
 
 
@@ -242,14 +242,14 @@ COLLECTORS = (
     Collector(
         "tpu",
         "TPU chips, device nodes and who uses them",
-        tpu,
+        collect_tpu,
         {
             "chips": clean_number,
             "reachable_chips": clean_number,
             "sees_every_process": clean_number,
             "generation": list_shape(GENERATION),
             "unknown_google_devices": list_shape(pattern_shape(r"[0-9a-f]{4}:[0-9a-f?]{1,4}")),
-            "on_pci": rows(
+            "on_pci": rows_shape(
                 {
                     "address": pattern_shape(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}"),
                     "numa": clean_number,
@@ -258,7 +258,7 @@ COLLECTORS = (
                     "nodes": list_shape(_NODE),
                 }
             ),
-            "nodes": rows(
+            "nodes": rows_shape(
                 {
                     "path": _NODE,
                     "mode": pattern_shape(r"[crwxbtTsS-]{10}"),
@@ -267,16 +267,16 @@ COLLECTORS = (
                     "writable": clean_number,
                 }
             ),
-            "lock": lambda value, cleaner: rows(
+            "lock": lambda value, cleaner: rows_shape(
                 {
                     "state": choice_shape("absent", "stale", "live", "foreign", "unusable"),
-                    "path": path,
+                    "path": clean_path,
                     "owner": name_shape("user"),
                     "pid": clean_number,
                     "why": choice_shape("folder", "socket", "link", "read-only", "no folder"),
                 }
             )([value], cleaner)[0],
-            "holders": rows(
+            "holders": rows_shape(
                 {
                     "pid": clean_number,
                     "user": name_shape("user"),
@@ -292,7 +292,7 @@ COLLECTORS = (
     Collector(
         "metadata",
         "Metadata of the TPU VM",
-        metadata,
+        collect_metadata,
         {
             "accelerator_type": pattern_shape(r"[a-z0-9]{2,12}-\d{1,5}"),
             "runtime_version": pattern_shape(r"(?:tpu|v\d|cos|ubuntu)[a-z0-9.-]{0,40}"),
@@ -313,7 +313,7 @@ COLLECTORS = (
     Collector(
         "resources",
         "Processors, memory, disk and container",
-        resources,
+        collect_resources,
         {
             "cpu": _CPU,
             "uptime_s": clean_number,
@@ -325,18 +325,23 @@ COLLECTORS = (
             "huge_pages": choice_shape("always", "madvise", "never"),
             "host_network": clean_number,
             "container": choice_shape("none", "docker", "podman", "kubernetes", "other"),
-            "free": rows({"folder": choice_shape("/", "/tmp", "home"), "free_bytes": clean_number}),  # noqa: S108
+            "free": rows_shape(
+                {
+                    "folder": choice_shape("/", "/tmp", "home"),  # noqa: S108
+                    "free_bytes": clean_number,
+                }
+            ),
         },
     ),
     Collector(
         "logs",
         "Logs of libtpu",
-        logs,
+        collect_logs,
         {
-            "folder": path,
+            "folder": clean_path,
             "count": clean_number,
-            "last_lines": list_shape(text(LOG_LINES)),
-            "files": rows(
+            "last_lines": list_shape(text_shape(LOG_LINES)),
+            "files": rows_shape(
                 {
                     "name": name_shape("path"),
                     "program": pattern_shape(r"[a-z_]+[\d.]*"),

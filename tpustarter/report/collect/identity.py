@@ -50,7 +50,7 @@ _FIRST_USER = 1000
 """Users with a smaller number belong to the system, and every machine has them."""
 
 
-def learn(names: Pseudonyms, machine: host.Machine) -> None:
+def add_names_of_machine(names: Pseudonyms, machine: host.Machine) -> None:
     """Add the names of this machine, its users and its project to the pseudonyms."""
     for kind, name in (
         *_of_variables(machine.env),

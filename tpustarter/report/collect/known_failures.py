@@ -22,11 +22,11 @@ from tpustarter.report.clean.allowed_fields import (
     clean_own_text,
     list_shape,
     pattern_shape,
-    rows,
-    text,
+    rows_shape,
+    text_shape,
 )
 from tpustarter.report.collect import check_runs
-from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, Context
+from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
 
 MOST = 6
 """Matches of one text that are reported; the root cause is the first."""
@@ -39,13 +39,13 @@ SOURCES = (FROM_LOG, FROM_LAST, FROM_CHECKS, FROM_FILES, *frameworks.FRAMEWORKS,
 again."""
 
 
-def match(context: Context) -> dict[str, object]:
+def collect_known_failures(context: ReportContext) -> dict[str, object]:
     """Search all texts for known failures, and confirm them with the findings on this machine."""
     scanner = log_scanner.Scanner(
-        known_failures.read(), Redactor(context.machine.env).redact_secrets
+        known_failures.read_failures(), Redactor(context.machine.env).redact_secrets
     )
     machine = machine_evidence.HostFindings(
-        check_runs.findings(context), check_runs.has_tpu(context)
+        check_runs.list_findings(context), check_runs.has_tpu(context)
     )
     matches: list[dict[str, object]] = []
     searched: list[str] = []
@@ -57,16 +57,18 @@ def match(context: Context) -> dict[str, object]:
         if source == FROM_LOG:
             more = {
                 "lines": scan.lines,
-                "last_error": explanation_text.last_error(scan.last) or None,
+                "last_error": explanation_text.find_last_error(scan.last) or None,
             }
-        found = machine_evidence.confirm_matches(ranking.rank(scan, known_failures.read()), machine)
-        matches += [fields(one, source) for one in found[:MOST]]
+        found = machine_evidence.confirm_matches(
+            ranking.rank_failures(scan, known_failures.read_failures()), machine
+        )
+        matches += [make_row(one, source) for one in found[:MOST]]
     if not searched:
         raise CollectorUnanswered("there is no text to search; `--log FILE` gives one")
     return {"matches": matches, "searched": searched, **more}
 
 
-def _texts(context: Context) -> Iterator[tuple[str, IO[bytes]]]:
+def _texts(context: ReportContext) -> Iterator[tuple[str, IO[bytes]]]:
     if context.log is not None:
         yield FROM_LOG, open_log(context)
     for framework, output in context.found.outputs.items():
@@ -80,7 +82,7 @@ def _texts(context: Context) -> Iterator[tuple[str, IO[bytes]]]:
         yield FROM_CHECKS, io.BytesIO(logs.encode())
 
 
-def open_log(context: Context) -> IO[bytes]:
+def open_log(context: ReportContext) -> IO[bytes]:
     """Open the user's log, or the pipe of `<(command)`; raise Problem where it cannot be read."""
     try:
         if context.log is not None and (context.log.is_file() or context.log.is_fifo()):
@@ -91,14 +93,14 @@ def open_log(context: Context) -> IO[bytes]:
     raise Problem(f"`{context.log}` cannot be read: {why}", code=ExitCode.USAGE)
 
 
-def fields(one: ranking.FailureMatch, source: str) -> dict[str, object]:
+def make_row(one: ranking.FailureMatch, source: str) -> dict[str, object]:
     """Return the row of a known failure in a report."""
     failure, sign = one.failure, one.signs[0]
     return {
         "id": failure.id,
         "from": source,
         "role": failure.role,
-        "title": explanation_text.title(one),
+        "title": explanation_text.format_title(one),
         "confidence": one.confidence,
         "explained_by": one.explained_by or None,
         "line": sign.line,
@@ -117,12 +119,12 @@ COLLECTORS = (
     Collector(
         "known",
         "Known failures that match",
-        match,
+        collect_known_failures,
         {
             "searched": list_shape(_SOURCE),
             "lines": clean_number,
-            "last_error": text(2),
-            "matches": rows(
+            "last_error": text_shape(2),
+            "matches": rows_shape(
                 {
                     "id": _ID,
                     "from": _SOURCE,
@@ -131,8 +133,8 @@ COLLECTORS = (
                     "confidence": choice_shape("confirmed", "likely", "possible"),
                     "explained_by": _ID,
                     "line": clean_number,
-                    "quote": text(2),
-                    "here": text(2),
+                    "quote": text_shape(2),
+                    "here": text_shape(2),
                     "cause": clean_own_text,
                     "fix": list_shape(clean_own_text),
                     "sources": list_shape(clean_own_text),

@@ -21,14 +21,14 @@ from tpustarter.machine import frameworks
 from tpustarter.report.clean.allowed_fields import (
     choice_shape,
     clean_number,
+    clean_path,
+    clean_version,
     list_shape,
-    pairs,
-    path,
+    mapping_shape,
     pattern_shape,
-    rows,
-    version,
+    rows_shape,
 )
-from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, Context
+from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
 from tpustarter.version import __version__
 
 PACKAGES: tuple[str, ...] = (
@@ -152,7 +152,7 @@ _BUILT = re.compile(
 )
 
 
-def program(_: Context) -> dict[str, object]:
+def collect_program(_: ReportContext) -> dict[str, object]:
     """Return the versions of this program and of its system."""
     release = dict(platform.freedesktop_os_release()) if sys.platform == "linux" else {}
     return {
@@ -165,13 +165,13 @@ def program(_: Context) -> dict[str, object]:
     }
 
 
-def python(context: Context) -> dict[str, object]:
+def collect_python(context: ReportContext) -> dict[str, object]:
     """Return the Python under test, and the versions of the packages in it."""
     chosen = context.interpreter
     if chosen is None:
         raise CollectorUnanswered("there is no Python to test on this machine")
     prefix = chosen.path.parent.parent
-    claimed = claims(prefix, context.machine.env)
+    claimed = list_package_folders(prefix, context.machine.env)
     installed = {name: _version(found[0]) for name, found in claimed.items()}
     context.found.packages = installed
     ways = {
@@ -196,12 +196,12 @@ def python(context: Context) -> dict[str, object]:
     }
 
 
-def packages(prefix: Path, env: Mapping[str, str]) -> dict[str, str]:
+def read_packages(prefix: Path, env: Mapping[str, str]) -> dict[str, str]:
     """Return the versions of known packages below a prefix, read from the names of folders."""
-    return {name: _version(found[0]) for name, found in claims(prefix, env).items()}
+    return {name: _version(found[0]) for name, found in list_package_folders(prefix, env).items()}
 
 
-def claims(prefix: Path, env: Mapping[str, str]) -> dict[str, list[Path]]:
+def list_package_folders(prefix: Path, env: Mapping[str, str]) -> dict[str, list[Path]]:
     """Return the folders that claim each known package; Python takes the first."""
     folders = [
         *prefix.glob("lib/python3*/site-packages"),
@@ -263,7 +263,7 @@ def _built(library: Path) -> str | None:
     return found[0].decode().strip() if found else None
 
 
-def variables(context: Context) -> dict[str, object]:
+def collect_variables(context: ReportContext) -> dict[str, object]:
     """Return the environment variables that decide what runs where, and how."""
     env = context.machine.env
     values = {name: env[name] for name in VARIABLES if env.get(name)}
@@ -271,7 +271,7 @@ def variables(context: Context) -> dict[str, object]:
     known = {*VARIABLES, *NAMED_ONLY, *FLAGS}
     return {
         "values": told,
-        "flags": [f"{name}: {flag}" for name in FLAGS for flag in flags(env.get(name, ""))],
+        "flags": [f"{name}: {flag}" for name in FLAGS for flag in list_flags(env.get(name, ""))],
         "set": sorted(
             [name for name in NAMED_ONLY if env.get(name)]
             + [name for name in values if name not in told]
@@ -280,7 +280,7 @@ def variables(context: Context) -> dict[str, object]:
     }
 
 
-def flags(text: str) -> list[str]:
+def list_flags(text: str) -> list[str]:
     """Return the flags in a text; a value that is no number or switch is hidden."""
     found: list[str] = []
     for match in _FLAG.finditer(text):
@@ -290,7 +290,7 @@ def flags(text: str) -> list[str]:
     return found[:40]
 
 
-def limits(_: Context) -> dict[str, object]:
+def collect_limits(_: ReportContext) -> dict[str, object]:
     """Return the limits of a process on this machine."""
     import resource
 
@@ -322,10 +322,10 @@ COLLECTORS = (
     Collector(
         "program",
         "This program and the system",
-        program,
+        collect_program,
         {
-            "tpustarter": version,
-            "python": version,
+            "tpustarter": clean_version,
+            "python": clean_version,
             "system": _SYSTEM,
             "kernel": pattern_shape(r"\d[\w.+~-]{0,60}"),
             "architecture": pattern_shape(r"[\w-]{2,20}"),
@@ -335,25 +335,25 @@ COLLECTORS = (
     Collector(
         "python",
         "Python under test and its packages",
-        python,
+        collect_python,
         {
-            "path": path,
+            "path": clean_path,
             "why": pattern_shape("|".join(map(re.escape, _WHYS))),
-            "python_version": version,
-            "packages": pairs(dict.fromkeys(PACKAGES, version)),
+            "python_version": clean_version,
+            "packages": mapping_shape(dict.fromkeys(PACKAGES, clean_version)),
             "libtpu_bytes": clean_number,
-            "installed_by": pairs(
+            "installed_by": mapping_shape(
                 dict.fromkeys(
                     frameworks.DISTRIBUTIONS, choice_shape(*INSTALLERS, "another installer")
                 )
             ),
-            "not_from_an_index": pairs(
+            "not_from_an_index": mapping_shape(
                 dict.fromkeys(
                     frameworks.DISTRIBUTIONS,
                     choice_shape("a repository", "a folder", "a file", "an address"),
                 )
             ),
-            "hidden": rows({"name": choice_shape(*PACKAGES), "version": version}),
+            "hidden": rows_shape({"name": choice_shape(*PACKAGES), "version": clean_version}),
             "other_libtpu": list_shape(choice_shape(*OTHER_LIBTPU)),
             "libtpu_build": pattern_shape(r"Built on [\w :()/]+"),
         },
@@ -362,9 +362,11 @@ COLLECTORS = (
     Collector(
         "variables",
         "Environment variables",
-        variables,
+        collect_variables,
         {
-            "values": pairs({name: pattern_shape(form) for name, form in VARIABLES.items()}),
+            "values": mapping_shape(
+                {name: pattern_shape(form) for name, form in VARIABLES.items()}
+            ),
             "flags": list_shape(
                 pattern_shape(rf"(?:{'|'.join(FLAGS)}): --[a-z0-9_]+(=(?:\(set\)|[\w.-]*))?")
             ),
@@ -375,7 +377,7 @@ COLLECTORS = (
     Collector(
         "limits",
         "Limits of a process",
-        limits,
+        collect_limits,
         dict.fromkeys(
             ("cpus", "open_files", "processes", "locked_memory_bytes", "address_space_bytes"),
             clean_number,

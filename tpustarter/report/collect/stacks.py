@@ -19,7 +19,7 @@ NATIVE_S = 15.0
 """Longest that py-spy may take; libtpu is a large library."""
 
 
-def python(pid: int, file: Path) -> str:
+def read_python_stacks(pid: int, file: Path) -> str:
     """Make a process write the stacks of its threads; return them, empty where it doesn't."""
     with contextlib.suppress(OSError):
         os.kill(pid, STACK_SIGNAL)
@@ -33,7 +33,7 @@ def python(pid: int, file: Path) -> str:
     return ""
 
 
-def native(pid: int, python: Path, env: Mapping[str, str]) -> tuple[str, str]:
+def read_native_stacks(pid: int, python: Path, env: Mapping[str, str]) -> tuple[str, str]:
     """Return the native stacks of a process, or the reason why there are none."""
     beside = python.parent / "py-spy"
     program = str(beside) if beside.is_file() else shutil.which("py-spy", path=env.get("PATH"))

@@ -18,7 +18,7 @@ from tpustarter.report.clean import name_shapes
 from tpustarter.report.compare import suspicions
 from tpustarter.report.compare.suspicions import ReportDifference
 from tpustarter.report.document import ReportSection
-from tpustarter.report.forms.view import View
+from tpustarter.report.forms.view import ReportView
 from tpustarter.version import __version__
 
 SCHEMA = "tpustarter.bug-report-comparison/1"
@@ -87,7 +87,7 @@ class ReportComparison(msgspec.Struct):
 
 def compare(first: dict[str, Any], second: dict[str, Any]) -> ReportComparison:
     """Return the comparison of two opened reports."""
-    a, b = View(first), View(second)
+    a, b = ReportView(first), ReportView(second)
     sections_a, sections_b = _sections(a), _sections(b)
     differences: list[ReportDifference] = []
     compared, expected = 0, 0
@@ -104,7 +104,7 @@ def compare(first: dict[str, Any], second: dict[str, Any]) -> ReportComparison:
                 expected += 1
             else:
                 differences.append(_difference(name, fact, one, other))
-    differences.sort(key=lambda row: suspicions.judge(row, a, b))
+    differences.sort(key=lambda row: suspicions.rate_difference(row, a, b))
     return ReportComparison(
         schema=SCHEMA,
         tool={"version": __version__},
@@ -118,13 +118,13 @@ def compare(first: dict[str, Any], second: dict[str, Any]) -> ReportComparison:
     )
 
 
-def _head(view: View) -> ComparedReport:
+def _head(view: ReportView) -> ComparedReport:
     document, opened = view.document, view.document.opened
     name, notes = (opened.name, opened.notes) if opened else ("", [])
     return ComparedReport(name, document.made, document.tool["version"], notes)
 
 
-def _sections(view: View) -> dict[str, ReportSection]:
+def _sections(view: ReportView) -> dict[str, ReportSection]:
     return {one.name: one for one in view.document.sections}
 
 

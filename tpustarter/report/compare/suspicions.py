@@ -11,7 +11,7 @@ import msgspec
 from tpustarter.machine import frameworks
 from tpustarter.machine.frameworks import is_too_old
 from tpustarter.report.clean import name_shapes
-from tpustarter.report.forms.view import View
+from tpustarter.report.forms.view import ReportView
 
 GROUPS = (
     "verdict",
@@ -28,7 +28,7 @@ GROUPS = (
 _FRAMEWORK = f"(?:{'|'.join((*frameworks.FRAMEWORKS, 'torch'))})"
 
 
-Reports = dict[str, View]
+Reports = dict[str, ReportView]
 """Both reports, under `a` and `b`."""
 
 
@@ -44,7 +44,7 @@ class ReportDifference(msgspec.Struct):
     """Why it is suspicious."""
 
 
-class Rule(NamedTuple):
+class SuspicionRule(NamedTuple):
     """The group of facts whose names match a pattern, and the reason why a difference matters."""
 
     pattern: str
@@ -52,7 +52,7 @@ class Rule(NamedTuple):
     why: Callable[[ReportDifference, Reports], str] = lambda _, __: ""
 
 
-def judge(row: ReportDifference, a: View, b: View) -> tuple[int, int]:
+def rate_difference(row: ReportDifference, a: ReportView, b: ReportView) -> tuple[int, int]:
     """Set the group of a difference and why it is suspicious, and return its sort key."""
     name = f"{row.section}.{row.fact}"
     number, rule = next(
@@ -158,49 +158,51 @@ def _killed(row: ReportDifference, _: Reports) -> str:
 
 
 RULES = (
-    Rule(r"checks\.verdict", "verdict", _verdict),
-    Rule(r"checks\.findings\..*", "verdict", _fails),
-    Rule(r"checks\.(blocked|errors\..*)", "verdict"),
-    Rule(r"last_run\.(verdict|verified_on)", "verdict"),
-    Rule(rf"{_FRAMEWORK}\.hung_in", "hang", _hangs),
-    Rule(rf"{_FRAMEWORK}\.(error|ended|python_stack|native_stack|not_asked_because)", "hang"),
-    Rule(rf"{_FRAMEWORK}\.steps\..*", "hang"),
-    Rule(r"known\.matches\..*", "known failure", _known),
-    Rule(r"python\.packages\..*", "version", _older),
-    Rule(
+    SuspicionRule(r"checks\.verdict", "verdict", _verdict),
+    SuspicionRule(r"checks\.findings\..*", "verdict", _fails),
+    SuspicionRule(r"checks\.(blocked|errors\..*)", "verdict"),
+    SuspicionRule(r"last_run\.(verdict|verified_on)", "verdict"),
+    SuspicionRule(rf"{_FRAMEWORK}\.hung_in", "hang", _hangs),
+    SuspicionRule(
+        rf"{_FRAMEWORK}\.(error|ended|python_stack|native_stack|not_asked_because)", "hang"
+    ),
+    SuspicionRule(rf"{_FRAMEWORK}\.steps\..*", "hang"),
+    SuspicionRule(r"known\.matches\..*", "known failure", _known),
+    SuspicionRule(r"python\.packages\..*", "version", _older),
+    SuspicionRule(
         r"metadata\.runtime_version",
         "version",
         _says("The runtime version brings the kernel, the driver and Python."),
     ),
-    Rule(r"python\.(python_version|libtpu_build|libtpu_bytes)", "version"),
-    Rule(rf"{_FRAMEWORK}\.(version|platform_version|kind)", "version"),
-    Rule(r"tpu\.reachable_chips", "tpu", _reachable),
-    Rule(r"tpu\.on_pci\..*", "tpu", _chip),
-    Rule(r"tpu\.holders\..*", "tpu", _holder),
-    Rule(r"tpu\.lock\.state", "tpu", _lock),
-    Rule(
+    SuspicionRule(r"python\.(python_version|libtpu_build|libtpu_bytes)", "version"),
+    SuspicionRule(rf"{_FRAMEWORK}\.(version|platform_version|kind)", "version"),
+    SuspicionRule(r"tpu\.reachable_chips", "tpu", _reachable),
+    SuspicionRule(r"tpu\.on_pci\..*", "tpu", _chip),
+    SuspicionRule(r"tpu\.holders\..*", "tpu", _holder),
+    SuspicionRule(r"tpu\.lock\.state", "tpu", _lock),
+    SuspicionRule(
         r"metadata\.(accelerator_type|hosts|devices_of_slice|.*bounds)",
         "tpu",
         _says("These are two kinds of TPU, or two sizes of one."),
     ),
-    Rule(
+    SuspicionRule(
         rf"(tpu|metadata)\..*|{_FRAMEWORK}\.(local|total|processes|platform|planned_platform)",
         "tpu",
     ),
-    Rule(
+    SuspicionRule(
         r"variables\.values\.(JAX_PLATFORMS|JAX_PLATFORM_NAME|PJRT_DEVICE)",
         "variable",
         _says("It decides which devices are used."),
     ),
-    Rule(
+    SuspicionRule(
         r"variables\.values\.(TPU_VISIBLE.*|TPU_.*BOUNDS)",
         "variable",
         _says("It decides which chips a process sees."),
     ),
-    Rule(r"variables\..*", "variable"),
-    Rule(r"resources\.oom_kills", "setting", _killed),
-    Rule(r"resources\.huge_pages", "setting", _huge_pages),
-    Rule(r"limits\..*|resources\..*|changes\.settings.*", "setting"),
-    Rule(r".*", "other"),
+    SuspicionRule(r"variables\..*", "variable"),
+    SuspicionRule(r"resources\.oom_kills", "setting", _killed),
+    SuspicionRule(r"resources\.huge_pages", "setting", _huge_pages),
+    SuspicionRule(r"limits\..*|resources\..*|changes\.settings.*", "setting"),
+    SuspicionRule(r".*", "other"),
 )
 """The first match wins; within a group, differences of an earlier rule come first."""

@@ -19,19 +19,19 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.report.collect import check_runs
 from tpustarter.report.forms import markdown_form, reproducer_files
-from tpustarter.report.forms.view import View
+from tpustarter.report.forms.view import ReportView
 from tpustarter.report.make_report import BugReport
 
 MANIFEST_SCHEMA = "tpustarter.bug-report-manifest/1"
 
 
-def files(report: BugReport) -> dict[str, bytes]:
+def make_files(report: BugReport) -> dict[str, bytes]:
     """Return the contents of all files by name; the manifest lists the others."""
     document = report.document
     made = {
-        "report.md": markdown_form.markdown(document).encode(),
+        "report.md": markdown_form.render_markdown(document).encode(),
         "report.json": (json.dumps(document, indent=1, allow_nan=False) + "\n").encode(),
-        **reproducer_files.files(View(document).facts),
+        **reproducer_files.make_files(ReportView(document).facts),
     }
     manifest = {
         "schema": MANIFEST_SCHEMA,
@@ -58,7 +58,7 @@ def make_name(document: dict[str, Any]) -> str:
     return f"tpustarter-report-{moment}"
 
 
-def archive(name: str, made: dict[str, bytes]) -> bytes:
+def make_archive(name: str, made: dict[str, bytes]) -> bytes:
     """Return a .tar.gz of the files, below a folder with that name."""
     inner = io.BytesIO()
     with tarfile.open(fileobj=inner, mode="w", format=tarfile.USTAR_FORMAT) as tar:
@@ -72,13 +72,13 @@ def archive(name: str, made: dict[str, bytes]) -> bytes:
     return outer.getvalue()
 
 
-def write(report: BugReport, folder: Path) -> Path:
+def write_bundle(report: BugReport, folder: Path) -> Path:
     """Write a report below a folder, and save its pseudonyms in the state folder.
 
     Raises:
         Problem: A file cannot be written, or the folder exists already.
     """
-    name, made = make_name(report.document), files(report)
+    name, made = make_name(report.document), make_files(report)
     place = folder / name
     try:
         locations.make_missing(folder)
@@ -93,7 +93,7 @@ def write(report: BugReport, folder: Path) -> Path:
             locations.make_missing((place / file).parent)
         _put(place / file, data)
     packed = folder / f"{name}.tar.gz"
-    _put(packed, archive(name, made))
+    _put(packed, make_archive(name, made))
     return packed
 
 

@@ -9,7 +9,7 @@ from tpustarter.core.json_values import as_object, is_array, is_object
 from tpustarter.machine import frameworks
 from tpustarter.report.document import ReportSection
 from tpustarter.report.forms import reproducer_files
-from tpustarter.report.forms.view import View, escape_text, fenced
+from tpustarter.report.forms.view import ReportView, escape_text, fence_text
 
 ORDER = (
     "known",
@@ -32,7 +32,7 @@ LONG = 240
 """Characters of a row; the fields of a longer one have a line each."""
 
 
-def blocks(view: View, *, whole: bool) -> Iterator[str]:
+def format_sections(view: ReportView, *, whole: bool) -> Iterator[str]:
     """Yield each section as a folded block, then the sections and fields that are missing.
 
     The form contains the reproducers already, so they are listed only if `whole` is set.
@@ -41,7 +41,7 @@ def blocks(view: View, *, whole: bool) -> Iterator[str]:
         if one.name == reproducer_files.SECTION and not whole:
             continue
         if one.state == "answered" and _has(one.facts):
-            yield _folded(one.title, "\n".join(fenced("\n".join(_lines(one.facts)))))
+            yield _folded(one.title, "\n".join(fence_text("\n".join(_lines(one.facts)))))
     missing = [one for one in view.document.sections if one.state != "answered"]
     if missing:
         rows = [

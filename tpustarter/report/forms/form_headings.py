@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tpustarter.report.document import ASKED, FrameworkFacts
 from tpustarter.report.forms import questions, reproducer_files, summary, trackers
-from tpustarter.report.forms.view import View, fenced
+from tpustarter.report.forms.view import ReportView, fence_text
 
 YOURS = "<!-- Yours to write: {} -->"
 NO_RESPONSE = "_No response_"
@@ -24,17 +24,17 @@ COLUMNS = 100
 FRAMES = 14
 """Innermost frames of a stack that are shown unfolded."""
 
-Fill = Callable[[View], Iterator[str]]
+Fill = Callable[[ReportView], Iterator[str]]
 
 
-class Field(NamedTuple):
+class FormField(NamedTuple):
     """A heading of a form, and the function that yields the lines below it."""
 
     heading: str
     fill: Fill
 
 
-def fill_form(view: View) -> Iterator[str]:
+def fill_form(view: ReportView) -> Iterator[str]:
     """Yield the form of the report's tracker, line by line, with `FACTS` in place of all facts."""
     for field in FORMS[view.first.tracker]:
         yield field.heading
@@ -43,7 +43,7 @@ def fill_form(view: View) -> Iterator[str]:
         yield ""
 
 
-def _told(text: Callable[[View], str]) -> Fill:
+def _told(text: Callable[[ReportView], str]) -> Fill:
     return lambda view: iter((text(view),))
 
 
@@ -51,31 +51,31 @@ def _word(text: str) -> Fill:
     return _told(lambda _: text)
 
 
-def format_description(view: View) -> Iterator[str]:
+def format_description(view: ReportView) -> Iterator[str]:
     """Yield the questions for the user's description, then the symptoms."""
-    yield questions.prompt(questions.list_user_questions(view))
+    yield questions.format_prompt(questions.list_user_questions(view))
     yield ""
-    yield from symptoms(view)
+    yield from format_symptoms(view)
     if "code" not in trackers.find_tracker(view.first.tracker).asked_in_form:
         yield ""
-        yield from reproducer_files.markdown(view)
+        yield from reproducer_files.format_reproducers(view)
 
 
-def symptoms(view: View) -> Iterator[str]:
+def format_symptoms(view: ReportView) -> Iterator[str]:
     """Yield the failures that the log, the frameworks or the checks showed."""
     for one in view.first.known:
         yield f"Seen in {one.source}, line {one.line}:"
-        yield from fenced(one.quote)
+        yield from fence_text(one.quote)
     last = view.facts.known.last_error
     if last and not any(one.quote == last for one in view.first.known):
         yield "The last line of the log that looks like an error:"
-        yield from fenced(last)
+        yield from fence_text(last)
     told: set[str] = set()
     for name in ASKED:
         facts = view.facts.framework(name)
         if error := facts.error.strip():
             yield f"{name} said:"
-            yield from fenced("\n".join(error.splitlines()[-3:]))
+            yield from fence_text("\n".join(error.splitlines()[-3:]))
         if facts.hung_in and facts.hung_in not in told:
             told.add(facts.hung_in)
             yield f"{name} hung in `{facts.hung_in}` for {facts.waited_s} s, and was ended."
@@ -94,15 +94,15 @@ def _stack(facts: FrameworkFacts) -> Iterator[str]:
     frames = [line for line in stack.splitlines() if "<frozen importlib" not in line]
     if frames:
         yield "It waited in (innermost frame first):"
-        yield from fenced("\n".join(frames[:FRAMES]))
+        yield from fence_text("\n".join(frames[:FRAMES]))
     yield ""
 
 
-def format_facts(view: View) -> Iterator[str]:
+def format_facts(view: ReportView) -> Iterator[str]:
     """Yield the summary for maintainers, then the place of all facts."""
     yield "Collected by tpustarter, and in full in the folded parts below:"
-    lines = (part for line in summary.lines(view) for part in _wrapped(line))
-    yield from fenced("\n".join(lines))
+    lines = (part for line in summary.format_summary(view) for part in _wrapped(line))
+    yield from fence_text("\n".join(lines))
     yield ""
     yield FACTS
 
@@ -112,14 +112,14 @@ def _wrapped(line: str) -> list[str]:
                          break_on_hyphens=False)  # fmt: skip
 
 
-def _jax_system(view: View) -> Iterator[str]:
+def _jax_system(view: ReportView) -> Iterator[str]:
     """Yield the output of `jax.print_environment_info()`, or the same facts from files."""
-    yield from fenced(_environment(view))
+    yield from fence_text(_environment(view))
     yield ""
     yield from format_facts(view)
 
 
-def _environment(view: View) -> str:
+def _environment(view: ReportView) -> str:
     jax, program = view.facts.framework("jax"), view.facts.program
     if jax.environment_info:
         ours = "(asked by tpustarter on the CPU, because no TPU can be used here)\n"
@@ -128,140 +128,154 @@ def _environment(view: View) -> str:
     why = summary.describe_unfinished_import(view, "jax") or why
     values = view.facts.variables.values
     lines = [
-        *(f"{name}: {view.package(name)}" for name in ("jax", "jaxlib", "numpy")),
+        *(f"{name}: {view.package_version(name)}" for name in ("jax", "jaxlib", "numpy")),
         f"python: {view.facts.python.python_version}",
-        f"device info: {why}; {summary.tpu(view)}",
+        f"device info: {why}; {summary.describe_chips(view)}",
         f"platform: {program.system}, {program.kernel}, {program.architecture}",
         *(f"{name}={value}" for name, value in values.items() if name.startswith(("JAX_", "XLA_"))),
     ]
     return "\n".join(["(print_environment_info() gave no answer; read from files)", *lines])
 
 
-def _steps(view: View) -> Iterator[str]:
+def _steps(view: ReportView) -> Iterator[str]:
     yield "Steps to reproduce the behavior:"
     yield ""
-    yield from reproducer(view)
+    yield from format_reproducer(view)
 
 
-def reproducer(view: View) -> Iterator[str]:
+def format_reproducer(view: ReportView) -> Iterator[str]:
     """Yield the code that reproduces the failures; without any, a request to the user."""
-    made = [*reproducer_files.markdown(view)]
+    made = [*reproducer_files.format_reproducers(view)]
     yours = YOURS.format("the shortest code that shows it, with data that it makes itself")
     yield from made or [yours]
 
 
-def _xla_environment(view: View) -> Iterator[str]:
+def _xla_environment(view: ReportView) -> Iterator[str]:
     cpu = YOURS.format("CPU, TPU or both; `PJRT_DEVICE=CPU` runs it without the TPU")
     yield f" - Reproducible on XLA backend [CPU/TPU]: {cpu}"
-    yield f" - torch_xla version: {view.package('torch_xla')}"
+    yield f" - torch_xla version: {view.package_version('torch_xla')}"
 
 
-def _versions(view: View) -> Iterator[str]:
-    yield from (f"- {name}: {view.package(name)}" for name in ("torch_tpu", "torch", "libtpu"))
+def _versions(view: ReportView) -> Iterator[str]:
+    yield from (
+        f"- {name}: {view.package_version(name)}" for name in ("torch_tpu", "torch", "libtpu")
+    )
     yield f"- Python: {view.facts.python.python_version}"
     yield ""
     yield from format_facts(view)
 
 
-def _tensorflow_version(view: View) -> str:
-    version = view.package("tensorflow")
+def _tensorflow_version(view: ReportView) -> str:
+    version = view.package_version("tensorflow")
     if version == "not installed":
-        version = view.package("tensorflow-tpu")
+        version = view.package_version("tensorflow-tpu")
     built = view.facts.framework("tensorflow").built_from
     return f"{version} ({built})" if built else version
 
 
-def _tensorflow_source(view: View) -> str:
+def _tensorflow_source(view: ReportView) -> str:
     built = view.facts.python.not_from_an_index
     own = {one for name, one in built.items() if name.startswith("tensorflow")}
     return "source" if own & {"a repository", "a folder"} else "binary"
 
 
-def _tensorflow_behavior(view: View) -> Iterator[str]:
-    yield questions.prompt(questions.list_user_questions(view))
+def _tensorflow_behavior(view: ReportView) -> Iterator[str]:
+    yield questions.format_prompt(questions.list_user_questions(view))
     yield ""
     yield from format_facts(view)
 
 
-def _log(view: View) -> Iterator[str]:
+def _log(view: ReportView) -> Iterator[str]:
     """Yield the symptoms without their own fences: the form fences them."""
-    seen = [line for line in symptoms(view) if line and not line.startswith("```")]
-    yield from fenced("\n".join(seen) or "no error was seen while this report was made", "shell")
+    seen = [line for line in format_symptoms(view) if line and not line.startswith("```")]
+    yield from fence_text(
+        "\n".join(seen) or "no error was seen while this report was made", "shell"
+    )
 
 
-def _time(view: View) -> Iterator[str]:
+def _time(view: ReportView) -> Iterator[str]:
     yield YOURS.format("from when to when, with date and time zone as in the next line")
     yield ""
     yield f"This report was made at {view.document.made}."
 
 
-def _product(view: View) -> str:
+def _product(view: ReportView) -> str:
     metadata = view.facts.metadata
     where = "GKE" if view.facts.resources.container == "kubernetes" else "Cloud TPU"
     version = metadata.runtime_version and f"runtime version {metadata.runtime_version}"
-    return ", ".join(filter(None, (where, metadata.accelerator_type, summary.tpu(view), version)))
+    return ", ".join(
+        filter(None, (where, metadata.accelerator_type, summary.describe_chips(view), version))
+    )
 
 
-def _location(view: View) -> str:
+def _location(view: ReportView) -> str:
     return view.facts.metadata.zone or YOURS.format("the zone")
 
 
-def _artifacts(view: View) -> Iterator[str]:
+def _artifacts(view: ReportView) -> Iterator[str]:
     yield from format_description(view)
     yield ""
-    yield from reproducer_files.markdown(view)
+    yield from reproducer_files.format_reproducers(view)
     yield from format_facts(view)
 
 
-FORMS: Mapping[str, tuple[Field, ...]] = {
+FORMS: Mapping[str, tuple[FormField, ...]] = {
     # github.com/jax-ml/jax/blob/main/.github/ISSUE_TEMPLATE/bug-report.yml
     "jax": (
-        Field("### Description", format_description),
-        Field("### System info (python version, jaxlib version, accelerator, etc.)", _jax_system),
+        FormField("### Description", format_description),
+        FormField(
+            "### System info (python version, jaxlib version, accelerator, etc.)", _jax_system
+        ),
     ),
     # github.com/pytorch/xla/blob/master/.github/ISSUE_TEMPLATE/bug-report.md
     "pytorch-xla": (
-        Field("## 🐛 Bug", format_description),
-        Field("## To Reproduce", _steps),
-        Field("## Expected behavior", _word(YOURS.format("what you expected"))),
-        Field("## Environment", _xla_environment),
-        Field("## Additional context", format_facts),
+        FormField("## 🐛 Bug", format_description),
+        FormField("## To Reproduce", _steps),
+        FormField("## Expected behavior", _word(YOURS.format("what you expected"))),
+        FormField("## Environment", _xla_environment),
+        FormField("## Additional context", format_facts),
     ),
     # No form is public: these are the two parts that PyTorch's own form has.
     # github.com/pytorch/pytorch/blob/main/.github/ISSUE_TEMPLATE/bug-report.yml
-    "torchtpu": (Field("### Description", format_description), Field("### Versions", _versions)),
+    "torchtpu": (
+        FormField("### Description", format_description),
+        FormField("### Versions", _versions),
+    ),
     # Labels as in issues of 2025-11, such as github.com/tensorflow/tensorflow/issues/104982; the
     # file is .github/ISSUE_TEMPLATE/tensorflow_issue_template.yaml.
     "tensorflow": (
-        Field("### Issue type", _word("Bug")),
-        Field("### Have you reproduced the bug with TensorFlow Nightly?",
+        FormField("### Issue type", _word("Bug")),
+        FormField("### Have you reproduced the bug with TensorFlow Nightly?",
               _word(YOURS.format("Yes or No"))),
-        Field("### Source", _told(_tensorflow_source)),
-        Field("### TensorFlow version", _told(_tensorflow_version)),
-        Field("### Custom code", _word(YOURS.format("Yes or No"))),
-        Field("### OS platform and distribution",
+        FormField("### Source", _told(_tensorflow_source)),
+        FormField("### TensorFlow version", _told(_tensorflow_version)),
+        FormField("### Custom code", _word(YOURS.format("Yes or No"))),
+        FormField("### OS platform and distribution",
               _told(lambda view: f"{view.facts.program.system}, kernel "
                                  f"{view.facts.program.kernel}")),
-        Field("### Mobile device", _word(NO_RESPONSE)),
-        Field("### Python version", _told(lambda view: view.facts.python.python_version)),
-        Field("### Bazel version", _word(NO_RESPONSE)),
-        Field("### GCC/compiler version", _word(NO_RESPONSE)),
-        Field("### CUDA/cuDNN version", _word(NO_RESPONSE)),
-        Field("### GPU model and memory", _told(lambda view: f"no GPU; {summary.tpu(view)}")),
-        Field("### Current behavior?", _tensorflow_behavior),
-        Field("### Standalone code to reproduce the issue", reproducer),
-        Field("### Relevant log output", _log),
+        FormField("### Mobile device", _word(NO_RESPONSE)),
+        FormField("### Python version", _told(lambda view: view.facts.python.python_version)),
+        FormField("### Bazel version", _word(NO_RESPONSE)),
+        FormField("### GCC/compiler version", _word(NO_RESPONSE)),
+        FormField("### CUDA/cuDNN version", _word(NO_RESPONSE)),
+        FormField(
+            "### GPU model and memory",
+            _told(lambda view: f"no GPU; {summary.describe_chips(view)}"),
+        ),
+        FormField("### Current behavior?", _tensorflow_behavior),
+        FormField("### Standalone code to reproduce the issue", format_reproducer),
+        FormField("### Relevant log output", _log),
     ),
     # The parts of a case that Google's support asks for, in its order.
     # cloud.google.com/support/docs/best-practice
     "cloud-tpu": (
-        Field("### Time", _time),
-        Field("### Product", _told(_product)),
-        Field("### Location", _told(_location)),
-        Field("### Identifiers", _word(YOURS.format(
+        FormField("### Time", _time),
+        FormField("### Product", _told(_product)),
+        FormField("### Location", _told(_location)),
+        FormField("### Identifiers", _word(YOURS.format(
             "project, TPU or node pool, and host; give them in the case, which is private, because "
             "this file has none"))),
-        Field("### Useful artifacts", _artifacts),
-        Field("### Problem type", _word(YOURS.format("intermittent, transient or consistent"))),
+        FormField("### Useful artifacts", _artifacts),
+        FormField("### Problem type", _word(YOURS.format("intermittent, transient or consistent"))),
     ),
 }  # fmt: skip

@@ -21,7 +21,7 @@ from tpustarter.report.forms import (
     summary,
     trackers,
 )
-from tpustarter.report.forms.view import View, escape_text
+from tpustarter.report.forms.view import ReportView, escape_text
 from tpustarter.text import phrases
 
 LONGEST = 60_000
@@ -32,14 +32,14 @@ SHORT = 160
 """Characters of an error in one line."""
 
 
-def markdown(document: dict[str, Any], limit: int = LONGEST) -> str:
+def render_markdown(document: dict[str, Any], limit: int = LONGEST) -> str:
     """Return the report in the form of its tracker, cut to about `limit` characters."""
-    view = View(document)
+    view = ReportView(document)
     before, _, after = "\n".join([*_before(view), *form_headings.fill_form(view)]).partition(
         form_headings.FACTS
     )
     text, room = before.rstrip() + "\n", limit - len(after)
-    for block in fact_listing.blocks(view, whole=limit > LONGEST):
+    for block in fact_listing.format_sections(view, whole=limit > LONGEST):
         if len(text) + len(block) > room:
             title = re.search(r"<summary>(.*?)</summary>", block)
             text += f"\n{title[1] if title else 'More'}: too long for an issue, see report.json.\n"
@@ -48,7 +48,7 @@ def markdown(document: dict[str, Any], limit: int = LONGEST) -> str:
     return f"{text.rstrip()}\n{after}".rstrip() + "\n"
 
 
-def _before(view: View) -> Iterator[str]:
+def _before(view: ReportView) -> Iterator[str]:
     """Yield the notes for the user, which do not belong to the issue."""
     tracker = trackers.find_tracker(view.first.tracker)
     yield "## Before you file"
@@ -69,14 +69,14 @@ def _before(view: View) -> Iterator[str]:
             break_on_hyphens=False,
         )
     yield ""
-    yield from questions.next_steps(view)
+    yield from questions.format_next_steps(view)
     yield "<!-- The issue begins here. -->"
     yield ""
     yield "---"
     yield ""
 
 
-def _happens(view: View) -> Iterator[str]:
+def _happens(view: ReportView) -> Iterator[str]:
     """Yield the hangs of frameworks; without any, the first error."""
     told: set[str] = set()
     for one in view.first.hung:
@@ -96,7 +96,7 @@ def _happens(view: View) -> Iterator[str]:
         yield f"**What happens**: {next(_errors(view))}"
 
 
-def _errors(view: View) -> Iterator[str]:
+def _errors(view: ReportView) -> Iterator[str]:
     """Yield the errors, the most telling first; then a sentence for a report without any."""
     if last := view.facts.known.last_error:
         yield f"the log ends in {_short(last)}"
@@ -121,7 +121,7 @@ def _short(text: str) -> str:
     return f"`{line if len(line) <= SHORT else f'{line[:SHORT]} ...'}`."
 
 
-def _known(view: View) -> Iterator[str]:
+def _known(view: ReportView) -> Iterator[str]:
     for one in view.first.known:
         yield (
             f"**Known failure** ({one.confidence}): {one.title} (`{one.id}`, seen in "
@@ -136,7 +136,7 @@ def _known(view: View) -> Iterator[str]:
         )
 
 
-def _stale(view: View) -> str:
+def _stale(view: ReportView) -> str:
     """Return the sentence on stale versions; packages of one release are named together."""
     together: dict[tuple[str, str], list[str]] = {}
     for one in questions.list_stale(view):

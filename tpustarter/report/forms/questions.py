@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from tpustarter.machine import frameworks
 from tpustarter.report.document import StalePackage
 from tpustarter.report.forms import trackers
-from tpustarter.report.forms.view import View
+from tpustarter.report.forms.view import ReportView
 from tpustarter.text import phrases
 
 LOUD = "TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0 TF_CPP_MIN_LOG_LEVEL=0"
 DUMP = 'XLA_FLAGS="$XLA_FLAGS --xla_dump_to=/tmp/hlo"'
 
 
-def list_user_questions(view: View) -> list[str]:
+def list_user_questions(view: ReportView) -> list[str]:
     """Return the questions that only the user can answer."""
     tracker, facts = trackers.find_tracker(view.first.tracker), view.facts
     hosts = facts.metadata.hosts or 1
@@ -52,19 +52,19 @@ def list_user_questions(view: View) -> list[str]:
     ]
 
 
-def list_stale(view: View) -> list[StalePackage]:
+def list_stale(view: ReportView) -> list[StalePackage]:
     """Return the stale packages that the tracker's maintainers ask for."""
     wanted = trackers.find_tracker(view.first.tracker).packages
     return [one for one in view.first.stale if not wanted or one.name in wanted]
 
 
-def prompt(asked: list[str]) -> str:
+def format_prompt(asked: list[str]) -> str:
     """Return a comment with the questions; it is visible while writing, and not in the issue."""
     rows = "\n".join(f"- {one}" for one in asked)
     return f"<!-- Yours to write, because no file tells it:\n{rows}\n-->"
 
 
-def next_steps(view: View) -> Iterator[str]:
+def format_next_steps(view: ReportView) -> Iterator[str]:
     """Yield a maintainer's likely next questions, with commands for them; none was run."""
     tracker, hung = trackers.find_tracker(view.first.tracker), view.first.hung
     if any(one.confidence == "confirmed" for one in view.first.known):
@@ -94,7 +94,7 @@ def next_steps(view: View) -> Iterator[str]:
         yield from _shell("gcloud compute tpus tpu-vm describe TPU_NAME --zone=ZONE")
 
 
-def _devices_start(view: View) -> bool:
+def _devices_start(view: ReportView) -> bool:
     return not any(
         "devices" in step.step and step.state != "answered"
         for name in frameworks.FRAMEWORKS

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpustarter.report.clean.allowed_fields import NOT_TOLD
 from tpustarter.report.document import Facts, Reproducer
-from tpustarter.report.forms.view import View, escape_text, fenced
+from tpustarter.report.forms.view import ReportView, escape_text, fence_text
 
 SECTION = FOLDER = "reproducers"
 _FAILS = ("fails", "raises", "crashes")
@@ -16,7 +16,7 @@ SHORT = 150
 """Lines of a file up to which it is in the issue too; a longer one is only in the bundle."""
 
 
-def files(facts: Facts) -> dict[str, bytes]:
+def make_files(facts: Facts) -> dict[str, bytes]:
     """Return the reproducers and their output, by their names in the bundle."""
     made: dict[str, bytes] = {}
     for one in facts.reproducers.files:
@@ -26,7 +26,7 @@ def files(facts: Facts) -> dict[str, bytes]:
     return made
 
 
-def markdown(view: View) -> Iterator[str]:
+def format_reproducers(view: ReportView) -> Iterator[str]:
     """Yield the part of an issue that reproduces the failures."""
     for one in view.facts.reproducers.files:
         claim = "Claim: " if "." in one.id else ""  # of a check, which did not hold
@@ -43,7 +43,7 @@ def markdown(view: View) -> Iterator[str]:
         yield from (f"No file reproduces `{without.id}`: {escape_text(without.why)}.", "")
 
 
-def describe_failing(view: View) -> Iterator[str]:
+def describe_failing(view: ReportView) -> Iterator[str]:
     """Yield a clause for each reproducer that failed when it was run for this report."""
     for one in view.facts.reproducers.files:
         if any(row.outcome.startswith(_FAILS) for row in one.variants[:1]):
@@ -66,7 +66,7 @@ def _file(one: Reproducer) -> Iterator[str]:
         yield f"The file is `{file}` of the bundle, with {one.lines} lines."
     else:
         yield from (f"<details><summary>{file}</summary>", "")
-        yield from (*fenced(one.code.rstrip(), "python"), "", "</details>")
+        yield from (*fence_text(one.code.rstrip(), "python"), "", "</details>")
 
 
 def _text(one: Reproducer) -> Iterator[str]:

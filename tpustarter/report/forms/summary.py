@@ -11,16 +11,16 @@ from collections.abc import Iterator
 
 from tpustarter.report.collect.framework_probe import ASIDE
 from tpustarter.report.document import ASKED, Figure
-from tpustarter.report.forms.view import View
+from tpustarter.report.forms.view import ReportView
 from tpustarter.text import phrases
 
 _GIB = 1 << 30
 _HOUR_S = 3600.0
 
 
-def lines(view: View) -> Iterator[str]:
+def format_summary(view: ReportView) -> Iterator[str]:
     """Yield the summary, a line for each question with an answer."""
-    yield f"device: {tpu(view)}"
+    yield f"device: {describe_chips(view)}"
     for name, told in (
         ("slice", _slice(view)),
         ("in use", _users(view)),
@@ -38,7 +38,7 @@ def lines(view: View) -> Iterator[str]:
             yield f"{name}: {told}"
 
 
-def tpu(view: View) -> str:
+def describe_chips(view: ReportView) -> str:
     """Return the number and the kind of the chips on the PCI bus."""
     facts = view.facts.tpu
     if not facts.chips:
@@ -47,7 +47,7 @@ def tpu(view: View) -> str:
     return f"{facts.chips} TPU chips ({kinds}), {facts.reachable_chips} reachable"
 
 
-def _slice(view: View) -> str:
+def _slice(view: ReportView) -> str:
     told = view.facts.metadata
     parts = [
         told.accelerator_type,
@@ -58,7 +58,7 @@ def _slice(view: View) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _users(view: View) -> str:
+def _users(view: ReportView) -> str:
     """Return the holders of the device; empty where there is no TPU and no lock."""
     facts = view.facts.tpu
     if facts.lock.state == "absent" and not facts.chips:
@@ -68,16 +68,16 @@ def _users(view: View) -> str:
     return f"{', '.join(shown) or 'by nobody'}{seen}; libtpu's lock is {facts.lock.state}"
 
 
-def _packages(view: View) -> str:
+def _packages(view: ReportView) -> str:
     return ", ".join(f"{name} {version}" for name, version in view.facts.python.packages.items())
 
 
-def _libtpu(view: View) -> str:
+def _libtpu(view: ReportView) -> str:
     others = [f"also {one}" for one in view.facts.python.other_libtpu]
     return "; ".join(filter(None, (view.facts.python.libtpu_build, *others)))
 
 
-def _installed(view: View) -> str:
+def _installed(view: ReportView) -> str:
     """Return the installers of the frameworks, origins outside an index, and duplicates."""
     facts = view.facts.python
     ways = set(facts.installed_by.values())
@@ -87,7 +87,7 @@ def _installed(view: View) -> str:
     return "; ".join(parts)
 
 
-def describe_unfinished_import(view: View, name: str) -> str:
+def describe_unfinished_import(view: ReportView, name: str) -> str:
     """Return that a framework was still being imported, and how busy the machine was, or ""."""
     facts = view.facts.framework(name)
     if not facts.unfinished_in:
@@ -107,7 +107,7 @@ _STATES = {
 """How a step that gave no answer is told, by its state."""
 
 
-def _asked(view: View) -> Iterator[tuple[str, str]]:
+def _asked(view: ReportView) -> Iterator[tuple[str, str]]:
     for name in ASKED:
         facts = view.facts.framework(name)
         if not facts.steps:
@@ -126,14 +126,14 @@ def _asked(view: View) -> Iterator[tuple[str, str]]:
             yield title, values if isinstance(values, str) else ", ".join(values)
 
 
-def _variables(view: View) -> str:
+def _variables(view: ReportView) -> str:
     facts = view.facts.variables
     parts = [*(f"{name}={value}" for name, value in facts.values.items()), *facts.flags]
     named = f"set: {', '.join(facts.set)}" if facts.set else ""
     return "; ".join(filter(None, (", ".join(parts), named)))
 
 
-def _host(view: View) -> str:
+def _host(view: ReportView) -> str:
     facts, cpus = view.facts.resources, view.facts.limits.cpus
     network = "the host's network" if facts.host_network else "not the host's network"
     inside = [facts.container] if facts.host_network is None else [facts.container, network]
@@ -146,7 +146,7 @@ def _host(view: View) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _memory(view: View) -> str:
+def _memory(view: ReportView) -> str:
     facts = view.facts.resources
     parts = [
         _gib(facts.memory_bytes, "in all"),
@@ -163,10 +163,10 @@ def _gib(value: Figure | None, what: str) -> str:
     return "" if value is None else f"{value / _GIB:.0f} GiB {what}"
 
 
-def _checks(view: View) -> str:
+def _checks(view: ReportView) -> str:
     return ", ".join(f"{one.code} ({one.verdict})" for one in view.facts.checks.findings)
 
 
-def _changes(view: View) -> str:
+def _changes(view: ReportView) -> str:
     rows = [*view.facts.changes.versions, *view.facts.changes.machine]
     return ", ".join(f"{one.name} {one.before} became {one.now}" for one in rows)

@@ -8,18 +8,18 @@ from typing import Any
 
 import msgspec
 
-from tpustarter.report.document import ReportDocument, facts_of
+from tpustarter.report.document import ReportDocument, read_facts
 
 
-class View:
+class ReportView:
     """A report's document, with its facts by section and name."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = msgspec.convert(document, ReportDocument)
         self.first = self.document.first
-        self.facts = facts_of(self.document.sections)
+        self.facts = read_facts(self.document.sections)
 
-    def package(self, name: str) -> str:
+    def package_version(self, name: str) -> str:
         """Return the version of a package, or `not installed`."""
         return self.facts.python.packages.get(name, "not installed")
 
@@ -29,7 +29,7 @@ def escape_text(text: str) -> str:
     return re.sub(r"([`*_<>\[\]|#])", r"\\\1", " ".join(text.split()))
 
 
-def fenced(text: str, language: str = "text") -> Iterator[str]:
+def fence_text(text: str, language: str = "text") -> Iterator[str]:
     """Yield a block whose fence is longer than any row of backticks in it."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)

@@ -14,7 +14,7 @@ from typing import Any
 from tpustarter.core.json_values import as_object, entries_of_type, items_of_type
 from tpustarter.report import make_report, reproducers
 from tpustarter.report.clean import name_shapes
-from tpustarter.report.clean.allowed_fields import LeftOut, select_allowed
+from tpustarter.report.clean.allowed_fields import OmittedFact, select_allowed
 from tpustarter.report.clean.cleaner import LINES, Cleaner, UncleanText
 from tpustarter.report.clean.pseudonyms import KINDS, Pseudonyms
 from tpustarter.report.collect import frameworks
@@ -57,11 +57,11 @@ class ForeignText(Cleaner):
 
     def text(self, text: str, lines: int = LINES) -> str:
         """Return the last lines of a text, cleaned; raise UncleanText."""
-        return super().text(self._bounded(text), lines)
+        return super().clean_text(self._bounded(text), lines)
 
     def path(self, value: str) -> str:
         """Return a path, with pseudonyms unless it is public; raise UncleanText."""
-        return super().path(self._bounded(value, 1_000))
+        return super().clean_path(self._bounded(value, 1_000))
 
     def require_clean(self, text: str) -> str:
         """Return a text unchanged; raise UncleanText for control characters or secrets."""
@@ -76,22 +76,22 @@ class ForeignText(Cleaner):
         return text
 
 
-def collectors() -> dict[str, Collector]:
+def list_collectors() -> dict[str, Collector]:
     """Return all collectors of this version, by name."""
-    asked = (frameworks.collector(name, 0) for name in frameworks.STEPS)
-    made = reproducers.collector(())
+    asked = (frameworks.make_collector(name, 0) for name in frameworks.STEPS)
+    made = reproducers.make_collector(())
     return {
         one.name: one for one in (*make_report.STATIC, *asked, made, *reported_failures.COLLECTORS)
     }
 
 
-def sections(
+def admit_sections(
     given: object, reader: ForeignText
-) -> tuple[list[ReportSection], list[LeftOut], list[str]]:
+) -> tuple[list[ReportSection], list[OmittedFact], list[str]]:
     """Return the sections of a report, the fields that were left out, and unknown sections."""
-    asked = collectors()
+    asked = list_collectors()
     made: dict[str, ReportSection] = {}
-    left_out: list[LeftOut] = []
+    left_out: list[OmittedFact] = []
     strange: list[str] = []
     for fields in items_of_type(given, dict[str, Any], MOST_SECTIONS):
         name = fields.get("name")
@@ -109,21 +109,21 @@ def sections(
 
 def _section(
     fields: Mapping[str, Any], asked: Collector, reader: ForeignText
-) -> tuple[ReportSection, list[LeftOut]]:
+) -> tuple[ReportSection, list[OmittedFact]]:
     state: State = "unanswered"
     for one in _STATES:
         state = one if fields.get("state") == one else state
     given = as_object(fields.get("facts")) if state == "answered" else {}
     facts, left_out = select_allowed(given, asked.allowed, reader, f"{asked.name}.")
-    took = seconds(fields.get("seconds"))
+    took = parse_seconds(fields.get("seconds"))
     if asked.name in frameworks.STEPS and (facts.get("hung_in") or facts.get("unfinished_in")):
-        facts["waited_s"] = seconds(facts.get("waited_s")) or took
-    why = words(fields.get("why"), reader) or "it is not said why"
+        facts["waited_s"] = parse_seconds(facts.get("waited_s")) or took
+    why = clean_sentence(fields.get("why"), reader) or "it is not said why"
     why = None if state == "answered" else why
     return ReportSection(asked.name, asked.title, state, why, took, facts), left_out
 
 
-def words(value: object, reader: ForeignText, lines: int = 3) -> str:
+def clean_sentence(value: object, reader: ForeignText, lines: int = 3) -> str:
     """Return a sentence, cleaned; empty where there is none or it is unclean."""
     try:
         return reader.text(value, lines) if isinstance(value, str) else ""
@@ -131,7 +131,7 @@ def words(value: object, reader: ForeignText, lines: int = 3) -> str:
         return ""
 
 
-def seconds(value: object) -> float:
+def parse_seconds(value: object) -> float:
     """Return a number of seconds; 0 for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
         return 0.0
@@ -146,9 +146,11 @@ def read_replacements(given: object) -> dict[str, int]:
     return {kind: sound.get(kind, 0) for kind in (*KINDS, "secret")}
 
 
-def read_left_out(given: object, reader: ForeignText) -> Iterator[LeftOut]:
+def read_left_out(given: object, reader: ForeignText) -> Iterator[OmittedFact]:
     """Yield the fields that were left out when the report was made."""
     for fields in items_of_type(given, dict[str, Any], MOST_SECTIONS):
         what = fields.get("what")
         if isinstance(what, str) and re.fullmatch(r"[a-z][a-z0-9_]{0,40}(\.[a-z_ ]{1,40})?", what):
-            yield LeftOut(what, words(fields.get("why"), reader) or "it is not said why")
+            yield OmittedFact(
+                what, clean_sentence(fields.get("why"), reader) or "it is not said why"
+            )

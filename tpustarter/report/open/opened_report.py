@@ -25,7 +25,7 @@ from tpustarter.report.document import (
     ReportDocument,
     ReportJudgement,
     ReportSection,
-    facts_of,
+    read_facts,
 )
 from tpustarter.report.forms import markdown_form, trackers
 from tpustarter.report.open import admission, rescan, unpack
@@ -38,9 +38,9 @@ Fields = dict[str, Any]
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{1,80}")
 
 
-def read(path: Path) -> Fields:
+def open_report(path: Path) -> Fields:
     """Open a report and judge it again; raise Problem for a file that is no report."""
-    bundle = unpack.read(path)
+    bundle = unpack.read_bundle(path)
     try:
         given = unpack.parse_object(bundle.files[unpack.REPORT], unpack.REPORT)
         if defect := _defect(given):
@@ -50,19 +50,19 @@ def read(path: Path) -> Fields:
     return _judged_again(given, bundle)
 
 
-def text(document: Fields, limit: int) -> str:
+def render_report(document: Fields, limit: int) -> str:
     """Return an opened report for the terminal: the changes of the judgement, then the report."""
     opened = document["opened"]
     said = opened["differs"] or ["Today's rules come to the judgement that it had then."]
     made = (
         f"`{opened['name']}` was made by tpustarter {document['tool']['version']} at "
-        f"{moment(document)}, and is judged again by tpustarter {opened['by']}."
+        f"{format_time(document)}, and is judged again by tpustarter {opened['by']}."
     )
     lines = [row for one in (" ".join((made, *said)), *opened["notes"]) for row in wrap(one)]
-    return "\n".join([*lines, "", markdown_form.markdown(document, limit=limit)])
+    return "\n".join([*lines, "", markdown_form.render_markdown(document, limit=limit)])
 
 
-def moment(document: Fields) -> str:
+def format_time(document: Fields) -> str:
     """Return the time when a report was made, for people."""
     return re.sub(r"(T[\d:]{5})[\d:.]*(Z|\+00:00)$", r"\1 UTC", document["made"]).replace(
         "T", " ", 1
@@ -95,20 +95,20 @@ def _hint(why: str) -> str:
 def _judged_again(given: Fields, bundle: unpack.Bundle) -> Fields:
     raw = bundle.files[unpack.REPORT].decode("utf-8-sig")
     reader = ForeignText(raw)
-    sections, left_out, strange = admission.sections(given["sections"], reader)
+    sections, left_out, strange = admission.admit_sections(given["sections"], reader)
     sections = [_known_again(sections) if one.name == "known" else one for one in sections]
     unanswered = [one for one in sections if one.state != "answered"]
     then = _then(given.get("first"))
     asked = [one for one in unanswered if one.why != admission.NOT_ASKED]
-    first = assessment.judge_facts(facts_of(sections), asked, then.wanted if then else None)
+    first = assessment.judge_facts(read_facts(sections), asked, then.wanted if then else None)
     first.unanswered = assessment.unanswered_rows(unanswered)
     version = as_object(given.get("tool")).get("version")
     notes = [*bundle.notes, *_notes(left_out, strange)]
     document = ReportDocument(
         schema=make_report.SCHEMA,
-        tool={"version": _told(allowed_fields.version, version, reader) or "(unknown)"},
+        tool={"version": _told(allowed_fields.clean_version, version, reader) or "(unknown)"},
         made=_told(check_runs.TIME, given.get("made"), reader) or "an unknown time",
-        seconds=admission.seconds(given.get("seconds")),
+        seconds=admission.parse_seconds(given.get("seconds")),
         first=first,
         sections=sections,
         replacements=admission.read_replacements(given.get("replacements")),
@@ -124,7 +124,7 @@ def _judged_again(given: Fields, bundle: unpack.Bundle) -> Fields:
 def _known_again(sections: Sequence[ReportSection]) -> ReportSection:
     """Return the section on known failures, made again from the texts of the others."""
     one = next(one for one in sections if one.name == "known")
-    made = rescan.search(facts_of(sections))
+    made = rescan.search_again(read_facts(sections))
     if made is None:
         why = one.why or "there is no text to search; `--log FILE` gives one"
         return replace(one, state="unanswered", facts={}, why=why)
@@ -194,7 +194,7 @@ def _differs(then: _EarlierJudgement | None, now: ReportJudgement) -> Iterator[s
         yield f"No longer so: {', and '.join(before)}."
 
 
-def _notes(left_out: Sequence[allowed_fields.LeftOut], strange: Sequence[str]) -> Iterator[str]:
+def _notes(left_out: Sequence[allowed_fields.OmittedFact], strange: Sequence[str]) -> Iterator[str]:
     if strange:
         names = phrases.join_words((f"`{name}`" for name in strange), most=3)
         yield f"This version does not know the section {names}, and does not show it."

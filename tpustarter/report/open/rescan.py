@@ -18,7 +18,7 @@ from tpustarter.probe.finding import Verdict
 from tpustarter.report.clean import name_shapes
 from tpustarter.report.collect import frameworks
 from tpustarter.report.collect import known_failures as reported_failures
-from tpustarter.report.document import CheckFacts, Facts, KnownRow
+from tpustarter.report.document import CheckFacts, Facts, KnownFailureRow
 
 _SURENESS: tuple[ranking.Confidence, ...] = ("possible", "likely", "confirmed")
 
@@ -29,7 +29,7 @@ class _ScannedText:
 
     source: str
     lines: tuple[str, ...]
-    then: Mapping[str, KnownRow]
+    then: Mapping[str, KnownFailureRow]
     """By the id that the failure has today."""
     numbers: tuple[int, ...] = ()
     """The original numbers of the lines; empty where they count from 1."""
@@ -38,9 +38,9 @@ class _ScannedText:
         return self.numbers[line - 1] if self.numbers else line
 
 
-def search(facts: Facts) -> dict[str, object] | None:
+def search_again(facts: Facts) -> dict[str, object] | None:
     """Return the facts of the section `known` as of today; None without a text to search."""
-    scanner = log_scanner.Scanner(failures.read())
+    scanner = log_scanner.Scanner(failures.read_failures())
     findings = tuple(_findings(facts.checks))
     rows: list[dict[str, object]] = []
     searched: list[str] = []
@@ -59,7 +59,9 @@ def search(facts: Facts) -> dict[str, object] | None:
 
 def find_current_id(name: str) -> str:
     """Return the id that a failure has today; the same one if it is unknown."""
-    return next((one.id for one in failures.read() if name in (one.id, *one.aliases)), name)
+    return next(
+        (one.id for one in failures.read_failures() if name in (one.id, *one.aliases)), name
+    )
 
 
 def _texts(facts: Facts) -> Iterator[_ScannedText]:
@@ -94,7 +96,7 @@ def _texts(facts: Facts) -> Iterator[_ScannedText]:
 
 
 def _whole(
-    source: str, parts: Iterable[str], then: Mapping[str, KnownRow]
+    source: str, parts: Iterable[str], then: Mapping[str, KnownFailureRow]
 ) -> Iterator[_ScannedText]:
     """Yield a text of the report, extended by the quotes that it lacks."""
     text = "\n".join(parts)
@@ -106,8 +108,8 @@ def _whole(
 
 def _with_then(scan: LogScan, text: _ScannedText) -> list[ranking.FailureMatch]:
     """Return today's matches of a text, and those of then that still have a sign."""
-    found = {one.failure.id: one for one in ranking.rank(scan, failures.read())}
-    for failure in failures.read():
+    found = {one.failure.id: one for one in ranking.rank_failures(scan, failures.read_failures())}
+    for failure in failures.read_failures():
         row, signs = text.then.get(failure.id), scan.seen.get(failure.id, SeenFailure()).signs
         if row is None or signs.get("unless"):
             continue
@@ -125,7 +127,7 @@ def _with_then(scan: LogScan, text: _ScannedText) -> list[ranking.FailureMatch]:
     return ranking.sort_matches(found.values())
 
 
-def _sure(one: ranking.FailureMatch, row: KnownRow) -> ranking.Confidence:
+def _sure(one: ranking.FailureMatch, row: KnownFailureRow) -> ranking.Confidence:
     """Return the confidence of then if its machine was looked at, else the higher one."""
     place = _SURENESS.index(row.confidence) if row.confidence in _SURENESS else 0
     return _SURENESS[place if row.here else max(place, _SURENESS.index(one.confidence))]
@@ -133,13 +135,13 @@ def _sure(one: ranking.FailureMatch, row: KnownRow) -> ranking.Confidence:
 
 def _fields(one: ranking.FailureMatch, text: _ScannedText) -> dict[str, object]:
     """Return the row of a failure, with the line and the quote that it had then."""
-    fields = reported_failures.fields(one, text.source)
+    fields = reported_failures.make_row(one, text.source)
     row = text.then.get(one.failure.id)
     line = _line(row) if row else text.number(one.signs[0].line)
     return fields | {"line": line, "quote": row.quote if row else one.signs[0].quote}
 
 
-def _line(row: KnownRow) -> int:
+def _line(row: KnownFailureRow) -> int:
     return row.line if type(row.line) is int and row.line > 0 else 1
 
 

@@ -48,7 +48,7 @@ class Bundle:
     """Sentences that compare the files with the manifest."""
 
 
-def read(path: Path) -> Bundle:
+def read_bundle(path: Path) -> Bundle:
     """Read the files of a report; raise Problem for a path that is none."""
     shown = escape_text(Redactor(os.environ).redact_text(path.name or str(path)))
     try:

@@ -113,7 +113,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         found = explain_output.explain_log(
             scan, app.machine.env, end, lessons=app.lessons, lesson=self._failed.lesson
         )
-        if not explain_output.can_look(found):
+        if not explain_output.can_confirm_here(found):
             yield found, ""
         elif self._why_no_look:
             yield found, f"This machine was not looked at, because {self._why_no_look}."
@@ -172,7 +172,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         from tpustarter.explain import explanation_text
 
         if found.is_explained:
-            for number, part in enumerate(explanation_text.parts(found)):
+            for number, part in enumerate(explanation_text.explanation_parts(found)):
                 yield _piece(self._told(part), is_title=not number)
         elif mistake := self._mistake(found):
             parts = explanation_text.describe_mistake(mistake)
@@ -187,7 +187,10 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             if self._failed.kind in OF_LESSONS:
                 yield prose(f"{OF_LESSONS[self._failed.kind]} {OTHERWISE}")
             else:
-                yield from (_piece(part) for part in explanation_text.advice(found.framework))
+                yield from (
+                    _piece(part)
+                    for part in explanation_text.describe_next_commands(found.framework)
+                )
         if self._failed.file:
             yield Content("")
             home = f"{self.tutor.machine.env.get('HOME', '').rstrip('/')}/"
@@ -230,7 +233,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         yield Content("")
         for number, line in enumerate(failed.advice):
             yield HangingText(
-                _label("and" if number else "do"), prose(explanation_text.sentence(line))
+                _label("and" if number else "do"), prose(explanation_text.hint_as_sentence(line))
             )
         if failed.lesson:
             yield HangingText(_label("read"), f"{escape_text(failed.lesson)} (o)")
