@@ -31,7 +31,7 @@ from tests.support.real_compiler import python_with_libtpu
 from tpustarter.core import content, locations
 from tpustarter.core.problem import ExitCode
 from tpustarter.machine import tpus
-from tpustarter.rehearsal.compile.compiler import Compiler, RehearsalAnswer, Task
+from tpustarter.rehearsal.compile.compiler import Compiler, CompileTask, RehearsalAnswer
 from tpustarter.rehearsal.programs.request import RehearsalRequest
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.running import run_folder
@@ -226,7 +226,7 @@ def test_libtpu_crash_is_one_error_and_next_compiles(libtpu: str, tmp_path: Path
     compiler = Compiler(session, timeout_s=120, cache=None)
     answers = []
     for name, lowered in (("wrong", gspmd), ("fine", fine)):
-        task = Task(name, "v5e-8", fields, {**lowered, "program": name})
+        task = CompileTask(name, "v5e-8", fields, {**lowered, "program": name})
         told = compiler.run(task)
         answers += [one.result for one in told if isinstance(one, RehearsalAnswer)]
     compiler.close()

@@ -46,9 +46,9 @@ def lower(
     )
     env = {**session.env, "JAX_NUM_CPU_DEVICES": "8", **(env or {})}
     session = replace(session, python=Path(sys.executable), env=env)
-    code = own_code.read(str(BAD / f"{name}.py"), ())
+    code = own_code.parse_function(str(BAD / f"{name}.py"), ())
     topologies = [tpus.find_topology(tpu) for tpu in names or ("v5e-8",)]
-    events = lowering.export(code, session, topologies, timeout_s, lambda _: None)
+    events = lowering.lower_programs(code, session, topologies, timeout_s, lambda _: None)
     return [event for event in events if isinstance(event, LoweredProgram)]
 
 

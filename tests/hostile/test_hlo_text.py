@@ -179,7 +179,7 @@ WORDS = st.builds(str.format, PHRASES, FIGURES, FIGURES, FIGURES)
 @given(st.lists(WORDS | st.text(max_size=9), max_size=12).map("".join))
 def test_any_compiler_memory_figures_are_read(text: str) -> None:
     """Figures that are none are no figures, and no array of no bytes breaks the report."""
-    memory, fields = probe._memory(text), memory_report.read(text)
+    memory, fields = probe._memory(text), memory_report.parse_report(text)
 
     assert all(value >= 0 for value in memory.values())
     render(status="does-not-fit", **({"hbm_bytes": 1} | memory | fields))
@@ -190,8 +190,8 @@ def test_any_compiler_memory_figures_are_read(text: str) -> None:
 def test_a_report_that_is_cut_is_read(start: int, end: int) -> None:
     """A part of a real report has the same figures as the whole, or none."""
     whole, part = (
-        memory_report.read(REPORT),
-        memory_report.read(REPORT[min(start, end) : max(start, end)]),
+        memory_report.parse_report(REPORT),
+        memory_report.parse_report(REPORT[min(start, end) : max(start, end)]),
     )
 
     assert part.get("hbm_bytes") in (None, whole["hbm_bytes"])

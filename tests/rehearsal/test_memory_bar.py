@@ -54,7 +54,7 @@ def answer(needed: float, limit: float, *buffers: dict[str, Any], **memory: floa
 )
 def test_the_bar_has_the_arrays_as_its_parts(result: dict[str, Any], bar: str) -> None:
     """Free memory is dots; what is too much stands behind the end of the memory."""
-    taken = memory_bar.parts(result, result["buffers"])
+    taken = memory_bar.list_memory_parts(result, result["buffers"])
 
     assert bar == memory_bar.draw_memory_bar(result, taken)
     assert result["hbm_bytes"] == sum(part.taken for part in taken)
@@ -103,7 +103,7 @@ def test_a_bar_never_lies_about_its_width(
         "hbm_limit_bytes": limit,
         "memory": {"arguments": arguments, "temporaries": temporaries},
     }
-    taken = memory_bar.parts(result, found)
+    taken = memory_bar.list_memory_parts(result, found)
     bar = memory_bar.draw_memory_bar(result, taken)
 
     assert needed == sum(part.taken for part in taken)

@@ -56,14 +56,14 @@ REFUSED = {
 @pytest.mark.parametrize("typed", TYPED)
 def test_argument_is_parsed_as_type_and_shape(typed: str) -> None:
     """Short names as HLO writes them and NumPy's are types, blanks do not matter."""
-    assert TYPED[typed] == own_code.read_argument(typed)
+    assert TYPED[typed] == own_code.parse_argument(typed)
 
 
 @pytest.mark.parametrize("typed", REFUSED)
 def test_invalid_argument_is_refused(typed: str) -> None:
     """What cannot be read is told as found and expected, in a line that is not endless."""
     with pytest.raises(Problem) as problem:
-        own_code.read_argument(typed)
+        own_code.parse_argument(typed)
 
     assert REFUSED[typed] in problem.value.full_text
     assert len(problem.value.full_text) < 400
@@ -73,7 +73,7 @@ def test_invalid_argument_is_refused(typed: str) -> None:
 def test_misspelt_type_is_suggested() -> None:
     """A misspelt type names the nearest ones."""
     with pytest.raises(Problem) as problem:
-        own_code.read_argument("bfloat[8]")
+        own_code.parse_argument("bfloat[8]")
 
     assert "`bfloat16`" in (problem.value.hint or "")
 
@@ -87,7 +87,7 @@ def test_every_printed_type_and_shape_is_parsed(kind: str, shape: list[int]) -> 
     """Whatever XLA can hold comes back as it was written."""
     text = f"{kind}[{','.join(map(str, shape))}]"
 
-    assert (own_code.TYPES[kind], tuple(shape)) == own_code.read_argument(text)
+    assert (own_code.TYPES[kind], tuple(shape)) == own_code.parse_argument(text)
 
 
 @settings(deadline=None)
@@ -95,7 +95,7 @@ def test_every_printed_type_and_shape_is_parsed(kind: str, shape: list[int]) -> 
 def test_any_argument_is_parsed_or_problem(text: str) -> None:
     """Whatever is typed is an array, or one Problem."""
     try:
-        kind, shape = own_code.read_argument(text)
+        kind, shape = own_code.parse_argument(text)
     except Problem:
         return
 
@@ -114,7 +114,7 @@ def test_any_argument_is_parsed_or_problem(text: str) -> None:
 def test_invalid_file_and_function_are_refused(text: str, said: str) -> None:
     """Both are looked at before anything is started."""
     with pytest.raises(Problem) as problem:
-        own_code.read(text, ())
+        own_code.parse_function(text, ())
 
     assert said in problem.value.full_text
     assert ExitCode.USAGE == problem.value.code
@@ -122,7 +122,10 @@ def test_invalid_file_and_function_are_refused(text: str, said: str) -> None:
 
 def test_a_file_alone_names_its_entry_point() -> None:
     """`FILE.py` is its function `programs`, and `FILE.py:step` is `step`."""
-    alone, step = own_code.read(__file__, ()), own_code.read(f"{__file__}:step", ("f32[2]",))
+    alone, step = (
+        own_code.parse_function(__file__, ()),
+        own_code.parse_function(f"{__file__}:step", ("f32[2]",)),
+    )
 
     assert ("programs", "step") == (alone.function, step.function)
     assert "test_rehearsal_text.py:step" == step.name
@@ -394,9 +397,9 @@ def test_model_figure_stands_beside_documented_peak(row: tuple[Any, ...]) -> Non
     )
     told = f"estimates {ms} ms for a run, not measured on a TPU; that would be {rate}"
 
-    assert told == model_estimate.text(one)
+    assert told == model_estimate.format_estimate(one)
     assert [f"model   {told}"] == [
-        str(note) for note in rehearsal_text.notes(one, verbose=True) if note.label == "model"
+        str(note) for note in rehearsal_text.list_notes(one, verbose=True) if note.label == "model"
     ]
 
 
@@ -411,9 +414,9 @@ def test_estimate_without_model_figure_stands_alone() -> None:
         dots=[product("u8", "u8")],
     )
 
-    assert "estimates 1 ms for a run, not measured on a TPU" == model_estimate.text(one)
+    assert "estimates 1 ms for a run, not measured on a TPU" == model_estimate.format_estimate(one)
     why = "gives no estimate, because it counts the body of a loop once"
-    assert why == model_estimate.text(made("s", "v5e-8"))
+    assert why == model_estimate.format_estimate(made("s", "v5e-8"))
 
 
 @pytest.mark.parametrize("verbose", [False, True])
@@ -440,7 +443,8 @@ def test_programs_of_same_name_show_worst_answer() -> None:
     """Two functions of a script may have one name and shape: the table hides no failure."""
     twice = [made("step(f32[8])", "v5e-8", "refused", reason="no"), made("step(f32[8])", "v5e-8")]
     found = {
-        rehearsal_text.table(results, ["v5e-8"])[1].split()[-1] for results in (twice, twice[::-1])
+        rehearsal_text.format_table(results, ["v5e-8"])[1].split()[-1]
+        for results in (twice, twice[::-1])
     }
 
     assert {"refused"} == found
@@ -456,7 +460,7 @@ def test_collectives_that_are_not_listed_are_counted() -> None:
     texts, all_texts = (
         [
             str(note)
-            for note in rehearsal_text.notes(one, verbose=verbose)
+            for note in rehearsal_text.list_notes(one, verbose=verbose)
             if "between" in note.label
         ]
         for verbose in (False, True)
@@ -518,7 +522,7 @@ def test_last_sentence_names_few_tpus_and_counts_others() -> None:
         }
         for name in names
     ]
-    told = [verdict.headline(results[:count], own=True) for count in (1, 3, 5)]
+    told = [verdict.format_headline(results[:count], own=True) for count in (1, 3, 5)]
 
     assert "one device of v2-8 holds it" in told[0]
     assert "one device of v2-8, v3-8 or v4-8 holds it" in told[1]
@@ -540,11 +544,11 @@ def test_program_over_memory_is_not_said_to_fit(needed: int, said: str) -> None:
         "hbm_bytes": needed * GIB,
         "hbm_limit_bytes": 16 * GIB,
     }
-    told = verdict.headline([result], own=True)
+    told = verdict.format_headline([result], own=True)
 
     assert said in told
     assert ("holds it" in told) == (needed < 16)
-    assert ("which is too much" in rehearsal_text.summary(result)) == (needed > 16)
+    assert ("which is too much" in rehearsal_text.summarize_answer(result)) == (needed > 16)
 
 
 @pytest.mark.parametrize(
@@ -558,4 +562,4 @@ def test_program_over_memory_is_not_said_to_fit(needed: int, said: str) -> None:
 )
 def test_sizes_beside_each_other_have_one_unit(counts: list[float], said: list[str]) -> None:
     """Their points stand below each other, and what is too small for the unit is not told as 0."""
-    assert said == rehearsal_text.sizes(counts)
+    assert said == rehearsal_text.format_sizes(counts)

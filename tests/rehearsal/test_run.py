@@ -180,7 +180,9 @@ def test_broken_program_makes_no_claim_about_others(stub: str) -> None:
     broken = {**rehearsal.results[0], "status": "error", "program": "ring of 4", "tpu": "v4-8"}
     del broken["devices"]
 
-    assert [] == other_sizes.lines([rehearsal.results[0], broken], ["v5e-8", "v4-8"])
+    assert [] == other_sizes.describe_missing_answers(
+        [rehearsal.results[0], broken], ["v5e-8", "v4-8"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -236,7 +238,7 @@ def test_unreadable_stored_answer_costs_one_compilation(stub: str) -> None:
     """A file that was cut off or written by something else costs one compilation."""
     names = ("compiles", "does_not_fit", "is_refused")
     rehearse(stub, *names)
-    stored = list(answer_cache.folder().glob("*.json"))
+    stored = list(answer_cache.make_cache_folder().glob("*.json"))
     for path, text in zip(
         stored, (b"", b'{"status"', b'{"status": "error"}', b"\x00\xff"), strict=False
     ):
@@ -254,10 +256,10 @@ def test_the_oldest_answers_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """The store has a limit, and forgets what was asked for longest ago."""
     monkeypatch.setattr(answer_cache, "MOST", 3)
     for age_s, name in enumerate("abcde"):
-        path = answer_cache.folder() / f"{name}.json"
+        path = answer_cache.make_cache_folder() / f"{name}.json"
         path.write_text("{}")
         os.utime(path, (1000 - age_s, 1000 - age_s))
-    left = sorted(path.stem for path in answer_cache.folder().glob("*.json"))
+    left = sorted(path.stem for path in answer_cache.make_cache_folder().glob("*.json"))
 
     assert ["a", "b", "c"] == left
 
@@ -265,11 +267,11 @@ def test_the_oldest_answers_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_full_disk_loses_only_stored_answer(stub: str) -> None:
     """An answer that cannot be written is told all the same, and leaves no half file."""
     result = {"key": "k", "status": "compiles", "cached": False}
-    part = answer_cache.folder() / f"k.{os.getpid()}"
+    part = answer_cache.make_cache_folder() / f"k.{os.getpid()}"
     part.symlink_to("/dev/full")
     answer_cache.save_answer(result)
 
-    assert [] == list(answer_cache.folder().iterdir())
+    assert [] == list(answer_cache.make_cache_folder().iterdir())
 
 
 def test_machine_with_chips_is_refused_without_option(stub: str, tmp_path: Path) -> None:
@@ -330,9 +332,9 @@ def test_compiler_is_found_or_setup_is_hinted(stub: str, tmp_path: Path) -> None
     machine = lay_out(tmp_path, env={"VIRTUAL_ENV": str(Path(stub).parents[1]), "PATH": "/none"})
     nothing = lay_out(tmp_path / "other", env={"PATH": "/none"})
     with pytest.raises(Problem, match="no Python found here has the TPU compiler") as problem:
-        compiler.find(None, nothing)
+        compiler.find_compiler(None, nothing)
 
-    assert Path(stub) == compiler.find(None, machine)
+    assert Path(stub) == compiler.find_compiler(None, machine)
     assert "`tpustarter setup rehearse`" in (problem.value.hint or "")
 
 
@@ -395,7 +397,7 @@ def test_abandoned_rehearsal_ends_its_processes(stub: str) -> None:
 
 def test_the_compilers_report_on_memory_is_read() -> None:
     """Sizes are those of a device; the report on the memory of the host below it is another."""
-    found = memory_report.read(REPORT.read_text())
+    found = memory_report.parse_report(REPORT.read_text())
     first = found["buffers"][0]
 
     expected = {
@@ -419,14 +421,14 @@ def test_the_compilers_report_on_memory_is_read() -> None:
 def test_argument_in_report_has_name_of_program() -> None:
     """The compiler numbers them; where there are thousands, as parts of the first one."""
     names = ["params['w']", "batch"]
-    by_number = memory_report.read(REPORT.read_text(), names)["buffers"]
+    by_number = memory_report.parse_report(REPORT.read_text(), names)["buffers"]
     of_tuple = REPORT.read_text().replace("Argument 1 index {}", "Argument 0 index {1}")
-    by_index = memory_report.read(of_tuple, names)["buffers"]
-    unknown = memory_report.read(REPORT.read_text(), names[:1])["buffers"]
+    by_index = memory_report.parse_report(of_tuple, names)["buffers"]
+    unknown = memory_report.parse_report(REPORT.read_text(), names[:1])["buffers"]
 
     for buffers, last in ((by_number, "batch"), (by_index, "batch"), (unknown, "")):
         assert [names[0], last] == [one["op"] for one in buffers if one["kind"] == "argument"]
-    told = [rehearsal_text.array(one, "4.00 GiB") for one in (*by_number, *unknown)]
+    told = [rehearsal_text.format_array(one, "4.00 GiB") for one in (*by_number, *unknown)]
     assert "4.00 GiB  argument     f32[32768,32768]  params['w']" in told
     assert "4.00 GiB  argument 1   f32[32768,32768]" in told
 
@@ -434,7 +436,7 @@ def test_argument_in_report_has_name_of_program() -> None:
 @pytest.mark.parametrize("text", ["", "Used", "Used 1G of 2G hbm.", "x" * 1000, "=" * 99 + "\n"])
 def test_log_without_report_has_no_fields(text: str) -> None:
     """Where the compiler wrote no report there are no fields of one."""
-    assert {} == memory_report.read(text)
+    assert {} == memory_report.parse_report(text)
 
 
 def test_the_package_offers_rehearse_without_importing_it() -> None:

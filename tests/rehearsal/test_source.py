@@ -10,7 +10,7 @@ import pytest
 
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.rehearsal.programs import own_code, resolve, source, suggestions
-from tpustarter.rehearsal.programs.own_code import read_argument
+from tpustarter.rehearsal.programs.own_code import parse_argument
 
 TRAIN = """
 from functools import partial
@@ -59,14 +59,16 @@ def train(tmp_path: Path) -> Path:
 def problem_of(path: Path, function: str, *given: str, tpus: tuple[str, ...] = ()) -> Problem:
     """Return why a function of a file cannot be rehearsed."""
     with pytest.raises(Problem) as problem:
-        resolve.verify(own_code.read(f"{path}:{function}", given), "train.py", given, tpus)
+        resolve.verify_function(
+            own_code.parse_function(f"{path}:{function}", given), "train.py", given, tpus
+        )
     assert ExitCode.USAGE == problem.value.code
     return problem.value
 
 
 def test_functions_are_listed_with_jit_options(train: Path) -> None:
     """Jitted ones are among them, also those that are only assigned."""
-    read = source.read(train)
+    read = source.read_source(train)
     assert read is not None
     names = {one.name: (one.needed, one.jitted) for one in read.functions}
 
@@ -159,7 +161,9 @@ def test_unclear_signature_is_left_to_python_process(
     function: str, given: tuple[str, ...], train: Path
 ) -> None:
     """A decorator may change what a function takes; nothing is refused for a guess."""
-    resolve.verify(own_code.read(f"{train}:{function}", given), "train.py", given, ())
+    resolve.verify_function(
+        own_code.parse_function(f"{train}:{function}", given), "train.py", given, ()
+    )
 
 
 @pytest.mark.parametrize(
@@ -176,7 +180,7 @@ def test_imported_name_is_not_refused(line: str, tmp_path: Path) -> None:
     path = tmp_path / "train.py"
     path.write_text(f"import jax\n{line}\n")
 
-    resolve.verify(own_code.read(f"{path}:later", ()), "train.py", (), ())
+    resolve.verify_function(own_code.parse_function(f"{path}:later", ()), "train.py", (), ())
 
 
 def test_a_script_without_jit_says_so(tmp_path: Path) -> None:
@@ -191,7 +195,7 @@ def test_a_script_without_jit_says_so(tmp_path: Path) -> None:
 
 def test_the_commands_that_are_offered_can_be_followed(train: Path) -> None:
     """Each is read by the command line itself, and needs nothing more; jitted ones come first."""
-    read = source.read(train)
+    read = source.read_source(train)
     assert read is not None
     offers = [
         shlex.split(one) for one in suggestions.suggest_commands(read, str(train), ("v6e-8",))
@@ -201,8 +205,10 @@ def test_the_commands_that_are_offered_can_be_followed(train: Path) -> None:
     assert ["step", "square", "programs_of"] == names
     for words in offers:
         given = tuple(b for a, b in itertools.pairwise(words) if a == "--arg")
-        resolve.verify(own_code.read(words[2], given), words[2], given, ())
-    assert all(read_argument(example) for example in map(suggestions.example, ("x", "key", "lr")))
+        resolve.verify_function(own_code.parse_function(words[2], given), words[2], given, ())
+    assert all(
+        parse_argument(example) for example in map(suggestions.example_argument, ("x", "key", "lr"))
+    )
 
 
 def test_only_jax_programs_are_listed_despite_unreadable_files(tmp_path: Path) -> None:
@@ -221,8 +227,8 @@ def test_only_jax_programs_are_listed_despite_unreadable_files(tmp_path: Path) -
     (tmp_path / "folder.py").mkdir()
     (tmp_path / "nul.py").write_bytes(b"import jax\0")
 
-    assert ["train.py"] == [one.path.name for one in source.programs_in(tmp_path)]
-    assert [] == source.programs_in(tmp_path / "none")
+    assert ["train.py"] == [one.path.name for one in source.find_programs(tmp_path)]
+    assert [] == source.find_programs(tmp_path / "none")
 
 
 def test_script_importing_own_model_is_offered(tmp_path: Path) -> None:
@@ -232,7 +238,7 @@ def test_script_importing_own_model_is_offered(tmp_path: Path) -> None:
     (tmp_path / "tools.py").write_text(
         "import model\n\n\ndef main():\n    return model.step(1.0)\n"
     )
-    sources = source.programs_in(tmp_path)
+    sources = source.find_programs(tmp_path)
 
     assert ["model.py", "train.py"] == [one.path.name for one in sources]
     assert ["tpustarter rehearse --script train.py"] == suggestions.suggest_commands(

@@ -63,16 +63,16 @@ def test_function_that_makes_module_is_recognised_without_running(
     file = tmp_path / "model.py"
     file.write_text(text)
 
-    assert FILES[text] == own_code.read(f"{file}:make", ()).torch
-    assert "" == own_code.read(f"{file}:make", (), "jax").torch
-    assert "torchax" == own_code.read(f"{file}:anything", (), "torchax").torch
-    assert "" == own_code.read(f"{file}:make", ("f32[2]",)).torch
+    assert FILES[text] == own_code.parse_function(f"{file}:make", ()).torch
+    assert "" == own_code.parse_function(f"{file}:make", (), "jax").torch
+    assert "torchax" == own_code.parse_function(f"{file}:anything", (), "torchax").torch
+    assert "" == own_code.parse_function(f"{file}:make", ("f32[2]",)).torch
 
 
 def test_a_file_alone_names_its_usual_function() -> None:
     """`programs` for JAX, as in a check, and `make` for a module."""
     names = {
-        framework: own_code.read(str(MODULES), (), framework).function
+        framework: own_code.parse_function(str(MODULES), (), framework).function
         for framework in (None, "jax", "torch_xla")
     }
 

@@ -23,12 +23,12 @@ from tpustarter.machine import host, tpus
 from tpustarter.rehearsal.compile import answer_cache, compiler, lowering, memory_limit
 from tpustarter.rehearsal.compile.compiler import (
     Compiler,
+    CompileTask,
     RehearsalAnswer,
     StillCompiling,
-    Task,
     TaskDone,
 )
-from tpustarter.rehearsal.compile.jobs import Jobs
+from tpustarter.rehearsal.compile.jobs import CompilerPool
 from tpustarter.rehearsal.programs import own_code, own_python, resolve
 from tpustarter.rehearsal.programs.own_code import (
     DeviceQuestionsFound,
@@ -101,13 +101,13 @@ class Rehearsal:
         if self._code:
             typed = () if request.tpus == EVERY_GENERATION else request.tpus
             file = request.ids[0].partition(":")[0]
-            resolve.verify(self._code, file, request.arguments, typed)
+            resolve.verify_function(self._code, file, request.arguments, typed)
         self._program = request.program or own_code.resolve_stablehlo(request.ids, names)
-        own = self._code or own_code.script(request.script) or self._program
-        self._checks = [] if own else resolve.checks(request.ids, checks)
+        own = self._code or own_code.require_script(request.script) or self._program
+        self._checks = [] if own else resolve.resolve_checks(request.ids, checks)
         self._torch_checks = [check for check in self._checks if check.framework == "torch_xla"]
         self._compiler = self._found()
-        self._jobs = Jobs()
+        self._jobs = CompilerPool()
         self._lowering: Probe | None = None
         self.functions: list[JittedPlace] = []
         """Functions that a script passed to `jax.jit`."""
@@ -134,14 +134,14 @@ class Rehearsal:
         if self._request.python is not None:
             interpreters.choose_interpreter(self._request.python, self._machine.env, Path.cwd())
         explicit = self._request.compiler
-        named = compiler.find(explicit, self._machine) if explicit is not None else None
+        named = compiler.find_compiler(explicit, self._machine) if explicit is not None else None
         if (chips := describe_local_chips(self._machine)) and not self._request.beside_tpu:
             raise Problem(
                 f"this machine has {chips}, and the compiler was never tried beside a running job",
                 hint="if nothing is running on them, add `--beside-tpu`",
                 code=ExitCode.INCONCLUSIVE,
             )
-        return named or compiler.find(None, self._machine)
+        return named or compiler.find_compiler(None, self._machine)
 
     def stop(self, number: int = signal.SIGINT) -> None:
         """End the rehearsal; safe in any thread and signal handler."""
@@ -162,7 +162,7 @@ class Rehearsal:
     def _events(self, session: ProbeSession) -> Iterator[Event]:
         order = [topology.name for topology in progress.outermost_first(self.topologies)]
         tasks = sorted(self._tasks_of_checks(), key=lambda task: order.index(task.tpu))
-        cache = None if self._request.fresh else str(answer_cache.folder())
+        cache = None if self._request.fresh else str(answer_cache.make_cache_folder())
         jobs = self._jobs
         with jobs.open(
             session, jobs=self._request.jobs, timeout_s=self._request.timeout_s, cache=cache
@@ -178,7 +178,7 @@ class Rehearsal:
             jobs.start(at_once=bool(self._request.jobs))
             lowered = chain(self._lower_own(session), self._lower_torch_checks(session))
             for item in chain(tasks, lowered):
-                if isinstance(item, Task):
+                if isinstance(item, CompileTask):
                     self.progress.add_task(item.name, item.tpu)
                     jobs.add_task(item)
                 else:
@@ -222,7 +222,7 @@ class Rehearsal:
         }
 
     def _session(self, folder: Path) -> ProbeSession:
-        limits = memory_limit.variables(self._machine, self._request.memory_limit_bytes)
+        limits = memory_limit.limit_variables(self._machine, self._request.memory_limit_bytes)
         return ProbeSession(
             self._compiler,
             archive.build_archive(folder / "probe.pyz", self._checks_folder),
@@ -234,7 +234,7 @@ class Rehearsal:
         )
 
     def _versions(self, first: Compiler) -> dict[str, str]:
-        reported = first.versions()
+        reported = first.read_versions()
         frameworks = reported.frameworks
         names = ("jax", "jaxlib", "libtpu")
         if missing := [name for name in names if name not in frameworks]:
@@ -243,7 +243,7 @@ class Rehearsal:
             )
         return {"python": reported.python_version, **{name: frameworks[name] for name in names}}
 
-    def _tasks_of_checks(self) -> Iterator[Task]:
+    def _tasks_of_checks(self) -> Iterator[CompileTask]:
         for topology in self.topologies:
             # Checks of speed compile for minutes: if begun last, everything would wait for them.
             for check in sorted(self._checks, key=lambda one: one.level not in ("full", "soak")):
@@ -254,9 +254,9 @@ class Rehearsal:
                     why = f"it needs {needed} devices, and {topology.name} has {topology.devices}"
                     self.skipped.append({"name": check.id, "tpu": topology.name, "reason": why})
                     continue
-                yield Task(check.id, topology.name, _fields(topology), {"check": check.id})
+                yield CompileTask(check.id, topology.name, _fields(topology), {"check": check.id})
 
-    def _lower_own(self, compiling: ProbeSession) -> Iterator[Task | Event]:
+    def _lower_own(self, compiling: ProbeSession) -> Iterator[CompileTask | Event]:
         most = max(topology.devices for topology in self.topologies)
         env = {**compiling.env, "JAX_NUM_CPU_DEVICES": str(most)}
         timeout_s, topologies = self._request.timeout_s, self.topologies
@@ -267,24 +267,26 @@ class Rehearsal:
             events = lowering.run_script(words, session, topologies, self._remember_probe)
         elif self._code:
             python = self._python(self._code.file.parent, self._code.torch)
-            session = replace(compiling, python=python, env=env | own_python.env(self._code))
-            events = lowering.export(
+            session = replace(
+                compiling, python=python, env=env | own_python.torch_xla_variables(self._code)
+            )
+            events = lowering.lower_programs(
                 self._code, session, topologies, timeout_s, self._remember_probe
             )
         else:
             events = [self._program] if self._program else []
         yield from self._tasks_of_events(events)
 
-    def _lower_torch_checks(self, compiling: ProbeSession) -> Iterator[Task | Event]:
+    def _lower_torch_checks(self, compiling: ProbeSession) -> Iterator[CompileTask | Event]:
         if not self._torch_checks or self.stopped_by is not None:
             return
         ids = tuple(check.id for check in self._torch_checks)
         code = own_code.OwnFunction(Path("/"), own_code.ENTRY, (), "torch_xla", ids)
         try:
             python = self._python(Path.cwd(), code.torch)
-            env = {**compiling.env, **own_python.env(code)}
+            env = {**compiling.env, **own_python.torch_xla_variables(code)}
             session = replace(compiling, python=python, env=env)
-            events = lowering.export(
+            events = lowering.lower_programs(
                 code, session, self.topologies, self._request.timeout_s, self._remember_probe
             )
             yield from self._tasks_of_events(events)
@@ -297,7 +299,7 @@ class Rehearsal:
 
     def _tasks_of_events(
         self, events: Iterable[LoweredProgram | Event | float]
-    ) -> Iterator[Task | Event]:
+    ) -> Iterator[CompileTask | Event]:
         for event in events:
             if isinstance(event, LoweredProgram):
                 yield from self._tasks_of(event)
@@ -306,12 +308,12 @@ class Rehearsal:
             else:
                 yield event
 
-    def _tasks_of(self, exported: LoweredProgram) -> Iterator[Task | Event]:
+    def _tasks_of(self, exported: LoweredProgram) -> Iterator[CompileTask | Event]:
         for topology in self.topologies:
             if topology.name not in exported.tpus:
                 continue
             check = {} if exported.check is None else {"check": exported.check}
-            task = Task(
+            task = CompileTask(
                 exported.program,
                 topology.name,
                 _fields(topology),
@@ -330,7 +332,7 @@ class Rehearsal:
                 key = (exported.check, exported.program, topology.name)
                 self.places[key] = exported.place
             status = "refused" if exported.refused else "error"
-            failure = compiler.failure(
+            failure = compiler.make_failure(
                 task, exported.program, exported.error, detail=exported.traceback
             )
             yield RehearsalAnswer(compiler.add_notes(failure | {"status": status}, exported.notes))
@@ -341,7 +343,7 @@ class Rehearsal:
             probe.interrupt()
 
     def _python(self, folder: Path, torch: str = "") -> Path:
-        return own_python.find(
+        return own_python.find_python(
             self._request.python, self._machine, folder, torch, without_jax=self._compiler
         )
 

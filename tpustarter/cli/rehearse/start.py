@@ -71,7 +71,7 @@ def _compiler(folder: Path) -> Iterator[str]:
 
 
 def _own(folder: Path) -> Iterator[str]:
-    sources = source.programs_in(folder)
+    sources = source.find_programs(folder)
     if not sources:
         yield from wrap(
             "No Python file here imports JAX. Go to the folder of your program and type "
@@ -87,7 +87,7 @@ def _own(folder: Path) -> Iterator[str]:
 
 def _file(one: FileSource) -> Iterator[str]:
     name = one.path.name
-    named = ["jitted " * f.jitted + suggestions.signature(f) for f in one.functions]
+    named = ["jitted " * f.jitted + suggestions.format_signature(f) for f in one.functions]
     listed = phrases.join_words(named, most=suggestions.MOST_FUNCTIONS)
     about = listed or ("a script" if one.jits else "a script without `jax.jit`")
     yield from wrap(escape_text(f"{name}: {about}"), _INDENT, hang=_INDENT * 3)

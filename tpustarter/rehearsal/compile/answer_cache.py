@@ -19,7 +19,7 @@ MOST = 4000
 _NOT_KEPT = ("seconds", "cached", "program", "check", "tpu", "key", "notes")
 
 
-def folder() -> Path:
+def make_cache_folder() -> Path:
     """Return the folder of answers, made if necessary, after deleting the oldest ones."""
     rehearsals = locations.make_folder(locations.make_state_folder() / "rehearsals")
     answers = list(rehearsals.glob("*.json"))

@@ -53,7 +53,7 @@ _FATAL = re.compile(r"^F\d{4} [\d:.]+ +\d+ (?P<reason>\S+\] .*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Task:
+class CompileTask:
     """The programs of one check, or one program of the user, for one TPU."""
 
     name: str
@@ -113,7 +113,7 @@ class Compiler:
             if probe:
                 probe.interrupt()
 
-    def versions(self) -> PythonVersions:
+    def read_versions(self) -> PythonVersions:
         """Return Python and package versions of the compiler; starts its process.
 
         Raises:
@@ -136,7 +136,7 @@ class Compiler:
             option=OPTION,
         )
 
-    def run(self, task: Task) -> Iterator[StillCompiling | RehearsalAnswer]:
+    def run(self, task: CompileTask) -> Iterator[StillCompiling | RehearsalAnswer]:
         """Compile the programs of a task; yields progress, and an answer for each program."""
         for told in self._run(task):
             yield RehearsalAnswer(add_notes(told, task.notes)) if isinstance(told, dict) else told
@@ -145,7 +145,7 @@ class Compiler:
         """End the process, waiting for it in bounded time."""
         self._end(gently=not self.stopped)
 
-    def _run(self, task: Task) -> Iterator[StillCompiling | dict[str, Any]]:
+    def _run(self, task: CompileTask) -> Iterator[StillCompiling | dict[str, Any]]:
         done: list[str] = []
         while not self.stopped:
             crashed = yield from self._pass(task, done)
@@ -154,7 +154,7 @@ class Compiler:
             done.append(crashed)
 
     def _pass(
-        self, task: Task, done: list[str]
+        self, task: CompileTask, done: list[str]
     ) -> Generator[StillCompiling | dict[str, Any], None, str | None]:
         probe = self._ready()
         position = self._log.size if self._log else 0
@@ -169,7 +169,7 @@ class Compiler:
                 yield StillCompiling(program, task.tpu, passed_s, check)
             elif event is None:
                 self._end(gently=False)
-                yield failure(task, program, f"{what} within {limit_s:g} s", passed_s)
+                yield make_failure(task, program, f"{what} within {limit_s:g} s", passed_s)
                 return compiling
             elif event["event"] == "compiling":
                 program = compiling = str(event["program"])
@@ -190,10 +190,10 @@ class Compiler:
                 self._end(gently=False)
                 if self.stopped or event["event"] == "interrupted":
                     return None
-                yield failure(task, program, exit_reason(event, text), passed_s, text)
+                yield make_failure(task, program, explain_exit(event, text), passed_s, text)
                 return compiling
 
-    def _command(self, task: Task, done: list[str]) -> dict[str, Any]:
+    def _command(self, task: CompileTask, done: list[str]) -> dict[str, Any]:
         return {
             "do": "rehearse",
             "id": f"{task.name} {task.tpu}",
@@ -205,18 +205,18 @@ class Compiler:
             **task.source,
         }
 
-    def _ended(self, task: Task, event: Event) -> dict[str, Any] | None:
+    def _ended(self, task: CompileTask, event: Event) -> dict[str, Any] | None:
         outcome, detail = (
             event.get("outcome"),
             self._session.redact.redact_text(str(event.get("detail"))),
         )
         if outcome == "done":
             return None
-        result = failure(task, task.name, detail)
+        result = make_failure(task, task.name, detail)
         return {**result, "status": "refused"} if outcome == "mismatch" else result
 
     def _explain_memory(
-        self, task: Task, result: dict[str, Any]
+        self, task: CompileTask, result: dict[str, Any]
     ) -> Iterator[StillCompiling | dict[str, Any]]:
         names = [str(name) for name in result.pop("argument_names", ())]
         if result["status"] != "does-not-fit" or result["cached"]:
@@ -244,7 +244,7 @@ class Compiler:
             self._memory_probe.close()
             self._memory_probe = None
             log.close()
-        report = memory_report.read(output.decode("utf-8", "replace"), names)
+        report = memory_report.parse_report(output.decode("utf-8", "replace"), names)
         yield result | self._session.redact.redact_value(report)
 
     def _ready(self) -> Probe:
@@ -266,8 +266,8 @@ class Compiler:
         return gone
 
 
-def failure(
-    task: Task, program: str, reason: str, seconds: float = 0.0, detail: str = ""
+def make_failure(
+    task: CompileTask, program: str, reason: str, seconds: float = 0.0, detail: str = ""
 ) -> dict[str, Any]:
     """Return the result of a program for which the compiler gave no answer."""
     return {
@@ -290,7 +290,7 @@ def add_notes(result: dict[str, Any], notes: tuple[str, ...]) -> dict[str, Any]:
     return {**result, "notes": both} if both else result
 
 
-def exit_reason(event: Event, text: str) -> str:
+def explain_exit(event: Event, text: str) -> str:
     """Return why the compiler's process ended unexpectedly."""
     if event["event"] != "gone":
         return "the compiler's process wrote something that is not an event"
@@ -304,12 +304,12 @@ def exit_reason(event: Event, text: str) -> str:
     return f"the compiler crashed: {process_ending(event)[2]}"
 
 
-def is_here(machine: host.Machine) -> bool:
+def has_compiler(machine: host.Machine) -> bool:
     """Return whether an environment with the TPU compiler is found without an explicit path."""
     return any(True for _ in interpreters.find_with_libtpu(machine.env, Path.cwd()))
 
 
-def find(explicit: str | None, machine: host.Machine) -> Path:
+def find_compiler(explicit: str | None, machine: host.Machine) -> Path:
     """Return the Python that has the TPU compiler; raises Problem where none is found."""
     if explicit is not None:
         return interpreters.choose_interpreter(explicit, machine.env, Path.cwd(), option=OPTION)[

@@ -18,9 +18,9 @@ from tpustarter.checking.run.probe_session import ProbeSession
 from tpustarter.rehearsal.compile import compiler
 from tpustarter.rehearsal.compile.compiler import (
     Compiler,
+    CompileTask,
     RehearsalAnswer,
     StillCompiling,
-    Task,
     TaskDone,
 )
 
@@ -37,7 +37,9 @@ JobEvent = StillCompiling | RehearsalAnswer | TaskDone | BaseException
 class _Work:
     """State shared by the threads that compile."""
 
-    tasks: queue.SimpleQueue[Task | None] = field(default_factory=queue.SimpleQueue["Task | None"])
+    tasks: queue.SimpleQueue[CompileTask | None] = field(
+        default_factory=queue.SimpleQueue["Task | None"]
+    )
     told: queue.SimpleQueue[JobEvent | None] = field(
         default_factory=queue.SimpleQueue["JobEvent | None"]
     )
@@ -52,7 +54,7 @@ class _Work:
         return self.complete and self.tasks.qsize() <= MOST_JOBS  # the rest are end marks
 
 
-class Jobs:
+class CompilerPool:
     """The processes that compile. `stop` ends them from any thread and signal handler."""
 
     def __init__(self) -> None:
@@ -97,7 +99,7 @@ class Jobs:
             self._threads.append(thread)
             thread.start()
 
-    def add_task(self, task: Task) -> None:
+    def add_task(self, task: CompileTask) -> None:
         """Add a task."""
         self._work.tasks.put(task)
 

@@ -46,7 +46,7 @@ NEEDS_VALUES = (
 )
 
 
-def export(
+def lower_programs(
     code: OwnFunction,
     session: ProbeSession,
     topologies: Sequence[tpus.Topology],

@@ -24,7 +24,7 @@ class _Memory(msgspec.Struct):
     limit_bytes: int
 
 
-def variables(machine: Machine, limit: int | None) -> dict[str, str]:
+def limit_variables(machine: Machine, limit: int | None) -> dict[str, str]:
     """Return the variables with the limit, for the supervisors; none where it is unknown."""
     if limit is None and (available := available_bytes(machine)) is not None:
         limit = int(SHARE * available)

@@ -10,7 +10,7 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 
 
-def difference(
+def find_size_difference(
     tpu: str, program: str, results: Sequence[Mapping[str, Any]]
 ) -> tuple[int, int] | None:
     """Return the number of devices of a program, and that of a TPU that did not get it.
@@ -31,13 +31,15 @@ def difference(
     return (needed.pop(), count) if len(needed) == 1 and needed != {count} else None
 
 
-def lines(results: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+def describe_missing_answers(
+    results: Sequence[Mapping[str, Any]], names: Sequence[str]
+) -> list[str]:
     """Return the programs without an answer for some of these TPUs, grouped by size, as lines."""
     together: dict[tuple[str, int, int], tuple[list[str], list[str]]] = {}
     for check, program in dict.fromkeys((one["check"], one["program"]) for one in results):
         siblings = [one for one in results if one["check"] == check]
         for tpu in names:
-            if sizes := difference(tpu, program, siblings):
+            if sizes := find_size_difference(tpu, program, siblings):
                 programs, others = together.setdefault((check or "", *sizes), ([], []))
                 programs += [program] * (program not in programs)
                 others += [tpu] * (tpu not in others)

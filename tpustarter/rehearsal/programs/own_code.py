@@ -172,7 +172,7 @@ def resolve_function(
             code=ExitCode.USAGE,
         )
     if files and is_code(files[0]):
-        return read(files[0], arguments, framework)
+        return parse_function(files[0], arguments, framework)
     if arguments:
         raise Problem(
             "`--arg` needs a function, and none is named as `FILE.py:FUNCTION`",
@@ -198,7 +198,9 @@ def is_stablehlo(text: str) -> bool:
     return text.endswith(STABLEHLO)
 
 
-def read(text: str, arguments: tuple[str, ...], framework: str | None = None) -> OwnFunction:
+def parse_function(
+    text: str, arguments: tuple[str, ...], framework: str | None = None
+) -> OwnFunction:
     """Return the function that `FILE.py:FUNCTION`, `--arg` and a framework name; raises Problem."""
     name, _, function = text.partition(":")
     file = _existing(name)
@@ -217,7 +219,7 @@ def read(text: str, arguments: tuple[str, ...], framework: str | None = None) ->
             code=ExitCode.USAGE,
         )
     entry = MAKES if torch else ENTRY
-    types = tuple(read_argument(argument) for argument in arguments)
+    types = tuple(parse_argument(argument) for argument in arguments)
     return OwnFunction(file.absolute(), function or entry, types, torch)
 
 
@@ -264,7 +266,7 @@ def read_stablehlo(text: str, tpus: tuple[str, ...]) -> LoweredProgram:
     return LoweredProgram(file.stem, tpus, source, notes=("read from a file, for one device",))
 
 
-def script(words: tuple[str, ...]) -> tuple[str, ...]:
+def require_script(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return a script and its arguments unchanged; raises Problem where there is no such file."""
     if words:
         _existing(words[0])
@@ -288,7 +290,7 @@ def _existing(name: str) -> Path:
     raise Problem(f"there is no file `{name}`", hint=hint, code=ExitCode.USAGE)
 
 
-def read_argument(text: str) -> tuple[str, tuple[int, ...]]:
+def parse_argument(text: str) -> tuple[str, tuple[int, ...]]:
     """Return type and shape of `f32[8192,8192]`; raises Problem."""
     match = _ARGUMENT.fullmatch(text.strip())
     shown = Redactor(os.environ).redact_text(text)[:80]

@@ -17,7 +17,7 @@ DEVICES = 8
 """CPU devices of torch_xla; its programs are for one of them."""
 
 
-def find(
+def find_python(
     explicit: str | None, machine: Machine, folder: Path, torch: str, *, without_jax: Path
 ) -> Path:
     """Return the Python for the user's file: the one under test if it has the needed packages.
@@ -52,13 +52,13 @@ def find(
 def can_lower(torch: str, machine: Machine, folder: Path) -> bool:
     """Return whether a Python is found that lowers PyTorch modules with this library."""
     try:
-        find(None, machine, folder, torch, without_jax=folder)
+        find_python(None, machine, folder, torch, without_jax=folder)
     except Problem:
         return False
     return True
 
 
-def env(code: own_code.OwnFunction) -> dict[str, str]:
+def torch_xla_variables(code: own_code.OwnFunction) -> dict[str, str]:
     """Return the variables that torch_xla reads at its start: use CPUs, and keep source lines."""
     on_cpu = {"PJRT_DEVICE": "CPU", "CPU_NUM_DEVICES": str(DEVICES), "XLA_HLO_DEBUG": "1"}
     return on_cpu if code.torch else {}

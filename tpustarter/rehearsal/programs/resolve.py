@@ -15,7 +15,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.rehearsal.programs import source, suggestions
 from tpustarter.rehearsal.programs.own_code import ENTRY, OwnFunction
 from tpustarter.rehearsal.programs.source import FileFunction, FileSource
-from tpustarter.rehearsal.programs.suggestions import command
+from tpustarter.rehearsal.programs.suggestions import format_command
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 
@@ -32,7 +32,7 @@ class UnclearProgram(Problem):
         """The summary in the app, where no option is typed."""
 
 
-def checks(typed: Sequence[str], folder: Path | None) -> list[content.Check]:
+def resolve_checks(typed: Sequence[str], folder: Path | None) -> list[content.Check]:
     """Return the requested checks that list programs; raises Problem.
 
     For an id typed in part, the check of JAX is preferred.
@@ -81,7 +81,9 @@ def _verify_is_no_path(name: str) -> None:
         )
 
 
-def verify(code: OwnFunction, file: str, given: Sequence[str], tpus: Sequence[str]) -> None:
+def verify_function(
+    code: OwnFunction, file: str, given: Sequence[str], tpus: Sequence[str]
+) -> None:
     """Raise Problem where a file shows that a function is missing, or needs other arguments.
 
     Args:
@@ -90,10 +92,10 @@ def verify(code: OwnFunction, file: str, given: Sequence[str], tpus: Sequence[st
         given: The arguments as they were typed.
         tpus: The TPUs that were typed; empty where none was.
     """
-    read = None if code.torch else source.read(code.file)
+    read = None if code.torch else source.read_source(code.file)
     if read is None:
         return
-    function = read.function(code.function)
+    function = read.find_function(code.function)
     if function is None and read.complete and code.function not in read.bound:
         raise _no_function(code, read, file, given, tpus)
     if function and function.certain and not (function.lists_programs and not given):
@@ -107,8 +109,8 @@ def _no_function(
     names = [one.name for one in read.functions]
     near = [] if code.function == ENTRY else phrases.near_matches(code.function, names)
     what = f"`{file}` has no function `{code.function}`"
-    if near and (function := read.function(near[0])):
-        offers = [command(file, function, given, tpus)]
+    if near and (function := read.find_function(near[0])):
+        offers = [format_command(file, function, given, tpus)]
         hint = f"did you mean `{offers[0]}`?"
     elif offers := suggestions.suggest_commands(read, file, tpus):
         lines = "\n".join(f"  {offer}" for offer in offers)
@@ -118,15 +120,15 @@ def _no_function(
             hint = f"name the function to compile, with the shapes of your own arrays:\n{lines}"
     elif names:
         function = read.functions[0]
-        hint = suggestions.programs_example(file, function)
-        if offers := suggestions.offers_of_trees(read, file, tpus):
+        hint = suggestions.advise_programs_function(file, function)
+        if offers := suggestions.suggest_pytree_commands(read, file, tpus):
             lines = "\n".join(f"  {offer}" for offer in offers)
             hint = f"if each argument is one array, type:\n{lines}\nElse {hint}"
             if code.function == ENTRY:
                 what = f"`{file}` is given without the function to compile"
     else:
         what = f"`{file}` defines no function"
-        run = command(file, None, tpus=tpus)
+        run = format_command(file, None, tpus=tpus)
         hint = f"`{run}` runs the file and compiles what it jits"
         if read.jits:
             offers = [run]
@@ -149,29 +151,29 @@ def _verify_arguments(
         ),
         None,
     )
-    shown = suggestions.signature(function)
+    shown = suggestions.format_signature(function)
     if fixed:
         why = "is static" if fixed in function.static else "is given by name"
         raise UnclearProgram(
             f"`{shown}` needs `{fixed}`, which {why}",
-            hint=suggestions.programs_example(file, function),
+            hint=suggestions.advise_programs_function(file, function),
         )
     if missing:
         *others, last = (f"`{name}`" for name in missing)
         names = f"{', '.join(others)} and {last}" if others else last
         trees = [name for name in missing if not suggestions.is_array(name)]
-        full = command(file, function, given, tpus)
+        full = format_command(file, function, given, tpus)
         hint = f"type this, with the shapes of your own arrays:\n  {full}"
         if trees:
             hint += f"\nIf `{trees[0]}` is a pytree, "
-            hint += suggestions.programs_example(file, function)
+            hint += suggestions.advise_programs_function(file, function)
         in_app = f"`{shown}` needs the type of {names}"
         raise UnclearProgram(
             f"`{shown}` needs an `--arg` for {names}", [full], hint=hint, in_app=in_app
         )
     if function.most is not None and len(given) > function.most:
         takes = phrases.format_count(function.most, "argument")
-        fewer = command(file, function, given[: function.most], tpus)
+        fewer = format_command(file, function, given[: function.most], tpus)
         raise UnclearProgram(
             f"`{shown}` takes {takes} by position, and {len(given)} were given",
             [fewer],

@@ -66,7 +66,7 @@ class FileSource:
     runs: bool
     """Whether running it does something, besides defining and importing."""
 
-    def function(self, name: str) -> FileFunction | None:
+    def find_function(self, name: str) -> FileFunction | None:
         """Return a function by its name; None for an unknown one."""
         return next((one for one in self.functions if one.name == name), None)
 
@@ -76,7 +76,7 @@ class FileSource:
         return bool(self.imports & JAX)
 
 
-def read(path: Path) -> FileSource | None:
+def read_source(path: Path) -> FileSource | None:
     """Return the facts of a file; None for one that cannot be read, or is no Python."""
     try:
         if path.stat().st_size > MOST_BYTES:
@@ -102,7 +102,7 @@ def read(path: Path) -> FileSource | None:
     )
 
 
-def programs_in(folder: Path) -> list[FileSource]:
+def find_programs(folder: Path) -> list[FileSource]:
     """Return the files of a folder that look like programs of JAX and define or do something.
 
     A script that imports such a file is one too, and its jitted functions include that file's.
@@ -111,7 +111,7 @@ def programs_in(folder: Path) -> list[FileSource]:
         paths = sorted(islice((p for p in folder.glob("*.py") if p.is_file()), MOST_FILES))
     except OSError:
         return []
-    sources = [one for path in paths if (one := read(path))]
+    sources = [one for path in paths if (one := read_source(path))]
     of_jax = {one.path.stem: one for one in sources if one.uses_jax}
     return [
         one

@@ -64,7 +64,7 @@ ARRAY = "f32[1024,1024]"
 """A square shape, so that any two of them can be multiplied."""
 
 
-def example(argument: str, usual: str = ARRAY) -> str:
+def example_argument(argument: str, usual: str = ARRAY) -> str:
     """Return a type and shape that suit an argument of this name; `usual` for most names."""
     return _EXAMPLE_OF.get(argument.casefold(), usual)
 
@@ -80,7 +80,7 @@ def takes_arrays(function: FileFunction) -> bool:
     return function.certain and not set(names) & set(function.needed)
 
 
-def command(
+def format_command(
     file: str, function: FileFunction | None, given: Sequence[str] = (), tpus: Sequence[str] = ()
 ) -> str:
     """Return the command that rehearses a function, with examples for the arguments not given."""
@@ -93,14 +93,14 @@ def command(
         words.append(f"{file}:{function.name}")
         missing = () if function.lists_programs else function.needed[len(given) :]
         usual = next((one for one in reversed(given) if "," in one), ARRAY)
-        for one in (*given, *(example(name, usual) for name in missing)):
+        for one in (*given, *(example_argument(name, usual) for name in missing)):
             words += ["--arg", one]
     if tpus:
         words += ["--tpu", ",".join(tpus)]
     return shlex.join(words)
 
 
-def signature(function: FileFunction) -> str:
+def format_signature(function: FileFunction) -> str:
     """Return the signature to display: `step(weights, batch)`."""
     return f"{function.name}({', '.join(function.needed)})"
 
@@ -114,13 +114,13 @@ def suggest_commands(source: FileSource, file: str, tpus: Sequence[str] = ()) ->
     others = [one for one in source.functions if one not in listed and takes_arrays(one)]
     others = [one for one in others if one.name != "main" and (one.needed or one.jitted)]
     chosen = [*listed, *sorted(others, key=lambda one: not one.jitted)][:MOST_FUNCTIONS]
-    commands = [command(file, one, tpus=tpus) for one in chosen]
+    commands = [format_command(file, one, tpus=tpus) for one in chosen]
     if source.runs and source.jits:
-        commands.append(command(file, None, tpus=tpus))
+        commands.append(format_command(file, None, tpus=tpus))
     return commands
 
 
-def offers_of_trees(source: FileSource, file: str, tpus: Sequence[str] = ()) -> list[str]:
+def suggest_pytree_commands(source: FileSource, file: str, tpus: Sequence[str] = ()) -> list[str]:
     """Return commands for functions that may take a pytree, as if each argument were one array."""
     plain = [
         one
@@ -129,10 +129,10 @@ def offers_of_trees(source: FileSource, file: str, tpus: Sequence[str] = ()) -> 
     ]
     listed = [one for one in plain if not one.lists_programs]
     listed.sort(key=lambda one: not one.jitted)
-    return [command(file, one, tpus=tpus) for one in listed[:MOST_FUNCTIONS]]
+    return [format_command(file, one, tpus=tpus) for one in listed[:MOST_FUNCTIONS]]
 
 
-def programs_example(file: str, function: FileFunction) -> str:
+def advise_programs_function(file: str, function: FileFunction) -> str:
     """Return advice to write a `programs` function where `--arg` cannot supply the arguments."""
     return (
         f"write a function `programs(devices)` into `{file}` that yields "

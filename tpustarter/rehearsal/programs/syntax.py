@@ -15,7 +15,7 @@ PARSE = "import ast, sys; ast.parse(open(sys.argv[1], 'rb').read())"
 LIMIT_S = 20
 
 
-def verify(file: Path, shown: str, find_python: Callable[[], Path]) -> None:
+def verify_syntax(file: Path, shown: str, find_python: Callable[[], Path]) -> None:
     """Raise Problem with line and column of a syntax error in a file.
 
     Syntax that only a newer Python understands is no error: the Python that runs the file decides.

@@ -32,7 +32,7 @@ class MemoryPart:
     """The array; None for the rest."""
 
 
-def parts(result: dict[str, Any], buffers: Sequence[ProgramArray]) -> list[MemoryPart]:
+def list_memory_parts(result: dict[str, Any], buffers: Sequence[ProgramArray]) -> list[MemoryPart]:
     """Return the parts of the memory that a program needs: these arrays, and the rest."""
     memory: dict[str, int] = result.get("memory") or {}
     left = {
@@ -67,7 +67,7 @@ def draw_memory_bar(result: dict[str, Any], taken: Sequence[MemoryPart], width: 
     return f"[{cells[:inside]}{END}{cells[inside:]}]"
 
 
-def percent(result: dict[str, Any]) -> str:
+def format_percent(result: dict[str, Any]) -> str:
     """Return the needed memory in percent of the device's; empty without a limit."""
     limit = result.get("hbm_limit_bytes") or 0
     return f"{100 * result.get('hbm_bytes', 0) / limit:.0f} %" if limit else ""

@@ -11,7 +11,7 @@ from tpustarter.rehearsal.programs import other_sizes
 from tpustarter.rehearsal.result_fields import CollectiveOperation, MatrixProduct, ProgramArray
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.rehearsal.text import memory_bar, model_estimate, script_text
-from tpustarter.rehearsal.text.verdict import headline, is_count_too_large, label
+from tpustarter.rehearsal.text.verdict import exceeds_memory, format_headline, format_label
 from tpustarter.text import phrases
 from tpustarter.text.terminal import WIDTH, Paint, cut_text, escape_text, leave_unpainted, wrap
 
@@ -43,12 +43,12 @@ _PASSES = {
 }
 
 
-def size(count: float) -> str:
+def format_size(count: float) -> str:
     """Return a number of bytes in the unit that suits it."""
-    return sizes([count])[0]
+    return format_sizes([count])[0]
 
 
-def sizes(counts: Sequence[float]) -> list[str]:
+def format_sizes(counts: Sequence[float]) -> list[str]:
     """Return numbers of bytes for comparison, all in the unit and precision of the largest.
 
     Right-aligned in a column, their decimal points line up.
@@ -86,22 +86,26 @@ def render(rehearsal: Rehearsal, *, verbose: bool = False, paint: Paint = leave_
         if group[0]["status"] != "compiles" or verbose or own or len(tpus) == 1:
             lines += _group(group, paint, facts=own or verbose, verbose=verbose)
     if len(tpus) > 1:
-        lines += ["", *table(results, tpus, paint)] if lines else table(results, tpus, paint)
-    for text in () if stopped else other_sizes.lines(results, tpus):
+        lines += (
+            ["", *format_table(results, tpus, paint)]
+            if lines
+            else format_table(results, tpus, paint)
+        )
+    for text in () if stopped else other_sizes.describe_missing_answers(results, tpus):
         lines += wrap(text, "-     ", hang=_INDENT)
     for entry in rehearsal.skipped:
         lines += wrap(
             f"{escape_text(entry['name'])} was left out: {entry['reason']}", "skip  ", hang=_INDENT
         )
-    lines += script_text.functions(rehearsal.functions)
+    lines += script_text.format_functions(rehearsal.functions)
     if rehearsal.runs_script:
         lines += script_text.format_ending(rehearsal)
     total = rehearsal.progress.total if stopped else None
-    last = headline(results, own=own, script=rehearsal.runs_script, stopped_of=total)
+    last = format_headline(results, own=own, script=rehearsal.runs_script, stopped_of=total)
     return "\n".join([*lines, "", *wrap(last, "")])
 
 
-def table(
+def format_table(
     results: Sequence[dict[str, Any]], tpus: Sequence[str], paint: Paint = leave_unpainted
 ) -> list[str]:
     """Return a table of programs by TPUs, in as many parts as the width requires."""
@@ -113,7 +117,11 @@ def table(
         part = tpus[first : first + per_part]
         rows: dict[str, dict[str, str]] = {}
         for result in results:
-            row, tpu, status = rows.setdefault(label(result), {}), result["tpu"], result["status"]
+            row, tpu, status = (
+                rows.setdefault(format_label(result), {}),
+                result["tpu"],
+                result["status"],
+            )
             row[tpu] = min(status, row.get(tpu, status), key=_ORDER.index)
         words = {tpu: [WORDS[row[tpu]] for row in rows.values() if tpu in row] for tpu in part}
         widths = {tpu: max(map(len, [tpu, *words[tpu]])) for tpu in part}
@@ -140,7 +148,7 @@ def _groups(results: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     for result in results:
         status = result["status"]
         why = None if status == "does-not-fit" else result["reason"]
-        groups.setdefault((_ORDER.index(status), label(result), why), []).append(result)
+        groups.setdefault((_ORDER.index(status), format_label(result), why), []).append(result)
     return [groups[key] for key in sorted(groups, key=lambda key: key[0])]
 
 
@@ -148,13 +156,13 @@ def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: b
     first = group[0]
     status = first["status"]
     head = paint(f"{_HEADS[status]:<8}", status)
-    what = f"{escape_text(label(first))} for {', '.join(result['tpu'] for result in group)}"
+    what = f"{escape_text(format_label(first))} for {', '.join(result['tpu'] for result in group)}"
     if status != "compiles":
         lines = wrap(what, head, hang=_INDENT)
         if status == "does-not-fit" and len(group) > 1:
-            lines += [f"{_INDENT}{result['tpu']:<8} {summary(result)}" for result in group]
+            lines += [f"{_INDENT}{result['tpu']:<8} {summarize_answer(result)}" for result in group]
         else:
-            lines += wrap(escape_text(summary(first)), _INDENT, hang=_INDENT)
+            lines += wrap(escape_text(summarize_answer(first)), _INDENT, hang=_INDENT)
         if status == "does-not-fit":
             lines += memory_bars(group, _INDENT)
             lines += wrap(_ADVICE[status], f"{_INDENT}try   ", hang=_INDENT)
@@ -164,16 +172,16 @@ def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: b
                 f"{_INDENT}| {escape_text(line)}" for line in first["detail"].splitlines()[-60:]
             ]
         return lines
-    room = WIDTH - 9 - len(summary(first))
+    room = WIDTH - 9 - len(summarize_answer(first))
     if len(group) == 1 and len(what) <= room:
-        lines = [f"{head}{what:<{min(42, room)}} {summary(first)}"]
+        lines = [f"{head}{what:<{min(42, room)}} {summarize_answer(first)}"]
     else:
-        lines = wrap(escape_text(label(first)), head, hang=_INDENT)
-        lines += [f"{_INDENT}{result['tpu']:<8} {summary(result)}" for result in group]
+        lines = wrap(escape_text(format_label(first)), head, hang=_INDENT)
+        lines += [f"{_INDENT}{result['tpu']:<8} {summarize_answer(result)}" for result in group]
     lines += memory_bars(group, _INDENT) if facts else []
     lines += _noted(group)
     for result in group if verbose else group[:1]:
-        texts = [str(note) for note in notes(result, verbose=verbose)] if facts else []
+        texts = [str(note) for note in list_notes(result, verbose=verbose)] if facts else []
         if texts and len(group) > 1:
             others = [] if verbose else [peer for peer in group if _differ(result, peer)]
             texts[:1] = [f"{_memory(answer)}, for {answer['tpu']}" for answer in (result, *others)]
@@ -185,13 +193,13 @@ def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: b
 def memory_bars(group: Sequence[dict[str, Any]], indent: str = "") -> list[str]:
     """Return a bar for each TPU and the legend of its letters; the legend alone without a bar."""
     buffers = select_largest(group[0].get("buffers") or [])
-    taken = [memory_bar.parts(result, buffers) for result in group]
+    taken = [memory_bar.list_memory_parts(result, buffers) for result in group]
     bars = [
         (result, memory_bar.draw_memory_bar(result, own))
         for result, own in zip(group, taken, strict=True)
     ]
     lines = [
-        f"{indent}{result['tpu']:<8} {text} {memory_bar.percent(result)}"
+        f"{indent}{result['tpu']:<8} {text} {memory_bar.format_percent(result)}"
         for result, text in bars
         if text
     ]
@@ -200,7 +208,7 @@ def memory_bars(group: Sequence[dict[str, Any]], indent: str = "") -> list[str]:
     texts = memory_bar_sizes(taken[0])
     for part, text in zip(taken[0], texts, strict=True):
         if part.buffer is not None:
-            lines.append(cut_text(f"{indent}{part.letter}{array(part.buffer, text)}", WIDTH))
+            lines.append(cut_text(f"{indent}{part.letter}{format_array(part.buffer, text)}", WIDTH))
         elif any(memory_bar.OTHER in text for _, text in bars):
             lines += _everything_else(group, taken, indent, text)
     return lines
@@ -209,7 +217,7 @@ def memory_bars(group: Sequence[dict[str, Any]], indent: str = "") -> list[str]:
 def memory_bar_sizes(taken: Sequence[memory_bar.MemoryPart]) -> list[str]:
     """Return the sizes of the arrays of a bar, and of the rest, right-aligned."""
     counts = [part.buffer["laid_out_bytes"] if part.buffer else part.taken for part in taken]
-    return [f"{text:>10}" for text in sizes(counts)]
+    return [f"{text:>10}" for text in format_sizes(counts)]
 
 
 def _everything_else(
@@ -222,7 +230,8 @@ def _everything_else(
     if max(others) - min(others) < group[0]["hbm_bytes"] / memory_bar.WIDTH:
         return [f"{indent}{memory_bar.OTHER}{first}  everything else"]
     each = ", ".join(
-        f"{text} for {result['tpu']}" for result, text in zip(group, sizes(others), strict=True)
+        f"{text} for {result['tpu']}"
+        for result, text in zip(group, format_sizes(others), strict=True)
     )
     return wrap(f"everything else: {each}", f"{indent}{memory_bar.OTHER} ", hang=f"{indent}  ")
 
@@ -241,17 +250,17 @@ def _differ(first: dict[str, Any], second: dict[str, Any]) -> bool:
     return larger > smaller * 1.25 and larger - smaller > 2**20
 
 
-def summary(result: dict[str, Any]) -> str:
+def summarize_answer(result: dict[str, Any]) -> str:
     """Return the compiler's answer in one line."""
     limit = result.get("hbm_limit_bytes") or 0
     if result["status"] == "compiles":
         stored = "stored" if result["cached"] else f"compiled in {result['seconds']:.1f} s"
-        end = "which is too much" if is_count_too_large(result) else stored
-        return f"{size(result['hbm_bytes'])} of {size(limit)}  {end}"
+        end = "which is too much" if exceeds_memory(result) else stored
+        return f"{format_size(result['hbm_bytes'])} of {format_size(limit)}  {end}"
     if result["status"] == "does-not-fit":
-        text = f"needs {size(result['hbm_bytes'])}, one device has {size(limit)}"
+        text = f"needs {format_size(result['hbm_bytes'])}, one device has {format_size(limit)}"
         if result.get("excess_bytes"):
-            text += f": {size(result['excess_bytes'])} too much"
+            text += f": {format_size(result['excess_bytes'])} too much"
         return text
     return str(result["reason"])
 
@@ -271,7 +280,7 @@ class ProgramNote:
         return f"{self.label:<{_NOTE_LABEL}}{gap}{self.text}"
 
 
-def notes(result: dict[str, Any], *, verbose: bool = False) -> list[ProgramNote]:
+def list_notes(result: dict[str, Any], *, verbose: bool = False) -> list[ProgramNote]:
     """Return the facts worth knowing about a program that compiles."""
     lines = [_memory(result)]
     lines += [ProgramNote("padding", text) for text in describe_padding(result["buffers"])]
@@ -283,7 +292,7 @@ def notes(result: dict[str, Any], *, verbose: bool = False) -> list[ProgramNote]
     )
     if largest and result["memory"]["temporaries"] > result["memory"]["arguments"] and not verbose:
         where = _origin(largest)
-        text = f"{size(largest['laid_out_bytes'])}  {largest['shape']}, by {where}"
+        text = f"{format_size(largest['laid_out_bytes'])}  {largest['shape']}, by {where}"
         lines.append(ProgramNote(LARGEST, text))
     lines += _collectives(result["collectives"], verbose=verbose)
     lines += _products(result["dots"], verbose=verbose)
@@ -292,11 +301,13 @@ def notes(result: dict[str, Any], *, verbose: bool = False) -> list[ProgramNote]
         text = f"{phrases.join_words(wide)}: no TPU has it, so each operation becomes many"
         lines.append(ProgramNote("slow", text))
     if verbose:
-        lines.append(ProgramNote("model", model_estimate.text(result)))
-        texts = sizes([buffer["laid_out_bytes"] for buffer in result["buffers"]])
+        lines.append(ProgramNote("model", model_estimate.format_estimate(result)))
+        texts = format_sizes([buffer["laid_out_bytes"] for buffer in result["buffers"]])
         width = max(map(len, texts), default=0)
         lines += [
-            ProgramNote("", cut_text(array(buffer, f"{text:>{width}}"), WIDTH - len(_INDENT)))
+            ProgramNote(
+                "", cut_text(format_array(buffer, f"{text:>{width}}"), WIDTH - len(_INDENT))
+            )
             for buffer, text in zip(result["buffers"], texts, strict=True)
         ]
     return lines
@@ -307,7 +318,7 @@ def _collectives(collectives: Sequence[CollectiveOperation], *, verbose: bool) -
     lines: list[ProgramNote] = []
     for collective in collectives[:shown]:
         where = _place(collective["source"]) or collective["op_name"]
-        text = f"{collective['count']} x {collective['op']}, {size(collective['bytes'])} a device"
+        text = f"{collective['count']} x {collective['op']}, {format_size(collective['bytes'])} a device"
         lines.append(ProgramNote(BETWEEN, f"{text}{', by ' * bool(where)}{where}"))
     if more := sum(collective["count"] for collective in collectives[shown:]):
         lines.append(ProgramNote(BETWEEN, f"{more} more, each smaller: -v lists them"))
@@ -317,7 +328,7 @@ def _collectives(collectives: Sequence[CollectiveOperation], *, verbose: bool) -
 def _memory(result: dict[str, Any]) -> ProgramNote:
     memory = result["memory"]
     names = [name for name in _PARTS if memory[name]]
-    texts = sizes([memory[name] for name in names])
+    texts = format_sizes([memory[name] for name in names])
     each = (f"{name} {text}" for name, text in zip(names, texts, strict=True))
     return ProgramNote("memory", ", ".join(each))
 
@@ -346,8 +357,8 @@ def _products(dots: Sequence[MatrixProduct], *, verbose: bool) -> list[ProgramNo
 def describe_padding(buffers: Iterable[ProgramArray]) -> list[str]:
     """Return the arrays that take much more memory than was asked for."""
     wasteful = {
-        f"{buffer['shape']}: {size(buffer['asked_bytes'])} asked for, "
-        f"{size(buffer['laid_out_bytes'])} taken by its tiles "
+        f"{buffer['shape']}: {format_size(buffer['asked_bytes'])} asked for, "
+        f"{format_size(buffer['laid_out_bytes'])} taken by its tiles "
         f"({buffer['laid_out_bytes'] / max(1, buffer['asked_bytes']):.0f} x)"
         for buffer in buffers
         if buffer["laid_out_bytes"] >= WASTE_BYTES
@@ -356,7 +367,7 @@ def describe_padding(buffers: Iterable[ProgramArray]) -> list[str]:
     return sorted(wasteful)
 
 
-def array(buffer: ProgramArray, taken: str) -> str:
+def format_array(buffer: ProgramArray, taken: str) -> str:
     """Return one array as a line: its memory, kind and shape, and the operation that made it."""
     return escape_text(
         f"{taken}  {_kind(buffer):<12} {buffer['shape']}  {_origin(buffer)}"

@@ -27,7 +27,7 @@ JIT_SOMETHING = (
 )
 
 
-def functions(known: Sequence[JittedPlace]) -> list[str]:
+def format_functions(known: Sequence[JittedPlace]) -> list[str]:
     """Return a table of the functions that a script passed to `jax.jit`: calls and compilations."""
     if not known:
         return []

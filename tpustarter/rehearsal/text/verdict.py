@@ -13,7 +13,7 @@ MOST_NAMED = 3
 """TPUs that are named in the last sentence; the table above it has all of them."""
 
 
-def headline(
+def format_headline(
     results: Sequence[dict[str, Any]],
     *,
     own: bool = False,
@@ -31,11 +31,11 @@ def headline(
     if not results:
         return "Nothing was compiled."
     compiled = [result for result in results if result["status"] == "compiles"]
-    programs = len({label(result) for result in results})
+    programs = len({format_label(result) for result in results})
     text = _counted(results, len(compiled), own=own, stopped_of=stopped_of)
     if own and programs == 1:
-        fits = [result["tpu"] for result in compiled if not is_count_too_large(result)]
-        over = [result["tpu"] for result in compiled if is_count_too_large(result)]
+        fits = [result["tpu"] for result in compiled if not exceeds_memory(result)]
+        over = [result["tpu"] for result in compiled if exceeds_memory(result)]
         small = [result["tpu"] for result in results if result["status"] == "does-not-fit"]
         subject = (
             "one device"
@@ -68,13 +68,13 @@ def _counted(
     return f"{compile_}{others}{far}"
 
 
-def label(result: dict[str, Any]) -> str:
+def format_label(result: dict[str, Any]) -> str:
     """Return the name to display for a program: that of its check and its own."""
     check = result["check"]
     return f"{check.partition('.')[2]}: {result['program']}" if check else result["program"]
 
 
-def is_count_too_large(result: Mapping[str, Any]) -> bool:
+def exceeds_memory(result: Mapping[str, Any]) -> bool:
     """Return whether a program that compiles needs more memory than a device has."""
     return (result.get("hbm_bytes") or 0) > (result.get("hbm_limit_bytes") or math.inf)
 

@@ -52,13 +52,13 @@ def describe_cell(
         yield Content(_explain_missing(answers, program, tpu))
         return
     yield title
-    yield HangingText(word(status, text, LABEL), prose(rehearsal_text.summary(result)))
+    yield HangingText(word(status, text, LABEL), prose(rehearsal_text.summarize_answer(result)))
     buffers: list[ProgramArray] = result.get("buffers") or []
     if result["status"] == "compiles":
-        for note in rehearsal_text.notes(result):
+        for note in rehearsal_text.list_notes(result):
             if note.label != rehearsal_text.LARGEST:  # its row is in the table of arrays
                 yield HangingText(_dim_label(escape_text(note.label)), prose(note.text))
-        yield HangingText(_dim_label("model"), prose(model_estimate.text(result)))
+        yield HangingText(_dim_label("model"), prose(model_estimate.format_estimate(result)))
     if result["status"] in ("compiles", "does-not-fit"):
         yield from _memory(result)
     if result["status"] != "compiles":
@@ -87,7 +87,7 @@ def _memory(result: dict[str, Any]) -> Iterator[Piece]:
     taken = memory_picture.list_parts(result)
     for part, size in zip(taken, rehearsal_text.memory_bar_sizes(taken), strict=True):
         if part.buffer is not None:
-            text = rehearsal_text.array(part.buffer, size)
+            text = rehearsal_text.format_array(part.buffer, size)
         elif memory_bar.OTHER in drawn:
             text = f"{size}  everything else"
         else:
@@ -197,7 +197,9 @@ class ProgramComparison(LaidOutLines):
         return {
             key: text
             for counts in (needed, limits)
-            for key, text in zip(counts, rehearsal_text.sizes([*counts.values()]), strict=True)
+            for key, text in zip(
+                counts, rehearsal_text.format_sizes([*counts.values()]), strict=True
+            )
         }
 
     def _row(self, tpu: str, sizes: dict[tuple[str, str], str]) -> tuple[list[str], str]:
@@ -208,7 +210,7 @@ class ProgramComparison(LaidOutLines):
         if result is None:
             return [tpu, text, _explain_missing(answers, self._program, tpu)], status
         if result["status"] not in ("compiles", "does-not-fit") or "hbm_bytes" not in result:
-            return [tpu, text, escape_text(rehearsal_text.summary(result))], status
+            return [tpu, text, escape_text(rehearsal_text.summarize_answer(result))], status
         inside, *parts = [sizes.get((tpu, name), "?") for name in _PARTS]
         model_ms = (result.get("compiler_model_seconds") or 0) * 1e3
         model = f"{model_ms:.0f} ms" if model_ms >= 100 else f"{model_ms:.3g} ms"

@@ -56,7 +56,7 @@ def format_headline(
     order = answers.tpus.index
     results = sorted(answers.results, key=lambda result: order(result["tpu"]))
     own, script = is_own(request), bool(request.script)
-    return verdict.headline(results, own=own, script=script, stopped_of=stopped_of)
+    return verdict.format_headline(results, own=own, script=script, stopped_of=stopped_of)
 
 
 def format_problem(problem: Problem, request: RehearsalRequest) -> str:

@@ -30,7 +30,9 @@ def letter(part: MemoryPart) -> Content:
 
 def list_parts(result: dict[str, Any]) -> list[MemoryPart]:
     """Return the parts of the memory that a program needs: its biggest arrays, and the rest."""
-    return memory_bar.parts(result, rehearsal_text.select_largest(result.get("buffers") or []))
+    return memory_bar.list_memory_parts(
+        result, rehearsal_text.select_largest(result.get("buffers") or [])
+    )
 
 
 def picture(result: dict[str, Any], width: int) -> Content:
@@ -51,7 +53,7 @@ class MemoryPicture(LaidOutLines):
         self._result = result
 
     def lines(self, width: int) -> list[Content]:
-        percent = memory_bar.percent(self._result)
+        percent = memory_bar.format_percent(self._result)
         label = f"{self._result['tpu']:<8} "
         drawn = picture(self._result, min(WIDEST, width - len(label) - len(percent) - 1))
         is_full = memory_bar.END in drawn.plain

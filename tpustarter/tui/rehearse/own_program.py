@@ -121,18 +121,20 @@ def read_typed(
     def find_python() -> Path:
         without_jax = Path(sys.executable)
         with contextlib.suppress(Problem):  # then the rehearsal reports it
-            without_jax = compiler.find(None, machine)
+            without_jax = compiler.find_compiler(None, machine)
         folder = Path.cwd() if kind == SCRIPT else file.parent
-        return own_python.find(python, machine, folder, "", without_jax=without_jax)
+        return own_python.find_python(python, machine, folder, "", without_jax=without_jax)
 
-    syntax.verify(file, shown, find_python)
+    syntax.verify_syntax(file, shown, find_python)
     if kind == SCRIPT:
-        beside = (one for one in source.programs_in(file.parent) if one.path == file)
-        read = next(beside, None) or source.read(file)
+        beside = (one for one in source.find_programs(file.parent) if one.path == file)
+        read = next(beside, None) or source.read_source(file)
         return TypedProgram(kind, words, NO_JIT if read and not read.jits else "")
     name, *given = words
     try:
-        resolve.verify(own_code.read(name, tuple(given)), name.partition(":")[0], given, ())
+        resolve.verify_function(
+            own_code.parse_function(name, tuple(given)), name.partition(":")[0], given, ()
+        )
     except resolve.UnclearProgram as unclear:
         if not unclear.commands:
             raise
@@ -160,7 +162,7 @@ def _read_words(kind: str, typed: str) -> tuple[str, ...]:
     if not words:
         raise Problem("no file is named", hint=f"for example `{example}`", code=ExitCode.USAGE)
     if kind == SCRIPT:
-        own_code.script(words)
+        own_code.require_script(words)
     elif own_code.is_code(words[0]):
         words = tuple(word for word in words if word != "--arg")  # as the command has it
     else:
@@ -212,7 +214,7 @@ def find_programs(folder: Path) -> tuple[TypedProgram, ...]:
     """Return the programs of a folder, at most `MOST_FOUND`: the first ones of each file."""
     files = [
         [*map(_program, suggestions.suggest_commands(one, one.path.name))]
-        for one in source.programs_in(folder)
+        for one in source.find_programs(folder)
     ]
     in_turn = (one for several in zip_longest(*files) for one in several if one)
     chosen = {*islice(in_turn, MOST_FOUND)}

@@ -112,7 +112,9 @@ class RehearsalAnswers:
     def _why_not_for(self, program: Program, tpu: str) -> str | None:
         """Return why a check, or a file, has no such program for this TPU, if it has none."""
         results = [result for result in self.results if result["check"] == program[0]]
-        sizes = other_sizes.difference(tpu, program[1], results) if self.is_whole else None
+        sizes = (
+            other_sizes.find_size_difference(tpu, program[1], results) if self.is_whole else None
+        )
         return (
             f"it is for {phrases.format_count(sizes[0], 'device')}, and {tpu} has {sizes[1]}"
             if sizes
