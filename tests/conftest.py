@@ -113,10 +113,10 @@ def used_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TPUSTARTER_HOME", str(folder / "state"))
         archive.build_archive(folder / "probe.pyz")
-        index.open_index(search.read_shelf())
+        index.open_index(search.read_sources())
         search.read_synonyms()
         paths.read_paths()
-        then_now.read()
+        then_now.read_claims()
         redact.Redactor({}).redact_text("looks like a token: abc123def456ghi789")
     return folder / "state" / "cache"
 

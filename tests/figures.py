@@ -22,7 +22,7 @@ from xml.etree import ElementTree
 from tests.support.figure_svg import draw
 from tpustarter.core import content, locations
 from tpustarter.core.content import Lesson
-from tpustarter.learning.content.blocks import Figure, parse
+from tpustarter.learning.content.blocks import Figure, parse_lesson
 
 MOST_COLUMNS = 74
 FOLDER = "figures"
@@ -34,7 +34,7 @@ _NAMESPACE = "{http://www.w3.org/2000/svg}"
 
 def figures_of(lesson: Lesson) -> list[Figure]:
     """Return the figures of a lesson, in order."""
-    return [part.figure for part in parse(lesson) if part.figure]
+    return [part.figure for part in parse_lesson(lesson) if part.figure]
 
 
 def name_of(figure: Figure) -> str:

@@ -58,7 +58,7 @@ def main() -> None:
         import os
 
         os.environ["TPUSTARTER_HOME"] = home
-        shelf, synonyms = search.read_shelf(), search.read_synonyms()
+        shelf, synonyms = search.read_sources(), search.read_synonyms()
         fresh, _ = timed(lambda: search.SearchLibrary(shelf, synonyms))
         kept, library = timed(lambda: search.SearchLibrary(shelf, synonyms))
     without = PassageScan(shelf)

@@ -160,7 +160,7 @@ def test_check_ends_with_next_step() -> None:
     assert "first lesson" in first
     beside_a_warning = check_end.format_next_step(run_of(HOST, result("warn")))
     assert beside_a_warning.endswith("Or open the tutor first, and run a lesson: `tpustarter`")
-    lesson_progress.lesson_done("jax/precision")
+    lesson_progress.record_lesson_done("jax/precision")
     assert "Go on" in check_end.format_next_step(run_of(HOST))
     named = run_of(result("pass"), ids=["jax.sample"])
     assert "tpustarter learn jax/precision" in check_end.format_next_step(named)

@@ -322,7 +322,7 @@ def test_right_answer_in_terminal_offers_next_lesson(lessons: Path) -> None:
     name = first.stem.partition("-")[2]
     order = f"- id: laptop\n  title: T\n  who: W.\n  lessons: [made/{name}, made/second]\n"
     (lessons / "paths.yml").write_text(order)
-    lesson_progress.lesson_done(f"made/{name}")
+    lesson_progress.record_lesson_done(f"made/{name}")
     process, terminal = watch_in_a_terminal(lessons, PAGER="cat")
     seen_until(terminal, "quit.")
     learner_file().write_text(SOLVED)

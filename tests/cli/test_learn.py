@@ -354,7 +354,7 @@ def test_search_shows_glossary_entry_before_lessons() -> None:
 
 def test_json_describes_lessons_and_export_holds_progress() -> None:
     """`--json` describes lessons without running them; `--export` tells what was done."""
-    lesson_progress.lesson_done("jax/precision")
+    lesson_progress.record_lesson_done("jax/precision")
     document = json.loads(learn("--json").stdout)
     jsonschema.Draft202012Validator(shipped.SCHEMA).validate(document)
 

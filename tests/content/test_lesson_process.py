@@ -34,7 +34,7 @@ from tpustarter.learning.content.blocks import Block, list_blocks
 from tpustarter.learning.run.batch_run import BatchRun
 from tpustarter.learning.run.block_output import MAX_CHARACTERS, OutputChunk
 from tpustarter.learning.run.block_results import BlockResult
-from tpustarter.learning.run.lesson_process import RunsFirst
+from tpustarter.learning.run.lesson_process import EarlierBlockStarted
 from tpustarter.running import lease
 
 LIMIT = "timeout=3"
@@ -663,7 +663,7 @@ def test_unrun_blocks_above_run_first(tmp_path: Path) -> None:
         items = session.run(three, above=codes)
         return [
             item.block.id
-            if isinstance(item, RunsFirst)
+            if isinstance(item, EarlierBlockStarted)
             else item.text
             if isinstance(item, OutputChunk)
             else (item.id, item.status, item.reason)

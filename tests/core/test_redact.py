@@ -297,7 +297,7 @@ def _bars(text: str) -> str:
     names: dict[str, Any] = {}
     grown = growing_plots.GrowingPlots({"plot": ["loss"]}, names, lambda _: None)
     names["loss"] = {text: 1.0}
-    return repr(plot.parse([*left, grown.read_plot()], REDACT))
+    return repr(plot.parse_drawings([*left, grown.read_plot()], REDACT))
 
 
 def _refused(text: str) -> str:

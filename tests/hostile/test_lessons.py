@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tpustarter.core import content
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content import lesson_text, markdown, notebook, then_now
-from tpustarter.learning.content.blocks import parse
+from tpustarter.learning.content.blocks import parse_lesson
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.learning.lint import lesson_problems
 from tpustarter.learning.progress.lesson_progress import LessonProgress
@@ -139,8 +139,8 @@ def show_all(path: Path) -> None:
     escape_text(
         f"{lesson.title} {lesson.framework} {lesson.packages} {lesson.header.get('minutes')}"
     )
-    parse(lesson)
-    notebook.text(lesson).encode("utf-8")
+    parse_lesson(lesson)
+    notebook.render_notebook(lesson).encode("utf-8")
     "\n".join(escape_text(line) for line in lesson_text.render(lesson, LessonProgress())).encode()
 
 
@@ -170,7 +170,7 @@ def test_linter_names_mistakes_of_broken_lessons(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "read"), [("paths.yml", read_paths), ("then-now.yml", then_now.read)]
+    ("name", "read"), [("paths.yml", read_paths), ("then-now.yml", then_now.read_claims)]
 )
 @FUZZ
 @given(data=LISTS)

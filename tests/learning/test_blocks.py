@@ -16,7 +16,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.learning.content import blocks, markdown
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.learning.lint import lesson_problems
-from tpustarter.learning.run.expected_output import Expected, mismatch
+from tpustarter.learning.run.expected_output import ExpectedOutput, describe_mismatch
 
 FIRST_LINE = HEADER.count("\n") + 1
 TEXT = (
@@ -31,7 +31,7 @@ TEXT = (
 
 def test_a_lesson_is_markdown_and_blocks_in_order(tmp_path: Path) -> None:
     """Text stays as it is, an output belongs to its block, other fences are text."""
-    parts = blocks.parse(make_lesson(tmp_path, TEXT))
+    parts = blocks.parse_lesson(make_lesson(tmp_path, TEXT))
 
     assert ["markdown", "block", "markdown", "block"] == [part.kind for part in parts]
     assert parts[0].text == "# Sample\n\nBefore."
@@ -71,7 +71,7 @@ def test_line_above_output_names_its_platform(tmp_path: Path) -> None:
     told = "*On a TPU, as reported in 2022:*\n\n```output of=one on=tpu\n2\n```\n\nAfter.\n"
     prose = "*Rounded, it is:*\nmore.\n\n```output of=one on=gpu\n3\n```\n"
     lesson = make_lesson(tmp_path, fence("print(1)", "1") + "\nBefore.\n\n" + told + "\n" + prose)
-    parts = blocks.parse(lesson)
+    parts = blocks.parse_lesson(lesson)
     outputs = [one for part in parts if part.block for one in part.block.expected]
 
     assert ["", " on a TPU, as reported in 2022", " on a GPU"] == [
@@ -109,7 +109,7 @@ def test_broken_fence_is_named_with_file_and_line(
 ) -> None:
     """The one who edits a lesson is told where to look."""
     with pytest.raises(Problem) as caught:
-        blocks.parse(make_lesson(tmp_path, text))
+        blocks.parse_lesson(make_lesson(tmp_path, text))
 
     assert f"01-sample.md`, line {FIRST_LINE + line}: " in caught.value.full_text
     assert what in caught.value.full_text
@@ -131,7 +131,7 @@ def test_any_text_is_parsed_or_problem(text: str) -> None:
     """Nothing in a lesson's text makes the reader break, and no line of it is told twice."""
     lesson = Lesson("a/b", Path("a/01-b.md"), {}, text)
     try:
-        parts = blocks.parse(lesson)
+        parts = blocks.parse_lesson(lesson)
     except Problem:
         return
     ids = [part.block.id for part in parts if part.block]
@@ -139,9 +139,9 @@ def test_any_text_is_parsed_or_problem(text: str) -> None:
     assert sum(len(part.text) for part in parts) <= len(text) + 2 * len(parts)
 
 
-def expected(text: str, rtol: float | None = None) -> Expected:
+def expected(text: str, rtol: float | None = None) -> ExpectedOutput:
     """Return what a block should print."""
-    return Expected(text, "any", rtol, 1)
+    return ExpectedOutput(text, "any", rtol, 1)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_output_matches_within_ellipsis_and_tolerance(
     wanted: str, printed: str, rtol: float | None
 ) -> None:
     """Trailing space never counts; `...` and `rtol` allow what they say."""
-    assert mismatch(expected(wanted, rtol), printed) is None
+    assert describe_mismatch(expected(wanted, rtol), printed) is None
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_difference_is_one_sentence(
     wanted: str, printed: str, rtol: float | None, said: str
 ) -> None:
     """The first line that differs is named, with found and expected."""
-    told = mismatch(expected(wanted, rtol), printed) or ""
+    told = describe_mismatch(expected(wanted, rtol), printed) or ""
 
     assert told.startswith(said)
     assert "\n" not in told
@@ -208,12 +208,12 @@ def test_the_matcher_never_breaks_and_text_matches_itself(
     one: str, other: str, rtol: float | None
 ) -> None:
     """Any two texts are compared; a text matches itself, and `...` matches everything."""
-    told = mismatch(expected(one, rtol), other)
+    told = describe_mismatch(expected(one, rtol), other)
 
     assert told is None or "expected" in told
-    assert mismatch(expected("..."), other) is None
+    assert describe_mismatch(expected("..."), other) is None
     if "..." not in one:
-        assert mismatch(expected(one), one) is None
+        assert describe_mismatch(expected(one), one) is None
 
 
 @given(
@@ -227,9 +227,9 @@ def test_numbers_match_exactly_within_their_tolerance(numbers: list[float], rtol
     far = " ".join(repr(number * (1 + 4 * rtol) + 1) for number in numbers)
 
     if "inf" not in near:
-        assert mismatch(wanted, near) is None
+        assert describe_mismatch(wanted, near) is None
     if all(not math.isclose(n * (1 + 4 * rtol) + 1, n, rel_tol=rtol) for n in numbers):
-        assert mismatch(wanted, far) is not None
+        assert describe_mismatch(wanted, far) is not None
 
 
 @pytest.mark.parametrize(

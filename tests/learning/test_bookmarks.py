@@ -15,12 +15,12 @@ def test_a_place_is_kept_until_it_is_forgotten() -> None:
     bookmarks.save_bookmark("jax/one", "heading One")
     bookmarks.save_bookmark("jax/two", "block two")
 
-    assert bookmarks.read("jax/one") == "heading One"
+    assert bookmarks.read_bookmark("jax/one") == "heading One"
 
     bookmarks.save_bookmark("jax/one", None)
 
-    assert bookmarks.read("jax/one") is None
-    assert bookmarks.read("jax/two") == "block two"
+    assert bookmarks.read_bookmark("jax/one") is None
+    assert bookmarks.read_bookmark("jax/two") == "block two"
 
 
 def test_the_oldest_place_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,7 +29,7 @@ def test_the_oldest_place_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(5):
         bookmarks.save_bookmark(f"jax/{number}", "x" * 999)
 
-    places = [bookmarks.read(f"jax/{number}") for number in range(5)]
+    places = [bookmarks.read_bookmark(f"jax/{number}") for number in range(5)]
 
     assert [None, None] == places[:2]
     assert [bookmarks.MOST_LETTERS] * 3 == [len(place or "") for place in places[2:]]
@@ -51,11 +51,11 @@ def test_a_broken_file_is_no_place(text: str) -> None:
     """The lesson opens at its beginning, and the next place is kept."""
     state.prepare_path(bookmarks.NAME).write_text(text)
 
-    assert bookmarks.read("jax/a") is None
+    assert bookmarks.read_bookmark("jax/a") is None
 
     bookmarks.save_bookmark("jax/a", "block a")
 
-    assert bookmarks.read("jax/a") == "block a"
+    assert bookmarks.read_bookmark("jax/a") == "block a"
 
 
 def test_unwritable_folder_breaks_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -65,4 +65,4 @@ def test_unwritable_folder_breaks_nothing(monkeypatch: pytest.MonkeyPatch, tmp_p
 
     bookmarks.save_bookmark("jax/a", "block a")
 
-    assert bookmarks.read("jax/a") is None
+    assert bookmarks.read_bookmark("jax/a") is None

@@ -20,7 +20,7 @@ from tpustarter.core import content, locations
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content import code_files, exercises, lesson_text, notebook
-from tpustarter.learning.content.blocks import list_blocks, parse
+from tpustarter.learning.content.blocks import list_blocks, parse_lesson
 from tpustarter.learning.lint import lesson_problems
 from tpustarter.learning.progress.lesson_progress import LessonProgress
 from tpustarter.reproducing import program, trial
@@ -73,7 +73,7 @@ def test_a_header_names_files_and_no_paths(name: str, tmp_path: Path) -> None:
     lesson = with_files(tmp_path, files={name: ""})
 
     with pytest.raises(Problem, match="is not the name of"):
-        code_files.read(lesson)
+        code_files.read_files(lesson)
     [result, _] = run_lesson(lesson).values()
     assert ("error", "load") == (result.status, result.reason)
     assert "is not the name of" in result.detail
@@ -100,7 +100,7 @@ def test_exercise_imports_lesson_files_also_in_editor(tmp_path: Path) -> None:
     made = lesson_with(tmp_path, "double")
     lesson = with_files(tmp_path, files={"words.py": "COUNT = 2\n"})
     lesson = replace(lesson, header={**made.header, "code": ["words.py"]})
-    [exercise] = exercises.read(lesson)
+    [exercise] = exercises.read_exercises(lesson)
     path = exercises.open_file(exercise)
 
     assert "COUNT = 2\n" == path.with_name("words.py").read_text()
@@ -122,7 +122,7 @@ def test_a_notebook_writes_them_first_byte_for_byte(tmp_path: Path) -> None:
     """Jupyter's own magic does it, in a real kernel; a long text is hidden."""
     lesson = with_files(tmp_path)
     file = tmp_path / "lesson.ipynb"
-    file.write_text(notebook.text(lesson))
+    file.write_text(notebook.render_notebook(lesson))
     run = "import sys, nbformat\nfrom nbclient import NotebookClient\n"
     run += "book = nbformat.read(sys.argv[1], as_version=4)\n"
     run += "NotebookClient(book, timeout=60, kernel_name='python3').execute()\n"
@@ -156,7 +156,7 @@ def test_reader_names_files_above_first_block(tmp_path: Path) -> None:
         unread: Any = None
         opened = OpenedLesson(
             lesson,
-            parse(lesson),
+            parse_lesson(lesson),
             None,
             LessonProgress(),
             [],

@@ -26,7 +26,9 @@ def complaints(folder: Path, commands: str, entries: str = ENTRIES) -> list[tupl
     """Return the complaints about a lesson that shows some commands; its fence is line 11."""
     (folder / "commands.yml").write_text(entries)
     lesson = make_lesson(folder, f"```sh\n{commands}\n```\n")
-    return list(documented_commands.find_mistakes(lesson, documented_commands.read(folder)))
+    return list(
+        documented_commands.find_mistakes(lesson, documented_commands.read_documented(folder))
+    )
 
 
 @pytest.mark.parametrize(

@@ -28,12 +28,12 @@ def test_typed_code_is_kept_but_not_lesson_code() -> None:
         "jax/arrays", {"one": drafts.make_draft(BLOCK, code), "two": drafts.make_draft(BLOCK, "")}
     )
 
-    assert code == drafts.read("jax/arrays")["one"].code
-    assert "" == drafts.read("jax/arrays")["two"].code
-    assert {} == drafts.read("jax/other")
+    assert code == drafts.read_drafts("jax/arrays")["one"].code
+    assert "" == drafts.read_drafts("jax/arrays")["two"].code
+    assert {} == drafts.read_drafts("jax/other")
 
     drafts.save_drafts("jax/arrays", {"one": None})
-    assert ["two"] == list(drafts.read("jax/arrays"))
+    assert ["two"] == list(drafts.read_drafts("jax/arrays"))
     drafts.save_drafts("jax/arrays", {"two": None})
     assert [] == _files()
 
@@ -55,10 +55,10 @@ def test_unreadable_draft_file_is_put_aside_once(broken: str) -> None:
     path.write_text(broken)
 
     with pytest.raises(Problem, match="could not be read"):
-        drafts.read("jax/arrays")
-    assert {} == drafts.read("jax/arrays")
+        drafts.read_drafts("jax/arrays")
+    assert {} == drafts.read_drafts("jax/arrays")
     drafts.save_drafts("jax/arrays", {"one": drafts.make_draft(BLOCK, "x = 3")})
-    assert "x = 3" == drafts.read("jax/arrays")["one"].code
+    assert "x = 3" == drafts.read_drafts("jax/arrays")["one"].code
     assert broken in [(path.parent / file).read_text() for file in _files()]
 
 
@@ -68,7 +68,7 @@ def test_entries_of_unknown_kind_are_skipped(blocks: str) -> None:
     folder = locations.make_folder(locations.make_state_folder() / "drafts")
     (folder / "jax.arrays.json").write_text(f'{{"blocks": {blocks}}}')
 
-    assert {} == drafts.read("jax/arrays")
+    assert {} == drafts.read_drafts("jax/arrays")
 
 
 def test_oversized_draft_is_refused_and_others_stay() -> None:
@@ -79,7 +79,7 @@ def test_oversized_draft_is_refused_and_others_stay() -> None:
         drafts.save_drafts(
             "jax/arrays", {"one": drafts.make_draft(BLOCK, "x" * (MAX_CHARACTERS + 1))}
         )
-    assert "x = 2" == drafts.read("jax/arrays")["one"].code
+    assert "x = 2" == drafts.read_drafts("jax/arrays")["one"].code
 
 
 def test_two_programs_editing_one_lesson_lose_nothing() -> None:
@@ -93,7 +93,7 @@ def test_two_programs_editing_one_lesson_lose_nothing() -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(type_into, range(4)))
 
-    assert 40 == len(drafts.read("jax/arrays"))
+    assert 40 == len(drafts.read_drafts("jax/arrays"))
 
 
 def test_unwritable_folder_is_problem(tmp_path: Path) -> None:

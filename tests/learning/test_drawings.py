@@ -12,8 +12,14 @@ import numpy as np
 import pytest
 
 from tests.support.made_lessons import make_lesson, run_lesson
-from tpustarter.learning.drawings.array_layouts import Layout
-from tpustarter.learning.drawings.plot import Bars, LinePlot, draw, parse, words
+from tpustarter.learning.drawings.array_layouts import ArrayLayout
+from tpustarter.learning.drawings.plot import (
+    Bars,
+    LinePlot,
+    describe_drawing,
+    draw_as_text,
+    parse_drawings,
+)
 from tpustarter.probe.lesson import plots
 
 LINES = {
@@ -44,7 +50,7 @@ LAYOUT: dict[str, Any] = {
 
 def parsed(*fields: Any) -> Any:
     """Return drawings as they come from another process."""
-    return parse(json.loads(json.dumps(fields)), str)
+    return parse_drawings(json.loads(json.dumps(fields)), str)
 
 
 def test_numbers_leave_block_within_limit() -> None:
@@ -99,11 +105,11 @@ def test_sharding_is_exported_as_parts_per_device(tmp_path: Path) -> None:
     curve, layout = result.drawings
     assert isinstance(curve, LinePlot)
     assert (3.0, 2.0) == curve.series["loss"]
-    assert isinstance(layout, Layout)
+    assert isinstance(layout, ArrayLayout)
     assert ((8, 8), {"data": 2, "model": 4}, 8) == (layout.shape, layout.mesh, layout.count)
     assert ((4, 8), (6, 8)) == layout.parts[7]
     assert sorted(layout.parts) == sorted(layout.order)
-    assert "│  4  │  5  │  6  │  7  │" in draw(layout, 74)
+    assert "│  4  │  5  │  6  │  7  │" in draw_as_text(layout, 74)
 
 
 def test_missing_variable_breaks_block(tmp_path: Path) -> None:
@@ -120,32 +126,34 @@ def test_curves_fit_width_and_are_described() -> None:
     """Range and trend are what the words say."""
     (lines,) = parsed(LINES)
 
-    text = draw(lines, 60)
+    text = draw_as_text(lines, 60)
     assert "train loss" in text
     assert "step" in text
     assert max(map(len, text.split("\n"))) <= 60
-    assert ["Curve of train loss over step, 3 numbers: it falls from 3 to 1."] == words(lines)
+    assert ["Curve of train loss over step, 3 numbers: it falls from 3 to 1."] == describe_drawing(
+        lines
+    )
     (thinned,) = parsed({**LINES, "count": 9000})
-    assert ", 9000 numbers, 3 of them read: it falls" in words(thinned)[0]
+    assert ", 9000 numbers, 3 of them read: it falls" in describe_drawing(thinned)[0]
 
 
 def test_bars_are_as_long_as_their_numbers() -> None:
     """The longest takes the room there is."""
     (bars,) = parsed(BARS)
-    _, first, second = draw(bars, 40).split("\n")
+    _, first, second = draw_as_text(bars, 40).split("\n")
 
     assert isinstance(bars, Bars)
     assert second.count("█") > 8
     assert abs(2 * first.count("█") - second.count("█")) <= 1
     assert max(map(len, (first, second))) <= 40
-    assert ["Bars of TFLOP/s: NumPy 0.05, 8 devices 0.1."] == words(bars)
+    assert ["Bars of TFLOP/s: NumPy 0.05, 8 devices 0.1."] == describe_drawing(bars)
 
 
 def test_a_grid_says_which_device_holds_which_part() -> None:
     """Rows and columns are those of the array."""
     (layout,) = parsed(LAYOUT)
 
-    assert draw(layout, 74).split("\n") == [
+    assert draw_as_text(layout, 74).split("\n") == [
         "x: float32[8, 8], P('data', 'model') on a mesh of data=2, model=2",
         "the array, with the devices that hold each part:",
         "        0:4        4:8",
@@ -156,7 +164,7 @@ def test_a_grid_says_which_device_holds_which_part() -> None:
         "    └──────────┴──────────┘",
         "Each of 4 devices holds a part of 4 x 4.",
     ]
-    assert words(layout)[1] == "Each of 4 devices holds a part of 4 x 4."
+    assert describe_drawing(layout)[1] == "Each of 4 devices holds a part of 4 x 4."
 
 
 def mesh_of(mesh: dict[str, int], spec: str, parts: list[Any], shape: list[int]) -> Any:
@@ -183,9 +191,9 @@ def test_rows_that_are_partitioned_lie_below_each_other() -> None:
     eight = mesh_of({"data": 8}, "P('data', None)", rows, [8, 8])
     two = mesh_of({"data": 2, "model": 2}, "P('data', None)", halves, [8, 8])
 
-    lines = draw(eight, 74).split("\n")
+    lines = draw_as_text(eight, 74).split("\n")
     assert [f"{n}:{n + 1} │      device {7 - n}      │" for n in range(8)] == lines[4:12]
-    assert draw(two, 74).split("\n") == [
+    assert draw_as_text(two, 74).split("\n") == [
         "x: float32[8, 8], P('data', None) on a mesh of data=2, model=2",
         "the array, with the devices that hold each part:",
         "             0:8",
@@ -209,7 +217,7 @@ def test_array_of_three_axes_follows_its_mesh() -> None:
         [8, 8, 2],
     )
 
-    assert draw(layout, 74).split("\n") == [
+    assert draw_as_text(layout, 74).split("\n") == [
         "x: float32[8, 8, 2], P('data', None, None) on a mesh of data=2, model=2",
         "the devices of the mesh, each with the part that it holds:",
         "            model 0       model 1",
@@ -236,11 +244,11 @@ def test_eight_devices_in_a_row_fit_80_columns() -> None:
     )
 
     for layout in (short, long):
-        assert max(map(len, draw(layout, 74).split("\n"))) <= 74
-    assert "│  7  │  6  │  5  │  4  │  3  │  2  │  1  │  0  │" in draw(short, 74)
-    assert "Each of 8 devices holds a part of 1 numbers" not in draw(short, 74)
-    assert 2 == sum("device" in line and "│" in line for line in draw(long, 74).split("\n"))
-    assert "[:, 6993:7992]" in draw(long, 74)
+        assert max(map(len, draw_as_text(layout, 74).split("\n"))) <= 74
+    assert "│  7  │  6  │  5  │  4  │  3  │  2  │  1  │  0  │" in draw_as_text(short, 74)
+    assert "Each of 8 devices holds a part of 1 numbers" not in draw_as_text(short, 74)
+    assert 2 == sum("device" in line and "│" in line for line in draw_as_text(long, 74).split("\n"))
+    assert "[:, 6993:7992]" in draw_as_text(long, 74)
 
 
 def test_axis_named_after_devices_is_not_repeated() -> None:
@@ -249,18 +257,18 @@ def test_axis_named_after_devices_is_not_repeated() -> None:
     backwards = mesh_of({"devices": 4}, "P('devices')", parts, [4, 2, 2])
     forwards = replace(backwards, order=(0, 1, 2, 3))
 
-    assert "devices 0" in draw(backwards, 74)
-    assert "devices 0" not in draw(forwards, 74)
-    assert "device 0" in draw(forwards, 74)
-    assert "data 0" in draw(replace(forwards, mesh={"data": 4}), 74)
+    assert "devices 0" in draw_as_text(backwards, 74)
+    assert "devices 0" not in draw_as_text(forwards, 74)
+    assert "device 0" in draw_as_text(forwards, 74)
+    assert "data 0" in draw_as_text(replace(forwards, mesh={"data": 4}), 74)
 
 
 def test_replicated_array_is_one_box() -> None:
     """Eight boxes of the same would say less."""
     layout = mesh_of({"data": 4}, "P()", [[[0, 8]]] * 4, [8])
 
-    assert "│  devices 0 1 2 3   │" in draw(layout, 74)
-    assert draw(layout, 74).endswith("Replicated: each of 4 devices holds all of it.")
+    assert "│  devices 0 1 2 3   │" in draw_as_text(layout, 74)
+    assert draw_as_text(layout, 74).endswith("Replicated: each of 4 devices holds all of it.")
 
 
 def test_array_of_many_axes_or_parts_is_list() -> None:
@@ -277,8 +285,8 @@ def test_array_of_many_axes_or_parts_is_list() -> None:
         "parts": [{"device": number, "index": [[number, number + 1]]} for number in range(64)],
     }
 
-    assert "  [0:4, 4:8, 0:2] on device 1" in draw(parsed(deep)[0], 74)
-    assert "  ... 48 further parts" in draw(parsed(many)[0], 74)
+    assert "  [0:4, 4:8, 0:2] on device 1" in draw_as_text(parsed(deep)[0], 74)
+    assert "  ... 48 further parts" in draw_as_text(parsed(many)[0], 74)
 
 
 STRANGE: list[Any] = [
@@ -308,7 +316,7 @@ STRANGE: list[Any] = [
 @pytest.mark.parametrize("value", STRANGE, ids=range(len(STRANGE)))
 def test_forged_drawing_is_left_out(value: Any) -> None:
     """An event is text from elsewhere."""
-    assert parse(value, str) == ()
+    assert parse_drawings(value, str) == ()
 
 
 def test_hostile_numbers_and_names_break_no_drawing() -> None:
@@ -317,10 +325,12 @@ def test_hostile_numbers_and_names_break_no_drawing() -> None:
         place = list(range(len(values)))
         series = {"series": {"a": values}, "x": {"name": "", "values": place}}
         (lines,) = parsed({**LINES, **series})
-        assert draw(lines, 50)
-        assert words(lines)
-    (bars,) = parse([{**BARS, "bars": {"token": -1.0}}], lambda text: text.replace("token", "[x]"))
-    assert "[x]" in draw(bars, 50)
+        assert draw_as_text(lines, 50)
+        assert describe_drawing(lines)
+    (bars,) = parse_drawings(
+        [{**BARS, "bars": {"token": -1.0}}], lambda text: text.replace("token", "[x]")
+    )
+    assert "[x]" in draw_as_text(bars, 50)
 
 
 def test_large_number_is_printed_in_full() -> None:
@@ -329,7 +339,7 @@ def test_large_number_is_printed_in_full() -> None:
     (lines,) = parsed({**LINES, "series": {"calls": [1e6, 2e6, 4e6]}})
 
     assert ["19682", "527979", "0.0723"] == [
-        row.split()[-1] for row in draw(bars, 60).split("\n")[1:]
+        row.split()[-1] for row in draw_as_text(bars, 60).split("\n")[1:]
     ]
-    assert "it rises from 1000000 to 4000000" in words(lines)[0]
-    assert "e+" not in draw(lines, 60)
+    assert "it rises from 1000000 to 4000000" in describe_drawing(lines)[0]
+    assert "e+" not in draw_as_text(lines, 60)

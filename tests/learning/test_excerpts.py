@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.learning.test_search import LIBRARY
-from tpustarter.learning.search.excerpts import Excerpt, excerpts, extend_to_words
+from tpustarter.learning.search.excerpts import Excerpt, extend_to_words, find_excerpts
 from tpustarter.learning.search.passages import BEGIN, END
 
 
 def excerpts_of(*lines: str) -> list[Excerpt]:
     """Return the excerpts of lines in which `<` and `>` stand for the marks."""
-    return [*excerpts([line.replace("<", BEGIN).replace(">", END) for line in lines])]
+    return [*find_excerpts([line.replace("<", BEGIN).replace(">", END) for line in lines])]
 
 
 def shown(text: str) -> str:

@@ -74,7 +74,7 @@ def lesson_with(folder: Path, *names: str) -> Lesson:
 def exercise(tmp_path: Path) -> Exercise:
     """Return the sample exercise."""
     shipped(tmp_path)
-    return exercises.find([lesson_with(tmp_path, "double")], "made/double")
+    return exercises.find_exercise([lesson_with(tmp_path, "double")], "made/double")
 
 
 def judge(exercise: Exercise, *answers: str | None) -> Iterator[AnswerVerdict]:
@@ -82,7 +82,7 @@ def judge(exercise: Exercise, *answers: str | None) -> Iterator[AnswerVerdict]:
     session = make_session(exercise.lesson)
     try:
         for answer in answers:
-            *_, judged = exercises.judge(exercise, session.run, answer)
+            *_, judged = exercises.judge_answer(exercise, session.run, answer)
             assert isinstance(judged, AnswerVerdict)
 
             yield judged
@@ -120,7 +120,7 @@ def test_traceback_is_shown_for_broken_answers_only(exercise: Exercise) -> None:
         "double = (4]\n",
         "raise ValueError('one\\ntwo')\n",
     ):
-        *shown, judged = exercises.judge(exercise, session.run, answer)
+        *shown, judged = exercises.judge_answer(exercise, session.run, answer)
         told.append("".join(one.text for one in shown if isinstance(one, OutputChunk)))
         why.append(judged.why if isinstance(judged, exercises.AnswerVerdict) else "")
     session.close()
@@ -181,12 +181,12 @@ def test_verdict_names_line_of_learner_code(exercise: Exercise) -> None:
 
 def test_copy_is_kept_when_exercise_starts_again(exercise: Exercise) -> None:
     """Nothing typed is lost."""
-    assert exercises.state(exercise) == "new"
+    assert exercises.read_state(exercise) == "new"
     path = exercises.open_file(exercise)
     path.write_text("my work")
 
     assert path == exercises.open_file(exercise)
-    assert (exercises.state(exercise), path.read_text()) == ("begun", "my work")
+    assert (exercises.read_state(exercise), path.read_text()) == ("begun", "my work")
 
 
 @pytest.mark.parametrize(
@@ -243,34 +243,34 @@ def held(path: Path, *, like: Any = None) -> Any:
 def test_exercise_starts_when_learner_types(exercise: Exercise) -> None:
     """Opening it, which writes the file, is not enough; nor is keeping what was there."""
     path = exercises.open_file(exercise)
-    assert "new" == exercises.state(exercise)
-    exercises.keep_code(exercise, exercises.own_code(exercise)[0])
-    assert "new" == exercises.state(exercise)
-    exercises.keep_code(exercise, "def double(number):\n    return 3")
-    assert "begun" == exercises.state(exercise)
+    assert "new" == exercises.read_state(exercise)
+    exercises.save_learner_code(exercise, exercises.read_learner_code(exercise)[0])
+    assert "new" == exercises.read_state(exercise)
+    exercises.save_learner_code(exercise, "def double(number):\n    return 3")
+    assert "begun" == exercises.read_state(exercise)
     path.write_bytes(b"\xff\xfe")
 
-    assert "begun" == exercises.state(exercise)
+    assert "begun" == exercises.read_state(exercise)
 
 
 def test_verdict_of_learner_file_is_remembered(exercise: Exercise) -> None:
     """Right once stays right; an answer that is none of the learner's changes nothing."""
     path = exercises.open_file(exercise)
     list(judge(exercise, exercise.solution))
-    assert exercises.state(exercise) == "new"
+    assert exercises.read_state(exercise) == "new"
     list(judge(exercise, None))
-    assert exercises.state(exercise) == "fail"
+    assert exercises.read_state(exercise) == "fail"
     path.write_text(exercise.solution)
     list(judge(exercise, None))
-    assert exercises.state(exercise) == "pass"
+    assert exercises.read_state(exercise) == "pass"
     path.write_text("")
     list(judge(exercise, None))
-    assert exercises.state(exercise) == "pass"
+    assert exercises.read_state(exercise) == "pass"
 
 
 def test_hints_come_one_by_one_and_are_counted(exercise: Exercise) -> None:
     """From a nudge to almost the answer; then there are no more."""
-    told = [exercises.next_hint(exercise) for _ in range(3)]
+    told = [exercises.take_next_hint(exercise) for _ in range(3)]
 
     assert told == ["Two times is a plus.", "`number + number` is one way.", None]
     assert exercises.count_given_hints(exercise) == 2
@@ -278,25 +278,25 @@ def test_hints_come_one_by_one_and_are_counted(exercise: Exercise) -> None:
 
 def test_viewed_solution_is_remembered(exercise: Exercise) -> None:
     """After that a right answer still counts, a wrong one changes nothing."""
-    assert exercises.show_solution(exercise) == exercise.solution
+    assert exercises.reveal_solution(exercise) == exercise.solution
     path = exercises.open_file(exercise)
     list(judge(exercise, None))
-    assert exercises.state(exercise) == "shown"
+    assert exercises.read_state(exercise) == "shown"
     path.write_text(exercise.solution)
     list(judge(exercise, None))
-    exercises.show_solution(exercise)
-    assert exercises.state(exercise) == "pass"
+    exercises.reveal_solution(exercise)
+    assert exercises.read_state(exercise) == "pass"
 
 
 def test_exercises_done_on_another_machine_are_added(exercise: Exercise) -> None:
     """The newer entry of each counts."""
-    exercises.next_hint(exercise)
-    exported = merge.export()
+    exercises.take_next_hint(exercise)
+    exported = merge.export_progress()
     fields = exported["lessons"]["made/sample"]["exercises"]
     fields["double"] = {"status": "pass", "hints": 2, "when": "2999-01-01T00:00:00+00:00"}
-    merge.merge(exported)
+    merge.merge_export(exported)
 
-    assert (exercises.state(exercise), exercises.count_given_hints(exercise)) == ("pass", 2)
+    assert (exercises.read_state(exercise), exercises.count_given_hints(exercise)) == ("pass", 2)
 
 
 def test_next_exercise_is_first_open_after_current(tmp_path: Path) -> None:
@@ -304,11 +304,11 @@ def test_next_exercise_is_first_open_after_current(tmp_path: Path) -> None:
     names = ("first", "double", "last")
     for name in names:
         shipped(tmp_path, name)
-    first, double, last = exercises.read(lesson_with(tmp_path, *names))
+    first, double, last = exercises.read_exercises(lesson_with(tmp_path, *names))
     assert exercises.find_next_open(double) == last
     assert exercises.find_next_open(last) == first
     for name in ("first", "last"):
-        lesson_progress.exercise_judged("made/sample", name, is_right=True)
+        lesson_progress.record_verdict("made/sample", name, is_right=True)
 
     assert exercises.find_next_open(double) is None
     assert exercises.find_next_open(first) == double
@@ -330,7 +330,7 @@ def test_a_broken_exercise_is_one_problem(
     shipped(tmp_path, text=text, solved=solved)
 
     with pytest.raises(Problem, match="made/double") as refused:
-        exercises.read(lesson_with(tmp_path, "double"))
+        exercises.read_exercises(lesson_with(tmp_path, "double"))
 
     assert what in refused.value.full_text
 
@@ -340,11 +340,11 @@ def test_an_unknown_exercise_names_the_nearest(tmp_path: Path) -> None:
     shipped(tmp_path)
     lesson = lesson_with(tmp_path, "double")
     with pytest.raises(Problem) as refused:
-        exercises.find([lesson], "made/duble")
+        exercises.find_exercise([lesson], "made/duble")
 
     assert refused.value.hint == "did you mean `made/double`?"
     with pytest.raises(Problem, match="cannot read the exercise `made/nowhere`"):
-        exercises.read(lesson_with(tmp_path, "nowhere"))
+        exercises.read_exercises(lesson_with(tmp_path, "nowhere"))
 
 
 def test_unreadable_copy_explains_how_to_start_again(exercise: Exercise) -> None:
@@ -373,5 +373,5 @@ def test_every_exercise_belongs_to_a_lesson() -> None:
     assert (
         files
         == solutions
-        == {one.id for lesson in content.read_lessons() for one in exercises.read(lesson)}
+        == {one.id for lesson in content.read_lessons() for one in exercises.read_exercises(lesson)}
     )

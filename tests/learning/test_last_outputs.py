@@ -18,7 +18,7 @@ from tpustarter.learning.run.block_results import BlockResult, Status
 def _end(lesson: Lesson, text: str, code: str = "1", status: Status = "pass") -> None:
     """Let the first block of a lesson end."""
     block = list_blocks(lesson)[0]
-    last_outputs.block_ended(lesson, block, BlockResult(block.id, status, output=text), code)
+    last_outputs.save_output(lesson, block, BlockResult(block.id, status, output=text), code)
 
 
 def _folder() -> Path:
@@ -30,7 +30,7 @@ def test_long_output_keeps_its_beginning_and_end(tmp_path: Path) -> None:
     lesson = make_lesson(tmp_path, fence("print(1)"))
     _end(lesson, "".join(f"line {number}\n" for number in range(100_000)))
     _end(lesson, "half", status="notrun")
-    kept = last_outputs.read(lesson.id)["one"]
+    kept = last_outputs.read_outputs(lesson.id)["one"]
     lines = kept.text.splitlines()
 
     assert kept.is_of("1\n")
@@ -38,7 +38,7 @@ def test_long_output_keeps_its_beginning_and_end(tmp_path: Path) -> None:
     assert all(line.startswith(("line ", "[what")) or not line for line in lines)
     assert len(kept.text) <= last_outputs.MOST_CHARACTERS + len(last_outputs.LEFT_OUT)
     _end(lesson, "x" * 100_000)
-    assert len(last_outputs.read(lesson.id)["one"].text) > 1000
+    assert len(last_outputs.read_outputs(lesson.id)["one"].text) > 1000
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ def test_damaged_file_loses_only_its_output(foreign: str, tmp_path: Path) -> Non
     lesson = make_lesson(tmp_path, fence("print(1)"))
     (_folder() / "made.sample.json").write_text(foreign)
 
-    assert {} == last_outputs.read(lesson.id)
+    assert {} == last_outputs.read_outputs(lesson.id)
     _end(lesson, "new")
-    assert "new" == last_outputs.read(lesson.id)["one"].text
+    assert "new" == last_outputs.read_outputs(lesson.id)["one"].text
 
 
 def test_oldest_lesson_leaves_full_folder_first(
@@ -78,10 +78,10 @@ def test_oldest_lesson_leaves_full_folder_first(
         os.utime(file, (file.stat().st_mtime - age,) * 2)
     _end(lessons[1], "y" * 2000)
 
-    assert [[], ["one"], ["one"]] == [[*last_outputs.read(lesson.id)] for lesson in lessons]
+    assert [[], ["one"], ["one"]] == [[*last_outputs.read_outputs(lesson.id)] for lesson in lessons]
     renamed = make_lesson(tmp_path, fence("print(1)", name="other"), name="03-new")
     _end(renamed, "z")
-    assert ["other"] == [*last_outputs.read(renamed.id)]
+    assert ["other"] == [*last_outputs.read_outputs(renamed.id)]
 
 
 def test_unwritable_folder_is_ignored(tmp_path: Path) -> None:
@@ -90,4 +90,4 @@ def test_unwritable_folder_is_ignored(tmp_path: Path) -> None:
     lesson = make_lesson(tmp_path, fence("print(1)"))
     _end(lesson, "new")
 
-    assert {} == last_outputs.read(lesson.id)
+    assert {} == last_outputs.read_outputs(lesson.id)

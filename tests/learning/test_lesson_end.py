@@ -41,8 +41,8 @@ Why is it so, and why is it never otherwise than it is here?
 
 def read_end(lesson: Lesson, *, by_id: bool = False) -> LessonEnd:
     """Return the end of a lesson as it stands."""
-    known = lesson_progress.read().lessons.get(lesson.id, lesson_progress.LessonProgress())
-    parts, lesson_exercises = blocks.parse(lesson), exercises.read(lesson)
+    known = lesson_progress.read_progress().lessons.get(lesson.id, lesson_progress.LessonProgress())
+    parts, lesson_exercises = blocks.parse_lesson(lesson), exercises.read_exercises(lesson)
     return lesson_end.summarize_lesson(parts, known, lesson_exercises, by_id=by_id)
 
 
@@ -65,10 +65,10 @@ def test_end_names_done_and_open_tasks(lesson: Lesson) -> None:
     assert (False, "Not done yet: 0 of 3 blocks") == (end.is_done, end.headline)
     assert ("No block has run yet", question, exercise) == end.still_open
     one, two, task = blocks.list_blocks(lesson)
-    lesson_progress.block_ended(lesson, one, BlockResult("one", "pass"))
-    lesson_progress.block_ended(lesson, two, BlockResult("two", "fail"))
-    lesson_progress.quiz_answered(lesson, "why", is_right=True)
-    lesson_progress.exercise_judged(lesson.id, "double", is_right=False)
+    lesson_progress.record_block(lesson, one, BlockResult("one", "pass"))
+    lesson_progress.record_block(lesson, two, BlockResult("two", "fail"))
+    lesson_progress.record_quiz_answer(lesson, "why", is_right=True)
+    lesson_progress.record_verdict(lesson.id, "double", is_right=False)
     end = read_end(lesson)
     assert "Not done yet: 1 of 3 blocks, question right" == end.headline
     assert (
@@ -78,14 +78,14 @@ def test_end_names_done_and_open_tasks(lesson: Lesson) -> None:
     waits = 'Block 3, below "Where it breaks", waits for your change'
     assert (waits, 'The exercise "Return the double" is not right yet') == end.still_open[1:]
     assert read_end(lesson, by_id=True).still_open[0].startswith("Block `two` printed")
-    lesson_progress.block_ended(lesson, two, BlockResult("two", "pass"))
-    lesson_progress.exercise_judged(lesson.id, "double", is_right=True)
-    lesson_progress.quiz_answered(lesson, "why", is_right=False)
+    lesson_progress.record_block(lesson, two, BlockResult("two", "pass"))
+    lesson_progress.record_verdict(lesson.id, "double", is_right=True)
+    lesson_progress.record_quiz_answer(lesson, "why", is_right=False)
     end = read_end(lesson)
     counts = "2 of 3 blocks, question right, exercise solved"
     assert f"Read, but not done yet: {counts}" == end.headline
     assert (False, (waits,)) == (end.is_done, end.still_open)
-    lesson_progress.block_ended(lesson, task, BlockResult(task.id, "pass"))
+    lesson_progress.record_block(lesson, task, BlockResult(task.id, "pass"))
 
     expected = "Done: 3 of 3 blocks, question right, exercise solved"
     assert LessonEnd(is_done=True, headline=expected, still_open=()) == read_end(lesson)
@@ -98,7 +98,7 @@ def test_many_open_things_are_counted(tmp_path: Path) -> None:
         for number in range(9)
     )
     lesson = make_lesson(tmp_path, text)
-    lesson_progress.block_ended(lesson, blocks.list_blocks(lesson)[0], BlockResult("b0", "pass"))
+    lesson_progress.record_block(lesson, blocks.list_blocks(lesson)[0], BlockResult("b0", "pass"))
     end = read_end(lesson)
 
     assert lesson_end.MOST_OPEN == len(end.still_open)
@@ -112,8 +112,8 @@ def test_blocks_below_heading_are_one_task(tmp_path: Path) -> None:
     """Those that broke are told beside those that have not run."""
     text = "## Here\n\n" + "".join(fence(f"print({n})", name=f"b{n}") for n in range(5))
     lesson = make_lesson(tmp_path, text)
-    lesson_progress.block_ended(lesson, blocks.list_blocks(lesson)[0], BlockResult("b0", "pass"))
-    lesson_progress.block_ended(lesson, blocks.list_blocks(lesson)[1], BlockResult("b1", "error"))
+    lesson_progress.record_block(lesson, blocks.list_blocks(lesson)[0], BlockResult("b0", "pass"))
+    lesson_progress.record_block(lesson, blocks.list_blocks(lesson)[1], BlockResult("b1", "error"))
 
     assert (
         'Block 2, below "Here", raised an exception',
@@ -123,7 +123,7 @@ def test_blocks_below_heading_are_one_task(tmp_path: Path) -> None:
 
 def test_wrong_answer_differs_from_missing_answer(lesson: Lesson) -> None:
     """Whoever answered is not told that the question waits."""
-    lesson_progress.quiz_answered(lesson, "why", is_right=False)
+    lesson_progress.record_quiz_answer(lesson, "why", is_right=False)
 
     assert any("is not answered right yet" in line for line in read_end(lesson).still_open)
 
@@ -134,8 +134,8 @@ def test_lesson_without_blocks_ends_by_questions_or_reading(tmp_path: Path) -> N
     asks = make_lesson(tmp_path, TEXT[TEXT.index("```quiz") :], name="02-asks")
     assert "This lesson has no blocks to run" == read_end(words).headline
     assert "Not done yet" == read_end(asks).headline
-    lesson_progress.quiz_answered(asks, "why", is_right=True)
-    lesson_progress.lesson_done(words.id)
+    lesson_progress.record_quiz_answer(asks, "why", is_right=True)
+    lesson_progress.record_lesson_done(words.id)
 
     assert "Done: question right" == read_end(asks).headline
     assert "Done: you have read it" == read_end(words).headline
@@ -181,11 +181,11 @@ def test_exercise_leads_to_next_open_exercise(tmp_path: Path) -> None:
         path.read_text().replace("minutes: 3", "minutes: 3\nexercises: [first, second]")
     )
     lesson = content.read_lesson(path)
-    first, _ = exercises.read(lesson)
+    first, _ = exercises.read_exercises(lesson)
     way = lesson_end.after_exercise(first, path_of(lesson.id), [lesson], ())
     text = "Next exercise of this lesson, 2 of 2: Return the double"
     assert NextStep(text, exercise="made/second") == way
-    lesson_progress.exercise_judged(lesson.id, "second", is_right=True)
+    lesson_progress.record_verdict(lesson.id, "second", is_right=True)
 
     way = lesson_end.after_exercise(first, path_of(lesson.id), [lesson], ())
     assert NextStep("Its lesson is not done yet: Sample", lesson=lesson.id) == way
@@ -208,15 +208,15 @@ def test_finished_next_lesson_is_skipped_for_open_exercise(
     ]
     done = {one.id for one in lessons}
     path = path_of(late.id, last.id, early.id)
-    [of_late] = exercises.read(late)
-    lesson_progress.exercise_judged(late.id, "late", is_right=True)
+    [of_late] = exercises.read_exercises(late)
+    lesson_progress.record_verdict(late.id, "late", is_right=True)
 
     way = lesson_end.after_exercise(of_late, path, lessons, {late.id})
     assert last.id == way.lesson
     way = lesson_end.after_exercise(of_late, path, lessons, done)
     text = "Next open exercise on your path: Return the double"
     assert NextStep(text, exercise="made/early") == way
-    lesson_progress.exercise_judged(early.id, "early", is_right=True)
+    lesson_progress.record_verdict(early.id, "early", is_right=True)
     way = lesson_end.after_exercise(of_late, path, lessons, done)
     assert (None, last.id) == (way.exercise, way.lesson)
 
@@ -232,25 +232,29 @@ def test_next_exercise_belongs_to_finished_lesson(tmp_path: Path) -> None:
     path = path_of(*(lesson.id for lesson in lessons))
 
     def following() -> str | None:
-        way = lesson_end.next_exercise(path, lessons)
+        way = lesson_end.find_next_exercise(path, lessons)
         return way.exercise if way else None
 
     assert "made/one" == following()
-    lesson_progress.lesson_done(lessons[1].id)
+    lesson_progress.record_lesson_done(lessons[1].id)
     assert "made/two" == following()
-    lesson_progress.exercise_judged(lessons[1].id, "two", is_right=True)
+    lesson_progress.record_verdict(lessons[1].id, "two", is_right=True)
     assert "made/one" == following()
-    lesson_progress.exercise_judged(lessons[0].id, "one", is_right=True)
+    lesson_progress.record_verdict(lessons[0].id, "one", is_right=True)
     assert following() is None
 
 
 def test_end_holds_open_exercises_and_next_step(lesson: Lesson) -> None:
     """The data that the tutor and the command line draw."""
-    path, parts, own = path_of(lesson.id), blocks.parse(lesson), exercises.read(lesson)
+    path, parts, own = (
+        path_of(lesson.id),
+        blocks.parse_lesson(lesson),
+        exercises.read_exercises(lesson),
+    )
     end = lesson_end.read_lesson_end(lesson, parts, own, path, [lesson])
     assert ((own[0],), None) == (end.unsolved, end.next_step.lesson)
 
-    lesson_progress.exercise_judged(lesson.id, "double", is_right=True)
+    lesson_progress.record_verdict(lesson.id, "double", is_right=True)
     end = lesson_end.read_lesson_end(lesson, parts, own, path, [lesson])
     solved = lesson_end.read_exercise_end(own[0], path, [lesson])
     assert ((), end.achieved) == (end.unsolved, solved.achieved)

@@ -42,24 +42,37 @@ def test_lesson_is_done_by_blocks_tasks_and_questions(tmp_path: Path) -> None:
     one, turn = list_blocks(lesson)
 
     def known() -> lesson_progress.LessonProgress:
-        return lesson_progress.read().lessons[lesson.id]
+        return lesson_progress.read_progress().lessons[lesson.id]
 
-    lesson_progress.block_ended(lesson, one, BlockResult("one", "fail"))
-    assert (False, "begun 0 of 3") == (known().is_read, lesson_progress.mark(lesson, known()))
-    lesson_progress.block_ended(lesson, one, BlockResult("one", "pass"))
-    assert ("begun 1 of 3", False) == (lesson_progress.mark(lesson, known()), known().is_read)
+    lesson_progress.record_block(lesson, one, BlockResult("one", "fail"))
+    assert (False, "begun 0 of 3") == (
+        known().is_read,
+        lesson_progress.format_mark(lesson, known()),
+    )
+    lesson_progress.record_block(lesson, one, BlockResult("one", "pass"))
+    assert ("begun 1 of 3", False) == (
+        lesson_progress.format_mark(lesson, known()),
+        known().is_read,
+    )
     lesson_progress.record_lesson_left(lesson)
-    assert ("read", 2, None) == (lesson_progress.mark(lesson, known()), known().open, known().done)
-    assert {lesson.id} == lesson_progress.read_only()
-    lesson_progress.block_ended(lesson, turn, BlockResult("turn", "pass"))
-    lesson_progress.quiz_answered(lesson, "why", is_right=False)
+    assert ("read", 2, None) == (
+        lesson_progress.format_mark(lesson, known()),
+        known().open,
+        known().done,
+    )
+    assert {lesson.id} == lesson_progress.list_read_lessons()
+    lesson_progress.record_block(lesson, turn, BlockResult("turn", "pass"))
+    lesson_progress.record_quiz_answer(lesson, "why", is_right=False)
     assert (1, False) == (known().open, lesson_progress.is_done(lesson.id))
-    lesson_progress.quiz_answered(lesson, "why", is_right=True)
-    assert ("done", set()) == (lesson_progress.mark(lesson, known()), lesson_progress.read_only())
+    lesson_progress.record_quiz_answer(lesson, "why", is_right=True)
+    assert ("done", set()) == (
+        lesson_progress.format_mark(lesson, known()),
+        lesson_progress.list_read_lessons(),
+    )
 
-    lesson_progress.lesson_done("made/earlier")
+    lesson_progress.record_lesson_done("made/earlier")
     earlier = make_lesson(tmp_path, fence("print(1)") + TASK_AND_QUESTION, name="02-earlier")
-    lesson_progress.block_ended(earlier, list_blocks(earlier)[0], BlockResult("one", "pass"))
+    lesson_progress.record_block(earlier, list_blocks(earlier)[0], BlockResult("one", "pass"))
     assert lesson_progress.is_done("made/earlier")
 
 
@@ -67,30 +80,30 @@ def test_lesson_is_done_when_all_blocks_passed(tmp_path: Path) -> None:
     """Each block counts as the lesson has it now; one that was not run changes nothing."""
     lesson = make_lesson(tmp_path, fence("print(1)") + fence("print(2)", name="two"))
     one, two = list_blocks(lesson)
-    lesson_progress.block_ended(lesson, one, BlockResult("one", "pass", ran_on=WHERE))
-    lesson_progress.block_ended(lesson, two, BlockResult("two", "fail"))
+    lesson_progress.record_block(lesson, one, BlockResult("one", "pass", ran_on=WHERE))
+    lesson_progress.record_block(lesson, two, BlockResult("two", "fail"))
     assert (True, False) == (
         lesson_progress.has_progress(lesson.id),
         lesson_progress.is_done(lesson.id),
     )
-    lesson_progress.block_ended(lesson, two, BlockResult("two", "notrun", "interrupted"))
-    known = lesson_progress.read().lessons[lesson.id]
+    lesson_progress.record_block(lesson, two, BlockResult("two", "notrun", "interrupted"))
+    known = lesson_progress.read_progress().lessons[lesson.id]
     assert ("pass", "fail") == (known.status(one), known.status(two))
     stored = progress_file.read_lessons()[lesson.id]["blocks"]["one"]
     assert msgspec.to_builtins(WHERE) == stored["ran_on"]
-    lesson_progress.block_ended(lesson, two, BlockResult("two", "pass"))
+    lesson_progress.record_block(lesson, two, BlockResult("two", "pass"))
 
     assert lesson_progress.is_done(lesson.id)
-    assert lesson_progress.read().lessons[lesson.id].done
+    assert lesson_progress.read_progress().lessons[lesson.id].done
 
 
 def test_changed_code_keeps_lesson_done(tmp_path: Path) -> None:
     """A block whose code is another since has no status any more; what was done stays done."""
     lesson = make_lesson(tmp_path, fence("print(1)"))
-    lesson_progress.block_ended(lesson, list_blocks(lesson)[0], BlockResult("one", "pass"))
+    lesson_progress.record_block(lesson, list_blocks(lesson)[0], BlockResult("one", "pass"))
     changed = make_lesson(tmp_path, fence("print(2)") + fence("print(3)", name="new"))
     one, new = list_blocks(changed)
-    known = lesson_progress.read().lessons[lesson.id]
+    known = lesson_progress.read_progress().lessons[lesson.id]
 
     assert ("changed", None) == (known.status(one), known.status(new))
     assert lesson_progress.is_done(lesson.id)
@@ -102,19 +115,23 @@ def test_list_counts_passed_blocks_of_lesson(tmp_path: Path) -> None:
     text += f"<details><summary>More</summary>\n\n{fence('print(4)', name='more')}</details>\n"
     lesson = make_lesson(tmp_path, text)
     blocks = list_blocks(lesson)
-    assert "" == lesson_progress.mark(lesson, lesson_progress.read().lessons.get(lesson.id))
+    assert "" == lesson_progress.format_mark(
+        lesson, lesson_progress.read_progress().lessons.get(lesson.id)
+    )
     for block, status in zip(blocks, ("pass", "fail", "pass", "pass"), strict=True):
-        lesson_progress.block_ended(lesson, block, BlockResult(block.id, status))
-    lesson_progress.quiz_answered(lesson, "why", is_right=True)
-    known = lesson_progress.read().lessons[lesson.id]
+        lesson_progress.record_block(lesson, block, BlockResult(block.id, status))
+    lesson_progress.record_quiz_answer(lesson, "why", is_right=True)
+    known = lesson_progress.read_progress().lessons[lesson.id]
     assert (2, 3) == lesson_progress.count_done(lesson, known)
-    assert "begun 2 of 3" == lesson_progress.mark(lesson, known)
+    assert "begun 2 of 3" == lesson_progress.format_mark(lesson, known)
     assert known.quizzes["why"].right
-    lesson_progress.lesson_done(lesson.id)
+    lesson_progress.record_lesson_done(lesson.id)
 
-    assert "done" == lesson_progress.mark(lesson, lesson_progress.read().lessons[lesson.id])
+    assert "done" == lesson_progress.format_mark(
+        lesson, lesson_progress.read_progress().lessons[lesson.id]
+    )
     only_text = make_lesson(tmp_path, "Words.\n", name="02-words")
-    assert "begun" == lesson_progress.mark(only_text, lesson_progress.LessonProgress())
+    assert "begun" == lesson_progress.format_mark(only_text, lesson_progress.LessonProgress())
 
 
 def test_unknown_entries_are_kept() -> None:
@@ -133,7 +150,7 @@ def test_unknown_entries_are_kept() -> None:
         },
     }
     state.save("progress", copy.deepcopy(before))
-    lesson_progress.lesson_done("a/new")
+    lesson_progress.record_lesson_done("a/new")
     after = state.load("progress")
 
     assert lesson_progress.is_done("a/renamed")
@@ -145,7 +162,7 @@ def test_unknown_entries_are_kept() -> None:
 @pytest.mark.parametrize("place", ["fsync", "replace"])
 def test_kill_at_any_write_loses_only_that_change(place: str) -> None:
     """SIGKILL in the middle of a write: what was there before is there, and the next one works."""
-    lesson_progress.lesson_done("a/one")
+    lesson_progress.record_lesson_done("a/one")
     program = (
         "import os, pathlib, signal\n"
         "from tpustarter.learning.progress import lesson_progress as progress\n"
@@ -156,7 +173,7 @@ def test_kill_at_any_write_loses_only_that_change(place: str) -> None:
 
     assert -signal.SIGKILL == python(program).wait(timeout=HANG_S)
     assert (True, False) == (lesson_progress.is_done("a/one"), lesson_progress.is_done("a/two"))
-    lesson_progress.lesson_done("a/three")
+    lesson_progress.record_lesson_done("a/three")
     assert lesson_progress.is_done("a/three")
 
 
@@ -172,7 +189,7 @@ def test_concurrent_writers_lose_nothing() -> None:
     codes = [writer.wait(timeout=60) for writer in writers]
 
     assert [0, 0, 0] == codes
-    assert 120 == sum(1 for one in lesson_progress.read().lessons.values() if one.done)
+    assert 120 == sum(1 for one in lesson_progress.read_progress().lessons.values() if one.done)
 
 
 def test_held_lock_is_waited_for_in_bounded_time(
@@ -180,9 +197,9 @@ def test_held_lock_is_waited_for_in_bounded_time(
 ) -> None:
     """Another one that stopped in the middle of a write is said, not waited for without limit."""
     monkeypatch.setattr(progress_file, "LOCK_WAIT_S", 0.2)
-    lesson_progress.lesson_done("a/one")
+    lesson_progress.record_lesson_done("a/one")
     with progress_file._lock(), pytest.raises(Problem, match="another tpustarter"):
-        lesson_progress.lesson_done("a/two")
+        lesson_progress.record_lesson_done("a/two")
 
     assert not lesson_progress.is_done("a/two")
 
@@ -195,7 +212,7 @@ def test_invalid_export_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"expected|Expecting|nested"):
         merge.read_export(text)
 
-    assert merge.export() == merge.read_export(json.dumps(merge.export()))
+    assert merge.export_progress() == merge.read_export(json.dumps(merge.export_progress()))
 
 
 DATES = st.none() | st.dates().map(str)
@@ -251,15 +268,15 @@ def test_learner_code_passes_block_beside_lesson_code(tmp_path: Path) -> None:
     (one,) = list_blocks(lesson)
 
     def known() -> lesson_progress.LessonProgress:
-        return lesson_progress.read().lessons[lesson.id]
+        return lesson_progress.read_progress().lessons[lesson.id]
 
-    lesson_progress.block_ended(lesson, one, BlockResult("one", "pass"), "print(2)")
+    lesson_progress.record_block(lesson, one, BlockResult("one", "pass"), "print(2)")
     assert ("pass", None) == (known().status(one), known().status_of(one, one.code))
     assert "pass" == known().status_of(one, "print(2)")
     assert lesson_progress.is_done(lesson.id)
-    lesson_progress.block_ended(lesson, one, BlockResult("one", "pass"), one.code)
-    lesson_progress.edit_ended(lesson, one, BlockResult("one", "error"), "print(")
-    lesson_progress.edit_ended(lesson, one, BlockResult("one", "notrun"), "print(2)")
+    lesson_progress.record_block(lesson, one, BlockResult("one", "pass"), one.code)
+    lesson_progress.record_edit_failure(lesson, one, BlockResult("one", "error"), "print(")
+    lesson_progress.record_edit_failure(lesson, one, BlockResult("one", "notrun"), "print(2)")
     assert ("pass", "pass") == (known().status(one), known().status_of(one, one.code))
     assert ("error", None) == tuple(known().status_of(one, code) for code in ("print(", "print(2)"))
     assert lesson_progress.is_done(lesson.id)
@@ -269,23 +286,23 @@ def test_export_can_be_merged_on_another_machine(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """What was done on one machine is done on the other as well, through JSON."""
-    lesson_progress.lesson_done("a/one")
-    exported = json.loads(json.dumps(merge.export()))
+    lesson_progress.record_lesson_done("a/one")
+    exported = json.loads(json.dumps(merge.export_progress()))
     monkeypatch.setenv("TPUSTARTER_HOME", str(tmp_path / "other"))
-    lesson_progress.lesson_done("a/two")
-    merge.merge(exported)
+    lesson_progress.record_lesson_done("a/two")
+    merge.merge_export(exported)
 
     assert (True, True) == (lesson_progress.is_done("a/one"), lesson_progress.is_done("a/two"))
 
 
 def test_the_last_check_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its verdict, where it holds, and its headline; a full disk does not spoil the check."""
-    assert lesson_progress.last_check() is None
+    assert lesson_progress.read_last_check() is None
     run = Run("1", "2026-11-01T10:00:00+00:00", "quick")
     run.target = {"where": "8 virtual CPU devices", "devices": 8}
     run.results = [Result("jax.x", "x", "pass", ran_on=WHERE, framework="jax")]
-    lesson_progress.remember_check(run)
-    known = lesson_progress.last_check() or {}
+    lesson_progress.record_check(run)
+    known = lesson_progress.read_last_check() or {}
 
     assert ("quick", "healthy", "virtual-cpu", 0) == (
         known["level"],
@@ -296,17 +313,17 @@ def test_the_last_check_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert summarize(run) == read_summary(known["summary"])
     assert 1 == known["counts"]["pass"]
     monkeypatch.setenv("TPUSTARTER_HOME", "/proc/nowhere")
-    lesson_progress.remember_check(run)
+    lesson_progress.record_check(run)
 
 
 def test_run_of_named_checks_is_kept_apart() -> None:
     """It says too little about the machine to replace a whole one, and is a run all the same."""
     run = Run("1", "2026-11-01T10:00:00+00:00", "quick", ids=["jax.*"])
     run.results = [Result("jax.x", "x", "pass", ran_on=WHERE, framework="jax")]
-    lesson_progress.remember_check(run)
+    lesson_progress.record_check(run)
 
-    assert lesson_progress.last_check() is None
-    assert ["jax.*"] == (lesson_progress.last_named_check() or {})["ids"]
+    assert lesson_progress.read_last_check() is None
+    assert ["jax.*"] == (lesson_progress.read_last_named_check() or {})["ids"]
 
 
 def test_check_in_another_python_keeps_last_result() -> None:
@@ -316,9 +333,11 @@ def test_check_in_another_python_keeps_last_result() -> None:
     for python, day in (("", 0), ("a", 1), ("b", 2), ("b", 3)):
         run.started = f"2026-11-{day:02}T10:00:00+00:00"
         run.target = {"where": "8 virtual CPU devices", "devices": 8, "shown": python}
-        lesson_progress.remember_check(run)
-        assert ((lesson_progress.last_check() or {}).get("before") is None) == (python in ("", "a"))
-    known = lesson_progress.last_check() or {}
+        lesson_progress.record_check(run)
+        assert ((lesson_progress.read_last_check() or {}).get("before") is None) == (
+            python in ("", "a")
+        )
+    known = lesson_progress.read_last_check() or {}
 
     assert ("b", "2026-11-03T10:00:00+00:00") == (known["python"], known["when"])
     assert ("a", ["jax.x"]) == (known["before"]["python"], known["before"]["wrong"]["warn"])
@@ -329,11 +348,11 @@ def test_stopped_check_replaces_no_complete_result() -> None:
     run = Run("1", "2026-11-01T10:00:00+00:00", "quick")
     run.target = {"where": "8 virtual CPU devices", "devices": 8}
     run.results = [Result("jax.x", "x", "pass", ran_on=WHERE, framework="jax")]
-    lesson_progress.remember_check(run)
-    known = lesson_progress.last_check()
+    lesson_progress.record_check(run)
+    known = lesson_progress.read_last_check()
     run.started = "2026-11-02T10:00:00+00:00"
     run.results += [Result("jax.y", "y", "notrun", "interrupted", framework="jax")]
-    lesson_progress.remember_check(run)
+    lesson_progress.record_check(run)
 
     assert known is not None
-    assert known == lesson_progress.last_check()
+    assert known == lesson_progress.read_last_check()

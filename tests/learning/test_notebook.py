@@ -16,7 +16,7 @@ from tests.support.made_lessons import fence, make_lesson
 from tpustarter.core import content
 from tpustarter.core.content import Lesson
 from tpustarter.learning.content import notebook
-from tpustarter.learning.content.blocks import list_blocks, parse
+from tpustarter.learning.content.blocks import list_blocks, parse_lesson
 
 LESSONS = content.read_lessons()
 KINDS = ["jax/how-fast", "start/what-you-get", "project/train-it", "pytorch/precision"]
@@ -24,13 +24,13 @@ KINDS = ["jax/how-fast", "start/what-you-get", "project/train-it", "pytorch/prec
 
 def sources(lesson: Lesson, kind: str) -> list[str]:
     """Return the texts of a notebook's cells of one kind."""
-    cells = json.loads(notebook.text(lesson))["cells"]
+    cells = json.loads(notebook.render_notebook(lesson))["cells"]
     return [cell["source"] for cell in cells if cell["cell_type"] == kind]
 
 
 def notebook_is_whole(lesson: Lesson) -> None:
     """Read it with the format's own validator: no block is lost, and no link leads to a file."""
-    nbformat.validate(nbformat.reads(notebook.text(lesson), as_version=4))
+    nbformat.validate(nbformat.reads(notebook.render_notebook(lesson), as_version=4))
     code = sources(lesson, "code")
 
     assert [one.code.rstrip("\n") for one in list_blocks(lesson)] == [
@@ -38,7 +38,7 @@ def notebook_is_whole(lesson: Lesson) -> None:
     ]
     to_file = re.compile(r"\]\((?!https://)[^)]*\.md[)#]")
     assert not [one for one in sources(lesson, "markdown") if to_file.search(one)]
-    assert parse(lesson)
+    assert parse_lesson(lesson)
 
 
 @pytest.mark.parametrize("name", KINDS)

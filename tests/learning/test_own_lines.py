@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tpustarter.learning.run.own_lines import find_changed_lines, raised_at
+from tpustarter.learning.run.own_lines import find_changed_lines, find_raising_line
 
 SHIPPED = "import math\n\n\ndef area(r):\n    return r  # your code here\n\n\n"
 AREA = "    return r  # your code here"
@@ -12,12 +12,12 @@ AREA = "    return r  # your code here"
 
 def test_innermost_learner_line_of_error_is_named() -> None:
     """Lines below the learner's part are the judge's, and empty ones are no code."""
-    named = raised_at(SHIPPED, [40, 3, 5, 1])
+    named = find_raising_line(SHIPPED, [40, 3, 5, 1])
 
     assert named
     assert ((5,), "line 5: return r  # your code here") == (named.numbers, named.words)
-    assert raised_at(SHIPPED, [40, 41]) is None
-    assert raised_at(SHIPPED, []) is None
+    assert find_raising_line(SHIPPED, [40, 41]) is None
+    assert find_raising_line(SHIPPED, []) is None
 
 
 @pytest.mark.parametrize(

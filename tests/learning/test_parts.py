@@ -55,13 +55,13 @@ FIGURE = """\
 
 def test_task_block_has_folded_answer(tmp_path: Path) -> None:
     """The answer is what proves the output, and is read and not run."""
-    parts = blocks.parse(make_lesson(tmp_path, TRY))
+    parts = blocks.parse_lesson(make_lesson(tmp_path, TRY))
     block = next(part.block for part in parts if part.block)
 
     assert [("markdown", ""), ("block", ""), ("markdown", "Answer"), ("markdown", "")] == [
         (part.kind, part.fold) for part in parts
     ]
-    assert ("print(...)\n", "print(42)\n") == (block.code, block.proof)
+    assert ("print(...)\n", "print(42)\n") == (block.code, block.expected_code)
     assert block.is_try
     assert block.is_optional
     assert parts[2].text == "It is known.\n\n```python\nprint(42)\n```"
@@ -87,7 +87,7 @@ def test_gate_runs_answer_and_learner_keeps_task(tmp_path: Path) -> None:
     assert {"one": "pass", "turn": "pass"} == {
         name: result.status for name, result in practice.results[lesson.id].items()
     }
-    known = lesson_progress.read().lessons[lesson.id]
+    known = lesson_progress.read_progress().lessons[lesson.id]
     assert (None, 1) == (known.done, known.open)
     assert ["one"] == list(known.blocks)
 
@@ -109,14 +109,14 @@ def test_folded_blocks_are_not_needed_for_completion(tmp_path: Path) -> None:
     session = make_session(lesson)
     *_, result = session.run(one)
     session.close()
-    lesson_progress.block_ended(lesson, one, result)  # type: ignore[arg-type]
+    lesson_progress.record_block(lesson, one, result)  # type: ignore[arg-type]
     assert lesson_progress.is_done(lesson.id)
 
 
 def test_figure_is_text_in_terminal_and_picture_elsewhere(tmp_path: Path) -> None:
     """The text stands in a comment, so that GitHub shows the picture alone."""
     lesson = make_lesson(tmp_path, FIGURE)
-    (figure,) = [part.figure for part in blocks.parse(lesson) if part.figure]
+    (figure,) = [part.figure for part in blocks.parse_lesson(lesson) if part.figure]
 
     assert figure.text == "┌───┬───┐\n│ 0 │ 1 │\n└───┴───┘"
     assert ("Two devices side by side.", "../figures/two.svg") == (figure.caption, figure.file)
@@ -124,11 +124,11 @@ def test_figure_is_text_in_terminal_and_picture_elsewhere(tmp_path: Path) -> Non
     shown = list(lesson_text.render(lesson, lesson_progress.LessonProgress()))
     assert "Figure: Two devices side by side." in shown
     assert "    │ 0 │ 1 │" in shown
-    assert "│ 0 │ 1 │" in notebook.text(lesson)
+    assert "│ 0 │ 1 │" in notebook.render_notebook(lesson)
     picture = tmp_path / "figures/two.svg"
     picture.parent.mkdir()
     picture.write_text("<svg/>")
-    assert "data:image/svg+xml;base64,PHN2Zy8+" in notebook.text(lesson)
+    assert "data:image/svg+xml;base64,PHN2Zy8+" in notebook.render_notebook(lesson)
 
 
 def test_search_finds_folded_text_and_no_tags(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_broken_part_is_named_with_its_line(name: str, tmp_path: Path) -> None:
     text, line, what = BROKEN[name]
 
     with pytest.raises(Problem) as caught:
-        blocks.parse(make_lesson(tmp_path, text))
+        blocks.parse_lesson(make_lesson(tmp_path, text))
 
     assert f"01-sample.md`, line {FIRST_LINE + line}: " in caught.value.full_text
     assert what in caught.value.full_text
@@ -247,9 +247,9 @@ def test_next_lesson_follows_path() -> None:
     every = long.lessons
     assert course.find_next_lesson("a/one", long, every) == NextInCourse(long, "next", "a/two")
     assert course.find_next_lesson("a/nope", None, ()) == NextInCourse(None, "end", None)
-    assert laptop == course.path_to_follow(PATHS, on_tpu=False)
-    assert trouble == course.path_to_follow(PATHS, on_tpu=False, chosen="trouble")
-    assert laptop == course.path_to_follow(PATHS, on_tpu=True, chosen="gone")
+    assert laptop == course.find_path_to_follow(PATHS, on_tpu=False)
+    assert trouble == course.find_path_to_follow(PATHS, on_tpu=False, chosen="trouble")
+    assert laptop == course.find_path_to_follow(PATHS, on_tpu=True, chosen="gone")
 
 
 def test_path_id_stands_for_its_lessons(tmp_path: Path) -> None:

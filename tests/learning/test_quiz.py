@@ -25,7 +25,7 @@ as JAX counts them?
 
 def test_every_answer_of_question_has_reason() -> None:
     """Lines that belong together are joined; the right answer is known by its number."""
-    made = quiz.parse("v4", TEXT, 7)
+    made = quiz.parse_quiz("v4", TEXT, 7)
 
     assert made.question == "How many devices has a v4-8, as JAX counts them?"
     assert [one.text for one in made.answers] == ["8", "4"]
@@ -48,7 +48,7 @@ def test_every_answer_of_question_has_reason() -> None:
 def test_broken_question_names_its_mistake(old: str, new: str, what: str) -> None:
     """Each way to write one that could not be asked."""
     with pytest.raises(ValueError, match=r".") as refused:
-        quiz.parse("v4", TEXT.replace(old, new), 1)
+        quiz.parse_quiz("v4", TEXT.replace(old, new), 1)
 
     assert what in str(refused.value)
 
@@ -58,19 +58,19 @@ def test_a_lesson_holds_questions_beside_its_blocks(tmp_path: Path) -> None:
     fence = f"```quiz id=v4\n{TEXT}```\n"
     lesson = make_lesson(tmp_path, f"Text.\n\n{fence}\nMore.\n")
 
-    parts = blocks.parse(lesson)
+    parts = blocks.parse_lesson(lesson)
 
     assert ["markdown", "quiz", "markdown"] == [part.kind for part in parts]
     assert ["v4"] == [part.quiz.id for part in parts if part.quiz]
     twice = make_lesson(tmp_path, fence + fence)
     with pytest.raises(Problem, match="line 21: there is already a block `v4`"):
-        blocks.parse(twice)
+        blocks.parse_lesson(twice)
     nameless = make_lesson(tmp_path, fence.replace(" id=v4", ""))
     with pytest.raises(Problem, match="has no `id=`"):
-        blocks.parse(nameless)
+        blocks.parse_lesson(nameless)
     wrong = make_lesson(tmp_path, fence.replace("(x)", "( )"))
     with pytest.raises(Problem, match=r"01-sample\.md`, line 11: .*right answer"):
-        blocks.parse(wrong)
+        blocks.parse_lesson(wrong)
 
 
 def test_printed_question_has_answer_at_end(tmp_path: Path) -> None:

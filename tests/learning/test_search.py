@@ -15,16 +15,16 @@ from tests.support.searches import SEARCHES
 from tpustarter.core import content, locations
 from tpustarter.core.content import Check
 from tpustarter.learning.content.paths import read_paths
-from tpustarter.learning.content.then_now import Claim
+from tpustarter.learning.content.then_now import TutorialClaim
 from tpustarter.learning.lint import lint_synonyms
 from tpustarter.learning.search import index, search
 from tpustarter.learning.search.index import Index, open_index
 from tpustarter.learning.search.linear_search import PassageScan
-from tpustarter.learning.search.passages import SearchSources, passages
+from tpustarter.learning.search.passages import SearchSources, list_passages
 from tpustarter.learning.search.search import SearchLibrary, SearchResult
 from tpustarter.text import invocation
 
-SHELF = search.read_shelf()
+SHELF = search.read_sources()
 SYNONYMS = search.read_synonyms()
 LIBRARY = SearchLibrary(SHELF, SYNONYMS)
 RAW = re.compile(r"`|(?<![\w/])\*\*[A-Za-z]|[a-z.]\*\*(?!\w)|\]\(|</?(?:details|summary)>")
@@ -65,7 +65,7 @@ def test_own_path_comes_first_for_shared_word() -> None:
 
 def test_markdown_marks_are_not_shown() -> None:
     """Neither in what is searched nor in what is found."""
-    prose = "\n".join(f"{one.title}\n{one.heading}\n{one.prose}" for one in passages(SHELF))
+    prose = "\n".join(f"{one.title}\n{one.heading}\n{one.prose}" for one in list_passages(SHELF))
 
     assert [] == [line for line in prose.split("\n") if RAW.search(line)]
     assert RAW.search("See **this**.")
@@ -80,7 +80,9 @@ def shelf(tmp_path: Path) -> SearchSources:
     ]
     words = {"shard": ("shard", "A part of an array.")}
     checks = [Check("jax.the_loader", Path(), "Batches come once")]
-    claim = Claim("001-01", "Use `xmap` for it", "gone", "Use shard_map.", None, None, "https://a")
+    claim = TutorialClaim(
+        "001-01", "Use `xmap` for it", "gone", "Use shard_map.", None, None, "https://a"
+    )
     return SearchSources(lessons, words, checks, [claim])
 
 

@@ -28,19 +28,21 @@ def lesson(tmp_path: Path) -> Lesson:
 
 def said(lesson: Lesson, today: date = TODAY) -> str:
     """Return what is said of a path of this one lesson."""
-    return solved_exercises.words([lesson], lesson_progress.read().lessons, today)
+    return solved_exercises.describe_achievements(
+        [lesson], lesson_progress.read_progress().lessons, today
+    )
 
 
 def test_exercises_are_counted_on_the_path_and_today(lesson: Lesson) -> None:
     """Nothing is said before anything was begun, and tomorrow today's are no longer told."""
     assert not said(lesson)
-    lesson_progress.exercise_judged(lesson.id, "one", is_right=False)
+    lesson_progress.record_verdict(lesson.id, "one", is_right=False)
     assert "0 of 2 exercises solved." == said(lesson)
-    lesson_progress.exercise_judged(lesson.id, "one", is_right=True)
+    lesson_progress.record_verdict(lesson.id, "one", is_right=True)
     assert "1 of 2 exercises solved. Today: 1 exercise." == said(lesson)
     block = blocks.list_blocks(lesson)[0]
-    lesson_progress.block_ended(lesson, block, BlockResult(block.id, "pass"))
-    lesson_progress.exercise_judged(lesson.id, "two", is_right=True)
+    lesson_progress.record_block(lesson, block, BlockResult(block.id, "pass"))
+    lesson_progress.record_verdict(lesson.id, "two", is_right=True)
 
     assert "2 of 2 exercises solved. Today: 1 lesson and 2 exercises." == said(lesson)
     assert "2 of 2 exercises solved." == said(lesson, date(2001, 1, 1))
@@ -49,21 +51,27 @@ def test_exercises_are_counted_on_the_path_and_today(lesson: Lesson) -> None:
 def test_count_starts_with_first_met_exercise(lesson: Lesson) -> None:
     """At the end of a lesson that has none it would be a reproach."""
     other = replace(lesson, id="made/other", header={**lesson.header, "exercises": []})
-    lesson_progress.lesson_done(other.id)
+    lesson_progress.record_lesson_done(other.id)
 
-    said = solved_exercises.words([other, lesson], lesson_progress.read().lessons, TODAY)
+    said = solved_exercises.describe_achievements(
+        [other, lesson], lesson_progress.read_progress().lessons, TODAY
+    )
     assert "of 2 exercises" not in said
-    lesson_progress.lesson_done(lesson.id)
-    said = solved_exercises.words([other, lesson], lesson_progress.read().lessons, TODAY)
+    lesson_progress.record_lesson_done(lesson.id)
+    said = solved_exercises.describe_achievements(
+        [other, lesson], lesson_progress.read_progress().lessons, TODAY
+    )
     assert "0 of 2 exercises solved." in said
 
 
 def test_viewed_solution_does_not_count_as_solved(lesson: Lesson) -> None:
     """The exercise stays open, under the id with which it is opened."""
-    lesson_progress.solution_shown(lesson.id, "one")
-    lesson_progress.exercise_judged(lesson.id, "two", is_right=True)
+    lesson_progress.record_solution_shown(lesson.id, "one")
+    lesson_progress.record_verdict(lesson.id, "two", is_right=True)
     track = lesson.id.partition("/")[0]
 
-    assert [f"{track}/one"] == solved_exercises.list_open(lesson, lesson_progress.read().lessons)
-    assert "1 exercise open" == solved_exercises.open_words(1)
-    assert not solved_exercises.open_words(0)
+    assert [f"{track}/one"] == solved_exercises.list_unsolved(
+        lesson, lesson_progress.read_progress().lessons
+    )
+    assert "1 exercise open" == solved_exercises.format_unsolved_count(1)
+    assert not solved_exercises.format_unsolved_count(0)

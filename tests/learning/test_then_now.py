@@ -25,16 +25,16 @@ ENTRY = """- id: 000-01
 """
 
 
-def read(folder: Path, text: str) -> list[then_now.Claim]:
+def read(folder: Path, text: str) -> list[then_now.TutorialClaim]:
     """Return the claims of a text."""
     (folder / "then-now.yml").write_text(text)
-    return then_now.read(folder)
+    return then_now.read_claims(folder)
 
 
 def test_every_claim_of_source_documents_has_answer() -> None:
     """Ids count up from 01 in each document; none is missing, none is doubled."""
     expected = {f"{doc}-{n:02}" for doc, count in COUNTS.items() for n in range(1, count + 1)}
-    claims = then_now.read()
+    claims = then_now.read_claims()
 
     assert expected == {one.id for one in claims}
     assert len(expected) == len(claims)
@@ -44,12 +44,14 @@ def test_every_answer_points_to_existing_proof() -> None:
     """Lessons, headings, blocks and checks are there."""
     check_ids = {one.id for one in content.read_checks()}
 
-    assert [] == list(then_now.find_mistakes(then_now.read(), content.read_lessons(), check_ids))
+    assert [] == list(
+        then_now.find_mistakes(then_now.read_claims(), content.read_lessons(), check_ids)
+    )
 
 
 def test_every_answer_has_a_lesson_that_explains_it() -> None:
     """Whoever looks a claim up can read on."""
-    assert [] == [one.id for one in then_now.read() if one.lesson is None]
+    assert [] == [one.id for one in then_now.read_claims() if one.lesson is None]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,7 @@ def test_every_answer_has_a_lesson_that_explains_it() -> None:
 )
 def test_old_tutorial_words_find_their_claim_first(typed: str, found: str) -> None:
     """Commands, flags and names stand in the old side of a claim."""
-    assert found == then_now.search(then_now.read(), typed)[0].id
+    assert found == then_now.search_claims(then_now.read_claims(), typed)[0].id
 
 
 def test_linter_names_broken_answer(tmp_path: Path) -> None:
@@ -133,10 +135,10 @@ def test_a_broken_file_is_one_problem(tmp_path: Path, text: str) -> None:
 def test_search_needs_every_word_and_ranks_old_side(tmp_path: Path) -> None:
     """Whoever types what the tutorial says finds that claim first."""
     text = ENTRY.replace("000-01", "b").replace("xrt is  fast", "slow") + ENTRY
-    found = then_now.search(read(tmp_path, text), "XRT")
+    found = then_now.search_claims(read(tmp_path, text), "XRT")
 
     assert ["000-01", "b"] == [one.id for one in found]
-    assert [] == then_now.search(found, "xrt nowhere")
+    assert [] == then_now.search_claims(found, "xrt nowhere")
 
 
 def old(text: str) -> subprocess.CompletedProcess[str]:
@@ -159,7 +161,7 @@ def test_command_prints_then_now_and_source() -> None:
 
 def test_synonyms_and_ids_find_claim() -> None:
     """What stands in no claim is searched as everywhere, with synonyms; an id is that claim."""
-    assert [] == then_now.search(then_now.read(), "oom")
+    assert [] == then_now.search_claims(then_now.read_claims(), "oom")
     assert "memory" in old("oom").stdout
     assert ["001-05"] == [
         line.partition("(no. ")[2][:6]

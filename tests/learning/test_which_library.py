@@ -16,7 +16,7 @@ from tpustarter.learning.lint import lesson_problems
 from tpustarter.machine.generations import GENERATIONS
 from tpustarter.setup.environment.profiles import PROFILES
 
-GUIDE = which_library.read()
+GUIDE = which_library.read_guide()
 MADE = """
 questions:
   - {id: from, ask: From?, choices: [{id: a, title: A, also: [old]}, {id: b, title: B}]}
@@ -39,7 +39,7 @@ starts:
 def made(folder: Path, text: str = MADE) -> LibraryGuide:
     """Return the rules of a text."""
     (folder / which_library.FILE).write_text(text)
-    return which_library.read(folder)
+    return which_library.read_guide(folder)
 
 
 def every_advice() -> Iterator[LibraryAdvice]:

@@ -47,7 +47,7 @@ def test_each_point_stands_once() -> None:
 
 def test_each_point_is_taught_at_named_heading() -> None:
     """Lesson and heading are there."""
-    headings = {one.id: markdown.anchors(one.text) for one in content.read_lessons()}
+    headings = {one.id: markdown.list_anchors(one.text) for one in content.read_lessons()}
     for point in read():
         for place in point["taught"]:
             lesson, _, heading = place.partition("#")
@@ -67,15 +67,15 @@ def test_the_table_has_every_point_and_place() -> None:
 def figures() -> str:
     """Return how much there is of what, a line each."""
     lessons = content.read_lessons()
-    parts = [part for one in lessons for part in blocks.parse(one)]
-    claims = then_now.read()
+    parts = [part for one in lessons for part in blocks.parse_lesson(one)]
+    claims = then_now.read_claims()
     minutes = sum(one.header["minutes"] for one in lessons)
     proven = sum(bool(one.proof) for one in claims)
     return "\n".join([
         f"{len(lessons)} lessons, {minutes} minutes",
         f"{sum(one.kind == 'block' for one in parts)} blocks that run",
         f"{sum(one.kind == 'quiz' for one in parts)} questions",
-        f"{sum(len(exercises.read(one)) for one in lessons)} exercises",
+        f"{sum(len(exercises.read_exercises(one)) for one in lessons)} exercises",
         f"{len(read_paths())} paths",
         f"{len(claims)} claims of older tutorials: {proven} proven by code, the rest by a source",
     ])  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 
 from tpustarter.core import content
 from tpustarter.core.content import Lesson
-from tpustarter.learning.content.markdown import tokens
+from tpustarter.learning.content.markdown import parse_tokens
 
 WORDS_A_MINUTE = 200
 """Reading in order to learn, which is slower than the 238 of ordinary non-fiction.
@@ -31,7 +31,7 @@ TARGET = re.compile(r"\]\([^)]*\)")
 def measured(lesson: Lesson) -> int:
     """Return the minutes of a lesson by its words, lines of code, questions and exercises."""
     minutes = float(MINUTES_OF_AN_EXERCISE * len(lesson.header.get("exercises") or ()))
-    for token in tokens(COMMENT.sub("", lesson.text)):
+    for token in parse_tokens(COMMENT.sub("", lesson.text)):
         kind, _, rest = token.info.partition(" ")
         if token.type == "inline":
             minutes += len(TARGET.sub("]", token.content).split()) / WORDS_A_MINUTE

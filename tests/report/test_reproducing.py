@@ -421,7 +421,7 @@ def test_no_canary_in_report_with_reproducers(
     lesson = next(one for one in content.read_lessons() if one.id == "jax/precision")
     block = blocks.list_blocks(lesson)[0]
     result = BlockResult(block.id, "error", "exception", "\n".join(telling.TEXTS))
-    lesson_progress.block_ended(lesson, block, result)
+    lesson_progress.record_block(lesson, block, result)
     hung = "It was not run, because jax did not come back from `jax.devices()`."
     for context in telling_context(tmp_path, home, monkeypatch, None, devices):
         report = make_report.make_report(context)

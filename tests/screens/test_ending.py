@@ -150,8 +150,8 @@ def test_place_is_saved_while_reading(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"sections": f"{SECTIONS}\n"}) as pilot:
             await press(pilot, "enter", "space", "space")
-            await until(pilot, lambda: bookmarks.read("start/sections") is not None)
-            assert (bookmarks.read("start/sections") or "").startswith("heading Section")
+            await until(pilot, lambda: bookmarks.read_bookmark("start/sections") is not None)
+            assert (bookmarks.read_bookmark("start/sections") or "").startswith("heading Section")
 
     run(journey)
 
@@ -225,7 +225,7 @@ def test_enter_opens_open_exercise_and_n_skips_exercise(tmp_path: Path) -> None:
             seen = await press(pilot, "escape")
             assert "0 of 1 exercise solved. Today: 1 lesson." in seen
             assert re.search(r"done +Asks +1 exercise open", seen), seen
-            lesson_progress.exercise_judged("start/asks", "double", is_right=True)
+            lesson_progress.record_verdict("start/asks", "double", is_right=True)
             pilot.app.go.open_lesson("start/asks")
             await press(pilot, "end")
             await until(pilot, lambda: "1 of 1 exercise solved." in on_screen(pilot.app))
@@ -243,7 +243,7 @@ def test_exercise_key_opens_first_open_exercise(tmp_path: Path) -> None:
             lessons_with_exercise(tmp_path)
             await press(pilot, "enter", "end")
             assert "j, Enter Go to what is open p Exercise: Return the double" in _end(pilot)
-            lesson_progress.exercise_judged("start/asks", "double", is_right=True)
+            lesson_progress.record_verdict("start/asks", "double", is_right=True)
             await press(pilot, "p", "escape")
             assert "p Exercise, solved: Return the double" in _end(pilot)
 
@@ -257,7 +257,7 @@ def test_enter_at_end_of_completed_lesson_opens_next(tmp_path: Path) -> None:
         block = ASKS[ASKS.index("```python") : ASKS.index("```python run id=two")]
         lessons = {"asks": f"{LONG}\n{block}", "second": "# Second\n"}
         async with tutor(tmp_path, size=(80, 24), lessons=lessons) as pilot:
-            lesson_progress.lesson_done("start/asks")
+            lesson_progress.record_lesson_done("start/asks")
             await press(pilot, "l")
             pilot.app.go.open_lesson("start/asks")  # type: ignore[attr-defined]
             await settle(pilot)
@@ -277,7 +277,7 @@ def test_key_line_follows_scroll_after_early_refresh(
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 24), lessons=lessons) as pilot:
-            lesson_progress.lesson_done("start/asks")
+            lesson_progress.record_lesson_done("start/asks")
             for _ in range(10):
                 pilot.app.go.open_lesson("start/asks")  # type: ignore[attr-defined]
                 await settle(pilot)
@@ -301,7 +301,7 @@ def test_completed_stage_is_announced(tmp_path: Path) -> None:
             await press(pilot, "l", "escape", "p", "1")
             await press(pilot, "enter", "r", "2", "end")
             assert "stage" not in _end(pilot)
-            lesson_progress.lesson_done("start/second")
+            lesson_progress.record_lesson_done("start/second")
             await press(pilot, "tab", "r", "end")
             await until(
                 pilot, lambda: "All 2 lessons of the stage “Day one” are done." in _end(pilot)

@@ -35,8 +35,8 @@ def test_e_lists_exercises_with_next_marked(tmp_path: Path) -> None:
             await press(pilot, "escape", "l")
             assert isinstance(pilot.app.screen, Reader)
             await press(pilot, "escape", "escape")
-            lesson_progress.lesson_done("jax/first-arrays")
-            lesson_progress.exercise_judged(
+            lesson_progress.record_lesson_done("jax/first-arrays")
+            lesson_progress.record_verdict(
                 "jax/first-arrays", "update-without-mutation", is_right=True
             )
             seen = await press(pilot, "e")
@@ -54,7 +54,7 @@ def test_v_filters_exercises_and_title_names_filter(
     async def journey() -> None:
         async with driven(TpustarterApp(), (120, 35)) as pilot:
             await settle(pilot)
-            lesson_progress.exercise_judged(
+            lesson_progress.record_verdict(
                 "jax/first-arrays", "update-without-mutation", is_right=True
             )
             counted = r"1 of \d+ exercises of your path solved, "

@@ -119,7 +119,10 @@ def test_task_reports_not_yet_then_right(tmp_path: Path) -> None:
             seen = await press(pilot, "escape", "r")
             assert "not yet" not in seen
             assert "pass" in seen
-            assert lesson_progress.read().lessons["start/hello"].blocks["turn"].status == "pass"
+            assert (
+                lesson_progress.read_progress().lessons["start/hello"].blocks["turn"].status
+                == "pass"
+            )
 
     run(journey)
 

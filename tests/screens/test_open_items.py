@@ -327,7 +327,7 @@ def test_keys_before_page_loads_act_at_bookmark(tmp_path: Path) -> None:
             await burst(pilot, "\re# typed")
             await until(pilot, lambda: "# typed" in on_screen(pilot.app))
             assert "again" == pilot.app.screen._page.edited_block.block.id
-        assert "block again" == bookmarks.read("start/all")
+        assert "block again" == bookmarks.read_bookmark("start/all")
 
     run(journey)
 
@@ -342,11 +342,11 @@ def test_visit_from_search_keeps_bookmark(tmp_path: Path) -> None:
             pilot.app.go.open_lesson("start/t", at="Part 3")
             await until(pilot, lambda: "Part 3" in on_screen(pilot.app))
             await press(pilot, "down", "down", "escape")
-            assert "heading Part 1" == bookmarks.read("start/t")
+            assert "heading Part 1" == bookmarks.read_bookmark("start/t")
             pilot.app.go.open_lesson("start/t", at="Part 2")
             await until(pilot, lambda: "Part 2" in on_screen(pilot.app))
             await press(pilot, "space", "space", "space", "escape")
-            assert bookmarks.read("start/t") in ("heading Part 3", "heading Part 4")
+            assert bookmarks.read_bookmark("start/t") in ("heading Part 3", "heading Part 4")
 
     run(journey)
 

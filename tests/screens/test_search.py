@@ -432,7 +432,7 @@ def test_found_lesson_stays_marked_after_esc(tmp_path: Path) -> None:
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons=lessons, size=(120, 24)) as pilot:
-            lesson_progress.lesson_done("start/lessonx")
+            lesson_progress.record_lesson_done("start/lessonx")
             await press(pilot, "l", "slash", *"needle")
             await _wait_for(pilot, "           It has a needle")
             await press(pilot, "down", "down", "escape")

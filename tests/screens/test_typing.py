@@ -19,7 +19,7 @@ LESSON = "start/hello"
 
 
 def _kept() -> dict[str, str]:
-    return {block: draft.code for block, draft in drafts.read(LESSON).items()}
+    return {block: draft.code for block, draft in drafts.read_drafts(LESSON).items()}
 
 
 async def _open(pilot: Pilot[None]) -> str:

@@ -144,12 +144,16 @@ class Kills:
 
     def losses(self) -> list[str]:
         """Return what was lost that should not be: also what earlier rounds had left."""
-        known = lesson_progress.read().lessons
+        known = lesson_progress.read_progress().lessons
         wrong = [f"{one.number} {one.kind}: {text}" for one in self.outcomes for text in one.wrong]
         for one in self.outcomes:
             if one.kind != "edit" and one.kept and f"start/round{one.number}" not in known:
                 wrong.append(f"{one.number} {one.kind}: gone after a later kill")
-            if one.kind == "edit" and one.kept and not drafts.read(f"start/round{one.number}"):
+            if (
+                one.kind == "edit"
+                and one.kept
+                and not drafts.read_drafts(f"start/round{one.number}")
+            ):
                 wrong.append(f"{one.number} {one.kind}: gone after a later kill")
         met = {one.kind for one in self.outcomes if one.did}
         all_early = sorted(
@@ -219,8 +223,10 @@ class Kills:
         """Return how much of what was done is on the disk."""
         lesson = f"start/round{outcome.number}"
         if outcome.kind == "edit":
-            return len(added(drafts.read(lesson).get("first")))
-        known = lesson_progress.read().lessons.get(lesson, lesson_progress.LessonProgress())
+            return len(added(drafts.read_drafts(lesson).get("first")))
+        known = lesson_progress.read_progress().lessons.get(
+            lesson, lesson_progress.LessonProgress()
+        )
         if outcome.kind == "run":
             return sum(entry.status == "pass" for entry in known.blocks.values())
         # One that was right once stays right, whatever was answered after it.
@@ -232,7 +238,7 @@ class Kills:
         outcome.did = len(ages)
         outcome.kept = self._count_kept(outcome, outcome.did, screen)
         if outcome.kind == "edit":
-            draft = drafts.read(f"start/round{outcome.number}").get("first")
+            draft = drafts.read_drafts(f"start/round{outcome.number}").get("first")
             is_begun = draft is None or draft.code.startswith(FIRST)
             if not is_begun or not TYPED.startswith(added(draft)):
                 outcome.wrong.append(f"what was typed is mixed up: {draft}")

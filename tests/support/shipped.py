@@ -38,7 +38,7 @@ def lessons(*frameworks: str | None) -> list[Lesson]:
 
 def shipped_exercises(*frameworks: str | None) -> list[Exercise]:
     """Return the exercises of those lessons."""
-    return [one for lesson in lessons(*frameworks) for one in exercises.read(lesson)]
+    return [one for lesson in lessons(*frameworks) for one in exercises.read_exercises(lesson)]
 
 
 def every_block_holds(lesson: Lesson, env: Mapping[str, str], *, devices: int = 8) -> None:
@@ -55,7 +55,7 @@ def every_block_holds(lesson: Lesson, env: Mapping[str, str], *, devices: int = 
             session = event.session
         elif isinstance(event, BlockStarted) and event.block.is_try and not session.blocked:
             unchanged[event.block.id] = run_block(session, event.block).status
-    document = lesson_run.document(practice)
+    document = lesson_run.make_document(practice)
     jsonschema.Draft202012Validator(SCHEMA).validate(document)
     [told] = document["lessons"]
     places = [block["ran_on"] for block in told["blocks"] if block["ran_on"]]
@@ -68,7 +68,7 @@ def every_block_holds(lesson: Lesson, env: Mapping[str, str], *, devices: int = 
     assert all((devices, virtual) == (one["count"], one["virtual"]) for one in places)
     assert (kind if places else "none") == document["verified_on"]
     assert (
-        lesson.id in lesson_progress.read_done_lessons() | lesson_progress.read_only()
+        lesson.id in lesson_progress.list_done_lessons() | lesson_progress.list_read_lessons()
         or not told["blocks"]
     )
     assert places or lesson.framework is None or not lesson.id.startswith(("jax/", "pytorch/"))
@@ -99,8 +99,8 @@ def exercise_is_judged(one: Exercise, session: LessonSession) -> None:
     framework = one.lesson.framework
     run_block(session, STATE, f"import {framework}" if framework else "pass")
     before = run_block(session, STATE).output
-    *_, wrong = exercises.judge(one, session.run, one.gap)
-    *_, right = exercises.judge(one, session.run, one.solution)
+    *_, wrong = exercises.judge_answer(one, session.run, one.gap)
+    *_, right = exercises.judge_answer(one, session.run, one.solution)
     if run_block(session, STATE).output != before:
         session.close()  # the next exercise gets a fresh process
 

@@ -108,7 +108,9 @@ def pattern(name: str) -> re.Pattern[str]:
 def patterns() -> list[tuple[str, re.Pattern[str]]]:
     """Return each term of the glossary with what finds it."""
     return [
-        (term, pattern(name)) for term, (name, _) in glossary.read().items() if term not in ORDINARY
+        (term, pattern(name))
+        for term, (name, _) in glossary.read_glossary().items()
+        if term not in ORDINARY
     ]
 
 

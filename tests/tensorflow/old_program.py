@@ -63,7 +63,7 @@ def main(python: str, *options: str) -> int:
         shutil.copytree(folder / "data/start", folder / "run")
         log = ran(python, folder, "estimator_2019.py")
         version, *lines = ran(python, folder, "-c", READ).splitlines()
-        known = code_files.text(lesson, LOSSES)
+        known = code_files.read_file(lesson, LOSSES)
     steps = dict(line.split() for line in lines if len(line.split()) == 2)
     losses = [float(steps[str(step)]) for step in range(len(steps))]
     if "--write" in options:

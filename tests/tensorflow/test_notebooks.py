@@ -23,7 +23,7 @@ from tests.support import shipped  # noqa: E402  nothing of it without Keras
 from tpustarter.core.content import Lesson  # noqa: E402
 from tpustarter.learning.content import exercises  # noqa: E402
 from tpustarter.learning.content.blocks import list_blocks  # noqa: E402
-from tpustarter.learning.run.expected_output import mismatch  # noqa: E402
+from tpustarter.learning.run.expected_output import describe_mismatch  # noqa: E402
 
 HERE = "tensorflow" if importlib.util.find_spec("tensorflow") else "keras"
 """Keras with JAX is in an environment without TensorFlow."""
@@ -37,7 +37,7 @@ THE_THREE = {"measure-flops", "classify-clothing", "predict-shakespeare"}
 @pytest.mark.skipif(HERE == "keras", reason="They are of TensorFlow, which has no lessons here.")
 def test_colab_notebooks_are_among_exercises() -> None:
     """So the test below runs each as a notebook, as shipped and with its solution."""
-    names = {one.name for lesson in LESSONS for one in exercises.read(lesson)}
+    names = {one.name for lesson in LESSONS for one in exercises.read_exercises(lesson)}
 
     assert names >= THE_THREE
 
@@ -71,9 +71,9 @@ def test_notebook_prints_lesson_output_and_judges_exercises(lesson: Lesson, tmp_
             cell = next(cell for cell in book.cells if cell.source == block.code.rstrip("\n"))
             expected = block.expected_on("cpu")
             if expected:
-                differs = errors(cell) or mismatch(expected, printed(cell))
+                differs = errors(cell) or describe_mismatch(expected, printed(cell))
                 assert bool(differs) == block.is_try, (block.id, printed(cell))
-        for one in exercises.read(lesson):
+        for one in exercises.read_exercises(lesson):
             index = next(
                 n for n, cell in enumerate(book.cells) if one.judged.rstrip("\n") in cell.source
             )

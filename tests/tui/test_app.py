@@ -171,7 +171,7 @@ def test_checks_run_live_then_worst_comes_first(tmp_path: Path) -> None:
             assert words == ["FAIL", "ERROR", "WARN", "PASS"]
             told = " ".join(seen.split())
             assert "No TPU was tested" in told or "No device was tested" in told
-            assert lesson_progress.last_check() is not None
+            assert lesson_progress.read_last_check() is not None
             rows = pilot.app.screen.query_one("#rows")
             assert rows.highlighted_id == "host.fails"
 

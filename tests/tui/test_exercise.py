@@ -67,7 +67,7 @@ def test_digit_answers_question_and_shows_reason(tmp_path: Path) -> None:
             assert "right  Two cores are one device." in seen
 
     run(journey)
-    quizzes = merge.export()["lessons"]["start/asks"]["quizzes"]
+    quizzes = merge.export_progress()["lessons"]["start/asks"]["quizzes"]
 
     assert quizzes["v4"]["right"] is True
 
@@ -165,7 +165,7 @@ def test_right_answer_shows_lesson_learned_and_next_key(tmp_path: Path) -> None:
         async with tutor(tmp_path, lessons=lessons) as pilot:
             (tmp_path / "lessons" / "paths.yml").write_text(paths)
             lessons_with_exercise(tmp_path)
-            lesson_progress.lesson_done("start/asks")
+            lesson_progress.record_lesson_done("start/asks")
             await press(pilot, "enter", "p")
             learner_file().write_text(SOLVED)
             await until(pilot, lambda: 'Next on your path "Mine": Then' in on_screen(pilot.app))
@@ -463,7 +463,7 @@ def test_solved_exercise_stays_solved_after_wrong_answer(tmp_path: Path) -> None
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
             lessons_with_exercise(tmp_path)
-            lesson_progress.exercise_judged("start/asks", "double", is_right=True)
+            lesson_progress.record_verdict("start/asks", "double", is_right=True)
             seen = await press(pilot, "enter", "p", "r")
             assert "NOT YET" in seen
             assert "An earlier answer was right, so it stays solved." in " ".join(

@@ -87,7 +87,7 @@ def begin(folder: Path, name: str) -> None:
     """Let the first block of a lesson have passed."""
     lesson = next(one for one in content.read_lessons(folder) if one.id == f"start/{name}")
     block = list_blocks(lesson)[0]
-    lesson_progress.block_ended(lesson, block, BlockResult(block.id, "pass"))
+    lesson_progress.record_block(lesson, block, BlockResult(block.id, "pass"))
 
 
 def test_first_start_asks_for_path_and_remembers_choice(tmp_path: Path) -> None:
@@ -230,12 +230,12 @@ def test_key_opens_next_lesson_from_any_row(tmp_path: Path) -> None:
     async def journey() -> None:
         async with driven(staged(tmp_path), (80, 24)) as pilot:
             await settle(pilot)
-            lesson_progress.lesson_done("start/one")
+            lesson_progress.record_lesson_done("start/one")
             await press(pilot, "1", "end", "n")
             assert isinstance(pilot.app.screen, Reader)
             assert "start/two" == pilot.app.screen.lesson
             for name in NAMES[1:]:
-                lesson_progress.lesson_done(f"start/{name}")
+                lesson_progress.record_lesson_done(f"start/{name}")
             seen = await press(pilot, "escape")
             assert "next lesson" not in seen
 
@@ -268,7 +268,7 @@ def test_long_title_wraps_below(tmp_path: Path) -> None:
 
 def test_existing_progress_skips_path_question(tmp_path: Path) -> None:
     """Progress without a chosen path, as from an earlier version, leads to Home."""
-    lesson_progress.lesson_done("start/hello")
+    lesson_progress.record_lesson_done("start/hello")
 
     async def journey() -> None:
         async with tutor(tmp_path, path=None) as pilot:
@@ -325,7 +325,7 @@ def test_home_shows_progress_and_folds_completed_stages(tmp_path: Path) -> None:
             assert "You have begun it: 1 of 2 blocks and questions are done." in seen
             assert "begun 1 of 2" in seen
             for name in ("one", "two"):
-                lesson_progress.lesson_done(f"start/{name}")
+                lesson_progress.record_lesson_done(f"start/{name}")
             await press(pilot, "l")
             seen = await press(pilot, "escape")
             assert "━━━" in seen
@@ -406,7 +406,7 @@ def test_space_scrolls_details_that_do_not_fit(tmp_path: Path) -> None:
 def test_completed_path_offers_other_paths(tmp_path: Path) -> None:
     """There is no next lesson; the check is offered, and the key for another path is named."""
     for name in ("hello", "hangs"):
-        lesson_progress.lesson_done(f"start/{name}")
+        lesson_progress.record_lesson_done(f"start/{name}")
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -424,7 +424,7 @@ def test_progress_takes_single_line(tmp_path: Path, size: tuple[int, int]) -> No
 
     async def journey() -> None:
         for lesson in ("start/on-a-laptop", "jax/how-fast", "jax/jit-and-recompilation"):
-            lesson_progress.lesson_done(lesson)
+            lesson_progress.record_lesson_done(lesson)
         async with driven(TpustarterApp(checks=write_checks(tmp_path / "checks")), size) as pilot:
             await settle(pilot)
             seen = on_screen(pilot.app)
@@ -463,7 +463,7 @@ def test_completed_path_shows_open_exercises(tmp_path: Path) -> None:
             await press(pilot, "3")
             path = next(one for one in read_paths() if one.id == "laptop")
             for lesson in path.lessons:
-                lesson_progress.lesson_done(lesson)
+                lesson_progress.record_lesson_done(lesson)
             seen = await press(pilot, "l", "escape")
             assert "▼ Your first day: one device" in seen
             assert "The lesson of this exercise: Arrays and devices" in seen
@@ -482,10 +482,10 @@ def test_open_items_are_below_next_lesson(size: tuple[int, int], tmp_path: Path)
             seen = await press(pilot, "3")
             assert "Left open" not in seen
             for lesson in ("start/on-a-laptop", "jax/how-fast", "jax/first-arrays"):
-                lesson_progress.lesson_done(lesson)
+                lesson_progress.record_lesson_done(lesson)
             gradients = next(one for one in content.read_lessons() if one.id == "jax/gradients")
             block = list_blocks(gradients)[0]
-            lesson_progress.block_ended(gradients, block, BlockResult(block.id, "pass"))
+            lesson_progress.record_block(gradients, block, BlockResult(block.id, "pass"))
             seen = await press(pilot, "l", "escape", "home")
             left = seen.partition("Left open")[2].partition(" lessons done")[0]
             assert re.search("Gradients +begun 1 of", left)
@@ -494,7 +494,7 @@ def test_open_items_are_below_next_lesson(size: tuple[int, int], tmp_path: Path)
             begun = ("jax/random-keys", "jax/sharding", "jax/collectives")
             for lesson in (one for one in content.read_lessons() if one.id in begun):
                 block = list_blocks(lesson)[0]
-                lesson_progress.block_ended(lesson, block, BlockResult(block.id, "pass"))
+                lesson_progress.record_block(lesson, block, BlockResult(block.id, "pass"))
             assert "and 2 more lessons, which l lists" in await press(pilot, "l", "escape", "home")
             await press(pilot, "e", "enter")
             assert isinstance(pilot.app.screen, ExercisePage)
@@ -525,7 +525,7 @@ def test_next_lesson_is_marked_after_lesson(tmp_path: Path) -> None:
             assert "next" != (left := rows.highlighted_id)
             await press(pilot, "c", "escape", "escape")
             assert left == rows.highlighted_id
-            lesson_progress.lesson_done("start/hello")
+            lesson_progress.record_lesson_done("start/hello")
             await press(pilot, "l", "escape")
             assert "next" == rows.highlighted_id
 
@@ -582,7 +582,7 @@ def test_other_actions_stay_visible_below_completed_lessons(tmp_path: Path, done
         path = next(one for one in read_paths() if one.id == "laptop")
         course.choose_path("laptop")
         for lesson in path.lessons[:done]:
-            lesson_progress.lesson_done(lesson)
+            lesson_progress.record_lesson_done(lesson)
         async with driven(
             TpustarterApp(checks=write_checks(tmp_path / "checks")), (120, 35)
         ) as pilot:
@@ -630,7 +630,7 @@ def test_home_names_failures_of_last_checks() -> None:
 def test_old_state_folder_shows_its_last_check(summary: dict[str, Any] | None) -> None:
     """A file without the numbers, or with damaged ones, is shown as it was written."""
     shutil.copy(SAMPLES / "old_state/last-check.json", state.prepare_path("last-check"))
-    check = lesson_progress.last_check()
+    check = lesson_progress.read_last_check()
     assert check
 
     said, before = check["headline"], check["before"]["headline"]

@@ -47,7 +47,7 @@ def test_outline_shows_current_section_and_open_items(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"parts": LESSON}, size=(160, 40)) as pilot:
             [lesson] = content.read_lessons(pilot.app.lessons)
-            lesson_progress.quiz_answered(lesson, "q", is_right=True)
+            lesson_progress.record_quiz_answer(lesson, "q", is_right=True)
             rows = _outline(await press(pilot, "enter"))
             assert rows[:2] == ["> Parts 0 of 1 done", "The second part 0 of 2 done"]
             assert rows[2:4] == ["Only words", "A question done"]

@@ -79,7 +79,7 @@ def test_every_task_and_exercise_opens_at_edit() -> None:
     lessons = content.read_lessons()
     tasks = [block for lesson in lessons for block in blocks.list_blocks(lesson) if block.is_try]
     lost = [task.id for task in tasks if place_to_edit(task.code, task.answer or "") is None]
-    gaps = [one for lesson in lessons for one in exercises.read(lesson)]
+    gaps = [one for lesson in lessons for one in exercises.read_exercises(lesson)]
     lost += [exercise.id for exercise in gaps if place_to_edit(exercise.gap) is None]
 
     assert len(tasks) > 100

@@ -93,12 +93,14 @@ def _course() -> tuple[str, list[tuple[str, str]]]:
         if path is None:
             return "", []
         place = path_progress.find_path_progress(
-            path, lessons, lesson_progress.read_done_lessons(), lesson_progress.read_only()
+            path, lessons, lesson_progress.list_done_lessons(), lesson_progress.list_read_lessons()
         )
     except Problem:
         return "", []
     on_path = [lessons[name] for name in place.whole.lessons]
-    achieved = solved_exercises.words(on_path, lesson_progress.read().lessons)
+    achieved = solved_exercises.describe_achievements(
+        on_path, lesson_progress.read_progress().lessons
+    )
     said = escape_text(". ".join(filter(None, (f"{path.title}: {place.whole.words}", achieved))))
     if place.next is None:
         return said, []

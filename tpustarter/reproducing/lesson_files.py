@@ -42,13 +42,13 @@ class LessonFiles:
 
 def find_needed_files(lesson: Lesson, blocks: Iterable[str]) -> LessonFiles:
     """Return the files of a lesson that blocks need, given their code; raise Problem."""
-    texts = code_files.read(lesson)
+    texts = code_files.read_files(lesson)
     wanted = _wanted("\n".join(blocks), texts)
     if not wanted:
         return LessonFiles()
     beside = {name: texts[name] for name in wanted if not name.endswith(".py")}
     notes = [
-        f"It reads {name}, which must lie beside it: `{code_files.command(lesson, name)} > {name}`"
+        f"It reads {name}, which must lie beside it: `{code_files.print_command(lesson, name)} > {name}`"
         for name in beside
     ]
     parts = (_written(name, texts[name]) for name in wanted)

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from tpustarter.core import locations
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content.blocks import Block
-from tpustarter.learning.run.expected_output import mismatch
+from tpustarter.learning.run.expected_output import describe_mismatch
 from tpustarter.reproducing.program import MARK, ReproducedFailure, ReproducerFile
 from tpustarter.running import archive
 from tpustarter.running.process import CappedLog, Probe, signal_name
@@ -151,7 +151,7 @@ def _difference(block: Block, printed: str, platform: str) -> str:
     """Return the first difference from the output in the lesson; empty where there is none."""
     expected = block.expected_on(platform)
     own = printed.rpartition(f"{MARK} {block.id}\n")[2]
-    return (mismatch(expected, own) or "") if expected else ""
+    return (describe_mismatch(expected, own) or "") if expected else ""
 
 
 def is_same_failure(failure: ReproducedFailure, outcome: TrialOutcome) -> bool:

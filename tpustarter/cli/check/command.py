@@ -228,7 +228,7 @@ def _run(selfcheck: SelfCheck, *, ndjson: bool, quiet: bool) -> None:
     from tpustarter.checking.results import last_failures
     from tpustarter.learning.progress import lesson_progress
 
-    lesson_progress.remember_check(selfcheck.run)
+    lesson_progress.record_check(selfcheck.run)
     last_failures.save_failures(selfcheck.run)
 
 

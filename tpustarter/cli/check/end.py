@@ -143,7 +143,7 @@ def format_next_step(run: Run) -> str:
     """
     from tpustarter.learning.progress import lesson_progress
 
-    is_new = not run.ids and not lesson_progress.read().lessons
+    is_new = not run.ids and not lesson_progress.read_progress().lessons
     if any(result.status == "warn" for result in run.results):
         return "Or open the tutor first, and run a lesson: `tpustarter`" if is_new else ""
     lessons = {result.lesson for result in run.results if result.lesson}

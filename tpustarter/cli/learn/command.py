@@ -265,7 +265,7 @@ def _exercise(options: SimpleNamespace) -> None:
         lessons = [_find_lesson(options.lesson, lessons)]
         listed_by = f"tpustarter learn {lessons[0].id} --exercise"
     lesson = _lesson_meant(options.exercise, lessons) if options.exercise else None
-    of_lesson = exercises.read(lesson) if lesson else []
+    of_lesson = exercises.read_exercises(lesson) if lesson else []
     modes = options.watch or options.hint or options.solution or options.reset
     if not options.exercise or (lesson and len(of_lesson) != 1 and not modes):
         exercise.show_all([lesson] if lesson else lessons)
@@ -276,7 +276,7 @@ def _exercise(options: SimpleNamespace) -> None:
         what = f"the lesson `{lesson.id}` has {count}"
         raise Problem(what, hint=listed, code=ExitCode.USAGE)
     exercise.work(
-        of_lesson[0] if lesson else exercises.find(lessons, options.exercise, listed_by),
+        of_lesson[0] if lesson else exercises.find_exercise(lessons, options.exercise, listed_by),
         watch=options.watch,
         hint=options.hint,
         solution=options.solution,
@@ -307,7 +307,7 @@ def _export() -> None:
     from tpustarter.checking.output import document
     from tpustarter.learning.progress import merge
 
-    click.echo(document.format_json_line(merge.export()))
+    click.echo(document.format_json_line(merge.export_progress()))
 
 
 def _find_lesson(name: str, lessons: list[Lesson]) -> Lesson:
@@ -340,8 +340,8 @@ def _import(name: str) -> None:
             f"`{name}` is not what `tpustarter learn --export` prints: {why}",
             hint="run `tpustarter learn --export > FILE` on the machine where you learned before",
         ) from error
-    merge.merge(imported)
-    done = sum(1 for record in lesson_progress.read().lessons.values() if record.done)
+    merge.merge_export(imported)
+    done = sum(1 for record in lesson_progress.read_progress().lessons.values() if record.done)
     click.echo(f"{phrases.format_count(done, 'lesson is', 'lessons are')} done now, there or here")
 
 

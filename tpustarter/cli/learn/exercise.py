@@ -28,7 +28,7 @@ from tpustarter.text.terminal import escape_text, wrap
 
 def show_all(lessons: list[Lesson]) -> None:
     """List the exercises of lessons, each with the learner's progress."""
-    known = [exercise for lesson in lessons for exercise in exercises.read(lesson)]
+    known = [exercise for lesson in lessons for exercise in exercises.read_exercises(lesson)]
     if not known:
         echo_lines(f"The lesson `{escape_text(lessons[0].title)}` has no exercise.")
         return
@@ -36,7 +36,7 @@ def show_all(lessons: list[Lesson]) -> None:
         echo_lines(f"The lesson `{escape_text(lessons[0].title)}` has {len(known)} exercises.\n")
     width = max(len(exercise.id) for exercise in known)
     for exercise in known:
-        state = f"{exercises.WORDS[exercises.state(exercise)]:<{exercises.WIDTH}}"
+        state = f"{exercises.WORDS[exercises.read_state(exercise)]:<{exercises.WIDTH}}"
         prefix = f"{state}{exercise.id:<{width}}  "
         for line in wrap(escape_text(exercise.title), prefix, " " * len(prefix)):
             click.echo(line)
@@ -58,11 +58,11 @@ def work(
     if hint:
         show_hint(exercise)
     elif solution:
-        click.echo(exercises.show_solution(exercise), nl=False)
+        click.echo(exercises.reveal_solution(exercise), nl=False)
     elif reset:
         kept = exercises.restart_exercise(exercise)
         path = format_path(exercises.learner_file(exercise))
-        click.echo(f"started again: {path}\n{exercises.words_of_kept(kept)}")
+        click.echo(f"started again: {path}\n{exercises.describe_kept_copy(kept)}")
     else:
         _judge(exercise, watch=watch, **options)
 

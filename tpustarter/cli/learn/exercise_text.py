@@ -17,7 +17,7 @@ from tpustarter.text.terminal import escape_text, format_code, terminal_width, w
 
 def show_hint(exercise: Exercise) -> None:
     """Print the next hint, or the last one again."""
-    hint = exercises.next_hint(exercise)
+    hint = exercises.take_next_hint(exercise)
     number, count = exercises.count_given_hints(exercise), len(exercise.hints)
     if hint is None:
         click.echo("That was the last hint. `--solution` shows the whole answer.", err=True)
@@ -36,7 +36,7 @@ def show_task(exercise: Exercise, path: Path) -> None:
 def judge_once(exercise: Exercise, session: LessonSession) -> AnswerVerdict:
     """Judge the learner's file, and print its output and the verdict."""
     judged = None
-    for item in exercises.judge(exercise, session.run):
+    for item in exercises.judge_answer(exercise, session.run):
         if isinstance(item, AnswerVerdict):
             judged = item
         else:

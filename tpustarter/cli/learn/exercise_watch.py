@@ -48,7 +48,7 @@ def watch_exercise(exercise: Exercise, **options: Any) -> AnswerVerdict:
             judged, way = _one(exercise, read_key, **options)
             if way is None or way.exercise is None:
                 break
-            exercise = exercises.find(content.read_lessons(), way.exercise)
+            exercise = exercises.find_exercise(content.read_lessons(), way.exercise)
             click.echo()
             show_task(exercise, exercises.open_file(exercise))
     if way and way.lesson:
@@ -110,7 +110,7 @@ def _wait(
             click.echo()
             show_hint(exercise)
         elif key == "s":
-            click.echo(f"\nThe solution:\n\n{exercises.show_solution(exercise)}", nl=False)
+            click.echo(f"\nThe solution:\n\n{exercises.reveal_solution(exercise)}", nl=False)
         else:
             continue
         click.echo(f"\n{_offer(way, with_keys=True)}", err=True)  # again, below a long solution

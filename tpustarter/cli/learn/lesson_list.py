@@ -79,7 +79,7 @@ def describe(lessons: list[Lesson]) -> None:
     from tpustarter.learning.run import lesson_run
     from tpustarter.learning.run.batch_run import BatchRun
 
-    click.echo(document.format_json_line(lesson_run.document(BatchRun(lessons))))
+    click.echo(document.format_json_line(lesson_run.make_document(BatchRun(lessons))))
 
 
 class _Shelf:
@@ -87,8 +87,11 @@ class _Shelf:
         from tpustarter.learning.progress import lesson_progress
 
         self._lessons = {lesson.id: lesson for lesson in lessons}
-        self._records = lesson_progress.read().lessons
-        self._done, self._read = lesson_progress.read_done_lessons(), lesson_progress.read_only()
+        self._records = lesson_progress.read_progress().lessons
+        self._done, self._read = (
+            lesson_progress.list_done_lessons(),
+            lesson_progress.list_read_lessons(),
+        )
 
     def standing(self, path: LessonPath) -> PathProgress:
         from tpustarter.learning.progress.path_progress import find_path_progress
@@ -102,7 +105,7 @@ class _Shelf:
         yield escape_text(f"Your path: {standing.path.title}")
         yield f"{_bar(standing.whole)}  {standing.whole.words}"
         on_path = [self._lessons[name] for name in standing.whole.lessons]
-        if achieved := solved_exercises.words(on_path, self._records):
+        if achieved := solved_exercises.describe_achievements(on_path, self._records):
             yield achieved
         yield ""
         for number, stage in enumerate(standing.stages):
@@ -151,12 +154,12 @@ class _Shelf:
         from tpustarter.learning.progress import lesson_progress, solved_exercises
 
         lesson = self._lessons[name]
-        state = lesson_progress.mark(lesson, self._records.get(name))
+        state = lesson_progress.format_mark(lesson, self._records.get(name))
         mark = "next" if name == following else state if state in ("done", "read") else ""
         mark = "begun" if state.startswith("begun") and not mark else mark
         right = state if state.startswith("begun ") else ""
         if state == "done":
-            count = len(solved_exercises.list_open(lesson, self._records))
+            count = len(solved_exercises.list_unsolved(lesson, self._records))
             right = f"{count} open" if count else ""
         if known := self._records.get(name) if state == "read" else None:
             right = solved_exercises.format_open_count(known.open)

@@ -30,9 +30,9 @@ def lines(lessons: list[Lesson]) -> Iterator[str]:
     from tpustarter.learning.progress import course, lesson_progress
 
     records, done, read = (
-        lesson_progress.read().lessons,
-        lesson_progress.read_done_lessons(),
-        lesson_progress.read_only(),
+        lesson_progress.read_progress().lessons,
+        lesson_progress.list_done_lessons(),
+        lesson_progress.list_read_lessons(),
     )
     path = learn_next_step.path_here(read_paths())
     for number, lesson in enumerate(lessons):
@@ -56,7 +56,7 @@ def write_notebook(lesson: Lesson, file: Path, *, force: bool) -> None:
             hint="name another file, or add `--force` to overwrite this one",
             code=ExitCode.USAGE,
         )
-    text = notebook.text(lesson)
+    text = notebook.render_notebook(lesson)
     locations.write_user_file(file, text)
     click.echo(escape_text(f"{lesson.title}: written to {file}; open it in Jupyter or Colab"))
 
@@ -67,9 +67,9 @@ def show_code(lesson: Lesson, name: str, *, force: bool) -> None:
 
     folder = Path(name)
     if not folder.is_dir():
-        click.echo(code_files.text(lesson, name), nl=False)
+        click.echo(code_files.read_file(lesson, name), nl=False)
         return
-    texts = code_files.read(lesson)
+    texts = code_files.read_files(lesson)
     existing = [one for one in texts if (folder / one).exists()]
     if existing and not force:
         raise Problem(

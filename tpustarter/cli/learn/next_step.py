@@ -23,7 +23,7 @@ def path_here(paths: list[LessonPath]) -> LessonPath | None:
     from tpustarter.learning.progress import course
     from tpustarter.machine import host
 
-    return course.path_to_follow(paths, on_tpu=host.guess_platform(host.Machine()) == "tpu")
+    return course.find_path_to_follow(paths, on_tpu=host.guess_platform(host.Machine()) == "tpu")
 
 
 def after_run(lesson: Lesson, *, all_passed: bool) -> None:
@@ -31,7 +31,11 @@ def after_run(lesson: Lesson, *, all_passed: bool) -> None:
     from tpustarter.learning.content import blocks, exercises
     from tpustarter.learning.progress import lesson_end
 
-    parts, own, lessons = blocks.parse(lesson), exercises.read(lesson), content.read_lessons()
+    parts, own, lessons = (
+        blocks.parse_lesson(lesson),
+        exercises.read_exercises(lesson),
+        content.read_lessons(),
+    )
     end = lesson_end.read_lesson_end(lesson, parts, own, _path(), lessons, by_id=True)
     _say(end.headline)
     for sentence in end.still_open:
@@ -65,7 +69,7 @@ def next_exercise() -> str | None:
     """Return the id of the first unsolved exercise of the path; None where all are solved."""
     from tpustarter.learning.progress import lesson_end
 
-    way = lesson_end.next_exercise(_path(), content.read_lessons())
+    way = lesson_end.find_next_exercise(_path(), content.read_lessons())
     return way.exercise if way else None
 
 

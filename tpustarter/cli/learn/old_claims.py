@@ -13,10 +13,10 @@ from tpustarter.core.problem import ExitCode
 from tpustarter.text.terminal import escape_text
 
 if TYPE_CHECKING:
-    from tpustarter.learning.content.then_now import Claim
+    from tpustarter.learning.content.then_now import TutorialClaim
 
 
-def _found(text: str) -> list[Claim]:
+def _found(text: str) -> list[TutorialClaim]:
     """Return the claim of that name, the claims that contain the text, or the results of a search.
 
     Names of older tutorials are matched letter by letter: `v2-nightly` is the beginning of one, and
@@ -25,13 +25,13 @@ def _found(text: str) -> list[Claim]:
     from tpustarter.learning.content import then_now
     from tpustarter.learning.search import search as searching
 
-    listed = then_now.read()
+    listed = then_now.read_claims()
     claims = {claim.id: claim for claim in listed}
     if text.strip() in claims:
         return [claims[text.strip()]]
-    if literally := then_now.search(listed, text):
+    if literally := then_now.search_claims(listed, text):
         return literally
-    shelf = searching.read_shelf()
+    shelf = searching.read_sources()
     found = searching.SearchLibrary(shelf, searching.read_synonyms()).search(text)
     hits = found.select_kind("old")
     return [claims[hit.id] for hit in hits if hit.is_whole == hits[0].is_whole]

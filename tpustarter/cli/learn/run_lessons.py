@@ -24,12 +24,12 @@ def run(lessons: list[Lesson], *, as_json: bool, **options: Any) -> None:
     printer = lesson_run.LessonRunPrinter(click.echo, echo_lines, finished=not as_json)
     with stop_at_signals(practice.stop):
         for event in practice.events():
-            printer.event(event)
+            printer.print_event(event)
     code = practice.exit_code()
     if as_json:
-        print_result(lesson_run.document(practice))
+        print_result(lesson_run.make_document(practice))
     else:
-        echo_lines(lesson_run.headline(practice))
+        echo_lines(lesson_run.format_headline(practice))
         if len(lessons) == 1 and practice.run.results:
             learn_next_step.after_run(lessons[0], all_passed=code == ExitCode.OK)
     if practice.not_kept:

@@ -17,7 +17,7 @@ from tpustarter.core.problem import ExitCode
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.learning.search import search as searching
 from tpustarter.learning.search.passages import Kind
-from tpustarter.learning.search.search import SPOTS, FoundLine, Hit, Parts, SearchResult
+from tpustarter.learning.search.search import SPOTS, FoundLine, Parts, SearchHit, SearchResult
 from tpustarter.text.terminal import (
     WIDTH,
     add_unbreakable_spaces,
@@ -42,7 +42,7 @@ Mark = Callable[[str], str]
 
 def search(text: str) -> None:
     """Print the hits for a text, and exit with 5 if there are none."""
-    library = searching.SearchLibrary(searching.read_shelf(), searching.read_synonyms())
+    library = searching.SearchLibrary(searching.read_sources(), searching.read_synonyms())
     chosen = state.load("settings").get("path")
     path = next((path for path in read_paths() if path.id == chosen), None)
     found = library.search(text, path.lessons if path else ())
@@ -84,7 +84,7 @@ def _show(found: SearchResult, mark: Mark) -> None:
     echo_lines(_following(groups[0][1][0] if groups else found.hits[0]))
 
 
-def _groups(found: SearchResult) -> Iterable[tuple[Kind, list[Hit]]]:
+def _groups(found: SearchResult) -> Iterable[tuple[Kind, list[SearchHit]]]:
     """Yield the hits that were named by id, then the others by kind, without the word asked for."""
     named = [hit for hit in found.hits if found.is_named(hit)]
     for hit in named:
@@ -96,12 +96,12 @@ def _groups(found: SearchResult) -> Iterable[tuple[Kind, list[Hit]]]:
             yield kind, hits
 
 
-def _whole(word: Hit) -> list[str]:
+def _whole(word: SearchHit) -> list[str]:
     name, meaning = ("".join(text for text, _ in parts) for parts in (word.title, word.text))
     return wrap(f"  {escape_text(name)}: {escape_text(' '.join(meaning.split()))}", hang="    ")
 
 
-def _following(best: Hit) -> str:
+def _following(best: SearchHit) -> str:
     if best.kind == "check":
         return f"Run it: tpustarter check {escape_text(best.id)}"
     if best.kind == "old":
@@ -111,7 +111,7 @@ def _following(best: Hit) -> str:
     return f"Read it: tpustarter learn {escape_text(best.id)}"
 
 
-def _lines(hit: Hit, spots: int, mark: Mark) -> Iterable[str]:
+def _lines(hit: SearchHit, spots: int, mark: Mark) -> Iterable[str]:
     if hit.kind == "lesson":
         yield f"  {escape_text(hit.id):<30}  {_windowed(hit.title, WIDTH - 34, mark)}"
         yield from (_spot(spot, mark) for spot in hit.spots[:spots])

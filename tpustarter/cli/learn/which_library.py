@@ -41,7 +41,7 @@ def recommend(given: Mapping[str, str | None], *, as_json: bool) -> None:
         as_json: Print one JSON document.
     """
     with print_errors_as_json(which_library.SCHEMA, wanted=as_json):
-        guide = which_library.read()
+        guide = which_library.read_guide()
         answers = {
             question.id: which_library.parse_answer(question, typed)
             for question in guide.questions
@@ -56,7 +56,7 @@ def recommend(given: Mapping[str, str | None], *, as_json: bool) -> None:
             answers[question.id] = _ask(question)
         advice = which_library.advise(guide, answers)
         if as_json:
-            print_result(which_library.document(advice))
+            print_result(which_library.make_document(advice))
             return
         paths = read_paths()
         echo_lines(
@@ -102,7 +102,7 @@ def _ask(question: LibraryQuestion) -> str:
                 hint=f"run `tpustarter learn --which` again, or answer it with `--{question.id}`",
                 code=ExitCode.USAGE,
             )
-        if found := which_library.choice(question, typed.strip() or str(number_here or "")):
+        if found := which_library.find_choice(question, typed.strip() or str(number_here or "")):
             return found.id
         names = f"one of {', '.join(one.id for one in question.choices)}"
         given = escape_text(typed.strip()[:40])

@@ -18,7 +18,7 @@ def find_mistakes(blocks: Sequence[Block]) -> Iterator[tuple[int, str]]:
     """
     unsure: dict[str, str] = {}
     for block in blocks:
-        tree = _parsed(block.proof)
+        tree = _parsed(block.expected_code)
         made = _made(tree) | _made(_parsed(block.code))
         if block.is_try:
             unsure |= dict.fromkeys(made, block.id)

@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tpustarter.core.content import Lesson
-from tpustarter.learning.content.fences import Fence, find, problem
+from tpustarter.learning.content.fences import Fence, find_fences, make_problem
 from tpustarter.learning.content.markdown import source_lines
 from tpustarter.learning.content.quiz import Quiz
-from tpustarter.learning.content.quiz import parse as parse_quiz
-from tpustarter.learning.run.expected_output import NUMBER, Expected
+from tpustarter.learning.content.quiz import parse_quiz as parse_quiz
+from tpustarter.learning.run.expected_output import NUMBER, ExpectedOutput
 
 PLATFORMS = ("any", "cpu", "tpu", "gpu")
 """The platforms on which an expected output can hold."""
@@ -37,7 +37,7 @@ class Block:
     line: int
     """Line of its fence in the lesson's file."""
     timeout_s: float
-    expected: tuple[Expected, ...]
+    expected: tuple[ExpectedOutput, ...]
     alone: bool = False
     """Whether it shares no names with blocks that ran before it."""
     file: str = ""
@@ -67,7 +67,7 @@ class Block:
         return f"Block {self.number or self.id}"
 
     @property
-    def handle(self) -> str:
+    def id_in_brackets(self) -> str:
         """Return its id in brackets, which commands take; empty where the name has it already."""
         return f" ({self.id})" if self.number else ""
 
@@ -77,16 +77,16 @@ class Block:
         return self.answer is not None
 
     @property
-    def proof(self) -> str:
+    def expected_code(self) -> str:
         """Return the code that prints the expected output."""
         return self.code if self.answer is None else self.answer
 
-    def expected_on(self, platform: str) -> Expected | None:
+    def expected_on(self, platform: str) -> ExpectedOutput | None:
         """Return the expected output on a platform; None where the lesson has none."""
         by_platform = {expected.on: expected for expected in self.expected}
         return by_platform.get(platform) or by_platform.get("any")
 
-    def expected_of(self, code: str, platform: str) -> Expected | None:
+    def expected_of(self, code: str, platform: str) -> ExpectedOutput | None:
         """Return the expected output of some code on a platform.
 
         Code that the learner has changed may print more. The output of a task must match exactly.
@@ -127,14 +127,14 @@ class LessonPart:
     """The name of the exercise that a hint leads to; empty for any other part."""
 
 
-def parse(lesson: Lesson) -> list[LessonPart]:
+def parse_lesson(lesson: Lesson) -> list[LessonPart]:
     """Return the parts of a lesson, in order; output fences belong to their block.
 
     Raises:
         Problem: A fence is broken, doubled, or belongs to no block; it names file and line.
     """
     lines = source_lines(lesson)
-    fences = list(find(lesson, lines))
+    fences = list(find_fences(lesson, lines))
     blocks = _collect_blocks(lesson, fences)
     parts: list[LessonPart] = []
     position, fold, count = 0, "", 0
@@ -157,14 +157,16 @@ def parse(lesson: Lesson) -> list[LessonPart]:
         elif fence.kind == "answer":  # shown in the folded text, and not run
             _add_markdown(parts, ["```python", fence.content.rstrip("\n"), "```"], fold)
     if fold:
-        raise problem(lesson, len(lines) - 1, f"`<details>` of `{fold}` is opened and never closed")
+        raise make_problem(
+            lesson, len(lines) - 1, f"`<details>` of `{fold}` is opened and never closed"
+        )
     _add_markdown(parts, lines[position:], fold)
     return parts
 
 
 def list_blocks(lesson: Lesson) -> list[Block]:
     """Return the blocks of a lesson, in order; raise Problem as `parse` does."""
-    return [part.block for part in parse(lesson) if part.block]
+    return [part.block for part in parse_lesson(lesson) if part.block]
 
 
 def _collect_blocks(lesson: Lesson, fences: Sequence[Fence]) -> dict[str, Block]:
@@ -178,16 +180,20 @@ def _collect_blocks(lesson: Lesson, fences: Sequence[Fence]) -> dict[str, Block]
             _add_answer(lesson, blocks, fence)
         elif fence.kind in ("run", "try", "quiz"):
             if name is None:
-                raise problem(lesson, fence.start, "a block that runs, or a quiz, has no `id=`")
+                raise make_problem(
+                    lesson, fence.start, "a block that runs, or a quiz, has no `id=`"
+                )
             if name in names:
-                raise problem(lesson, fence.start, f"there is already a block `{name}`")
+                raise make_problem(lesson, fence.start, f"there is already a block `{name}`")
             names.add(name)
             if fence.kind != "quiz":
                 blocks[name] = _make_block(lesson, fence)
     for block in blocks.values():
         if block.answer == "":
             line = block.line - lesson.first_line
-            raise problem(lesson, line, f"`{block.id}` is to be changed, and has no `answer of=`")
+            raise make_problem(
+                lesson, line, f"`{block.id}` is to be changed, and has no `answer of=`"
+            )
     return blocks
 
 
@@ -212,18 +218,20 @@ def _names(fence: Fence, key: str) -> tuple[str, ...]:
 def _add_expected(lesson: Lesson, blocks: dict[str, Block], fence: Fence) -> None:
     name, platform = fence.values.get("of"), fence.values.get("on", "any")
     if name is None:
-        raise problem(lesson, fence.start, "an output has no `of=`")
+        raise make_problem(lesson, fence.start, "an output has no `of=`")
     if name not in blocks:
-        raise problem(lesson, fence.start, f"an output of `{name}`, and no such block above it")
+        raise make_problem(
+            lesson, fence.start, f"an output of `{name}`, and no such block above it"
+        )
     if platform not in PLATFORMS:
         message = f"found `on={platform}`, expected one of {', '.join(PLATFORMS)}"
-        raise problem(lesson, fence.start, message)
+        raise make_problem(lesson, fence.start, message)
     block = blocks[name]
     if any(expected.on == platform for expected in block.expected):
-        raise problem(lesson, fence.start, f"a second output of `{name}` on {platform}")
+        raise make_problem(lesson, fence.start, f"a second output of `{name}` on {platform}")
     rtol = _parse_positive(lesson, fence, "rtol")
     line = lesson.first_line + fence.start
-    expected = Expected(fence.content, platform, rtol, line, fence.label)
+    expected = ExpectedOutput(fence.content, platform, rtol, line, fence.label)
     blocks[name] = replace(block, expected=(*block.expected, expected))
 
 
@@ -231,7 +239,7 @@ def _add_answer(lesson: Lesson, blocks: dict[str, Block], fence: Fence) -> None:
     name = fence.values.get("of", "")
     if name not in blocks or blocks[name].answer != "":
         message = f"an answer of `{name}`, and no `try` of this name above it that has none yet"
-        raise problem(lesson, fence.start, message)
+        raise make_problem(lesson, fence.start, message)
     blocks[name] = replace(blocks[name], answer=fence.content or "\n")
 
 
@@ -240,7 +248,7 @@ def _parse_positive(lesson: Lesson, fence: Fence, key: str) -> float | None:
     if text is None:
         return None
     if not NUMBER.fullmatch(text) or not 0 < float(text) < float("inf"):
-        raise problem(lesson, fence.start, f"`{key}={text}` is not a number above zero")
+        raise make_problem(lesson, fence.start, f"`{key}={text}` is not a number above zero")
     return float(text)
 
 
@@ -248,7 +256,7 @@ def _make_quiz(lesson: Lesson, fence: Fence) -> Quiz:
     try:
         return parse_quiz(fence.values["id"], fence.content, lesson.first_line + fence.start)
     except ValueError as error:
-        raise problem(lesson, fence.start, str(error)) from None
+        raise make_problem(lesson, fence.start, str(error)) from None
 
 
 def _make_figure(lesson: Lesson, fence: Fence) -> Figure:
@@ -260,9 +268,9 @@ def _make_figure(lesson: Lesson, fence: Fence) -> Figure:
 
 def _follow_fold(lesson: Lesson, fence: Fence, fold: str) -> str:
     if fence.kind == "fold" and fold:
-        raise problem(lesson, fence.start, f"`<details>` stands inside that of `{fold}`")
+        raise make_problem(lesson, fence.start, f"`<details>` stands inside that of `{fold}`")
     if fence.kind == "unfold" and not fold:
-        raise problem(lesson, fence.start, "`</details>` closes nothing")
+        raise make_problem(lesson, fence.start, "`</details>` closes nothing")
     return {"fold": fence.content, "unfold": ""}.get(fence.kind, fold)
 
 

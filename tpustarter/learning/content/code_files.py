@@ -21,19 +21,19 @@ MAX_BYTES = 400_000
 """Bytes of one file: it goes into notebooks and into the folder of each run."""
 
 
-def names(lesson: Lesson) -> list[str]:
+def list_names(lesson: Lesson) -> list[str]:
     """Return the names of a lesson's files, from its header."""
     return [str(name) for name in lesson.header.get("code") or ()]
 
 
-def read(lesson: Lesson) -> dict[str, str]:
+def read_files(lesson: Lesson) -> dict[str, str]:
     """Return the text of each file by its name; raise Problem for one that cannot be read."""
-    return {name: _read(lesson, name) for name in names(lesson)}
+    return {name: _read(lesson, name) for name in list_names(lesson)}
 
 
-def text(lesson: Lesson, name: str) -> str:
+def read_file(lesson: Lesson, name: str) -> str:
     """Return the text of one file of a lesson; raise Problem where the lesson has no such file."""
-    known = names(lesson)
+    known = list_names(lesson)
     if name not in known:
         what = f"the lesson `{lesson.id}` uses no file `{name}`"
         hint = f"it uses {phrases.join_words(known)}" if known else "its header names no files"
@@ -62,7 +62,7 @@ def write_files(lesson: Lesson, folder: Path) -> Path | None:
     Raises:
         Problem: A file cannot be read or written.
     """
-    texts = read(lesson)
+    texts = read_files(lesson)
     if not texts:
         return None
     locations.make_folder(folder)
@@ -83,7 +83,7 @@ def _differs(path: Path, content: str) -> bool:
         return True
 
 
-def command(lesson: Lesson, name: str) -> str:
+def print_command(lesson: Lesson, name: str) -> str:
     """Return the command that prints one file of a lesson."""
     return f"tpustarter learn {lesson.id} --code {name}"
 
@@ -94,19 +94,19 @@ def describe_files(lesson: Lesson) -> list[str]:
     It prints the last of several, since a lesson is mostly about that one. A lesson without files
     has no note.
     """
-    known = names(lesson)
+    known = list_names(lesson)
     if not known:
         return []
     which = phrases.choose_plural(len(known), "which", "each of which")
     return [
         f"Its code uses {phrases.join_words(known)}, {which} you can read:",
-        command(lesson, known[-1]),
+        print_command(lesson, known[-1]),
     ]
 
 
 def find_mistakes(lesson: Lesson) -> Iterator[str]:
     """Yield the mistakes in the files that a lesson names."""
-    known = names(lesson)
+    known = list_names(lesson)
     for name in sorted({name for name in known if known.count(name) > 1}):
         yield f"`code` names `{name}` twice"
     for name in lesson.header.get("exercises") or ():

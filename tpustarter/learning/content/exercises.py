@@ -26,7 +26,7 @@ from tpustarter.learning.progress import lesson_progress
 from tpustarter.learning.run import own_lines
 from tpustarter.learning.run.block_output import OutputChunk
 from tpustarter.learning.run.block_results import BlockResult
-from tpustarter.learning.run.own_lines import OwnLines
+from tpustarter.learning.run.own_lines import LearnerLines
 
 LISTED_BY = "tpustarter learn --exercise --all"
 """The command that lists all exercises."""
@@ -89,16 +89,18 @@ class AnswerVerdict:
     why: str
     """The values found and expected, or the error; empty for a right answer."""
     result: BlockResult
-    lines: OwnLines | None = None
+    lines: LearnerLines | None = None
     """The lines of the learner's code that the verdict is about, where they are known."""
 
 
-def read(lesson: Lesson) -> list[Exercise]:
+def read_exercises(lesson: Lesson) -> list[Exercise]:
     """Read the exercises of a lesson, in order; raise Problem for one that is broken."""
     return [_read_exercise(lesson, str(name)) for name in lesson.header.get("exercises") or ()]
 
 
-def find(lessons: Sequence[Lesson], exercise_id: str, listed_by: str = LISTED_BY) -> Exercise:
+def find_exercise(
+    lessons: Sequence[Lesson], exercise_id: str, listed_by: str = LISTED_BY
+) -> Exercise:
     """Return the exercise with an id that was typed, whole or in part.
 
     Args:
@@ -116,24 +118,24 @@ def find(lessons: Sequence[Lesson], exercise_id: str, listed_by: str = LISTED_BY
     }
     titles = {name: f"of the lesson {lesson.title}" for name, lesson in by_id.items()}
     found = short_ids.find_id(exercise_id, titles, kind="exercise", listed_by=listed_by)
-    return next(exercise for exercise in read(by_id[found]) if exercise.id == found)
+    return next(exercise for exercise in read_exercises(by_id[found]) if exercise.id == found)
 
 
-def titles(lessons: Iterable[Lesson]) -> dict[str, str]:
+def read_titles(lessons: Iterable[Lesson]) -> dict[str, str]:
     """Return the titles of the exercises of some lessons, by id; broken ones are left out."""
     known: dict[str, str] = {}
     for lesson in lessons:
         with contextlib.suppress(Problem):  # opening the lesson shows the error
-            known |= {exercise.id: exercise.title for exercise in read(lesson)}
+            known |= {exercise.id: exercise.title for exercise in read_exercises(lesson)}
     return known
 
 
 def find_next_open(exercise: Exercise) -> Exercise | None:
     """Return the next exercise of the lesson that is not solved, after this one first."""
-    all_of_lesson = read(exercise.lesson)
+    all_of_lesson = read_exercises(exercise.lesson)
     place = [other.id for other in all_of_lesson].index(exercise.id)
     others = all_of_lesson[place + 1 :] + all_of_lesson[:place]
-    return next((other for other in others if state(other) != "pass"), None)
+    return next((other for other in others if read_state(other) != "pass"), None)
 
 
 def format_position(exercise: Exercise) -> str:
@@ -211,7 +213,7 @@ def restart_exercise(exercise: Exercise) -> Path | None:
     return kept
 
 
-def words_of_kept(kept: Path | None) -> str:
+def describe_kept_copy(kept: Path | None) -> str:
     """Return a clause on the former copy, after an exercise was started again."""
     if kept is None:
         return "you had changed nothing, so nothing was kept"
@@ -232,9 +234,9 @@ def _shipped(exercise: Exercise) -> str:
     return exercise.gap + exercise.judged
 
 
-def state(exercise: Exercise) -> State:
+def read_state(exercise: Exercise) -> State:
     """Return the learner's state in an exercise; a copy that was only opened is still `new`."""
-    status = lesson_progress.exercise(exercise.lesson.id, exercise.name).status
+    status = lesson_progress.read_exercise(exercise.lesson.id, exercise.name).status
     if status in ("pass", "fail", "shown"):
         return status
     return "begun" if _is_typed_into(exercise) else "new"
@@ -250,7 +252,7 @@ def _is_typed_into(exercise: Exercise) -> bool:
     return own.strip() != exercise.gap.strip()
 
 
-def judge(
+def judge_answer(
     exercise: Exercise, run: Callable[[Block], Iterator[Any]], text: str | None = None
 ) -> Iterator[OutputChunk | AnswerVerdict]:
     """Run an answer, and yield its output; the last item is the verdict.
@@ -282,7 +284,7 @@ def judge(
                 yield OutputChunk(_without(judged.why, traceback))
             if text is None and item.status in ("pass", "error"):
                 key = exercise.lesson.id, exercise.name
-                lesson_progress.exercise_judged(*key, is_right=judged.is_right)
+                lesson_progress.record_verdict(*key, is_right=judged.is_right)
             yield judged
 
 
@@ -294,7 +296,7 @@ def _without(why: str, traceback: str) -> str:
     return "".join(f"{line}\n" for line in lines) if any(lines) else ""
 
 
-def own_code(exercise: Exercise) -> tuple[str, int]:
+def read_learner_code(exercise: Exercise) -> tuple[str, int]:
     """Return the code between the task and the part that judges, and its first line in the file.
 
     Raises:
@@ -317,7 +319,7 @@ def read_mentioned_code(exercise: Exercise) -> str:
     return "\n\n".join(pieces)
 
 
-def keep_code(exercise: Exercise, code: str, known: tuple[int, int] | None = None) -> None:
+def save_learner_code(exercise: Exercise, code: str, known: tuple[int, int] | None = None) -> None:
     """Write the learner's code into the file, between the task and the part that judges.
 
     Args:
@@ -371,11 +373,13 @@ def _judge_result(result: BlockResult, own: str, gap: str) -> AnswerVerdict:
         result = replace(result, status="fail")
     lines = None
     if result.reason == "exception":
-        lines = own_lines.raised_at(own, result.raised_at) or own_lines.find_changed_lines(own, gap)
+        lines = own_lines.find_raising_line(own, result.raised_at) or own_lines.find_changed_lines(
+            own, gap
+        )
     return AnswerVerdict(result.status == "pass", why or result.reason or "", result, lines)
 
 
-def next_hint(exercise: Exercise) -> str | None:
+def take_next_hint(exercise: Exercise) -> str | None:
     """Return the next hint, and remember that it was given; None where no hint is left."""
     count = count_given_hints(exercise)
     if count == len(exercise.hints):
@@ -386,14 +390,14 @@ def next_hint(exercise: Exercise) -> str | None:
 
 def count_given_hints(exercise: Exercise) -> int:
     """Return the number of hints that the learner has had."""
-    count = lesson_progress.exercise(exercise.lesson.id, exercise.name).hints
+    count = lesson_progress.read_exercise(exercise.lesson.id, exercise.name).hints
     return max(0, min(count, len(exercise.hints)))
 
 
-def show_solution(exercise: Exercise) -> str:
+def reveal_solution(exercise: Exercise) -> str:
     """Return the solution; an exercise that is not solved is remembered as `shown`."""
-    if state(exercise) != "pass":
-        lesson_progress.solution_shown(exercise.lesson.id, exercise.name)
+    if read_state(exercise) != "pass":
+        lesson_progress.record_solution_shown(exercise.lesson.id, exercise.name)
     return exercise.solution
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
-from tpustarter.learning.content.markdown import lines_of, tokens
+from tpustarter.learning.content.markdown import line_range, parse_tokens
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -59,15 +59,15 @@ class Fence:
         return self.start - 2 if self.label else self.start
 
 
-def problem(lesson: Lesson, line: int, what: str) -> Problem:
+def make_problem(lesson: Lesson, line: int, what: str) -> Problem:
     """Return the error of a line, counted from 0 in the lesson's text."""
     return Problem(f"the lesson `{lesson.path}`, line {lesson.first_line + line}: {what}")
 
 
-def find(lesson: Lesson, lines: list[str]) -> Iterator[Fence]:
+def find_fences(lesson: Lesson, lines: list[str]) -> Iterator[Fence]:
     """Yield the elements that are not text, in order; raise Problem for a broken one."""
     image: tuple[int, dict[str, str]] | None = None
-    for token in tokens("\n".join(lines)):
+    for token in parse_tokens("\n".join(lines)):
         if token.type == "fence":
             fence = _read_fence(lesson, lines, token)
         elif token.type == "html_block":
@@ -75,7 +75,7 @@ def find(lesson: Lesson, lines: list[str]) -> Iterator[Fence]:
         else:
             fence = None
         if fence and token.level > 0:
-            raise problem(
+            raise make_problem(
                 lesson, fence.start, "a fence that runs must not stand in a list or a quote"
             )
         if fence:
@@ -85,16 +85,16 @@ def find(lesson: Lesson, lines: list[str]) -> Iterator[Fence]:
 
 
 def _read_fence(lesson: Lesson, lines: list[str], token: Token) -> Fence | None:
-    start, end = lines_of(token)
+    start, end = line_range(token)
     last = lines[end - 1].strip(" \t>")
     if end - start < 2 or set(last) != set(token.markup[0]) or len(last) < len(token.markup):
-        raise problem(lesson, start, "a fence is opened and never closed")
+        raise make_problem(lesson, start, "a fence is opened and never closed")
     words = token.info.split()
     kind = words[0] if words[:1] in (["output"], ["quiz"]) else "".join(words[1:2])
     if kind not in _OPTIONS or (kind == "answer" and words[0] != "python"):
         return None
     if kind in ("run", "try") and words[0] != "python":
-        raise problem(lesson, start, f"only `python` runs, found `{words[0]}`")
+        raise make_problem(lesson, start, f"only `python` runs, found `{words[0]}`")
     options = words[1 if kind in ("output", "quiz") else 2 :]
     values = _parse_values(lesson, start, kind, options)
     label = _find_label(lines[:start]) if kind == "output" else ""
@@ -107,15 +107,17 @@ def _parse_values(lesson: Lesson, start: int, kind: str, options: list[str]) -> 
         key, equals, value = word.partition("=")
         if key not in _OPTIONS[kind] or not equals or not value or key in values:
             allowed = ", ".join(f"{option}=" for option in sorted(_OPTIONS[kind]))
-            raise problem(lesson, start, f"found `{word}` on the fence, expected once: {allowed}")
+            raise make_problem(
+                lesson, start, f"found `{word}` on the fence, expected once: {allowed}"
+            )
         if key in ("plot", "x", "show") and not _VARIABLES.fullmatch(value):
-            raise problem(lesson, start, f"`{word}` does not name variables of the block")
+            raise make_problem(lesson, start, f"`{word}` does not name variables of the block")
         values[key] = value
     if "x" in values and ("plot" not in values or "," in values["x"]):
-        raise problem(lesson, start, "`x=` names one variable, and needs `plot=`")
+        raise make_problem(lesson, start, "`x=` names one variable, and needs `plot=`")
     name = values.get("id", values.get("of"))
     if name and not NAME.fullmatch(name):
-        raise problem(
+        raise make_problem(
             lesson,
             start,
             f"`{name}` is not a valid name, expected lowercase letters, digits and hyphens",
@@ -132,7 +134,7 @@ def _find_label(above: list[str]) -> str:
 
 def _read_html(token: Token, image: tuple[int, dict[str, str]] | None) -> Fence | None:
     """Return a fold, the end of one, or a figure: an image with its text in a comment below."""
-    start, end = lines_of(token)
+    start, end = line_range(token)
     if match := _FOLD.fullmatch(token.content):
         return Fence("fold", {}, " ".join(match[1].split()), start, end)
     if token.content.strip() == "</details>":
@@ -151,4 +153,4 @@ def _only_image(token: Token) -> tuple[int, dict[str, str]] | None:
     if len(children) != 1 or children[0].type != "image":
         return None
     values = {"caption": str(children[0].content), "file": str(children[0].attrs["src"])}
-    return lines_of(token)[0], values
+    return line_range(token)[0], values

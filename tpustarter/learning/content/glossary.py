@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 from tpustarter.core import locations
-from tpustarter.learning.content.markdown import anchor
+from tpustarter.learning.content.markdown import heading_anchor
 
 FILE = "glossary.md"
 
 
-def read(folder: Path | None = None) -> dict[str, tuple[str, str]]:
+def read_glossary(folder: Path | None = None) -> dict[str, tuple[str, str]]:
     """Read the glossary of a folder of lessons: heading and meaning by anchor."""
     file = (folder or locations.content_folder("lessons")) / FILE
     try:
@@ -19,9 +19,9 @@ def read(folder: Path | None = None) -> dict[str, tuple[str, str]]:
     except (OSError, ValueError):
         return {}
     entries = re.findall(r"^## (.+)\n+((?:(?!## ).*\n?)*)", text, re.MULTILINE)
-    return {anchor(name): (name, meaning.strip()) for name, meaning in entries}
+    return {heading_anchor(name): (name, meaning.strip()) for name, meaning in entries}
 
 
-def link(word: str) -> str:
+def link_to_word(word: str) -> str:
     """Return the end of a lesson's link to a word, by the word's anchor."""
     return f"{FILE}#{word})"

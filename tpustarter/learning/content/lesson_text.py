@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 from tpustarter.core import locations
 from tpustarter.core.content import Lesson
 from tpustarter.learning.content import code_files
-from tpustarter.learning.content.blocks import Block, Figure, LessonPart, parse
-from tpustarter.learning.content.markdown import anchor, tokens
+from tpustarter.learning.content.blocks import Block, Figure, LessonPart, parse_lesson
+from tpustarter.learning.content.markdown import heading_anchor, parse_tokens
 from tpustarter.learning.content.quiz import Quiz
 from tpustarter.learning.progress.lesson_progress import LessonProgress
-from tpustarter.learning.run.expected_output import Expected
+from tpustarter.learning.run.expected_output import ExpectedOutput
 from tpustarter.text.terminal import wrap
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def render(lesson: Lesson, progress: LessonProgress, following: str | None = Non
     """Yield the lines of a lesson, with the learner's progress, and the lesson after it."""
     state = _RenderState(lesson.path.parent, lesson)
     yield from _render_head(lesson)
-    parts, fold = parse(lesson), ""
+    parts, fold = parse_lesson(lesson), ""
     folded_answers = _answers(parts)
     for part in parts:
         if any(part is answer for _, answer in folded_answers):
@@ -107,14 +107,14 @@ def _answers(parts: list[LessonPart]) -> list[tuple[str, LessonPart]]:
     answers: list[tuple[str, LessonPart]] = []
     for before, part in pairwise(parts):
         if before.block and before.block.is_try and part.fold and part.kind == "markdown":
-            answers.append((f"{before.block.name}{before.block.handle}", part))
+            answers.append((f"{before.block.name}{before.block.id_in_brackets}", part))
     return answers
 
 
 def _render_block(block: Block, status: str | None) -> Iterator[str]:
     status_text = f", {_STATUS_TEXTS[status]}" if status in _STATUS_TEXTS else ""
     kind = "Your turn" if block.is_try else "Code"
-    yield from ("", f"{kind}, {block.name}{block.handle}{status_text}:", "")
+    yield from ("", f"{kind}, {block.name}{block.id_in_brackets}{status_text}:", "")
     yield from _indent(block.code)
     if block.plot:
         over = f" over {block.x}" if block.x else ""
@@ -146,7 +146,7 @@ def _render_answers(quizzes: list[Quiz]) -> Iterator[str]:
             yield from wrap(f"{verdict}: {answer.why}", f"{number}. ", "   ")
 
 
-def _announce(expected: Expected) -> list[str]:
+def _announce(expected: ExpectedOutput) -> list[str]:
     text = f"Expected output{expected.platform_text}"
     if expected.rtol is not None:
         text += f"; its numbers may differ by {100 * expected.rtol:g} %"
@@ -161,7 +161,7 @@ def _indent(text: str) -> Iterator[str]:
 
 
 def _render_markdown(source: str, state: _RenderState) -> Iterator[str]:
-    for token in tokens(source):
+    for token in parse_tokens(source):
         if token.type in ("fence", "code_block"):
             words = token.info.split()[:1]
             yield from ("", _FENCE_LABELS.get(words[0] if words else "", "Text:"), "")
@@ -239,7 +239,7 @@ def _link_target(address: str, state: _RenderState) -> str:
     if name.startswith("exercises/"):
         return f" (tpustarter learn --exercise {state.folder.name}/{Path(name).stem})"
     if name.startswith("code/") and state.lesson:
-        return f" ({code_files.command(state.lesson, name.removeprefix('code/'))})"
+        return f" ({code_files.print_command(state.lesson, name.removeprefix('code/'))})"
     if name.endswith("glossary.md"):
         state.linked_words[heading] = name
         return ""
@@ -254,7 +254,7 @@ def _render_glossary(state: _RenderState) -> Iterator[str]:
     lines: list[str] = []
     for heading, name in sorted(state.linked_words.items()):
         with contextlib.suppress(OSError, ValueError):  # the linter finds broken links
-            meaning = meanings(locations.read_text(state.folder / name)).get(heading)
+            meaning = meanings_by_anchor(locations.read_text(state.folder / name)).get(heading)
             if meaning:
                 lines += wrap(f"{meaning[0]}: {meaning[1]}", "* ", "  ")
     if lines:
@@ -262,18 +262,21 @@ def _render_glossary(state: _RenderState) -> Iterator[str]:
 
 
 @lru_cache(maxsize=4)  # each lesson explains its words from the same text
-def meanings(glossary: str) -> Mapping[str, tuple[str, str]]:
+def meanings_by_anchor(glossary: str) -> Mapping[str, tuple[str, str]]:
     """Return the word and its meaning for each anchor of a glossary."""
     entries: dict[str, tuple[str, str]] = {}
     word = ""
     state = _RenderState(Path())
-    stream = tokens(glossary)
+    stream = parse_tokens(glossary)
     for previous, token in pairwise(stream):
         if token.type != "inline":
             continue
         if previous.type == "heading_open":
             word = _inline_text(token, state)
         elif word:
-            meaning = entries.get(anchor(word), (word, ""))[1]
-            entries[anchor(word)] = (word, f"{meaning} {_inline_text(token, state)}".strip())
+            meaning = entries.get(heading_anchor(word), (word, ""))[1]
+            entries[heading_anchor(word)] = (
+                word,
+                f"{meaning} {_inline_text(token, state)}".strip(),
+            )
     return entries

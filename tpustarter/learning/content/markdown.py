@@ -36,40 +36,40 @@ def source_lines(lesson: Lesson) -> list[str]:
 
 
 @lru_cache(maxsize=8)  # blocks, links and questions of a lesson are read one after the other
-def tokens(text: str) -> tuple[Token, ...]:
+def parse_tokens(text: str) -> tuple[Token, ...]:
     """Return the Markdown tokens of a text; they are cached, so they must not be changed."""
     from markdown_it import MarkdownIt
 
     return tuple(MarkdownIt("commonmark").enable("table").parse(text))
 
 
-def lines_of(token: Token) -> tuple[int, int]:
+def line_range(token: Token) -> tuple[int, int]:
     """Return the first line of a block of Markdown, from 0, and the line after its last one."""
     start, end = token.map or (0, 0)
     return start, end
 
 
-def anchor(heading: str) -> str:
+def heading_anchor(heading: str) -> str:
     """Return the anchor that GitHub gives a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 @lru_cache(maxsize=256)  # hundreds of links lead into the glossary alone
-def anchors(text: str) -> frozenset[str]:
+def list_anchors(text: str) -> frozenset[str]:
     """Return the anchors of all headings in a Markdown text."""
     return frozenset(
-        anchor(inline.content)
-        for opening, inline in pairwise(tokens(text))
+        heading_anchor(inline.content)
+        for opening, inline in pairwise(parse_tokens(text))
         if opening.type == "heading_open"
     )
 
 
-def links(text: str) -> Iterator[tuple[int, str]]:
+def find_links(text: str) -> Iterator[tuple[int, str]]:
     """Yield the links of a Markdown text, each with the first line of its paragraph, from 0."""
-    for token in tokens(text):
+    for token in parse_tokens(text):
         for child in token.children or ():
             if child.type == "link_open":
-                yield lines_of(token)[0], str(child.attrs["href"])
+                yield line_range(token)[0], str(child.attrs["href"])
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import msgspec
 from tpustarter.core import locations
 from tpustarter.core.content import Lesson
 from tpustarter.learning.content import code_files, exercises
-from tpustarter.learning.content.blocks import Block, Figure, LessonPart, parse
+from tpustarter.learning.content.blocks import Block, Figure, LessonPart, parse_lesson
 from tpustarter.learning.content.quiz import Quiz
 from tpustarter.learning.drawings import plot
 from tpustarter.machine import frameworks
@@ -78,7 +78,7 @@ class NotebookCell(msgspec.Struct, kw_only=True):
     outputs: list[str] | msgspec.UnsetType = msgspec.UNSET
 
 
-def text(lesson: Lesson) -> str:
+def render_notebook(lesson: Lesson) -> str:
     """Return the notebook of a lesson, as the text of its file; raise Problem as `parse` does."""
     cells = list(_make_cells(lesson))
     for number, cell in enumerate(cells):
@@ -103,12 +103,12 @@ def _make_cells(lesson: Lesson) -> Iterator[NotebookCell]:
         yield _code_cell(DEVICES + "".join(lines))
     if lesson.framework == "tensorflow":
         yield _code_cell(LOGICAL_DEVICES)
-    for name, content in code_files.read(lesson).items():
+    for name, content in code_files.read_files(lesson).items():
         cell = _code_cell(f"%%writefile {name}\n{content}")
         cell.source += "\n"  # the cell is the whole file, with its last line end
         cell.metadata = {"jupyter": {"source_hidden": name.endswith(".txt")}}
         yield cell
-    for fold, parts in groupby(parse(lesson), lambda part: part.fold):
+    for fold, parts in groupby(parse_lesson(lesson), lambda part: part.fold):
         cells = [cell for part in parts for cell in _part_cells(part, track, lesson.path.parent)]
         if not fold:
             yield from cells
@@ -117,7 +117,7 @@ def _make_cells(lesson: Lesson) -> Iterator[NotebookCell]:
             yield _markdown_cell(f"<details><summary>{fold}</summary>\n\n{inside}\n\n</details>")
         else:  # a cell that runs cannot be folded
             yield from (_markdown_cell(f"## {fold}"), *cells)
-    for exercise in exercises.read(lesson):
+    for exercise in exercises.read_exercises(lesson):
         yield _markdown_cell(f"## Exercise: {exercise.title}\n\n{exercise.task}")
         cell = _code_cell(_without_docstring(exercise.gap) + exercise.judged)
         cell.metadata = {"tags": ["raises-exception"]}  # "Run all" continues after it

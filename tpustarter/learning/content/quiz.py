@@ -39,7 +39,7 @@ class Quiz:
         return 1 + next(n for n, answer in enumerate(self.answers) if answer.is_right)
 
 
-def parse(name: str, text: str, line: int) -> Quiz:
+def parse_quiz(name: str, text: str, line: int) -> Quiz:
     """Parse the question in a fence; raise ValueError with the mistake in it."""
     question: list[str] = []
     drafts: list[tuple[str, bool, list[str]]] = []

@@ -17,7 +17,7 @@ from tpustarter.core.content import Lesson
 from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content.blocks import list_blocks
-from tpustarter.learning.content.markdown import anchors
+from tpustarter.learning.content.markdown import list_anchors
 
 Status = Literal["true", "changed", "gone"]
 """Still right as written; right in another form; gone."""
@@ -29,7 +29,7 @@ _MEANINGS: Mapping[Status, str] = {
 }
 
 
-class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TutorialClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A claim, command or name in older tutorials."""
 
     id: str
@@ -56,7 +56,7 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"tpustarter learn {self.lesson.partition('#')[0]}" if self.lesson else None
 
 
-def read(folder: Path | None = None) -> list[Claim]:
+def read_claims(folder: Path | None = None) -> list[TutorialClaim]:
     """Read all claims, in order; raise Problem for a file that cannot be used."""
     file = (folder or locations.content_folder("lessons")) / "then-now.yml"
     try:
@@ -72,21 +72,21 @@ def read(folder: Path | None = None) -> list[Claim]:
         raise Problem(f"cannot read the claims in `{file}`: {error}") from error
 
 
-def _parse_claim(entry: object) -> Claim:
+def _parse_claim(entry: object) -> TutorialClaim:
     fields = {
         key: " ".join(value.split()) if isinstance(value, str) else value
         for key, value in as_object(entry).items()
     }
     try:
-        return yaml_rows.convert(fields, Claim)
+        return yaml_rows.convert(fields, TutorialClaim)
     except ValueError as error:
         raise ValueError(f"`{fields.get('id')}`: {error}") from error
 
 
-def search(claims: Iterable[Claim], text: str) -> list[Claim]:
+def search_claims(claims: Iterable[TutorialClaim], text: str) -> list[TutorialClaim]:
     """Return the claims with every word of a text; those with all words in `then` come first."""
     words = text.casefold().split()
-    ranked: list[tuple[bool, Claim]] = []
+    ranked: list[tuple[bool, TutorialClaim]] = []
     for claim in claims:
         then, whole = claim.then.casefold(), f"{claim.id} {claim.then} {claim.now}".casefold()
         if all(word in whole for word in words):
@@ -95,7 +95,7 @@ def search(claims: Iterable[Claim], text: str) -> list[Claim]:
 
 
 def find_mistakes(
-    claims: Sequence[Claim], lessons: Sequence[Lesson], check_ids: set[str]
+    claims: Sequence[TutorialClaim], lessons: Sequence[Lesson], check_ids: set[str]
 ) -> Iterator[str]:
     """Yield duplicate ids, missing sources, and lessons, headings or proofs that don't exist."""
     by_id = {lesson.id: lesson for lesson in lessons}
@@ -109,7 +109,7 @@ def find_mistakes(
             yield f"then-now.yml: `{claim.id}` has no public source"
         if name and name not in by_id:
             yield f"then-now.yml: `{claim.id}` names the lesson `{name}`, which does not exist"
-        elif heading and heading not in anchors(by_id[name].text):
+        elif heading and heading not in list_anchors(by_id[name].text):
             yield f"then-now.yml: `{claim.id}` names `{claim.lesson}`: there is no such heading"
         if block and (proof not in by_id or block not in {b.id for b in list_blocks(by_id[proof])}):
             yield f"then-now.yml: `{claim.id}` is proven by `{claim.proof}`: there is no such block"

@@ -104,7 +104,7 @@ class LibraryAdvice:
     start: FirstLesson
 
 
-def read(folder: Path | None = None) -> LibraryGuide:
+def read_guide(folder: Path | None = None) -> LibraryGuide:
     """Read the questions and the rules; raise Problem for a file that cannot be used."""
     file = (folder or locations.content_folder("lessons")) / FILE
     try:
@@ -113,7 +113,7 @@ def read(folder: Path | None = None) -> LibraryGuide:
         raise Problem(f"cannot read the rules in `{file}`: {error}") from error
 
 
-def choice(question: LibraryQuestion, typed: str) -> QuestionChoice | None:
+def find_choice(question: LibraryQuestion, typed: str) -> QuestionChoice | None:
     """Return the answer that a user typed: its number, id, another name, or a TPU's name."""
     word = typed.strip().casefold()
     if word.isdigit():
@@ -133,7 +133,7 @@ def choice(question: LibraryQuestion, typed: str) -> QuestionChoice | None:
 
 def parse_answer(question: LibraryQuestion, typed: str) -> str:
     """Return the id of the answer that a user typed; raise Problem with a list of the answers."""
-    found = choice(question, typed)
+    found = find_choice(question, typed)
     if found:
         return found.id
     choices = "\n".join(f"  {one.id:<12}{one.title}" for one in question.choices)
@@ -167,7 +167,7 @@ def _fits(when: Mapping[str, tuple[str, ...]], known: Answers) -> bool:
     return all(known.get(name) in choices for name, choices in when.items())
 
 
-def document(advice: LibraryAdvice) -> dict[str, Any]:
+def make_document(advice: LibraryAdvice) -> dict[str, Any]:
     """Return the recommendation as a JSON document."""
 
     def told(rows: Sequence[AdviceRow]) -> list[dict[str, str]]:

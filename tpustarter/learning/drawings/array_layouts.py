@@ -29,7 +29,7 @@ FEWEST_COLUMNS = 20
 
 
 @dataclass(frozen=True)
-class Layout:
+class ArrayLayout:
     """An array over devices."""
 
     name: str
@@ -47,7 +47,7 @@ class Layout:
     """The devices in the order of the mesh; empty where there is none."""
 
 
-def parse_layout(fields: dict[str, Any], clean: Callable[[str], str]) -> Layout:
+def parse_layout(fields: dict[str, Any], clean: Callable[[str], str]) -> ArrayLayout:
     """Parse the layout in an event; raise an exception such as ValueError for malformed fields."""
     shape = tuple(int(size) for size in fields["shape"])
     parts = {
@@ -61,10 +61,10 @@ def parse_layout(fields: dict[str, Any], clean: Callable[[str], str]) -> Layout:
     mesh = {clean(str(axis))[:MOST_NAME]: int(size) for axis, size in fields["mesh"].items()}
     name, dtype, spec = (clean(str(fields[key]))[:MOST_NAME] for key in ("name", "dtype", "spec"))
     order = tuple(int(device) for device in fields.get("order", ()))[:MOST_DEVICES]
-    return Layout(name, dtype, shape, spec, mesh, int(fields["count"]), parts, order)
+    return ArrayLayout(name, dtype, shape, spec, mesh, int(fields["count"]), parts, order)
 
 
-def headline(layout: Layout) -> str:
+def format_headline(layout: ArrayLayout) -> str:
     """Return the array's type and shape, and its sharding."""
     text = f"{layout.name}: {layout.dtype}{list(layout.shape)}"
     if layout.spec:
@@ -73,12 +73,12 @@ def headline(layout: Layout) -> str:
     return f"{text} on {_holders(sorted(layout.parts), is_alone=True)}"
 
 
-def draw_layout(layout: Layout, width: int) -> list[str]:
+def draw_layout(layout: ArrayLayout, width: int) -> list[str]:
     """Draw an array with the devices that hold each part, or its mesh where that does not fit.
 
     A sentence below names the parts that are replicated.
     """
-    lines = textwrap.wrap(headline(layout), width)
+    lines = textwrap.wrap(format_headline(layout), width)
     if boxes := _array(layout, width):
         lines += ["the array, with the devices that hold each part:", *boxes]
     elif boxes := _mesh(layout, width):
@@ -88,7 +88,7 @@ def draw_layout(layout: Layout, width: int) -> list[str]:
     return [*lines, *_sentence(layout, width)]
 
 
-def _array(layout: Layout, width: int) -> list[str]:
+def _array(layout: ArrayLayout, width: int) -> list[str]:
     """Draw the array, its rows below each other; return nothing where it does not fit."""
     grid = _grid(layout)
     if grid is None:
@@ -111,7 +111,7 @@ def _array(layout: Layout, width: int) -> list[str]:
     return [*lines, f"{left}└{'┴'.join(edges)}┘"]
 
 
-def _mesh(layout: Layout, width: int) -> list[str]:
+def _mesh(layout: ArrayLayout, width: int) -> list[str]:
     """Draw the mesh; return nothing if all devices hold the same part, or the mesh is unknown."""
     is_known = set(layout.order) == set(layout.parts) and layout.count == len(layout.order)
     if not is_known or len(set(layout.parts.values())) == 1:
@@ -120,7 +120,7 @@ def _mesh(layout: Layout, width: int) -> list[str]:
     return draw_mesh(layout.mesh, held, layout.shape, width)
 
 
-def _grid(layout: Layout) -> tuple[list[Bounds], list[Bounds], list[list[str]]] | None:
+def _grid(layout: ArrayLayout) -> tuple[list[Bounds], list[Bounds], list[list[str]]] | None:
     """Return the columns and rows of an array of up to two axes, and the devices of each cell."""
     if len(layout.shape) > 2 or layout.count > len(layout.parts):
         return None
@@ -148,7 +148,7 @@ def _holders(devices: Sequence[int], *, is_alone: bool) -> str:
     return noun * is_alone + _devices(devices)
 
 
-def _list(layout: Layout) -> Iterator[str]:
+def _list(layout: ArrayLayout) -> Iterator[str]:
     """Yield a line for each part of an array with more axes or parts than a grid shows."""
     holders: dict[tuple[Bounds, ...], list[int]] = {}
     for device, index in sorted(layout.parts.items()):
@@ -160,16 +160,16 @@ def _list(layout: Layout) -> Iterator[str]:
         yield f"  ... {len(holders) - MOST_ROWS} further parts"
 
 
-def layout_words(layout: Layout) -> list[str]:
+def describe_layout(layout: ArrayLayout) -> list[str]:
     """Return the layout of an array as sentences."""
-    return [f"{headline(layout)}.", f"{_held(layout)}."]
+    return [f"{format_headline(layout)}.", f"{_held(layout)}."]
 
 
-def _sentence(layout: Layout, width: int) -> list[str]:
+def _sentence(layout: ArrayLayout, width: int) -> list[str]:
     return textwrap.wrap(f"{_held(layout)}.", width)
 
 
-def _held(layout: Layout) -> str:
+def _held(layout: ArrayLayout) -> str:
     first = min(layout.parts)
     sizes = [stop - start for start, stop in layout.parts[first]]
     different = len(set(layout.parts.values()))
@@ -192,7 +192,7 @@ def _held(layout: Layout) -> str:
     return held
 
 
-def _unused_axes(layout: Layout) -> str:
+def _unused_axes(layout: ArrayLayout) -> str:
     """Return the mesh axes that the specification does not name: the array is the same there."""
     unused = [
         axis for axis, size in layout.mesh.items() if size > 1 and f"'{axis}'" not in layout.spec

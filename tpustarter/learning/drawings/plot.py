@@ -15,9 +15,9 @@ from typing import Any
 from tpustarter.core.json_values import items_of_type
 from tpustarter.learning.drawings.array_layouts import (
     MOST_NAME,
-    Layout,
+    ArrayLayout,
+    describe_layout,
     draw_layout,
-    layout_words,
     parse_layout,
 )
 from tpustarter.learning.drawings.curves import LinePlot, draw_curves, format_name
@@ -38,10 +38,10 @@ class Bars:
     bars: dict[str, float | None]
 
 
-Drawing = LinePlot | Bars | Layout
+Drawing = LinePlot | Bars | ArrayLayout
 
 
-def parse(value: object, clean: Callable[[str], str]) -> tuple[Drawing, ...]:
+def parse_drawings(value: object, clean: Callable[[str], str]) -> tuple[Drawing, ...]:
     """Return the drawings of an event without malformed ones, which a block may have written.
 
     Args:
@@ -90,12 +90,14 @@ def _number(value: Any) -> float | None:
     return number if abs(number) < LARGEST else None  # false for NaN
 
 
-def draw(drawing: Drawing, width: int) -> str:
+def draw_as_text(drawing: Drawing, width: int) -> str:
     """Return a drawing as lines of text, at most `width` columns wide."""
-    if isinstance(drawing, Layout):
+    if isinstance(drawing, ArrayLayout):
         return "\n".join(draw_layout(drawing, width))
     if not has_numbers(drawing):
-        return "\n".join(line for text in words(drawing) for line in textwrap.wrap(text, width))
+        return "\n".join(
+            line for text in describe_drawing(drawing) for line in textwrap.wrap(text, width)
+        )
     if isinstance(drawing, Bars):
         return _draw_bars(drawing, width)
     return draw_curves(drawing, width, has_colours=False).text
@@ -124,10 +126,10 @@ def _draw_bars(bars: Bars, width: int) -> str:
     return "\n".join(rows)
 
 
-def words(drawing: Drawing) -> list[str]:
+def describe_drawing(drawing: Drawing) -> list[str]:
     """Return the content of a drawing as sentences."""
-    if isinstance(drawing, Layout):
-        return layout_words(drawing)
+    if isinstance(drawing, ArrayLayout):
+        return describe_layout(drawing)
     if isinstance(drawing, Bars):
         rows = ", ".join(f"{label} {_short(value)}" for label, value in drawing.bars.items())
         return [f"Bars of {format_name(drawing.name)}: {rows}."]

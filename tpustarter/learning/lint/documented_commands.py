@@ -18,7 +18,7 @@ import msgspec
 from tpustarter.core import content, locations, yaml_rows
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
-from tpustarter.learning.content.markdown import lines_of, source_lines, tokens
+from tpustarter.learning.content.markdown import line_range, parse_tokens, source_lines
 
 SHELL = frozenset(
     (
@@ -122,7 +122,7 @@ class DocumentedCommand:
     source: str
 
 
-def read(folder: Path | None = None) -> list[DocumentedCommand]:
+def read_documented(folder: Path | None = None) -> list[DocumentedCommand]:
     """Read the documented commands, longest first; raise Problem for a broken file."""
     file = (folder or locations.content_folder("lessons")) / "commands.yml"
     try:
@@ -152,11 +152,11 @@ def find_mistakes(
     lesson: Lesson, documented: Sequence[DocumentedCommand]
 ) -> Iterator[tuple[int, str]]:
     """Yield the commands of a lesson that no entry covers, each with its line."""
-    for token in tokens("\n".join(source_lines(lesson))):
+    for token in parse_tokens("\n".join(source_lines(lesson))):
         if token.type != "fence" or token.info.split()[:1] != ["sh"]:
             continue
         for number, line in _command_lines(token.content):
-            file_line = lesson.first_line + lines_of(token)[0] + 1 + number
+            file_line = lesson.first_line + line_range(token)[0] + 1 + number
             try:
                 commands = list(_split_commands(line))
             except ValueError as error:

@@ -20,7 +20,13 @@ from tpustarter.core.json_values import as_object, is_array, items_of_type
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content import block_names, code_files, exercises, then_now, which_library
 from tpustarter.learning.content.blocks import list_blocks
-from tpustarter.learning.content.markdown import anchors, lines_of, links, source_lines, tokens
+from tpustarter.learning.content.markdown import (
+    find_links,
+    line_range,
+    list_anchors,
+    parse_tokens,
+    source_lines,
+)
 from tpustarter.learning.content.paths import LessonPath, read_paths
 from tpustarter.learning.lint import documented_commands, lint_synonyms
 from tpustarter.machine import frameworks
@@ -58,7 +64,7 @@ def list_problems(folder: Path | None = None) -> list[str]:
     unreadable = [result.full_text for result in results if isinstance(result, Problem)]
     check_ids = {check.id for check in content.read_checks()}
     messages = lint(lessons, check_ids)
-    claim_messages = then_now.find_mistakes(then_now.read(folder), lessons, check_ids)
+    claim_messages = then_now.find_mistakes(then_now.read_claims(folder), lessons, check_ids)
     return [
         *unreadable,
         *messages,
@@ -84,7 +90,7 @@ def lint(lessons: Sequence[Lesson], check_ids: set[str]) -> list[str]:
         for lesson_id in sorted(set(ids))
         if ids.count(lesson_id) > 1
     ]
-    commands = documented_commands.read(lessons[0].path.parents[1]) if lessons else []
+    commands = documented_commands.read_documented(lessons[0].path.parents[1]) if lessons else []
     for lesson in lessons:
         rules: list[Callable[[], Complaints]] = [
             lambda lesson=lesson: _lint_header(lesson, check_ids),
@@ -196,7 +202,7 @@ def _lint_blocks(lesson: Lesson) -> Complaints:
 def _lint_code(lesson: Lesson) -> Complaints:
     for what in code_files.find_mistakes(lesson):
         yield 1, what
-    for name in code_files.names(lesson):
+    for name in code_files.list_names(lesson):
         text = _read_text(lesson.path.parent / "code" / name) or ""
         for what in _lint_imports(lesson, text) if name.endswith(".py") else ():
             yield 1, f"`{name}` {what}"
@@ -210,14 +216,14 @@ def _lint_imports(lesson: Lesson, code: str) -> Iterator[str]:
 
 
 def _lint_links(path: Path, text: str, first_line: int) -> Complaints:
-    for line, target in links(text):
+    for line, target in find_links(text):
         if target.startswith("https://"):
             continue
         name, _, heading = target.partition("#")
         linked_text = _read_text((path.parent / name) if name else path)
         if ":" in name or linked_text is None:
             yield first_line + line, f"the link `{target}` leads nowhere"
-        elif heading and heading not in anchors(linked_text):
+        elif heading and heading not in list_anchors(linked_text):
             yield first_line + line, f"the link `{target}` names a heading that is not there"
 
 
@@ -234,10 +240,10 @@ def _lint_prose(lesson: Lesson) -> Complaints:
     if headings[:1] != [f"# {lesson.title}"]:
         yield lesson.first_line, f"the first heading is not the title, `# {lesson.title}`"
     limits: dict[int, int] = {}
-    for token in tokens("\n".join(lines)):
+    for token in parse_tokens("\n".join(lines)):
         if token.type == "fence":  # a question is wrapped where it is shown
             limit = MAX_COLUMNS if token.info.startswith("quiz") else MAX_CODE_COLUMNS
-            start, end = lines_of(token)
+            start, end = line_range(token)
             limits |= dict.fromkeys(range(start + 1, end), limit)
     for number, line in enumerate(lines):
         limit = limits.get(number, MAX_COLUMNS)
@@ -263,7 +269,7 @@ def _lint_check_commands(lesson: Lesson, check_ids: set[str]) -> Complaints:
 
 def _lint_exercises(lesson: Lesson) -> Complaints:
     try:
-        for exercise in exercises.read(lesson):
+        for exercise in exercises.read_exercises(lesson):
             if not exercise.learned:
                 what = f"no last paragraph `{exercises.LEARNED}...` above its solution"
                 yield 1, f"the exercise `{exercise.id}` has {what}"
@@ -325,6 +331,8 @@ def _lint_which(folder: Path, lesson_ids: Collection[str]) -> list[str]:
         return []
     try:
         path_ids = [path.id for path in read_paths(folder)]
-        return list(which_library.find_mistakes(which_library.read(folder), lesson_ids, path_ids))
+        return list(
+            which_library.find_mistakes(which_library.read_guide(folder), lesson_ids, path_ids)
+        )
     except Problem as problem:
         return [problem.full_text]

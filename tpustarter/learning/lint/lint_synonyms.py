@@ -59,5 +59,8 @@ def _of_key(key: object) -> Iterator[str]:
 def _library(folder: Path, lessons: Sequence[Lesson]) -> SearchLibrary:
     checks = [check for check in content.read_checks() if not check.broken]
     return SearchLibrary(
-        SearchSources(list(lessons), glossary.read(folder), checks, then_now.read(folder)), {}
+        SearchSources(
+            list(lessons), glossary.read_glossary(folder), checks, then_now.read_claims(folder)
+        ),
+        {},
     )

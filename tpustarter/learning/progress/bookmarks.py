@@ -21,7 +21,7 @@ MOST_LETTERS = 200
 LOCK_WAIT_S = 1.0
 
 
-def read(lesson_id: str) -> str | None:
+def read_bookmark(lesson_id: str) -> str | None:
     """Return the place where a lesson was left; None for its beginning."""
     with contextlib.suppress(Problem):
         place = _entries().get(lesson_id, {}).get("place")

@@ -15,7 +15,7 @@ ON_TPU, ELSEWHERE, ON_COLAB, WITH_TORCH = "fresh-tpu-vm", "laptop", "colab", "fr
 """The paths that suit a kind of machine; the first two are the defaults."""
 
 
-def suggestion(
+def suggest_path(
     env: Mapping[str, str], *, on_tpu: bool, frameworks: Collection[str]
 ) -> tuple[str, str]:
     """Return the id of the path that suits a machine, and the reason, a clause about the machine.
@@ -39,7 +39,7 @@ def choose_path(path_id: str) -> None:
     state.save("settings", {**state.load("settings"), "path": path_id})
 
 
-def path_to_follow(
+def find_path_to_follow(
     paths: Iterable[LessonPath], *, on_tpu: bool, chosen: str | None = None
 ) -> LessonPath | None:
     """Return the path that the learner chose, else the one for this kind of machine.

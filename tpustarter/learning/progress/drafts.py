@@ -36,15 +36,15 @@ class BlockDraft:
 
     def is_current(self, block: Block) -> bool:
         """Return whether the lesson's code is still the one that was changed."""
-        return self.hash == lesson_progress.code_hash(block)
+        return self.hash == lesson_progress.hash_block_code(block)
 
 
 def make_draft(block: Block, code: str) -> BlockDraft:
     """Return the draft of a block with some code."""
-    return BlockDraft(code, lesson_progress.code_hash(block))
+    return BlockDraft(code, lesson_progress.hash_block_code(block))
 
 
-def read(lesson_id: str) -> dict[str, BlockDraft]:
+def read_drafts(lesson_id: str) -> dict[str, BlockDraft]:
     """Return the drafts of a lesson, by block.
 
     Raises:

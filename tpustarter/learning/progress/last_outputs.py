@@ -33,7 +33,7 @@ LEFT_OUT = "\n[what stood here was not kept]\n"
 
 
 @dataclass(frozen=True)
-class KeptOutput:
+class SavedOutput:
     """The output of a block, without secrets."""
 
     text: str
@@ -45,28 +45,28 @@ class KeptOutput:
         return self.code == lesson_progress.hash_code(code)
 
 
-def make_output(code: str, text: str) -> KeptOutput:
+def make_output(code: str, text: str) -> SavedOutput:
     """Return the output of some code as it is kept, cut in the middle if it is long."""
     if len(text) > MOST_CHARACTERS:
         half = MOST_CHARACTERS // 2
         above, below = text[:half].rpartition("\n"), text[-half:].partition("\n")
         text = f"{above[0] or above[2]}{LEFT_OUT}{below[2] or below[0]}"
-    return KeptOutput(text, lesson_progress.hash_code(code))
+    return SavedOutput(text, lesson_progress.hash_code(code))
 
 
-def read(lesson_id: str) -> dict[str, KeptOutput]:
+def read_outputs(lesson_id: str) -> dict[str, SavedOutput]:
     """Return the last outputs of a lesson, by block; none where they cannot be read."""
     with contextlib.suppress(Problem):
         return _read(lesson_id)
     return {}
 
 
-def _read(lesson_id: str) -> dict[str, KeptOutput]:
-    kept = entries_of_type(state.load(_name(lesson_id)).get("blocks"), KeptOutput)
+def _read(lesson_id: str) -> dict[str, SavedOutput]:
+    kept = entries_of_type(state.load(_name(lesson_id)).get("blocks"), SavedOutput)
     return {block: one for block, one in kept.items() if len(one.text) <= 2 * MOST_CHARACTERS}
 
 
-def block_ended(lesson: Lesson, block: Block, result: BlockResult, code: str) -> None:
+def save_output(lesson: Lesson, block: Block, result: BlockResult, code: str) -> None:
     """Keep the output of a block with some code; a block that did not run changes nothing.
 
     Outputs of blocks that are not in the lesson are dropped.

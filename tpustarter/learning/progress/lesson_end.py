@@ -102,12 +102,12 @@ def read_lesson_end(
         lessons: All lessons.
         by_id: Name blocks by id, as the command line does; else by number and heading.
     """
-    records = lesson_progress.read().lessons
+    records = lesson_progress.read_progress().lessons
     known = records.get(lesson.id, LessonProgress())
-    done, read = lesson_progress.read_done_lessons(), lesson_progress.read_only()
+    done, read = lesson_progress.list_done_lessons(), lesson_progress.list_read_lessons()
     return replace(
         summarize_lesson(parts, known, lesson_exercises, by_id=by_id),
-        unsolved=tuple(one for one in lesson_exercises if exercises.state(one) != "pass"),
+        unsolved=tuple(one for one in lesson_exercises if exercises.read_state(one) != "pass"),
         achieved=describe_achievements(lesson.id, path, lessons, records),
         next_step=after_lesson(lesson.id, path, lessons, done, read),
     )
@@ -117,10 +117,10 @@ def read_exercise_end(
     exercise: Exercise, path: LessonPath | None, lessons: Sequence[Lesson]
 ) -> ExerciseEnd:
     """Read the end of a solved exercise from the stored progress."""
-    records = lesson_progress.read().lessons
-    done, read = lesson_progress.read_done_lessons(), lesson_progress.read_only()
+    records = lesson_progress.read_progress().lessons
+    done, read = lesson_progress.list_done_lessons(), lesson_progress.list_read_lessons()
     return ExerciseEnd(
-        solved_exercises.words(lessons_on(path, lessons), records),
+        solved_exercises.describe_achievements(lessons_on(path, lessons), records),
         after_exercise(exercise, path, lessons, done, read),
     )
 
@@ -257,7 +257,7 @@ def describe_achievements(
     """Return the achievements so far, and whether the lesson's stage of the path is done."""
     stages = path.stages if path else ()
     stage = next((stage for stage in stages if lesson_id in stage.lessons), None)
-    told = solved_exercises.words(lessons_on(path, lessons), records)
+    told = solved_exercises.describe_achievements(lessons_on(path, lessons), records)
     names = stage.lessons if stage and stage.title else ()
     if stage and len(names) > 1 and all(name in records and records[name].done for name in names):
         whole = f"All {len(names)} lessons of the stage “{stage.title}” are done."
@@ -322,19 +322,19 @@ def after_exercise(
         return NextStep(f"Its lesson is not done yet: {title}", lesson=exercise.lesson.id)
     way = after_lesson(exercise.lesson.id, path, lessons, done, read)
     leads_back = way.lesson is not None and way.lesson in done
-    return (next_exercise(path, lessons) if leads_back else None) or way
+    return (find_next_exercise(path, lessons) if leads_back else None) or way
 
 
-def next_exercise(path: LessonPath | None, lessons: Sequence[Lesson]) -> NextStep | None:
+def find_next_exercise(path: LessonPath | None, lessons: Sequence[Lesson]) -> NextStep | None:
     """Return a path's first exercise that is not solved as a next step; None where all are.
 
     Exercises of lessons that are done or read come before all others.
     """
-    on_path, records = lessons_on(path, lessons), lesson_progress.read().lessons
+    on_path, records = lessons_on(path, lessons), lesson_progress.read_progress().lessons
     known = {name for name, record in records.items() if record.done or record.is_read}
     behind = [lesson for lesson in on_path if lesson.id in known]
-    left = solved_exercises.open_on([*behind, *on_path], records)
+    left = solved_exercises.list_unsolved_of_lessons([*behind, *on_path], records)
     if not left:
         return None
-    exercise = exercises.find(on_path, left[0])
+    exercise = exercises.find_exercise(on_path, left[0])
     return NextStep(f"Next open exercise on your path: {exercise.title}", exercise=exercise.id)

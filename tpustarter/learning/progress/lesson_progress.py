@@ -18,7 +18,7 @@ from tpustarter.learning.progress.progress_file import (
     parse_date,
     parse_entries,
     read_lessons,
-    update,
+    update_lessons,
 )
 
 TYPE_CHECKING = False
@@ -82,13 +82,13 @@ class LessonProgress:
         entry = self.blocks.get(block.id)
         if entry is None:
             return None
-        return entry.status if entry.hash == code_hash(block) else "changed"
+        return entry.status if entry.hash == hash_block_code(block) else "changed"
 
     def status_of(self, block: Block, code: str) -> str | None:
         """Return the last status of a block with this code; None where it ran with other code."""
         entry = self.blocks.get(block.id)
         ran = hash_code(code)
-        if entry and ran == (entry.typed or (None if block.is_try else code_hash(block))):
+        if entry and ran == (entry.typed or (None if block.is_try else hash_block_code(block))):
             return self.status(block)
         edit = self.edits.get(block.id)
         return edit.status if edit and ran == edit.typed else None
@@ -101,7 +101,7 @@ class LearnerProgress:
     lessons: dict[str, LessonProgress] = field(default_factory=dict[str, LessonProgress])
 
 
-def read() -> LearnerProgress:
+def read_progress() -> LearnerProgress:
     """Read the progress; malformed values are left out, and stay in the file."""
     return LearnerProgress({name: _parse(fields) for name, fields in read_lessons().items()})
 
@@ -122,9 +122,9 @@ def count_done(lesson: Lesson, known: LessonProgress) -> tuple[int, int]:
 
     Those in a folded part do not count.
     """
-    from tpustarter.learning.content.blocks import parse
+    from tpustarter.learning.content.blocks import parse_lesson
 
-    parts = [part for part in parse(lesson) if not part.fold]
+    parts = [part for part in parse_lesson(lesson) if not part.fold]
     done = [known.status(part.block) == "pass" for part in parts if part.block]
     done += [is_right(known, part.quiz.id) for part in parts if part.quiz]
     return sum(done), len(done)
@@ -135,7 +135,7 @@ def is_right(known: LessonProgress, question: str) -> bool:
     return known.quizzes.get(question, QuizRecord()).right
 
 
-def mark(lesson: Lesson, known: LessonProgress | None) -> str:
+def format_mark(lesson: Lesson, known: LessonProgress | None) -> str:
     """Return the mark of a lesson in a list: `done`, `read`, `begun 3 of 5`, or nothing."""
     if known is None or known.done:
         return "done" if known else ""
@@ -145,7 +145,7 @@ def mark(lesson: Lesson, known: LessonProgress | None) -> str:
     return f"begun {passed} of {count}" if count else "begun"
 
 
-def code_hash(block: Block) -> str:
+def hash_block_code(block: Block) -> str:
     """Return a hash of the lesson's code of a block."""
     return hash_code(block.code)
 
@@ -157,7 +157,7 @@ def hash_code(code: str) -> str:
     return hashlib.sha256(code.strip().encode()).hexdigest()[:12]
 
 
-def block_ended(lesson: Lesson, block: Block, result: BlockResult, code: str = "") -> None:
+def record_block(lesson: Lesson, block: Block, result: BlockResult, code: str = "") -> None:
     """Remember the result of a block, and its code; a block that did not run changes nothing."""
     if result.status in ("skip", "notrun"):
         return
@@ -166,8 +166,8 @@ def block_ended(lesson: Lesson, block: Block, result: BlockResult, code: str = "
         "ran_on": msgspec.to_builtins(result.ran_on),
         "when": format_now(),
     }
-    entry["hash"] = code_hash(block)
-    if code and (block.is_try or hash_code(code) != code_hash(block)):
+    entry["hash"] = hash_block_code(block)
+    if code and (block.is_try or hash_code(code) != hash_block_code(block)):
         entry["typed"] = hash_code(code)
     if result.status != "pass":
         entry |= {"reason": result.reason, "detail": result.detail}
@@ -177,10 +177,10 @@ def block_ended(lesson: Lesson, block: Block, result: BlockResult, code: str = "
         fields["blocks"] = {**parse_entries(fields.get("blocks")), block.id: entry}
         _settle(lesson, fields)
 
-    update(change)
+    update_lessons(change)
 
 
-def edit_ended(lesson: Lesson, block: Block, result: BlockResult, code: str) -> None:
+def record_edit_failure(lesson: Lesson, block: Block, result: BlockResult, code: str) -> None:
     """Remember a failure of code that was typed into a block which is no task; its status stays."""
     if result.status in ("skip", "notrun"):
         return
@@ -190,7 +190,7 @@ def edit_ended(lesson: Lesson, block: Block, result: BlockResult, code: str) -> 
         fields = lessons.setdefault(lesson.id, {})
         fields["edits"] = {**parse_entries(fields.get("edits")), block.id: entry}
 
-    update(change)
+    update_lessons(change)
 
 
 def _settle(lesson: Lesson, fields: Fields, *, is_left: bool = False) -> None:
@@ -199,10 +199,10 @@ def _settle(lesson: Lesson, fields: Fields, *, is_left: bool = False) -> None:
     It is done once its tasks have passed and its questions are answered right as well, without
     those in folded parts. A lesson that was done once stays done.
     """
-    from tpustarter.learning.content.blocks import parse
+    from tpustarter.learning.content.blocks import parse_lesson
 
     known = _parse(fields)
-    parts = [part for part in parse(lesson) if not part.fold]
+    parts = [part for part in parse_lesson(lesson) if not part.fold]
     blocks = [part.block for part in parts if part.block]
     if any(known.status(block) != "pass" for block in blocks if not block.is_try):
         return
@@ -222,53 +222,53 @@ def record_lesson_left(lesson: Lesson) -> None:
         _settle(lesson, lessons.setdefault(lesson.id, {}), is_left=True)
 
     if has_progress(lesson.id):
-        update(change)
+        update_lessons(change)
 
 
-def lesson_done(lesson_id: str) -> None:
+def record_lesson_done(lesson_id: str) -> None:
     """Remember that a lesson is done; the first time counts."""
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson_id, {})
         fields["done"] = parse_date(fields.get("done")) or format_now()
 
-    update(change)
+    update_lessons(change)
 
 
-def read_only() -> set[str]:
+def list_read_lessons() -> set[str]:
     """Return the ids of the lessons that are read and not done."""
-    return {lesson_id for lesson_id, known in read().lessons.items() if known.is_read}
+    return {lesson_id for lesson_id, known in read_progress().lessons.items() if known.is_read}
 
 
 def is_done(lesson_id: str) -> bool:
     """Return whether a lesson was done."""
-    return read().lessons.get(lesson_id, LessonProgress()).done is not None
+    return read_progress().lessons.get(lesson_id, LessonProgress()).done is not None
 
 
-def read_done_lessons() -> set[str]:
+def list_done_lessons() -> set[str]:
     """Return the ids of the lessons that are done."""
-    return {lesson_id for lesson_id, known in read().lessons.items() if known.done}
+    return {lesson_id for lesson_id, known in read_progress().lessons.items() if known.done}
 
 
 def has_progress(lesson_id: str) -> bool:
     """Return whether any progress in a lesson is stored."""
-    return lesson_id in read().lessons
+    return lesson_id in read_progress().lessons
 
 
-def exercise(lesson_id: str, name: str) -> ExerciseRecord:
+def read_exercise(lesson_id: str, name: str) -> ExerciseRecord:
     """Return the learner's state in an exercise."""
-    known = read().lessons.get(lesson_id, LessonProgress())
+    known = read_progress().lessons.get(lesson_id, LessonProgress())
     return known.exercises.get(name, ExerciseRecord())
 
 
-def exercise_judged(lesson_id: str, name: str, *, is_right: bool) -> None:
+def record_verdict(lesson_id: str, name: str, *, is_right: bool) -> None:
     """Remember the verdict on an answer; an exercise that was solved once stays solved."""
-    status = exercise(lesson_id, name).status
+    status = read_exercise(lesson_id, name).status
     if status != "pass" and (is_right or status != "shown"):
         _change_exercise(lesson_id, name, status="pass" if is_right else "fail")
 
 
-def solution_shown(lesson_id: str, name: str) -> None:
+def record_solution_shown(lesson_id: str, name: str) -> None:
     """Remember that the solution was shown."""
     _change_exercise(lesson_id, name, status="shown")
 
@@ -278,7 +278,7 @@ def record_hint(lesson_id: str, name: str, count: int) -> None:
     _change_exercise(lesson_id, name, hints=count)
 
 
-def quiz_answered(lesson: Lesson, name: str, *, is_right: bool, answer: str = "") -> None:
+def record_quiz_answer(lesson: Lesson, name: str, *, is_right: bool, answer: str = "") -> None:
     """Remember an answer to a question; one that was right once stays right."""
 
     def change(lessons: dict[str, Fields]) -> None:
@@ -293,7 +293,7 @@ def quiz_answered(lesson: Lesson, name: str, *, is_right: bool, answer: str = ""
         fields["quizzes"] = {**parse_entries(fields.get("quizzes")), name: entry}
         _settle(lesson, fields)
 
-    update(change)
+    update_lessons(change)
 
 
 def _change_exercise(lesson_id: str, name: str, **changes: str | int) -> None:
@@ -303,10 +303,10 @@ def _change_exercise(lesson_id: str, name: str, **changes: str | int) -> None:
         entry = {**stored.get(name, {}), **changes, "when": format_now()}
         fields["exercises"] = {**stored, name: entry}
 
-    update(change)
+    update_lessons(change)
 
 
-def remember_check(run: Run) -> None:
+def record_check(run: Run) -> None:
     """Remember the result of a check.
 
     A state folder that is full or gone, or a file that cannot be read, does not stop the check.
@@ -324,7 +324,7 @@ def remember_check(run: Run) -> None:
 def _summary(run: Run) -> dict[str, Any]:
     from tpustarter.checking.results import headline, verdict
 
-    python, known = run.target.get("shown", ""), last_check() or {}
+    python, known = run.target.get("shown", ""), read_last_check() or {}
     kept = parse_entries({"last": known, "before": known.get("before")}).values()
     before = next((one for one in kept if one.get("python") not in (None, "", python)), None)
     wrong = {
@@ -347,7 +347,7 @@ def _summary(run: Run) -> dict[str, Any]:
     }
 
 
-def last_check() -> dict[str, Any] | None:
+def read_last_check() -> dict[str, Any] | None:
     """Return the result of the last check: `when`, `level`, `python`, `summary`, and more.
 
     `before` is the last one in another Python. `headline` is the sentence that was shown then: for
@@ -356,6 +356,6 @@ def last_check() -> dict[str, Any] | None:
     return state.load("last-check") or None
 
 
-def last_named_check() -> dict[str, Any] | None:
+def read_last_named_check() -> dict[str, Any] | None:
     """Return the summary of the last run of named checks; `ids` are the names as typed."""
     return state.load("last-named-check") or None

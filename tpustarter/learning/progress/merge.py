@@ -11,16 +11,16 @@ from tpustarter.core.json_values import as_object
 from tpustarter.learning.progress.progress_file import (
     SCHEMA,
     Fields,
-    lessons_in,
     parse_count,
     parse_date,
     parse_entries,
+    parse_lessons,
     read_lessons,
-    update,
+    update_lessons,
 )
 
 
-def export() -> dict[str, Any]:
+def export_progress() -> dict[str, Any]:
     """Return the progress in all lessons, as `merge` takes it."""
     return {"schema": SCHEMA, "lessons": read_lessons()}
 
@@ -33,7 +33,7 @@ def read_export(text: str) -> dict[str, Any]:
     return value
 
 
-def merge(exported: dict[str, Any]) -> None:
+def merge_export(exported: dict[str, Any]) -> None:
     """Merge an export into the progress here."""
 
     def change(lessons: dict[str, Fields]) -> None:
@@ -41,12 +41,12 @@ def merge(exported: dict[str, Any]) -> None:
         lessons.clear()
         lessons.update(both)
 
-    update(change)
+    update_lessons(change)
 
 
 def merge_exports(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     """Merge two exports: done in either is done, and the newer entry of a block counts."""
-    first_lessons, second_lessons = lessons_in(first), lessons_in(second)
+    first_lessons, second_lessons = parse_lessons(first), parse_lessons(second)
     lessons: dict[str, Fields] = {}
     for name in sorted({*first_lessons, *second_lessons}):
         pair = [side[name] for side in (first_lessons, second_lessons) if name in side]

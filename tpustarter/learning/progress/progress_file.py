@@ -24,14 +24,14 @@ Fields = dict[str, Any]
 
 def read_lessons() -> dict[str, Fields]:
     """Read the stored fields of each lesson, by id."""
-    return lessons_in(state.load("progress"))
+    return parse_lessons(state.load("progress"))
 
 
-def update(change: Callable[[dict[str, Fields]], None]) -> None:
+def update_lessons(change: Callable[[dict[str, Fields]], None]) -> None:
     """Change the stored fields of lessons under the lock."""
     with _lock():
         stored = state.load("progress")
-        lessons = lessons_in(stored)
+        lessons = parse_lessons(stored)
         change(lessons)
         state.save("progress", {**stored, "schema": SCHEMA, "lessons": lessons})
 
@@ -60,7 +60,7 @@ def parse_count(value: object) -> int | None:
     return value if isinstance(value, int) and value >= 0 else None
 
 
-def lessons_in(value: dict[str, Any]) -> dict[str, Fields]:
+def parse_lessons(value: dict[str, Any]) -> dict[str, Fields]:
     """Return the fields of each lesson in a file of progress, by id."""
     return parse_entries(value.get("lessons"))
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     """The progress in each lesson, by its id."""
 
 
-def list_open(lesson: Lesson, records: Records) -> list[str]:
+def list_unsolved(lesson: Lesson, records: Records) -> list[str]:
     """Return the ids of a lesson's exercises that are not solved."""
     record = records.get(lesson.id)
     known, track = record.exercises if record else {}, lesson.id.partition("/")[0]
@@ -27,12 +27,12 @@ def list_open(lesson: Lesson, records: Records) -> list[str]:
     ]
 
 
-def open_on(lessons: Iterable[Lesson], records: Records) -> list[str]:
+def list_unsolved_of_lessons(lessons: Iterable[Lesson], records: Records) -> list[str]:
     """Return the ids of the exercises of some lessons that are not solved, in order."""
-    return [one for lesson in lessons for one in list_open(lesson, records)]
+    return [one for lesson in lessons for one in list_unsolved(lesson, records)]
 
 
-def open_words(count: int) -> str:
+def format_unsolved_count(count: int) -> str:
     """Return the number of open exercises, in words; empty for 0."""
     return f"{phrases.format_count(count, 'exercise')} open" if count else ""
 
@@ -42,7 +42,9 @@ def format_open_count(count: int | None) -> str:
     return f"{phrases.format_count(count, 'thing')} open" if count else ""
 
 
-def words(lessons: Collection[Lesson], records: Records, today: date | None = None) -> str:
+def describe_achievements(
+    lessons: Collection[Lesson], records: Records, today: date | None = None
+) -> str:
     """Return the achievements on a path; empty where nothing was begun.
 
     `2 of 31 exercises solved. Today: 3 lessons and 2 exercises.`
@@ -53,7 +55,7 @@ def words(lessons: Collection[Lesson], records: Records, today: date | None = No
         today: The local date; None for that of now.
     """
     count = sum(len(_names(lesson)) for lesson in lessons)
-    solved = count - sum(len(list_open(lesson, records)) for lesson in lessons)
+    solved = count - sum(len(list_unsolved(lesson, records)) for lesson in lessons)
     day = today or datetime.now().astimezone().date()
     done_today = sum(_day(known.done) == day for known in records.values())
     solved_today = sum(

@@ -19,7 +19,7 @@ from tpustarter.learning.content.blocks import Block, list_blocks
 from tpustarter.learning.progress import last_outputs, lesson_progress
 from tpustarter.learning.run.block_output import OutputChunk
 from tpustarter.learning.run.block_results import BlockResult
-from tpustarter.learning.run.lesson_process import LessonSession, RunsFirst
+from tpustarter.learning.run.lesson_process import EarlierBlockStarted, LessonSession
 from tpustarter.machine import host
 from tpustarter.version import __version__
 
@@ -117,10 +117,12 @@ class BatchRun:
         if self.run.stopped_by is None:
             yield BlockStarted(block)
             is_rerun = False
-            for item in session.run(block, block.proof, above=self._usable_blocks(session.lesson)):
+            for item in session.run(
+                block, block.expected_code, above=self._usable_blocks(session.lesson)
+            ):
                 if self.run.stopped_by is not None:  # stop() may have come before the block began
                     session.stop()
-                if isinstance(item, RunsFirst):
+                if isinstance(item, EarlierBlockStarted):
                     is_rerun = True
                     notice = f"[its process is gone: {item.block.name} runs again first]\n"
                     yield OutputChunk(notice)
@@ -150,8 +152,8 @@ class BatchRun:
         lesson, result = event.lesson, event.result
         self.results[lesson.id][result.id] = result
         if not event.block.is_try:  # of a task the lesson's answer ran, not the learner's
-            last_outputs.block_ended(lesson, event.block, result, event.block.code)
-            self._remember(lambda: lesson_progress.block_ended(lesson, event.block, result))
+            last_outputs.save_output(lesson, event.block, result, event.block.code)
+            self._remember(lambda: lesson_progress.record_block(lesson, event.block, result))
         used_no_device = result.status == "pass" and result.ran_on is None  # no device was asked
         self.run.results.append(
             Result(

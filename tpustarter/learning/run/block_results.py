@@ -12,9 +12,13 @@ from tpustarter.core.json_values import as_type, items_of_type
 from tpustarter.core.redact import Redactor
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.drawings.plot import Drawing
-from tpustarter.learning.drawings.plot import parse as parse_drawings
+from tpustarter.learning.drawings.plot import parse_drawings as parse_drawings
 from tpustarter.learning.run.block_output import BlockOutput
-from tpustarter.learning.run.expected_output import Difference, Expected, first_difference
+from tpustarter.learning.run.expected_output import (
+    ExpectedOutput,
+    OutputDifference,
+    find_first_difference,
+)
 from tpustarter.running.process import Event
 
 Status = Literal["pass", "fail", "error", "skip", "notrun"]
@@ -41,7 +45,7 @@ class BlockResult:
     output: str = ""
     expected: str | None = None
     """The expected output here; None where the lesson has none."""
-    difference: Difference | None = None
+    difference: OutputDifference | None = None
     """The first line that differs, if the output is another."""
     drawings: tuple[Drawing, ...] = ()
     """Drawings of its values."""
@@ -55,7 +59,7 @@ def make_skipped(block: Block, blocked: BlockedFramework) -> BlockResult:
 
 
 def make_unjudged(
-    block: Block, expected: Expected | None, output: BlockOutput, seconds: float
+    block: Block, expected: ExpectedOutput | None, output: BlockOutput, seconds: float
 ) -> BlockResult:
     """Return a result with the output of a block and the expected one, before it is judged."""
     return BlockResult(
@@ -69,7 +73,7 @@ def make_unjudged(
 
 def judge_block(
     result: BlockResult,
-    expected: Expected | None,
+    expected: ExpectedOutput | None,
     end: Event,
     output: BlockOutput,
     redact: Redactor,
@@ -84,7 +88,7 @@ def judge_block(
     ran_on = as_type(end.get("ran_on"), UsedDevices)
     drawn = parse_drawings(end.get("drawings"), redact.redact_text)
     result = replace(result, ran_on=ran_on, drawings=drawn)
-    found = first_difference(expected, output.stdout_text) if expected else None
+    found = find_first_difference(expected, output.stdout_text) if expected else None
     if expected is None or found is None:
         return result
     if _is_of_others(expected, ran_on):
@@ -93,7 +97,7 @@ def judge_block(
     return replace(result, status="fail", detail=difference.words, difference=difference)
 
 
-def _is_of_others(expected: Expected, ran_on: UsedDevices | None) -> bool:
+def _is_of_others(expected: ExpectedOutput, ran_on: UsedDevices | None) -> bool:
     """Return whether an output holds for another number of CPU devices than this run has.
 
     With another number than the default (`--devices 1`) the lesson has no expected output.
@@ -102,7 +106,7 @@ def _is_of_others(expected: Expected, ran_on: UsedDevices | None) -> bool:
     return expected.on == "cpu" and count != plan.VIRTUAL_DEVICES
 
 
-def _redacted(difference: Difference, redact: Redactor) -> Difference:
+def _redacted(difference: OutputDifference, redact: Redactor) -> OutputDifference:
     texts = [
         text and redact.redact_text(text) for text in (difference.printed, difference.expected)
     ]

@@ -18,7 +18,7 @@ NO_FURTHER = "no further line"
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedOutput:
     """The expected output of a block on one kind of device."""
 
     text: str
@@ -42,7 +42,7 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Difference:
+class OutputDifference:
     """The first line of an output that differs from the expected one."""
 
     number: int
@@ -74,13 +74,13 @@ class Difference:
         return f"line {self.number}: {found}, expected {expected}{within}"
 
 
-def mismatch(expected: Expected, printed: str) -> str | None:
+def describe_mismatch(expected: ExpectedOutput, printed: str) -> str | None:
     """Return the first difference in words; None where the printed text is the expected one."""
-    difference = first_difference(expected, printed)
+    difference = find_first_difference(expected, printed)
     return difference.words if difference else None
 
 
-def first_difference(expected: Expected, printed: str) -> Difference | None:
+def find_first_difference(expected: ExpectedOutput, printed: str) -> OutputDifference | None:
     """Return the first line that differs; None where the printed text is the expected one.
 
     `...` matches anything in a line, and a line that is only `...` any number of lines.
@@ -107,7 +107,9 @@ def first_difference(expected: Expected, printed: str) -> Difference | None:
     return _describe(expected, actual_lines, max(positions), None)
 
 
-def _first_missing(expected: Expected, wanted: list[str], lines: list[str]) -> Difference | None:
+def _first_missing(
+    expected: ExpectedOutput, wanted: list[str], lines: list[str]
+) -> OutputDifference | None:
     """Return the first expected line that is not printed after those before it."""
     position = 0
     for number, line in enumerate(wanted, 1):
@@ -117,7 +119,7 @@ def _first_missing(expected: Expected, wanted: list[str], lines: list[str]) -> D
         found = next((n for n in rest if _matches(line, lines[n], expected.rtol)), None)
         if found is None:
             longer = max(len(lines), len(wanted))
-            return Difference(
+            return OutputDifference(
                 number,
                 None,
                 _shorten(line),
@@ -130,7 +132,7 @@ def _first_missing(expected: Expected, wanted: list[str], lines: list[str]) -> D
     return None
 
 
-def list_differing(expected: Expected, printed: str) -> list[str]:
+def list_differing(expected: ExpectedOutput, printed: str) -> list[str]:
     """Return the expected lines that were not printed in the same place."""
     actual_lines = _text_lines(printed)
     return [
@@ -144,10 +146,12 @@ def _text_lines(text: str) -> list[str]:
     return [line.rstrip() for line in text.rstrip().split("\n")] if text.strip() else []
 
 
-def _describe(expected: Expected, lines: list[str], number: int, wanted: str | None) -> Difference:
+def _describe(
+    expected: ExpectedOutput, lines: list[str], number: int, wanted: str | None
+) -> OutputDifference:
     wanted_lines = _text_lines(expected.text)
     missing = list_differing(expected, "\n".join(lines))
-    return Difference(
+    return OutputDifference(
         number + 1,
         _shorten(lines[number]) if number < len(lines) else None,
         None if wanted is None else _shorten(wanted),

@@ -24,7 +24,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.learning.content import code_files
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.drawings.plot import Drawing
-from tpustarter.learning.drawings.plot import parse as parse_drawings
+from tpustarter.learning.drawings.plot import parse_drawings as parse_drawings
 from tpustarter.learning.run import run_target
 from tpustarter.learning.run.block_output import FLUSH_S, BlockOutput, OutputChunk
 from tpustarter.learning.run.block_results import (
@@ -34,7 +34,7 @@ from tpustarter.learning.run.block_results import (
     make_skipped,
     make_unjudged,
 )
-from tpustarter.learning.run.expected_output import Expected
+from tpustarter.learning.run.expected_output import ExpectedOutput
 from tpustarter.machine import frameworks, host
 from tpustarter.running import archive, lease, run_folder
 from tpustarter.running.holder import DeviceHolder
@@ -50,7 +50,7 @@ MAX_LEFT_OVER = 64
 
 
 @dataclass(frozen=True)
-class RunsFirst:
+class EarlierBlockStarted:
     """A block above the requested one begins; its output and result follow."""
 
     block: Block
@@ -155,7 +155,7 @@ class LessonSession:
 
     def run(
         self, block: Block, code: str | None = None, *, above: Sequence[tuple[Block, str]] = ()
-    ) -> Iterator[OutputChunk | BlockPlots | RunsFirst | BlockResult]:
+    ) -> Iterator[OutputChunk | BlockPlots | EarlierBlockStarted | BlockResult]:
         """Run a block, with other code if any is given; the last item is its result.
 
         Blocks above it, given with their code, run first if this process has not run that code, up
@@ -198,7 +198,7 @@ class LessonSession:
 
     def _run_guarded(
         self, block: Block, code: str, above: Sequence[tuple[Block, str]]
-    ) -> Iterator[OutputChunk | BlockPlots | RunsFirst | BlockResult]:
+    ) -> Iterator[OutputChunk | BlockPlots | EarlierBlockStarted | BlockResult]:
         self._running_thread = threading.get_ident()  # `run` may have been called in another one
         has_result = False
         try:
@@ -214,7 +214,7 @@ class LessonSession:
 
     def _run_in_turn(
         self, block: Block, code: str, above: Sequence[tuple[Block, str]]
-    ) -> Iterator[OutputChunk | BlockPlots | RunsFirst | BlockResult]:
+    ) -> Iterator[OutputChunk | BlockPlots | EarlierBlockStarted | BlockResult]:
         yield from self._take_left_over(names_are_lost=not above)
         missing = [
             (earlier, earlier_code)
@@ -222,7 +222,7 @@ class LessonSession:
             if self._executed.get(earlier.id) != earlier_code
         ]
         for number, (earlier, earlier_code) in enumerate(missing):
-            yield RunsFirst(earlier, len(missing) - number)
+            yield EarlierBlockStarted(earlier, len(missing) - number)
             result = BlockResult(earlier.id, "notrun")
             for item in self._run_block(earlier, earlier_code):
                 result = item if isinstance(item, BlockResult) else result
@@ -320,7 +320,7 @@ class LessonSession:
     def _make_result(
         self,
         block: Block,
-        expected: Expected | None,
+        expected: ExpectedOutput | None,
         event: Event | None,
         output: BlockOutput,
         seconds: float,

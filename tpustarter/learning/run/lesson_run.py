@@ -14,7 +14,7 @@ from tpustarter.checking.results.status_words import explain_no_tpu
 from tpustarter.checking.results.verdict import is_verdict_missing, verified_on
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode
-from tpustarter.learning.drawings.plot import words
+from tpustarter.learning.drawings.plot import describe_drawing
 from tpustarter.learning.run.batch_run import (
     BatchRun,
     BlockEnded,
@@ -55,7 +55,7 @@ class LessonRunPrinter:
         self._unfinished_line = ""
         self._python = ""
 
-    def event(self, event: Event) -> None:
+    def print_event(self, event: Event) -> None:
         """Print one event."""
         if not self._is_shown:
             return
@@ -81,9 +81,13 @@ class LessonRunPrinter:
             return [*first, "", escape_text(f"Lesson {lesson.id}: {lesson.title}")]
         if isinstance(event, BlockStarted):
             answer = ", with the lesson's answer" if event.block.is_try else ""
-            return [f"{event.block.title}{event.block.handle}, line {event.block.line}{answer}"]
+            return [
+                f"{event.block.title}{event.block.id_in_brackets}, line {event.block.line}{answer}"
+            ]
         pictures = [
-            escape_text(line) for drawing in event.result.drawings for line in words(drawing)
+            escape_text(line)
+            for drawing in event.result.drawings
+            for line in describe_drawing(drawing)
         ]
         return [*(f"{_INDENT}{line}" for line in pictures), *format_block_end(event.result)]
 
@@ -121,7 +125,7 @@ def format_block_end(result: BlockResult) -> list[str]:
     return [f"{word}{', '.join(filter(None, (words, device, seconds)))}"]
 
 
-def headline(practice: BatchRun) -> str:
+def format_headline(practice: BatchRun) -> str:
     """Return the results of the run in one or two sentences."""
     run = practice.run
     counts = run.count_statuses()
@@ -163,7 +167,7 @@ def format_reason(practice: BatchRun, code: ExitCode) -> str:
     return f"exit {int(code)}: {worst.id} {what} ({detail}). Next: {next_step}"
 
 
-def document(practice: BatchRun) -> dict[str, Any]:
+def make_document(practice: BatchRun) -> dict[str, Any]:
     """Return the results of lessons and their blocks as the published document."""
     run = practice.run
     blocked = run.blocked

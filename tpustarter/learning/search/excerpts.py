@@ -42,7 +42,7 @@ class Excerpt:
     is_sentence: bool
 
 
-def excerpts(lines: Sequence[str]) -> Iterator[Excerpt]:
+def find_excerpts(lines: Sequence[str]) -> Iterator[Excerpt]:
     """Yield the sentences of a text that have a match.
 
     Args:

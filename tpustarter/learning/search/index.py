@@ -137,7 +137,7 @@ def _opened() -> sqlite3.Connection:
 
 def _made(shelf: SearchSources) -> sqlite3.Connection:
     database = _opened()
-    _fill(database, passages.passages(shelf))
+    _fill(database, passages.list_passages(shelf))
     return database
 
 

@@ -31,7 +31,7 @@ class PassageScan:
     """All passages, searched one after the other."""
 
     def __init__(self, shelf: SearchSources) -> None:
-        self._passages = list(passages.passages(shelf))
+        self._passages = list(passages.list_passages(shelf))
         texts = " ".join(f"{one.title} {one.heading} {one.prose}" for one in self._passages)
         self._words = sorted(set(re.findall(r"\w{3,}", texts.casefold())))
 

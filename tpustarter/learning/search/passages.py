@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 from tpustarter.core.content import Check, Lesson
 from tpustarter.learning.content import markdown
-from tpustarter.learning.content.then_now import Claim
+from tpustarter.learning.content.then_now import TutorialClaim
 
 Kind = Literal["lesson", "section", "word", "check", "old"]
 COLUMNS = ("title", "heading", "prose", "code")
@@ -57,7 +57,7 @@ class SearchSources:
     words: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     """A word and its meaning, by anchor."""
     checks: Iterable[Check] = ()
-    claims: Iterable[Claim] = ()
+    claims: Iterable[TutorialClaim] = ()
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class PassageSource(Protocol):
         ...
 
 
-def passages(shelf: SearchSources) -> Iterator[Passage]:
+def list_passages(shelf: SearchSources) -> Iterator[Passage]:
     """Yield all passages of a shelf."""
     for lesson in shelf.lessons:
         sections = list(_sections(lesson))

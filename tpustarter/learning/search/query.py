@@ -22,7 +22,7 @@ _NOISE = re.compile(
 """Words that are everywhere and mean little; searched only where nothing else is typed."""
 
 
-def words(text: str, synonyms: Mapping[str, Sequence[str]]) -> list[str]:
+def split_query(text: str, synonyms: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the words to search, and words in a row that have synonyms as one phrase."""
     typed = re.findall(r"\w+(?:[-./]\w+)*", text.casefold())[:_MOST_WORDS]
     found: list[str] = []
@@ -36,7 +36,7 @@ def words(text: str, synonyms: Mapping[str, Sequence[str]]) -> list[str]:
     return [word for word in found if not _NOISE.fullmatch(word)] or found
 
 
-def parts(texts: PassageSource, word: str) -> list[str]:
+def expand_word(texts: PassageSource, word: str) -> list[str]:
     """Return a word as a beginning, and the words that contain it."""
     pieces = re.findall(r"\w+", word)
     if len(pieces) != 1:

@@ -18,7 +18,7 @@ from tpustarter.core.json_values import as_object, is_array
 from tpustarter.learning.content import glossary, then_now
 from tpustarter.learning.search import index
 from tpustarter.learning.search import query as search_query
-from tpustarter.learning.search.excerpts import Excerpt, excerpts, extend_to_words
+from tpustarter.learning.search.excerpts import Excerpt, extend_to_words, find_excerpts
 from tpustarter.learning.search.passages import (
     BEGIN,
     END,
@@ -72,7 +72,7 @@ class FoundLine:
 
 
 @dataclass(frozen=True)
-class Hit:
+class SearchHit:
     """A result of a search."""
 
     kind: Kind
@@ -93,7 +93,7 @@ class SearchResult:
     """The results of a search."""
 
     text: str
-    hits: tuple[Hit, ...]
+    hits: tuple[SearchHit, ...]
     """The best of each kind first."""
     also: tuple[str, ...] = ()
     """The synonyms that were searched in addition."""
@@ -102,15 +102,15 @@ class SearchResult:
     term: str = ""
     """The anchor of the word of the glossary that was typed; empty where it was none."""
 
-    def is_named(self, hit: Hit) -> bool:
+    def is_named(self, hit: SearchHit) -> bool:
         """Return whether the id of a lesson or a check was typed."""
         return hit.kind in ("lesson", "check") and hit.id == self.text.strip().casefold()
 
-    def is_asked_for(self, hit: Hit) -> bool:
+    def is_asked_for(self, hit: SearchHit) -> bool:
         """Return whether a hit is the word of the glossary that was typed."""
         return hit.kind == "word" and hit.id == self.term
 
-    def select_kind(self, kind: Kind) -> list[Hit]:
+    def select_kind(self, kind: Kind) -> list[SearchHit]:
         """Return the hits of a kind, the best first."""
         return [hit for hit in self.hits if hit.kind == kind]
 
@@ -138,9 +138,9 @@ class SearchLibrary:
         best = next(iter(hits.values()), None)
         if not (found.term and best and best.in_title and best.id in of_others) or titled:
             return found
-        link = glossary.link(found.term)
+        link = glossary.link_to_word(found.term)
         linking = [
-            hits.get(name) or Hit("lesson", name, ((one.title, False),), in_title=False)
+            hits.get(name) or SearchHit("lesson", name, ((one.title, False),), in_title=False)
             for name, one in lessons.items()
             if name in preferred and link in one.text
         ]
@@ -160,13 +160,13 @@ def _searchable(shelf: SearchSources) -> PassageSource:
     return PassageScan(shelf)
 
 
-def read_shelf(lessons: Path | None = None, checks: Path | None = None) -> SearchSources:
+def read_sources(lessons: Path | None = None, checks: Path | None = None) -> SearchSources:
     """Read all texts of the search; raise Problem for one that cannot be read."""
     return SearchSources(
         content.read_lessons(lessons),
-        glossary.read(lessons),
+        glossary.read_glossary(lessons),
         [check for check in content.read_checks(checks) if not check.broken],
-        then_now.read(lessons),
+        then_now.read_claims(lessons),
     )
 
 
@@ -184,7 +184,7 @@ def search(
         synonyms: Other words for typed ones.
         preferred: Ids of lessons that come before those which fit about as well.
     """
-    words = search_query.words(text, synonyms)
+    words = search_query.split_query(text, synonyms)
     if not words:
         return SearchResult(text, ())
     also = tuple(dict.fromkeys(other for word in words for other in synonyms.get(word, ())))
@@ -207,10 +207,10 @@ def _gathered(
     words: Sequence[str],
     synonyms: Mapping[str, Sequence[str]],
     preferred: Collection[str],
-) -> dict[tuple[Kind, str], Hit]:
+) -> dict[tuple[Kind, str], SearchHit]:
     """Return the hits, the best first; parts of words count where whole ones find too little."""
     whole: Terms = [[word, *synonyms.get(word, ())] for word in words]
-    hits: dict[tuple[Kind, str], Hit] = {}
+    hits: dict[tuple[Kind, str], SearchHit] = {}
     for every in (True, False):
         if not every and (len(words) == 1 or any(kind == "lesson" for kind, _ in hits)):
             break
@@ -222,7 +222,7 @@ def _gathered(
                 if is_whole
                 else [
                     # A word may be half typed; where much matches, inner parts are noise.
-                    [*same, *(search_query.parts(texts, word) if is_broad else [f"{word}*"])]
+                    [*same, *(search_query.expand_word(texts, word) if is_broad else [f"{word}*"])]
                     for word, same in zip(words, whole, strict=True)
                 ]
             )
@@ -232,7 +232,7 @@ def _gathered(
     return hits
 
 
-def _some(hits: Iterable[Hit]) -> Iterator[Hit]:
+def _some(hits: Iterable[SearchHit]) -> Iterator[SearchHit]:
     kept: dict[Kind, int] = dict.fromkeys(MOST, 0)
     for hit in hits:
         kept[hit.kind] += 1
@@ -247,7 +247,7 @@ def _hits(
     preferred: Collection[str],
     *,
     every: bool,
-) -> Iterator[Hit]:
+) -> Iterator[SearchHit]:
     """Yield the hits for some words: lessons with the lines to read, then the other kinds."""
     lessons = texts.find(terms, ["lesson"], every=every, most=MOST["lesson"])
     sections: dict[str, list[PassageMatch]] = {}
@@ -265,11 +265,11 @@ def _hits(
     for match in sorted(kept, key=lambda one: fitness[one.id] * boost[one.id], reverse=True):
         title = _parts_of(match.columns[0].partition("\n")[0])
         spots = tuple(_spots(sections.get(match.id, ()), typed))
-        yield Hit("lesson", match.id, title, _titled(match), (), spots, every)
+        yield SearchHit("lesson", match.id, title, _titled(match), (), spots, every)
     for kind in ("word", "check", "old"):
         for match in _best(texts.find(terms, [kind], every=every, most=MOST[kind] + 1)):
             title, _, text, _ = (_parts_of(column) for column in match.columns)
-            yield Hit(kind, match.id, title, _titled(match), text, (), every)
+            yield SearchHit(kind, match.id, title, _titled(match), text, (), every)
 
 
 def _best(matches: Sequence[PassageMatch]) -> Sequence[PassageMatch]:
@@ -320,7 +320,7 @@ def _is_typed(found: Iterable[str], typed: Sequence[str]) -> bool:
 
 def _sentence_of(section: PassageMatch, typed: Sequence[str]) -> FoundLine | None:
     lines = [*_unbroken(section.columns[2].split("\n"))]
-    found = [one for one in excerpts(lines) if one.is_sentence]
+    found = [one for one in find_excerpts(lines) if one.is_sentence]
 
     def fitness(one: Excerpt) -> tuple[bool, int]:
         pieces = _found(one.text)
@@ -333,7 +333,7 @@ def _sentence_of(section: PassageMatch, typed: Sequence[str]) -> FoundLine | Non
 def _line_of(section: PassageMatch) -> FoundLine | None:
     """Return a match outside of sentences, such as a row of a table, else a line of code."""
     prose, code = ([*_unbroken(column.split("\n"))] for column in section.columns[2:])
-    for row in excerpts(prose):
+    for row in find_excerpts(prose):
         return _spot(section, row, prose[row.line], row.line + 1)
     before = 1 + (len(prose) if section.columns[2] else 0)
     for number, line in enumerate(code):

@@ -51,7 +51,7 @@ MOST_KEPT = 20
 
 def collect_last_run(_: ReportContext) -> Fields:
     """Return the summary of the last run of `tpustarter check`, of all checks or of named ones."""
-    kept = [lesson_progress.last_check(), lesson_progress.last_named_check()]
+    kept = [lesson_progress.read_last_check(), lesson_progress.read_last_named_check()]
     summary = max(filter(None, kept), key=lambda one: str(one.get("when")), default=None)
     if not summary:
         raise CollectorUnanswered("`tpustarter check` has not been run here")

@@ -50,7 +50,9 @@ def _block_named(lesson_id: str, name: str) -> WantedReproducer:
     lesson = content.find_lesson(lesson_id, content.read_lessons())
     lesson_id = lesson.id
     every = [one for one in blocks.list_blocks(lesson) if not one.is_try]
-    fields = lesson_progress.read().lessons.get(lesson_id, lesson_progress.LessonProgress())
+    fields = lesson_progress.read_progress().lessons.get(
+        lesson_id, lesson_progress.LessonProgress()
+    )
     failed = [one for one in every if fields.status(one) in ("fail", "error")]
     chosen = next((one for one in (every if name else failed) if one.id == name or not name), None)
     if chosen is None:
@@ -68,7 +70,7 @@ def list_newest(since: str = "") -> list[WantedReproducer]:
     found = [
         _of_check(known[one.id], one) for one in last_failures.read_failures() if one.id in known
     ]
-    remembered = lesson_progress.read().lessons
+    remembered = lesson_progress.read_progress().lessons
     for lesson in content.read_lessons():
         if fields := remembered.get(lesson.id):
             every = [one for one in blocks.list_blocks(lesson) if not one.is_try]

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from tpustarter.learning.content.blocks import Block
     from tpustarter.learning.run.block_output import OutputChunk
     from tpustarter.learning.run.block_results import BlockResult
-    from tpustarter.learning.run.lesson_process import BlockPlots, LessonSession, RunsFirst
+    from tpustarter.learning.run.lesson_process import (
+        BlockPlots,
+        EarlierBlockStarted,
+        LessonSession,
+    )
 
 
 IDLE_S = 60.0
@@ -126,7 +130,7 @@ class DeviceUse:
         block: Block,
         code: str | None,
         above: Sequence[tuple[Block, str]] = (),
-    ) -> Iterator[OutputChunk | BlockPlots | RunsFirst | BlockResult]:
+    ) -> Iterator[OutputChunk | BlockPlots | EarlierBlockStarted | BlockResult]:
         """Run a block in the lesson's process, started if need be; see `LessonSession.run`."""
         if self._lesson != lesson:
             self.release()

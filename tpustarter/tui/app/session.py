@@ -214,7 +214,7 @@ class AppSession(AppInternals, inherit_bindings=False):
     def find_path(self, paths: Iterable[LessonPath]) -> LessonPath | None:
         """Return the path to follow: the one chosen, else the one for this kind of machine."""
         on_tpu = self.on_tpu is not False
-        return course.path_to_follow(paths, on_tpu=on_tpu, chosen=self.choices.path)
+        return course.find_path_to_follow(paths, on_tpu=on_tpu, chosen=self.choices.path)
 
     def on_notify(self, event: Notify) -> None:
         """Replace a toast that has the same text: the message stays longer, and is shown once.

@@ -104,7 +104,7 @@ class Checks(Split):
         self._run.on_stop(selfcheck.stop)
         yield from self._events(selfcheck)
         if not request.ids:
-            lesson_progress.remember_check(selfcheck.run)
+            lesson_progress.record_check(selfcheck.run)
         last_failures.save_failures(selfcheck.run)
         yield selfcheck.run
 

@@ -99,7 +99,7 @@ class AnswerJudge:
         def play(block: Block) -> Iterator[Any]:
             return app.live.run(_name(exercise), make, block, block.code, [])
 
-        return exercises.judge(exercise, play)
+        return exercises.judge_answer(exercise, play)
 
     def take_events(self, message: EventsArrived) -> AnswerVerdict | None:
         """Take the events of the answer; return the verdict if it has arrived."""
@@ -146,7 +146,9 @@ def read_end(tutor: AppSession, exercise: Exercise, below: Page) -> AnswerEnd:
     end, back = lesson_end.read_exercise_end(exercise, path, lessons), below.CALLED
     if isinstance(below, LessonScreen):  # maybe not the lesson of this exercise
         lesson = next(one for one in lessons if one.id == below.lesson)
-        mark = lesson_progress.mark(lesson, lesson_progress.read().lessons.get(lesson.id))
+        mark = lesson_progress.format_mark(
+            lesson, lesson_progress.read_progress().lessons.get(lesson.id)
+        )
         back = f"the lesson {lesson.title}{f', {mark}' if mark else ''}"
     if isinstance(below, Exercises) and (other := below.find_next_open(exercise.id)):
         step = NextStep(f"The next exercise of the list: {other.title}", exercise=other.id)

@@ -219,7 +219,10 @@ those that are solved, then all of them.
 def _of(lesson: Lesson, trouble: list[str], *, is_on_path: bool) -> list[_Listed]:
     """Return the exercises of a lesson; add a lesson's Problem to `trouble` and return none."""
     try:
-        return [_Listed(one, exercises.state(one), is_on_path) for one in exercises.read(lesson)]
+        return [
+            _Listed(one, exercises.read_state(one), is_on_path)
+            for one in exercises.read_exercises(lesson)
+        ]
     except Problem as problem:
         trouble.append(str(problem))
         return []

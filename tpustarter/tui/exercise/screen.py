@@ -78,7 +78,7 @@ class ExercisePage(Page):
     def _read(self) -> None:
         try:
             lessons = content.read_lessons(self.tutor.lessons)
-            exercise = exercises.find(lessons, self._exercise_id)
+            exercise = exercises.find_exercise(lessons, self._exercise_id)
             exercises.open_file(exercise)
             self.post_message(LookedUp(exercise))
         except Problem as problem:
@@ -135,7 +135,7 @@ class ExercisePage(Page):
         if self._exercise is None:
             return
         try:
-            code, first_line = exercises.own_code(self._exercise)
+            code, first_line = exercises.read_learner_code(self._exercise)
         except Problem as problem:
             code, first_line = str(problem), 1
         path = escape_text(exercise_status.short_path(self._path))
@@ -208,7 +208,7 @@ class ExercisePage(Page):
         is_typing = self._view.editor is not None
         return exercise_status.format_verdict(
             self._judging.judged,
-            exercises.state(exercise),
+            exercises.read_state(exercise),
             is_typing=is_typing,
             achieved=self._achieved,
         )
@@ -217,7 +217,7 @@ class ExercisePage(Page):
         """Open the editor; the typed text goes into the file."""
         if self._exercise and self._view.editor is None:
             known = exercises.read_save_stamp(self._path) if self._path else None
-            await self._view.edit(exercises.own_code(self._exercise)[0])
+            await self._view.edit(exercises.read_learner_code(self._exercise)[0])
             self._saved = known  # the state of the edited text, whatever was saved meanwhile
             self._show()
             self.refresh_bindings()
@@ -237,7 +237,7 @@ class ExercisePage(Page):
         editor, self._writing = self._view.editor, None
         if editor and self._exercise and self._path:
             try:
-                exercises.keep_code(self._exercise, editor.text, self._saved)
+                exercises.save_learner_code(self._exercise, editor.text, self._saved)
             except Problem as problem:
                 self.show_error(problem)
             self.show_moved_files()
@@ -288,7 +288,7 @@ class ExercisePage(Page):
             self.tutor.go.open_explanation(shown)
 
     def action_hint(self) -> None:
-        if self._exercise and (hint := exercises.next_hint(self._exercise)):
+        if self._exercise and (hint := exercises.take_next_hint(self._exercise)):
             self._hints.append(hint)
             self._show()
             self.refresh_bindings()
@@ -299,7 +299,7 @@ class ExercisePage(Page):
         exercise = self._exercise
         if exercise is None:
             return
-        if exercises.state(exercise) in ("pass", "shown"):
+        if exercises.read_state(exercise) in ("pass", "shown"):
             self._answered_solution(True)  # noqa: FBT003  as if asked
             return
         unseen = len(exercise.hints) - len(self._hints)
@@ -310,7 +310,7 @@ class ExercisePage(Page):
 
     def _answered_solution(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
         if answer and self._exercise:
-            self._solution = exercises.show_solution(self._exercise)
+            self._solution = exercises.reveal_solution(self._exercise)
             self._show()
             self.on_resize()
             self.refresh_bindings()
@@ -328,7 +328,7 @@ class ExercisePage(Page):
         if answer and self._exercise:
             kept = exercises.restart_exercise(self._exercise)
             self.notify(
-                escape_text(f"Started again; {exercises.words_of_kept(kept)}"), markup=False
+                escape_text(f"Started again; {exercises.describe_kept_copy(kept)}"), markup=False
             )
             self._saved = exercises.read_save_stamp(exercises.learner_file(self._exercise))
             self._judging.forget()

@@ -49,7 +49,7 @@ class Course:
 
     def open_in(self, lesson_id: str) -> list[str]:
         """Return the ids of a lesson's exercises that are not solved."""
-        return solved_exercises.list_open(self.lessons[lesson_id], self.records)
+        return solved_exercises.list_unsolved(self.lessons[lesson_id], self.records)
 
     def open_on(self, standing: PathProgress) -> list[str]:
         """Return the ids of a path's exercises that are not solved."""
@@ -79,7 +79,7 @@ class Course:
         track, _, name = exercise_id.partition("/")
         lessons = [one for one in self.lessons.values() if one.id.partition("/")[0] == track]
         with contextlib.suppress(Problem):
-            return exercises.find(lessons, exercise_id).title
+            return exercises.find_exercise(lessons, exercise_id).title
         return name.replace("-", " ")
 
     def list_half_done(self, standing: PathProgress) -> list[str]:
@@ -99,7 +99,7 @@ class Course:
 
     def describe_achievements(self, standing: PathProgress) -> str:
         """Return the achievements on a path, and today's, in words."""
-        return solved_exercises.words(
+        return solved_exercises.describe_achievements(
             [self.lessons[one] for one in standing.whole.lessons], self.records
         )
 
@@ -120,10 +120,10 @@ def read(folder: Path | None) -> Course:
     known = Course({}, [], frozenset())
     known = replace(known, tpus=len(ledger.entries()), unread=len(ledger.unreadable()))
     try:
-        known = replace(known, last=lesson_progress.last_check())
+        known = replace(known, last=lesson_progress.read_last_check())
         lessons = {lesson.id: lesson for lesson in content.read_lessons(folder)}
         paths = read_paths(folder)
-        records = lesson_progress.read().lessons
+        records = lesson_progress.read_progress().lessons
     except Problem as problem:
         return replace(known, trouble=str(problem))
     worked_on = {one: record for one, record in records.items() if record.blocks or record.quizzes}

@@ -99,7 +99,7 @@ def _suggestion(
     names = [*chosen.frameworks] if chosen else []
     if chosen and chosen.has_torch:
         names.append("torch")
-    return course.suggestion(machine.env, on_tpu=on_tpu, frameworks=names)
+    return course.suggest_path(machine.env, on_tpu=on_tpu, frameworks=names)
 
 
 def _describe_devices(machine: host.Machine, run_plan: plan.FrameworkPlan) -> str:

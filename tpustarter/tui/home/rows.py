@@ -229,7 +229,7 @@ def _stage_note(known: Course, stage: PathPart) -> str:
     if stage.is_done:
         count, left = len(stage.lessons), sum(len(known.open_in(one)) for one in stage.lessons)
         said = f"{phrases.format_count(count, 'lesson')}, done"
-        return ", ".join(filter(None, (said, solved_exercises.open_words(left))))
+        return ", ".join(filter(None, (said, solved_exercises.format_unsolved_count(left))))
     if stage.is_begun:
         return stage.progress_text
     return stage.size_text
@@ -272,7 +272,7 @@ def lesson_row(
         passed, count = known.begun[lesson_id]
         begun = f"begun {passed} of {count}  " if count else "begun  "
     if state == "done":
-        left = solved_exercises.open_words(len(known.open_in(lesson_id)))
+        left = solved_exercises.format_unsolved_count(len(known.open_in(lesson_id)))
     elif lesson_id in known.read:
         left = known.describe_open_tasks(lesson_id)
     else:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from textual.content import Content, Span
 
 from tpustarter.learning.drawings.curves import LinePlot, Plot, draw_curves
-from tpustarter.learning.drawings.plot import Drawing, draw, has_numbers
+from tpustarter.learning.drawings.plot import Drawing, draw_as_text, has_numbers
 from tpustarter.text import bars
 from tpustarter.tui.kit.safe_text import clean_text
 
@@ -35,7 +35,7 @@ def drawings(shown: Iterable[Drawing], width: int, *, has_colours: bool) -> Cont
     return Content("\n\n").join(
         _curves(draw_curves(one, width, has_colours=has_colours))
         if isinstance(one, LinePlot) and has_numbers(one)
-        else drawing(draw(one, width))
+        else drawing(draw_as_text(one, width))
         for one in shown
     )
 

@@ -21,7 +21,7 @@ from tpustarter.learning.progress import (
     lesson_progress,
 )
 from tpustarter.learning.progress.drafts import BlockDraft
-from tpustarter.learning.progress.last_outputs import KeptOutput
+from tpustarter.learning.progress.last_outputs import SavedOutput
 from tpustarter.learning.progress.lesson_end import LessonEnd
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
@@ -63,7 +63,7 @@ class OpenedLesson:
     """The user's code by the id of its block."""
     lost: str = ""
     """The reason why earlier drafts could not be read; empty if they could."""
-    printed: dict[str, KeptOutput] = field(default_factory=dict[str, KeptOutput])
+    printed: dict[str, SavedOutput] = field(default_factory=dict[str, SavedOutput])
     """The last output of each block, by its id."""
 
     @property
@@ -79,7 +79,7 @@ class OpenedLesson:
     @property
     def next_exercise(self) -> Exercise | None:
         """The first unsolved exercise, else the first one; None where there are none."""
-        left = [one for one in self.exercises if exercises.state(one) != "pass"]
+        left = [one for one in self.exercises if exercises.read_state(one) != "pass"]
         return next(iter([*left, *self.exercises]), None)
 
     @property
@@ -145,9 +145,9 @@ def read(app: AppSession, lesson_id: str) -> OpenedLesson:
     if lesson is None:
         raise Problem(f"there is no lesson `{lesson_id}`", hint="`tpustarter learn -v` lists them")
     path = app.find_path(read_paths(app.lessons))
-    known = lesson_progress.read().lessons.get(lesson.id, lesson_progress.LessonProgress())
+    known = lesson_progress.read_progress().lessons.get(lesson.id, lesson_progress.LessonProgress())
     refers = references(lesson, lessons, app.lessons)
-    parts, lesson_exercises = blocks.parse(lesson), exercises.read(lesson)
+    parts, lesson_exercises = blocks.parse_lesson(lesson), exercises.read_exercises(lesson)
     end = lesson_end.read_lesson_end(lesson, parts, lesson_exercises, path, lessons)
     following = next((item for item in lessons if item.id == end.next_step.lesson), None)
     typed, lost = _read_drafts(app, lesson.id)
@@ -161,10 +161,10 @@ def read(app: AppSession, lesson_id: str) -> OpenedLesson:
         end,
         path,
         lessons,
-        bookmarks.read(lesson.id),
+        bookmarks.read_bookmark(lesson.id),
         typed,
         lost,
-        last_outputs.read(lesson.id),
+        last_outputs.read_outputs(lesson.id),
     )
 
 
@@ -172,7 +172,7 @@ def _read_drafts(app: AppSession, lesson_id: str) -> tuple[dict[str, BlockDraft]
     """Return the drafts of a lesson, and why earlier ones are lost, if so."""
     lost = ""
     try:
-        known: dict[str, BlockDraft | None] = {**drafts.read(lesson_id)}
+        known: dict[str, BlockDraft | None] = {**drafts.read_drafts(lesson_id)}
     except Problem as problem:
         known, lost = {}, str(problem)
     known |= {block: draft for (lesson, block), draft in app.edits.items() if lesson == lesson_id}

@@ -10,7 +10,7 @@ from pathlib import Path
 from tpustarter.core.content import Lesson
 from tpustarter.core.json_values import is_array
 from tpustarter.learning.content import glossary
-from tpustarter.learning.content.markdown import tokens
+from tpustarter.learning.content.markdown import parse_tokens
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ def references(
     lesson: Lesson, lessons: Iterable[Lesson], folder: Path | None
 ) -> list[LessonReference]:
     """Return the references of a lesson, each once: words first, web addresses last."""
-    meanings = glossary.read(folder)
+    meanings = glossary.read_glossary(folder)
     lessons_by_path = {candidate.path.resolve(): candidate for candidate in lessons}
     entries = list[LessonReference]()
     for target, text in _links(lesson.text):
@@ -61,7 +61,7 @@ def texts(lesson: Lesson, key: str) -> list[str]:
 
 def _links(text: str) -> Iterator[tuple[str, str]]:
     """Yield the target and the title of each link of a Markdown text."""
-    for token in tokens(text):
+    for token in parse_tokens(text):
         target, title = "", ""
         for child in token.children or ():
             if child.type == "link_open":

@@ -110,7 +110,7 @@ class LessonScreen(Page):
 
     @work(thread=True, exit_on_error=False, group="remember")
     def _remember_read(self, lesson: str) -> None:
-        lesson_progress.lesson_done(lesson)
+        lesson_progress.record_lesson_done(lesson)
 
     @work(thread=True, exit_on_error=False, group="remember")
     def _remember_left(self, lesson: Lesson) -> None:
@@ -120,7 +120,7 @@ class LessonScreen(Page):
     def _remember_answer(self, quiz: str, answer: str, *, is_right: bool) -> None:
         if self._opened:
             lesson = self._opened.lesson
-            lesson_progress.quiz_answered(lesson, quiz, is_right=is_right, answer=answer)
+            lesson_progress.record_quiz_answer(lesson, quiz, is_right=is_right, answer=answer)
         self._page.update_end_panel()
 
     def on_resize(self) -> None:

@@ -13,7 +13,7 @@ from tpustarter.tui.kit.page import Sheet
 from tpustarter.tui.kit.safe_text import plain_source
 
 if TYPE_CHECKING:
-    from tpustarter.learning.content.then_now import Claim
+    from tpustarter.learning.content.then_now import TutorialClaim
 
 
 class OlderClaim(Sheet):
@@ -23,7 +23,7 @@ class OlderClaim(Sheet):
         Binding("o", "lesson", "open lesson", tooltip="tpustarter learn LESSON"),
     ]
 
-    def __init__(self, claim: Claim) -> None:
+    def __init__(self, claim: TutorialClaim) -> None:
         self._lesson = (claim.lesson or "").partition("#")[0]
         fields = {"Then": claim.then, "Now": claim.now}
         fields |= {"Lesson": f"`{self._lesson}`"} if self._lesson else {}

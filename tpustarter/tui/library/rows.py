@@ -26,7 +26,7 @@ from tpustarter.tui.lesson.references import texts
 if TYPE_CHECKING:
     from tpustarter.core.content import Lesson
     from tpustarter.learning.progress.path_progress import PathProgress
-    from tpustarter.learning.search.search import Hit, Parts, SearchResult
+    from tpustarter.learning.search.search import Parts, SearchHit, SearchResult
     from tpustarter.tui.home.course_facts import Course
 
 OLD, CHECK, MEANT, EXERCISE = "older tutorials", "check", "did you mean", "exercise"
@@ -164,7 +164,7 @@ def _nothing(what: SearchResult) -> Iterator[Row]:
     yield Row(None, "Esc shows all lessons.")
 
 
-def _lessons(course: Course, hits: Iterable[Hit], spots: int) -> Iterator[Row]:
+def _lessons(course: Course, hits: Iterable[SearchHit], spots: int) -> Iterator[Row]:
     for number, hit in enumerate(hits):
         if not number:
             yield title("Lessons")
@@ -212,7 +212,7 @@ def _framework(lesson: Lesson) -> str:
     return known.title if known else "PyTorch" if track == "pytorch" else ""
 
 
-def _words(hits: Iterable[Hit]) -> Iterator[Row]:
+def _words(hits: Iterable[SearchHit]) -> Iterator[Row]:
     for number, hit in enumerate(hits):
         if not number:
             yield title("Glossary")
@@ -220,7 +220,7 @@ def _words(hits: Iterable[Hit]) -> Iterator[Row]:
         yield Row(f"#{hit.id}", ExcerptLine(label, mark_terms(hit.text)))
 
 
-def _by_id(hits: Iterable[Hit], heading: str, kind: str) -> Iterator[Row]:
+def _by_id(hits: Iterable[SearchHit], heading: str, kind: str) -> Iterator[Row]:
     """Yield the results with an id that users type: checks, and claims of older tutorials."""
     for number, hit in enumerate(hits):
         if not number:

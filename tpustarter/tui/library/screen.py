@@ -33,9 +33,9 @@ from tpustarter.tui.library.older_claim_screen import OlderClaim
 from tpustarter.tui.library.rows import CHECK, EXERCISE, LOG, MEANT, OLD
 
 if TYPE_CHECKING:
-    from tpustarter.learning.content.then_now import Claim
+    from tpustarter.learning.content.then_now import TutorialClaim
     from tpustarter.learning.progress.path_progress import PathProgress
-    from tpustarter.learning.search.search import FoundLine, Hit
+    from tpustarter.learning.search.search import FoundLine, SearchHit
 
 BESIDE, HIGH = 120, 20
 """Columns for details beside the list, and lines for those of a search result below it."""
@@ -118,9 +118,9 @@ opens the marked one.
     def _read(self) -> None:
         course = course_facts.read(self.tutor.lessons)
         self.post_message(LookedUp(course))
-        self.post_message(LookedUp(exercises.titles(course.lessons.values())))
+        self.post_message(LookedUp(exercises.read_titles(course.lessons.values())))
         try:
-            shelf = search.read_shelf(self.tutor.lessons, self.tutor.checks)
+            shelf = search.read_sources(self.tutor.lessons, self.tutor.checks)
             if self._library is None or self._library.shelf != shelf:
                 synonyms = search.read_synonyms(self.tutor.lessons)
                 self.post_message(LookedUp(SearchLibrary(shelf, synonyms)))
@@ -317,7 +317,7 @@ opens the marked one.
             ) if spot else said
         if course and name == EXERCISE:
             with contextlib.suppress(Problem):  # the exercise's own page shows the problem
-                asked = exercises.find([*course.lessons.values()], rest)
+                asked = exercises.find_exercise([*course.lessons.values()], rest)
                 return asked.title, Stack([*search_details.exercise(asked)])
         if shelf and not name and rest in shelf.words:
             return shelf.words[rest][0], search_details.word(*shelf.words[rest], course)
@@ -328,7 +328,7 @@ opens the marked one.
             return "Older tutorials", search_details.claim(self._claim(rest))
         return "", ""
 
-    def _claim(self, name: str) -> Claim:
+    def _claim(self, name: str) -> TutorialClaim:
         claims = self._library.shelf.claims if self._library else ()
         return next(claim for claim in claims if claim.id == name)
 
@@ -376,6 +376,6 @@ opens the marked one.
         spots = hit.spots if hit else ()
         return next((spot for spot in spots if number in (None, spot.number)), None)
 
-    def _hit(self, lesson: str) -> Hit | None:
+    def _hit(self, lesson: str) -> SearchHit | None:
         hits = self._found.select_kind("lesson") if self._found else []
         return next((hit for hit in hits if hit.id == lesson), None)

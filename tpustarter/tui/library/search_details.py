@@ -22,7 +22,7 @@ from tpustarter.tui.library import rows as lesson_rows
 if TYPE_CHECKING:
     from tpustarter.core.content import Check, Lesson
     from tpustarter.learning.content.exercises import Exercise
-    from tpustarter.learning.content.then_now import Claim
+    from tpustarter.learning.content.then_now import TutorialClaim
     from tpustarter.learning.search.search import FoundLine
     from tpustarter.tui.home.course_facts import Course
 
@@ -56,7 +56,7 @@ def users(name: str, course: Course | None) -> list[LaidOutLines | Content]:
 
 def find_lessons_using(name: str, course: Course | None) -> list[Lesson]:
     """Return the lessons that use a word of the glossary."""
-    link = glossary.link(markdown.anchor(name))
+    link = glossary.link_to_word(markdown.heading_anchor(name))
     return [one for one in course.lessons.values() if link in one.text] if course else []
 
 
@@ -78,7 +78,7 @@ def exercise(what: Exercise, key: str = "") -> Iterator[LaidOutLines | Content]:
     )
 
 
-def claim(what: Claim) -> Stack:
+def claim(what: TutorialClaim) -> Stack:
     """Return a claim of older tutorials, and the state of today."""
     parts = [
         heading("What older tutorials say"),

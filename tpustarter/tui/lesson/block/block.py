@@ -14,7 +14,7 @@ from textual.widgets import Static
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.drawings.plot import Drawing
 from tpustarter.learning.progress.drafts import BlockDraft
-from tpustarter.learning.progress.last_outputs import KeptOutput
+from tpustarter.learning.progress.last_outputs import SavedOutput
 from tpustarter.learning.run.block_results import BlockResult
 from tpustarter.tui.app.session import session_of
 from tpustarter.tui.kit import painted_drawings
@@ -54,7 +54,7 @@ class BlockView(Vertical, can_focus=True):
         count: int = 0,
         draft: BlockDraft | None = None,
         is_predicted: bool = False,
-        printed_before: KeptOutput | None = None,
+        printed_before: SavedOutput | None = None,
     ) -> None:
         super().__init__(classes="block")
         self.block = block

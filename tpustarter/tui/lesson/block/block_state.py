@@ -11,9 +11,9 @@ from typing import Protocol
 
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.progress.drafts import BlockDraft
-from tpustarter.learning.progress.last_outputs import KeptOutput
+from tpustarter.learning.progress.last_outputs import SavedOutput
 from tpustarter.learning.run.block_results import BlockResult, Status
-from tpustarter.learning.run.expected_output import Difference
+from tpustarter.learning.run.expected_output import OutputDifference
 
 _COMPLETE: tuple[Status, ...] = ("pass", "fail", "error")
 """The results of code whose output is complete."""
@@ -68,7 +68,7 @@ class EarlierResult:
         status: str | None,
         draft: BlockDraft | None,
         draft_status: str | None,
-        printed: KeptOutput | None = None,
+        printed: SavedOutput | None = None,
     ) -> None:
         self.own_status = status
         """The status of the lesson's own code, or `pass` once the block has passed."""
@@ -190,7 +190,7 @@ class BlockState:
         return self.has_ended or self.was_left or is_over
 
     @property
-    def shown_difference(self) -> Difference | None:
+    def shown_difference(self) -> OutputDifference | None:
         """The difference from the expected output, if the verdict shows it."""
         is_tried = self.code.is_edited and not self.block.is_try
         return self.result.difference if self.result and not is_tried else None

@@ -10,7 +10,7 @@ from textual.content import Content
 from tpustarter.checking.results.results import UsedDevices
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.run.block_results import BlockResult
-from tpustarter.learning.run.expected_output import NO_FURTHER, Difference, list_differing
+from tpustarter.learning.run.expected_output import NO_FURTHER, OutputDifference, list_differing
 from tpustarter.text import phrases
 from tpustarter.text.terminal import cut_text, escape_text
 from tpustarter.tui.kit.safe_text import clean_text
@@ -223,7 +223,7 @@ def _reason(result: BlockResult, *, is_task: bool = False) -> Iterator[LaidOutLi
         yield prose(f"{told.replace('-', ' ')}: {result.detail}" if told else result.detail)
 
 
-def _difference(difference: Difference, *, is_task: bool) -> Iterator[LaidOutLines | Content]:
+def _difference(difference: OutputDifference, *, is_task: bool) -> Iterator[LaidOutLines | Content]:
     """Yield the first line that differs, as printed and as expected.
 
     If several differ, both texts are shown below in full, unless that would solve a task.

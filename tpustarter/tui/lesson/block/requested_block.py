@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 
 from tpustarter.learning.run.block_results import BlockResult
-from tpustarter.learning.run.lesson_process import RunsFirst
+from tpustarter.learning.run.lesson_process import EarlierBlockStarted
 from tpustarter.text import phrases
 from tpustarter.tui.lesson.block.block import BlockView
 
@@ -100,7 +100,7 @@ class RequestedBlock:
         """The running block and its time, for the heading: `RUN block 3 of 9, 12 s`."""
         return f"RUN {self.playing.label.lower()}, {self._seconds:.0f} s"
 
-    def runs_first(self, event: RunsFirst) -> None:
+    def runs_first(self, event: EarlierBlockStarted) -> None:
         """Show that a block above runs now."""
         self._remaining = event.left
         self.playing = next(view for view in self._views if view.block.id == event.block.id)

@@ -13,7 +13,7 @@ from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.progress import last_outputs, lesson_progress
 from tpustarter.learning.run.block_output import OutputChunk
 from tpustarter.learning.run.block_results import BlockResult
-from tpustarter.learning.run.lesson_process import BlockPlots, LessonSession, RunsFirst
+from tpustarter.learning.run.lesson_process import BlockPlots, EarlierBlockStarted, LessonSession
 from tpustarter.tui.app.messages import BLOCK, DeviceHeld, EventsArrived
 from tpustarter.tui.kit.heading import Heading
 from tpustarter.tui.kit.live_run import LiveRun
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tpustarter.tui.kit.page import Page
 
 Codes = Sequence[tuple[Block, str]]
-Event = OutputChunk | BlockPlots | RunsFirst | BlockResult
+Event = OutputChunk | BlockPlots | EarlierBlockStarted | BlockResult
 
 
 class BlockRunner:
@@ -99,11 +99,11 @@ class BlockRunner:
             for event in group:
                 self._follow(event)
 
-    def _follow(self, event: RunsFirst | BlockResult) -> None:
+    def _follow(self, event: EarlierBlockStarted | BlockResult) -> None:
         turn = self.turn
         if turn is None:
             return
-        if isinstance(event, RunsFirst):
+        if isinstance(event, EarlierBlockStarted):
             turn.runs_first(event)
             self.tick()
             return
@@ -147,9 +147,9 @@ def _remember(lesson: Lesson, result: BlockResult, block: Block, code: str) -> N
     An unchanged task counts as not tried. An edited block counts once it has passed; a failure of
     it does not undo an earlier pass.
     """
-    last_outputs.block_ended(lesson, block, result, code)
+    last_outputs.save_output(lesson, block, result, code)
     is_changed = code != block.code
     if is_changed if block.is_try else not is_changed or result.status == "pass":
-        lesson_progress.block_ended(lesson, block, result, code)
+        lesson_progress.record_block(lesson, block, result, code)
     elif is_changed:
-        lesson_progress.edit_ended(lesson, block, result, code)
+        lesson_progress.record_edit_failure(lesson, block, result, code)
