@@ -19,7 +19,7 @@ from tpustarter.cli.tpu.command import VERBS, tpu
 from tpustarter.cloud.api import client
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.trc import grant as trc_grant
-from tpustarter.cloud.trc.grant import Allowance, Grant
+from tpustarter.cloud.trc.grant import Grant, GrantLine
 from tpustarter.core import state
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.terminal import WIDTH
@@ -95,7 +95,7 @@ def test_dry_run_needs_neither_project_nor_credentials(
     assert command in " ".join(result.stdout.replace("\\\n", " ").split())
     assert "Nothing was sent." in result.stdout
     assert [] == [line for line in result.stdout.splitlines() if len(line) > WIDTH]
-    assert [] == ledger.entries()
+    assert [] == ledger.read_entries()
 
 
 @pytest.mark.usefixtures("nobody")
@@ -127,7 +127,7 @@ def test_ledger_keeps_request_from_create_to_delete(cloud: FakeCloud) -> None:
     """The request is in the ledger until Google lists nothing of it."""
     asked = run(*BERT, "--spot", "--yes", "--no-wait")
     assert 0 == asked.exit_code, asked.exception
-    assert ["bert"] == [entry.name for entry in ledger.entries()]
+    assert ["bert"] == [entry.name for entry in ledger.read_entries()]
     assert "WAITING_FOR_RESOURCES" not in run("list").stdout
     cloud.clock.sleep(10)
     assert "WAITING_FOR_RESOURCES" in run("list").stdout
@@ -145,7 +145,7 @@ def test_ledger_keeps_request_from_create_to_delete(cloud: FakeCloud) -> None:
     assert 0 == deleted.exit_code, deleted.exception
     assert "goes with its nodes: bert" in deleted.stdout
     assert {} == cloud.existing()
-    assert [] == ledger.entries()
+    assert [] == ledger.read_entries()
     assert "No TPU and no request" in run("list").stdout
 
 
@@ -158,7 +158,7 @@ def test_without_terminal_or_yes_nothing_is_sent(cloud: FakeCloud, words: tuple[
     assert "no terminal" in problem_of(result).full_text
     assert ExitCode.USAGE == problem_of(result).code
     assert not [name for name, _ in cloud.calls if name.startswith(("Create", "Delete"))]
-    assert [] == ledger.entries()
+    assert [] == ledger.read_entries()
 
 
 def test_leftovers_are_shown_and_deleted(cloud: FakeCloud) -> None:
@@ -211,7 +211,9 @@ def test_stop_and_start_change_node_state(cloud: FakeCloud) -> None:
 def test_grant_limits_zone_and_type(cloud: FakeCloud) -> None:
     """Its zones are taken where none is typed, and what it lacks is refused before it is sent."""
     today = datetime.now(timezone.utc).date()
-    trc_grant.save(Grant((Allowance("v6e", 8, "spot", "us-east5-a"),), date(2026, 11, 1), 3000))
+    trc_grant.save_grant(
+        Grant((GrantLine("v6e", 8, "spot", "us-east5-a"),), date(2026, 11, 1), 3000)
+    )
     assert today >= date(2026, 11, 1)
     refused = run(*BERT, "--spot", "--yes")
     covered = run("create", "bert", "--type", "v6e-8", "--spot", "--yes", "--no-wait")
@@ -277,7 +279,7 @@ def test_unreadable_grant_refuses_create_until_resolved(kind: str, answer: str) 
         assert ExitCode.CONFIGURATION == problem_of(run(*dry)).code
     assert 0 == run(*dry, "--outside-grant").exit_code
     if answer == "noted":
-        trc_grant.save(Grant((Allowance("v6e", 8, "spot", ZONE),)))
+        trc_grant.save_grant(Grant((GrantLine("v6e", 8, "spot", ZONE),)))
     else:
         assert trc_grant.delete_grant()
 
@@ -298,7 +300,7 @@ def test_unreadable_ledger_refuses_create_until_resolved(kind: str, cloud: FakeC
         assert ExitCode.CONFIGURATION == problem_of(run(*BERT, "--yes")).code
         assert 0 == run("list").exit_code
     assert [] == cloud.called("CreateQueuedResource")
-    for file in (place, *ledger.unreadable()):
+    for file in (place, *ledger.list_unreadable()):
         file.rmdir() if file.is_dir() else file.unlink(missing_ok=True)
 
     assert 0 == run(*BERT, "--yes", "--no-wait").exit_code
@@ -308,7 +310,7 @@ def test_unreadable_ledger_refuses_create_until_resolved(kind: str, cloud: FakeC
 @pytest.mark.parametrize("more", [("--type", "tpu7x-8"), ("--type", "v6e-8", "--flex-start", "4h")])
 def test_compute_engine_command_obeys_grant_too(more: tuple[str, ...]) -> None:
     """Whoever runs what is shown pays for it."""
-    trc_grant.save(Grant((Allowance("v5e", 8, "spot", ZONE),)))
+    trc_grant.save_grant(Grant((GrantLine("v5e", 8, "spot", ZONE),)))
     words = ("create", "bert", *more, "--zone", "us-east5-a", "--dry-run")
 
     assert ExitCode.USAGE == problem_of(run(*words)).code

@@ -140,11 +140,11 @@ def test_grant_can_be_forgotten() -> None:
 def test_invalid_grant_is_refused_and_previous_kept(arguments: tuple[str, ...], word: str) -> None:
     """With one error, and with it as JSON."""
     trc("-", typed=MAIL)
-    before = trc_grant.load()
+    before = trc_grant.load_grant()
 
     assert word in refusal(*arguments, typed="nothing").full_text
     assert word in document(*arguments, typed="nothing")["error"]["what"]
-    assert before == trc_grant.load()
+    assert before == trc_grant.load_grant()
 
 
 @pytest.mark.parametrize("end", ["\n", "\x04"], ids=["an empty line", "Ctrl-D"])
@@ -174,7 +174,7 @@ def test_terminal_asks_for_email_and_missing_days() -> None:
         tty.until(lambda text: "What is billed all the same" in text)
 
         assert 0 == tty.process.wait(HANG_S)
-    grant = trc_grant.load()
+    grant = trc_grant.load_grant()
 
     assert grant is not None
     assert (2, "2026-12-03") == (len(grant.allowances), str(grant.end))

@@ -71,9 +71,9 @@ def live_through(cloud: ZonesCloud, client: WatchedClient) -> None:
     evening = cloud.clock.time.replace(hour=8, minute=0, second=0, microsecond=0) + LONG
     while cloud.clock.now() < evening:
         exhaust(reconcile(client, cloud.clock))
-        for one in removal.leftovers(client.queued_resources().items, client.nodes().items):
+        for one in removal.plan_leftovers(client.queued_resources().items, client.nodes().items):
             if (one.zone, one.name) in in_ledger():
-                exhaust(removal.delete(client, one, cloud.clock))
+                exhaust(removal.carry_out_plan(client, one, cloud.clock))
         creation = Creation(client, OURS, cloud.clock)
         _, resource = exhaust(creation.run(everywhere(ZONES), patience_s=600))
 
@@ -108,7 +108,7 @@ def day(crash: Crash) -> tuple[ZonesCloud, int]:
 def assert_good_evening(cloud: ZonesCloud) -> None:
     """There is one TPU of ours, it is in the ledger, and nothing else of ours is anywhere."""
     assert {(GOOD, "bert")} == cloud.ours() == in_ledger()
-    assert ["seen"] == [entry.phase for entry in ledger.entries()]
+    assert ["seen"] == [entry.phase for entry in ledger.read_entries()]
     assert (
         "ACTIVE" == cloud.existing()[f"projects/my-project/locations/{GOOD}/queuedResources/bert"]
     )

@@ -311,7 +311,7 @@ def test_broken_credentials_file_is_one_error(
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
 
     with pytest.raises(CloudProblem) as caught:
-        credentials.find(PROJECT.name)
+        credentials.find_credentials(PROJECT.name)
 
     assert ExitCode.DENIED == caught.value.code
 
@@ -333,7 +333,7 @@ def test_special_credentials_files_are_refused(
     os.mkfifo(tmp_path / "pipe")
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / name))
     with pytest.raises(CloudProblem) as caught:
-        credentials.find(PROJECT.name)
+        credentials.find_credentials(PROJECT.name)
 
     assert (ExitCode.DENIED, text) == (caught.value.code, caught.value.text)
 
@@ -347,10 +347,10 @@ def test_user_credentials_name_quota_project(
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
     monkeypatch.setenv("PATH", str(tmp_path))
     file.write_text("{" + rest + "}")
-    assert PROJECT.name == credentials.find(PROJECT.name).quota_project_id
+    assert PROJECT.name == credentials.find_credentials(PROJECT.name).quota_project_id
 
     file.write_text("{" + rest + ', "quota_project_id": "another-project"}')
-    assert "another-project" == credentials.find(PROJECT.name).quota_project_id
+    assert "another-project" == credentials.find_credentials(PROJECT.name).quota_project_id
 
 
 def test_unknown_enum_numbers_are_read(cloud: FakeCloud) -> None:
@@ -359,9 +359,9 @@ def test_unknown_enum_numbers_are_read(cloud: FakeCloud) -> None:
     raw = tpu_v2.Node.pb(cloud.nodes[f"{PLACE}/nodes/bert"])
     raw.state, raw.health = 99, 98
     raw.symptoms.add().symptom_type = 97
-    message = api_messages.queued_resource_of(asked(), PROJECT.name)
+    message = api_messages.make_queued_resource(asked(), PROJECT.name)
     tpu_v2.QueuedResource.pb(message).state.state = 96
-    resource = api_messages.queued_resource(message)
+    resource = api_messages.parse_queued_resource(message)
     (node,) = connected(cloud).nodes().items
 
     assert ("99", "98", "97") == (node.state, node.health, node.symptoms[0].kind)
@@ -372,26 +372,28 @@ def test_incomplete_messages_are_read() -> None:
     """What is missing is empty, and a time outside the calendar is none."""
     node, resource = tpu_v2.Node(), tpu_v2.QueuedResource()
     assert ("", "", "", "") == (
-        api_messages.node(node).name,
-        api_messages.node(node).type,
-        api_messages.node(node).state,
-        api_messages.node(node).zone,
+        api_messages.parse_node(node).name,
+        api_messages.parse_node(node).type,
+        api_messages.parse_node(node).state,
+        api_messages.parse_node(node).zone,
     )
     assert ((), None, "") == (
-        api_messages.queued_resource(resource).nodes,
-        api_messages.queued_resource(resource).error,
-        api_messages.queued_resource(resource).state,
+        api_messages.parse_queued_resource(resource).nodes,
+        api_messages.parse_queued_resource(resource).error,
+        api_messages.parse_queued_resource(resource).state,
     )
 
     tpu_v2.Node.pb(node).create_time.seconds = 10**15
-    assert api_messages.node(node).created is None
+    assert api_messages.parse_node(node).created is None
     tpu_v2.Node.pb(node).create_time.seconds = 1_800_000_000
-    assert datetime.fromtimestamp(1_800_000_000, timezone.utc) == api_messages.node(node).created
+    assert (
+        datetime.fromtimestamp(1_800_000_000, timezone.utc) == api_messages.parse_node(node).created
+    )
 
     spec = tpu_v2.QueuedResource.pb(resource).tpu.node_spec.add()
     spec.multislice_params.node_count = 2**31 - 1
     resource.name = f"{PLACE}/queuedResources/bert"
-    names = api_messages.queued_resource(resource).nodes
+    names = api_messages.parse_queued_resource(resource).nodes
     assert ("bert-0", api_messages.MOST_SLICES) == (names[0], len(names))
 
 
@@ -403,7 +405,7 @@ def test_nameless_type_is_generation_and_topology() -> None:
         )
     )
 
-    assert "V6E 4x4" == api_messages.node(node).type
+    assert "V6E 4x4" == api_messages.parse_node(node).type
 
 
 def is_harmless(text: str) -> bool:
@@ -422,7 +424,7 @@ def test_hostile_texts_do_not_reach_the_terminal(cloud: FakeCloud) -> None:
     cloud.unreachable = [HOSTILE.replace("/", "")]
     cloud.zones = cloud.types[FIRST] = cloud.versions[FIRST] = [HOSTILE]
     made = Made(
-        api_messages.queued_resource_of(asked(), PROJECT.name),
+        api_messages.make_queued_resource(asked(), PROJECT.name),
         cloud.clock.now(),
         ((0, "FAILED"),),
         (8, HOSTILE),

@@ -43,7 +43,7 @@ def test_compute_engine_is_needed_from_tpu7x() -> None:
 
 def test_single_host_is_instance_with_generation_defaults() -> None:
     """The boot disk is larger than the default, which has no room for a framework."""
-    (command,) = texts(compute_engine.steps(wanted(), PROJECT))
+    (command,) = texts(compute_engine.creation_steps(wanted(), PROJECT))
     expected = (
         "gcloud compute instances create bert --zone=us-central1-c "
         "--machine-type=tpu7x-standard-4t --image-family=ubuntu-accel-2404-amd64-tpu-tpu7x "
@@ -52,12 +52,14 @@ def test_single_host_is_instance_with_generation_defaults() -> None:
     )
 
     assert expected == command
-    assert "tpu7x-standard-1t" in texts(compute_engine.steps(wanted("tpu7x-2"), PROJECT))[0]
+    assert (
+        "tpu7x-standard-1t" in texts(compute_engine.creation_steps(wanted("tpu7x-2"), PROJECT))[0]
+    )
 
 
 def test_several_hosts_are_policy_template_and_group() -> None:
     """The group makes all machines of a slice at once: 32 chips have 8 hosts."""
-    steps = compute_engine.steps(wanted("tpu7x-64", slices=2), PROJECT)
+    steps = compute_engine.creation_steps(wanted("tpu7x-64", slices=2), PROJECT)
     policy, template, first, second = texts(steps)
 
     assert "--type=HIGH_THROUGHPUT --accelerator-topology=2x4x4 --region=us-central1" in policy
@@ -72,9 +74,11 @@ def test_every_created_resource_can_be_deleted() -> None:
     """Every name that is made is deleted, in an order that Google accepts."""
     assert ["instances delete bert --zone=us-central1-c --quiet"] == [
         text.removeprefix("gcloud compute ")
-        for text in texts(compute_engine.removal(wanted(), PROJECT))
+        for text in texts(compute_engine.removal_steps(wanted(), PROJECT))
     ]
-    groups, template, policy = texts(compute_engine.removal(wanted("tpu7x-64", slices=2), PROJECT))
+    groups, template, policy = texts(
+        compute_engine.removal_steps(wanted("tpu7x-64", slices=2), PROJECT)
+    )
 
     assert "managed delete bert-0 bert-1 --zone=us-central1-c" in groups
     assert "instance-templates delete bert" in template
@@ -94,7 +98,7 @@ def test_every_choice_becomes_gcloud_option() -> None:
         service_account="me@p.iam.gserviceaccount.com",
         tags=("a", "b"),
     )
-    (command,) = texts(compute_engine.steps(request, Project("other", "a test")))
+    (command,) = texts(compute_engine.creation_steps(request, Project("other", "a test")))
 
     for option in (
         "--project=other",
@@ -115,8 +119,10 @@ def test_every_choice_becomes_gcloud_option() -> None:
 def test_a_reservation_is_named() -> None:
     """Or its place is, where nobody named one."""
     path = "projects/p/locations/z/reservations/mine"
-    (named,) = texts(compute_engine.steps(wanted(tier="reserved", reservation=path), PROJECT))
-    (unnamed,) = texts(compute_engine.steps(wanted(tier="reserved"), PROJECT))
+    (named,) = texts(
+        compute_engine.creation_steps(wanted(tier="reserved", reservation=path), PROJECT)
+    )
+    (unnamed,) = texts(compute_engine.creation_steps(wanted(tier="reserved"), PROJECT))
 
     assert "--reservation-affinity=specific --reservation=mine" in named
     assert "--reservation=RESERVATION" in unnamed
@@ -126,13 +132,13 @@ def test_a_reservation_is_named() -> None:
 def test_generation_outside_compute_engine_is_refused(type_name: str) -> None:
     """It is left to the Cloud TPU API."""
     with pytest.raises(Problem, match="nothing is published"):
-        compute_engine.steps(wanted(type_name), PROJECT)
+        compute_engine.creation_steps(wanted(type_name), PROJECT)
 
 
 def test_slice_with_unknown_topology_is_refused() -> None:
     """The error lists those that are."""
     with pytest.raises(Problem, match="tpu7x-48") as error:
-        compute_engine.steps(wanted("tpu7x-48"), PROJECT)
+        compute_engine.creation_steps(wanted("tpu7x-48"), PROJECT)
 
     assert "8, 16, 32, 64" in (error.value.hint or "")
 
@@ -151,7 +157,7 @@ def test_flex_start_of_tpu_api_uses_alpha() -> None:
     request = wanted(
         "v6e-8", "us-east5-a", tier="spot", version="v2-alpha-tpuv6e", valid_until_s=2 * HOUR_S
     )
-    (step,) = compute_engine.flex_start(request, PROJECT, 4 * HOUR_S)
+    (step,) = compute_engine.flex_start_steps(request, PROJECT, 4 * HOUR_S)
     words = step.command
 
     assert ("gcloud", "alpha", "compute", "tpus", "queued-resources", "create") == words[:6]
@@ -166,7 +172,7 @@ def test_flex_start_of_tpu_api_uses_alpha() -> None:
 
 def test_flex_start_of_tpu7x_is_compute_engines() -> None:
     """It waits for capacity for two hours at most."""
-    (step,) = compute_engine.flex_start(wanted(), PROJECT, 4 * HOUR_S)
+    (step,) = compute_engine.flex_start_steps(wanted(), PROJECT, 4 * HOUR_S)
 
     assert {
         "--provisioning-model=FLEX_START",
@@ -187,13 +193,13 @@ def test_flex_start_of_tpu7x_is_compute_engines() -> None:
 def test_flex_start_that_no_page_allows_is_refused(request_: TpuRequest, run_s: int) -> None:
     """Another zone or generation; less than ten minutes, more than seven days."""
     with pytest.raises(Problem, match="flex-start"):
-        compute_engine.flex_start(request_, PROJECT, run_s)
+        compute_engine.flex_start_steps(request_, PROJECT, run_s)
 
 
 def test_notes_name_unfollowed_resources_and_fixed_options() -> None:
     """The boot disk can be chosen here, and not in the Cloud TPU API."""
-    made = " ".join(compute_engine.notes(wanted("tpu7x-64")))
-    flex = " ".join(compute_engine.notes(wanted("v6e-8"), run_s=HOUR_S))
+    made = " ".join(compute_engine.creation_notes(wanted("tpu7x-64")))
+    flex = " ".join(compute_engine.creation_notes(wanted("v6e-8"), run_s=HOUR_S))
 
     assert "does not serve TPU7x" in made
     assert "until you delete it" in made
@@ -236,12 +242,12 @@ def test_the_real_gcloud_takes_every_command(tmp_path: Path) -> None:
     whole = wanted(tier="spot", internal_addresses=True, labels={"a": "b"}, metadata={"x": "a,b"})
     reserved = wanted("tpu7x-16", tier="reserved")
     steps = [
-        *compute_engine.steps(whole, PROJECT),
-        *compute_engine.steps(reserved, PROJECT),
-        *compute_engine.removal(whole, PROJECT),
-        *compute_engine.removal(reserved, PROJECT),
-        *compute_engine.flex_start(flex, PROJECT, 4 * HOUR_S),
-        *compute_engine.flex_start(wanted(), PROJECT, 4 * HOUR_S),
+        *compute_engine.creation_steps(whole, PROJECT),
+        *compute_engine.creation_steps(reserved, PROJECT),
+        *compute_engine.removal_steps(whole, PROJECT),
+        *compute_engine.removal_steps(reserved, PROJECT),
+        *compute_engine.flex_start_steps(flex, PROJECT, 4 * HOUR_S),
+        *compute_engine.flex_start_steps(wanted(), PROJECT, 4 * HOUR_S),
     ]
     misspelt = (*steps[0].command, "--boot-disc-size=200GB")
     refusals = gcloud_refuses([misspelt, *(step.command for step in steps)], tmp_path)

@@ -116,7 +116,7 @@ def test_real_gcloud_passes_command_text_unchanged(environment: dict[str, str]) 
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="there is no ssh-keygen here")
 def test_the_real_gcloud_forwards_to_port_22(environment: dict[str, str]) -> None:
     """So that its input and output are the worker's ssh server."""
-    shown = gcloud(environment, worker_connection.tunnel(Worker(NODE, 1, "w1"), "me"))
+    shown = gcloud(environment, worker_connection.tunnel_command(Worker(NODE, 1, "w1"), "me"))
 
     assert shown.rstrip().endswith(" me@10.0.0.2 -W localhost:22")
     assert "start-iap-tunnel 't1v-n-0-w-1'" in shown
@@ -183,7 +183,7 @@ def test_single_argument_is_shell_text_several_are_quoted(
     words: tuple[str, ...], expected: str
 ) -> None:
     """As with ssh, but that no argument falls apart."""
-    assert expected == worker_connection.remote_text(words)
+    assert expected == worker_connection.quote_for_worker(words)
 
 
 def test_addresses_are_used_only_if_all_known() -> None:

@@ -47,7 +47,7 @@ RETURNED = f"{GCLOUD}[/usr/bin/ssh] exited with return code [255].\n"
 )
 def test_every_connection_failure_is_explained(code: int, tail: str, expected: str) -> None:
     """Also where the user's own output stands before it."""
-    reason = connection_failures.explain(code, "loss 0.1\n" * 50 + tail)
+    reason = connection_failures.explain_failure(code, "loss 0.1\n" * 50 + tail)
 
     assert reason
     assert expected in reason.what
@@ -65,4 +65,4 @@ def test_every_connection_failure_is_explained(code: int, tail: str, expected: s
 )
 def test_message_of_command_itself_is_not_explained(code: int, tail: str) -> None:
     """A program may write what it wants."""
-    assert connection_failures.explain(code, tail) is None
+    assert connection_failures.explain_failure(code, tail) is None

@@ -10,8 +10,8 @@ import pytest
 
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode
 from tpustarter.cloud.billing import cost, prices
-from tpustarter.cloud.billing.cost import Estimate
-from tpustarter.cloud.trc.grant import Allowance, Grant
+from tpustarter.cloud.billing.cost import CostEstimate
+from tpustarter.cloud.trc.grant import Grant, GrantLine
 from tpustarter.core.problem import Problem
 from tpustarter.machine.tpus import parse_type
 
@@ -27,9 +27,9 @@ def node(name: str = "bert", hours: float | None = 10.0, **others: Any) -> TpuNo
     return TpuNode("p", fields.pop("zone", "us-east1-d"), name, **fields)
 
 
-def only(*resources: Any, grant: Grant | None = None) -> Estimate:
+def only(*resources: Any, grant: Grant | None = None) -> CostEstimate:
     """Return the only estimate of these resources."""
-    (one,) = cost.estimate(resources, NOW, grant)
+    (one,) = cost.estimate_costs(resources, NOW, grant)
     return one
 
 
@@ -93,11 +93,13 @@ def test_request_and_its_nodes_are_billed_once() -> None:
     )
     nodes = [node("m-0", queued_resource="m"), node("m-1", queued_resource="m")]
 
-    assert ["m-0", "m-1"] == [one.resource.name for one in cost.estimate([request, *nodes], NOW)]
+    assert ["m-0", "m-1"] == [
+        one.resource.name for one in cost.estimate_costs([request, *nodes], NOW)
+    ]
 
 
 GRANT = Grant(
-    (Allowance("v6e", 16, "on-demand", "us-east1-d"), Allowance("v6e", 8, "spot", "us-east1-d")),
+    (GrantLine("v6e", 16, "on-demand", "us-east1-d"), GrantLine("v6e", 8, "spot", "us-east1-d")),
     date(2026, 11, 1),
     30,
 )
@@ -106,7 +108,7 @@ GRANT = Grant(
 def test_covered_chips_cost_nothing_and_others_cost() -> None:
     """The oldest come first, until its chips are used up."""
     rows = [node("third", 1), node("first", 30), node("second", 20), node("spot", tier="spot")]
-    kinds = {one.resource.name: one.kind for one in cost.estimate(rows, NOW, GRANT)}
+    kinds = {one.resource.name: one.kind for one in cost.estimate_costs(rows, NOW, GRANT)}
     expected = {"third": "priced", "first": "covered", "second": "covered", "spot": "covered"}
 
     assert expected == kinds
@@ -134,7 +136,9 @@ def test_hours_after_grant_end_are_billed() -> None:
 
 def test_document_sums_known_costs_and_names_unknown() -> None:
     """It has the sources, and what is left out."""
-    document = cost.document(cost.estimate([node(), node("s", tier="spot")], NOW), ["us-west4-a"])
+    document = cost.make_document(
+        cost.estimate_costs([node(), node("s", tier="spot")], NOW), ["us-west4-a"]
+    )
 
     assert (216.0, ["s"]) == (document["usd_at_most_known"], document["not_known"])
     assert ["us-west4-a"] == document["unreachable"]
@@ -144,7 +148,7 @@ def test_document_sums_known_costs_and_names_unknown() -> None:
 def test_every_price_has_source_date_and_plausible_value() -> None:
     """And no generation has two prices for the same TPU in one region."""
     seen: set[tuple[str, str, int]] = set()
-    for row in prices.read().prices:
+    for row in prices.read_prices().prices:
         low, high = row.chips
         for region in row.regions:
             for chips in (1, 4, 8, 16, 64, 256):
@@ -159,7 +163,7 @@ def test_every_price_has_source_date_and_plausible_value() -> None:
 
 def test_v2_slice_price_differs_from_device_price() -> None:
     """Google's catalogue has both, and none for sizes between them."""
-    table = prices.read()
+    table = prices.read_prices()
     small = table.find(parse_type("v2-8"), "us-central1-f")
     large = table.find(parse_type("v2-32"), "us-central1-a")
 
@@ -187,4 +191,4 @@ def test_a_broken_row_of_the_table_is_refused(tmp_path: Path, row: str) -> None:
     )
 
     with pytest.raises(Problem, match=r"prices\.yml"):
-        prices.read(file)
+        prices.read_prices(file)

@@ -51,7 +51,7 @@ def examine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., DoctorReport]:
     def run(google: FakeGoogle, who: WantedTpu | None = None, **more: Any) -> DoctorReport:
         with serving(google) as address:
             monkeypatch.setenv(rest.ENDPOINT, address)
-            return diagnosis.examine(who or subject(), **more)
+            return diagnosis.diagnose(who or subject(), **more)
 
     return run
 
@@ -67,8 +67,8 @@ def test_healthy_project_is_one_sentence(examine: Callable[..., DoctorReport]) -
 
     assert ExitCode.OK == report.exit_code
     assert {"ok": 12, "info": 1} == {k: n for k, n in report.count_verdicts().items() if n}
-    assert "Nothing stands in the way of a TPU" in diagnosis.headline(report)
-    assert "free right now was not asked" in diagnosis.headline(report)
+    assert "Nothing stands in the way of a TPU" in diagnosis.format_headline(report)
+    assert "free right now was not asked" in diagnosis.format_headline(report)
 
 
 CASES: list[tuple[str, str, Any, str, str, str]] = [
@@ -218,7 +218,7 @@ def test_each_fault_is_found_with_its_fix(  # noqa: PLR0917  a row of the table
     assert fix in (seen.fix or "")
     if verdict == "fail":
         assert ExitCode.FAILED == report.exit_code
-        assert "in the way of a TPU" in diagnosis.headline(report)
+        assert "in the way of a TPU" in diagnosis.format_headline(report)
     assert not [secret for secret in SECRETS if secret in json.dumps(report.fields())]
 
 
@@ -271,7 +271,7 @@ def test_command_names_project_by_shell_expansion(
 ) -> None:
     """Such a command can be pasted, and does not give the project away."""
     assert shown == subject(project=project).project_text
-    assert PROJECT not in " ".join(diagnosis.commands(subject(project=project)).values())
+    assert PROJECT not in " ".join(diagnosis.list_commands(subject(project=project)).values())
 
 
 def test_missing_zone_and_type_fail_nothing(examine: Callable[..., DoctorReport]) -> None:
@@ -279,7 +279,7 @@ def test_missing_zone_and_type_fail_nothing(examine: Callable[..., DoctorReport]
     report = examine(FakeGoogle(), subject(zone=None, tpu=None))
 
     assert ExitCode.OK == report.exit_code
-    assert "No zone is named, so its quota was not looked at." in diagnosis.headline(report)
+    assert "No zone is named, so its quota was not looked at." in diagnosis.format_headline(report)
     assert "3 zones have TPUs" in finding(report, "zone").found
     assert "--zone ZONE" in (finding(report, "quota").fix or "")
 
@@ -340,7 +340,7 @@ def test_credentials_that_google_refuses_end_the_examination(
     error: Exception, found: str, fix: str
 ) -> None:
     """Nothing else is tried, and each finding says so with its own command."""
-    report = diagnosis.examine(subject(), find=lambda: _Credentials(error))
+    report = diagnosis.diagnose(subject(), find=lambda: _Credentials(error))
     first, *others = report.findings
 
     assert ExitCode.DENIED == report.exit_code
@@ -349,16 +349,18 @@ def test_credentials_that_google_refuses_end_the_examination(
     assert fix in (first.fix or "")
     assert {"not tried, as no credentials work"} == {one.found for one in others}
     assert all("gcloud" in (one.fix or "") for one in others)
-    assert "13 of" not in diagnosis.headline(report)
+    assert "13 of" not in diagnosis.format_headline(report)
 
 
 def test_missing_credentials_exit_77() -> None:
     """The command that makes some is the fix."""
 
     def find() -> Any:
-        raise api_errors.problem(None, "Your default credentials were not found.", "no credentials")
+        raise api_errors.make_problem(
+            None, "Your default credentials were not found.", "no credentials"
+        )
 
-    report = diagnosis.examine(subject(), find=find)
+    report = diagnosis.diagnose(subject(), find=find)
 
     assert ExitCode.DENIED == report.exit_code
     assert "gcloud auth application-default login" == report.findings[0].fix
@@ -367,7 +369,7 @@ def test_missing_credentials_exit_77() -> None:
 def test_missing_network_is_not_missing_login() -> None:
     """Credentials that could not be tried are unknown."""
     error = exceptions.TransportError("HTTPSConnectionPool: NameResolutionError")
-    report = diagnosis.examine(subject(), find=lambda: _Credentials(error))
+    report = diagnosis.diagnose(subject(), find=lambda: _Credentials(error))
 
     assert ExitCode.INCONCLUSIVE == report.exit_code
     assert "is not resolved" in report.findings[0].found
@@ -382,7 +384,7 @@ def test_credentials_that_are_never_found_are_given_up(monkeypatch: pytest.Monke
 
     monkeypatch.setattr("tpustarter.cloud.doctor.login.FIND_S", 0.05)
     never = threading.Event()
-    report = diagnosis.examine(subject(), find=never.wait)
+    report = diagnosis.diagnose(subject(), find=never.wait)
     never.set()
 
     assert "no answer in time" in report.findings[0].found
@@ -392,7 +394,7 @@ def test_foreign_quota_project_is_warning(monkeypatch: pytest.MonkeyPatch) -> No
     """Its APIs and its quota would count, which explains errors that name another project."""
     monkeypatch.setattr("tpustarter.cloud.doctor.diagnosis.LOOKS", ())
     monkeypatch.setattr("tpustarter.cloud.doctor.diagnosis._conclude", lambda first, _: [first])
-    report = diagnosis.examine(subject(), find=lambda: _Credentials(quota_project="other-project"))
+    report = diagnosis.diagnose(subject(), find=lambda: _Credentials(quota_project="other-project"))
     first = report.findings[0]
 
     assert "warn" == first.verdict
@@ -422,7 +424,7 @@ def test_missing_scope_keeps_findings_of_other_services(
 
     assert ExitCode.DENIED == report.exit_code
     assert "ok" == finding(report, "roles").verdict
-    assert "1 of 13 findings stands in the way of a TPU" in diagnosis.headline(report)
+    assert "1 of 13 findings stands in the way of a TPU" in diagnosis.format_headline(report)
 
 
 def test_incomplete_loopback_settings_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -430,7 +432,7 @@ def test_incomplete_loopback_settings_are_refused(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("TPUSTARTER_TPU_ENDPOINT", "127.0.0.1:1")
 
     with pytest.raises(Problem, match="asks Google's REST"):
-        diagnosis.examine(subject())
+        diagnosis.diagnose(subject())
 
 
 def test_bug_in_examination_is_shown_as_bug(
@@ -459,4 +461,4 @@ def test_unresponsive_service_keeps_other_findings(
     assert {"machines", "network", "firewall", "ssh"} == silent
     assert "ok" == finding(report, "roles").verdict
     assert ExitCode.INCONCLUSIVE == report.exit_code
-    assert "so this is no proof" in diagnosis.headline(report)
+    assert "so this is no proof" in diagnosis.format_headline(report)

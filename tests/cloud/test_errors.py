@@ -22,7 +22,7 @@ from tpustarter.core import content, yaml_rows
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.explain import known_failures
 
-ROWS = {row.id: row for row in api_errors.read()}
+ROWS = {row.id: row for row in api_errors.read_failures()}
 
 KINDS = {
     "capacity": "no-capacity insufficient-reserved",
@@ -85,8 +85,10 @@ def test_every_row_has_recorded_text_and_its_kind() -> None:
 def test_variants_of_text_match_same_row(name: str) -> None:
     """Other names, limits, quotes and line breaks change nothing, with and without a code."""
     for text in VARIANTS[name]:
-        with_code = api_errors.problem(MET[name].code, text, "Google Cloud did not create `bert`")
-        as_text = api_errors.match(text, None)
+        with_code = api_errors.make_problem(
+            MET[name].code, text, "Google Cloud did not create `bert`"
+        )
+        as_text = api_errors.match_failure(text, None)
 
         assert (name, name) == (with_code.failure and with_code.failure.id, as_text and as_text.id)
         assert not re.search(r"\b(TYPE|ZONE|SERVICE|STATE|NAME|PROJECT)\b", with_code.full_text)
@@ -122,8 +124,8 @@ def test_code_decides_between_two_matching_rows() -> None:
     """A text may quote another one; the row of its own code is the right one."""
     text = "There is no more capacity in the zone. Resource 'p/nodes/bert' already exists"
 
-    assert "no-capacity" == getattr(api_errors.match(text, 8), "id", None)
-    assert "name-taken" == getattr(api_errors.match(text, 6), "id", None)
+    assert "no-capacity" == getattr(api_errors.match_failure(text, 8), "id", None)
+    assert "name-taken" == getattr(api_errors.match_failure(text, 6), "id", None)
 
 
 def test_exit_codes_separate_retry_denied_and_bad_request() -> None:
@@ -145,7 +147,7 @@ def test_exit_codes_separate_retry_denied_and_bad_request() -> None:
     }
 
     assert codes == {
-        row.kind: api_errors.problem(None, row.example, "x").code for row in ROWS.values()
+        row.kind: api_errors.make_problem(None, row.example, "x").code for row in ROWS.values()
     }
 
 
@@ -156,7 +158,7 @@ def test_the_verbs_and_options_in_fixes_exist() -> None:
     from tpustarter.cli.tpu import command as tpu_command
 
     texts = [fix for row in ROWS.values() for fix in row.fix]
-    texts += [state.do for table in states.read().values() for state in table.values()]
+    texts += [state.do for table in states.read_states().values() for state in table.values()]
     context = click.Context(tpu_command.tpu)
     for text in texts:
         for verb, words in re.findall(r"tpustarter tpu ([\w-]+)((?: (?!-- )[\w-]+)*)", text):
@@ -188,9 +190,13 @@ def test_installed_command_shows_error_without_traceback() -> None:
 
 def test_zone_and_name_from_text_complete_command() -> None:
     """The first fix can be pasted, with the zone, name or project of Google's own text."""
-    zone = api_errors.problem(3, "the accelerator v4-128 was not found in zone us-west4-a", "x")
-    name = api_errors.problem(6, "Resource 'projects/p/locations/z/nodes/ann' already exists", "x")
-    api = api_errors.problem(7, VARIANTS["api-or-zone-access"][0], "x")
+    zone = api_errors.make_problem(
+        3, "the accelerator v4-128 was not found in zone us-west4-a", "x"
+    )
+    name = api_errors.make_problem(
+        6, "Resource 'projects/p/locations/z/nodes/ann' already exists", "x"
+    )
+    api = api_errors.make_problem(7, VARIANTS["api-or-zone-access"][0], "x")
 
     assert "`tpustarter tpu types --zone us-west4-a`" == zone.hint
     assert ("tpustarter tpu show ann", "tpustarter tpu delete ann") == name.fixes[:2]
@@ -202,7 +208,7 @@ def test_unsafe_words_never_enter_command(name: str) -> None:
     """Google's text is foreign: nothing of it that a shell would act on is offered as a command."""
     text = f"Billing account for project '{name}' is not found."
 
-    for fix in api_errors.problem(9, text, "x").fixes:
+    for fix in api_errors.make_problem(9, text, "x").fixes:
         assert name not in fix
 
 
@@ -222,7 +228,7 @@ def test_error_info_reason_matches_changed_words() -> None:
         client = Client(PROJECT.name, channel=channel(cloud), clock=cloud.clock)
         cloud.faults["ListNodes"] = [Fault(7, "This API is off.", details=(detail,))]
         problem = raised_by(client.nodes)
-    as_operation = api_errors.problem(7, "This API is off.", "x", [packed])
+    as_operation = api_errors.make_problem(7, "This API is off.", "x", [packed])
 
     assert "api-or-zone-access" == (problem.failure and problem.failure.id)
     assert "`gcloud services enable tpu.googleapis.com --project=4711`" == problem.hint
@@ -237,7 +243,9 @@ def test_details_that_cannot_be_read_are_left_out() -> None:
     foreign = any_pb2.Any(type_url="type.googleapis.com/somebody.Else", value=b"x")
     module = any_pb2.Any(type_url="type.googleapis.com/google.rpc.DESCRIPTOR", value=b"x")
 
-    problem = api_errors.problem(13, "no", "it failed", [broken, foreign, module, object(), None])
+    problem = api_errors.make_problem(
+        13, "no", "it failed", [broken, foreign, module, object(), None]
+    )
 
     assert ("internal", "it failed") == (problem.kind, problem.summary)
     assert "Google's text: no" == problem.detail
@@ -247,7 +255,7 @@ def test_google_text_is_one_bounded_printable_line() -> None:
     """A web page of a proxy, or an escape sequence, does not take over the terminal."""
     page = "<!DOCTYPE html>\x1b[2J\r\nhint: run this\n" + "x" * 100_000
 
-    detail = api_errors.problem(14, page, "Google Cloud did not list the nodes").detail
+    detail = api_errors.make_problem(14, page, "Google Cloud did not list the nodes").detail
 
     assert "\n" not in detail
     assert "\x1b" not in detail
@@ -265,7 +273,7 @@ def test_long_hostile_text_is_matched_quickly() -> None:
         " ",
     ):
         with in_bounded_time():
-            api_errors.problem(8, piece * 20_000, "x")
+            api_errors.make_problem(8, piece * 20_000, "x")
 
 
 def test_fixes_are_either_commands_or_sentences() -> None:
@@ -332,7 +340,7 @@ def test_broken_error_file_is_one_error(
     file.write_text(_SOUND.replace(*change), encoding="utf-8")
 
     with pytest.raises(Problem) as caught:
-        api_errors.read(file)
+        api_errors.read_failures(file)
 
     assert "`broken.yml`" in caught.value.full_text or "row `one`" in caught.value.full_text
     assert expected in caught.value.full_text
@@ -344,7 +352,7 @@ def test_sound_row_loads_and_missing_file_fails(tmp_path: Path) -> None:
     file = tmp_path / "sound.yml"
     file.write_text(_SOUND, encoding="utf-8")
 
-    row: CloudFailure = api_errors.read(file)[0]
+    row: CloudFailure = api_errors.read_failures(file)[0]
 
     assert ("one", None, None) == (row.id, row.read, row.grpc_code)
     with pytest.raises(Problem, match="cannot be read"):

@@ -157,7 +157,7 @@ class Pair:
 
 def _create(one: TpuRequest) -> Pair:
     return Pair(
-        gcloud_commands.create(one, PROJECT),
+        gcloud_commands.build_create_command(one, PROJECT),
         lambda client: client.create(one),
         "CreateQueuedResource",
     )
@@ -168,37 +168,37 @@ def _others() -> dict[str, Pair]:
     queued, node = "queued-resources", "tpu-vm"
     return {
         "delete a request": Pair(
-            gcloud_commands.delete_queued_resource(ZONE, "bert", PROJECT, force=False),
+            gcloud_commands.build_delete_command(ZONE, "bert", PROJECT, force=False),
             lambda client: client.delete_queued_resource(ZONE, "bert", force=False),
             "DeleteQueuedResource",
         ),
         "delete a request by force": Pair(
-            gcloud_commands.delete_queued_resource(ZONE, "bert", PROJECT, force=True),
+            gcloud_commands.build_delete_command(ZONE, "bert", PROJECT, force=True),
             lambda client: client.delete_queued_resource(ZONE, "bert", force=True),
             "DeleteQueuedResource",
         ),
         "delete a node": Pair(
-            gcloud_commands.on_node("delete", ZONE, "bert", PROJECT),
+            gcloud_commands.build_node_command("delete", ZONE, "bert", PROJECT),
             lambda client: client.delete_node(ZONE, "bert"),
             "DeleteNode",
         ),
         "stop a node": Pair(
-            gcloud_commands.on_node("stop", ZONE, "bert", PROJECT),
+            gcloud_commands.build_node_command("stop", ZONE, "bert", PROJECT),
             lambda client: client.stop_node(ZONE, "bert"),
             "StopNode",
         ),
         "start a node": Pair(
-            gcloud_commands.on_node("start", ZONE, "bert", PROJECT),
+            gcloud_commands.build_node_command("start", ZONE, "bert", PROJECT),
             lambda client: client.start_node(ZONE, "bert"),
             "StartNode",
         ),
         "describe a request": Pair(
-            gcloud_commands.describe(queued, ZONE, "bert", PROJECT),
+            gcloud_commands.build_describe_command(queued, ZONE, "bert", PROJECT),
             lambda client: client.queued_resource(ZONE, "bert"),
             "GetQueuedResource",
         ),
         "describe a node": Pair(
-            gcloud_commands.describe(node, ZONE, "bert", PROJECT),
+            gcloud_commands.build_describe_command(node, ZONE, "bert", PROJECT),
             lambda client: client.node(ZONE, "bert"),
             "GetNode",
         ),
@@ -237,7 +237,7 @@ PAIRS = {f"create: {name}": _create(one) for name, one in CREATE.items()} | _oth
 def ours(pair: Pair) -> Sent:
     """Return what our client asks for, as the REST request of Google's own library."""
     with serving() as cloud:
-        message = api_messages.queued_resource_of(asked(), PROJECT.name)
+        message = api_messages.make_queued_resource(asked(), PROJECT.name)
         if "Create" not in pair.rpc:
             cloud.made[f"{PLACE}/queuedResources/bert"] = Made(
                 message, cloud.clock.now(), ((0, "WAITING_FOR_RESOURCES"),)

@@ -12,19 +12,19 @@ from hypothesis import strategies as st
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode
 from tpustarter.cloud.create.request import TpuRequest, parse_type
 from tpustarter.cloud.trc import grant as trc_grant
-from tpustarter.cloud.trc.grant import Allowance, Grant, Judgement
+from tpustarter.cloud.trc.grant import Grant, GrantJudgement, GrantLine
 from tpustarter.core import state
 from tpustarter.core.problem import Problem
 
 NOW = datetime(2026, 11, 22, 8, 0, tzinfo=timezone.utc)
 GRANT = Grant(
     (
-        Allowance("v6e", 64, "spot", "us-east1-d"),
-        Allowance("v4", 32, "on-demand", "us-central2-b"),
-        Allowance("v4", 32, "spot", "us-central2-b"),
-        Allowance("v6e", 8, "spot", "europe-west4-a"),
-        Allowance("v2", 20, "on-demand", "us-central1-f", "v2-8"),
-        Allowance("v5e", 64, "spot", "us-central1-a"),
+        GrantLine("v6e", 64, "spot", "us-east1-d"),
+        GrantLine("v4", 32, "on-demand", "us-central2-b"),
+        GrantLine("v4", 32, "spot", "us-central2-b"),
+        GrantLine("v6e", 8, "spot", "europe-west4-a"),
+        GrantLine("v2", 20, "on-demand", "us-central1-f", "v2-8"),
+        GrantLine("v5e", 64, "spot", "us-central1-a"),
     ),
     date(2026, 11, 3),
     30,
@@ -37,7 +37,7 @@ def wanted(type_name: str = "v6e-8", zone: str = "us-east1-d", **others: Any) ->
     return TpuRequest("bert", parse_type(type_name), zone, "v2-alpha-tpuv6e", **fields)
 
 
-def judge(request: TpuRequest, in_use: list[Any] | None = None, **others: Any) -> Judgement:
+def judge(request: TpuRequest, in_use: list[Any] | None = None, **others: Any) -> GrantJudgement:
     """Judge a request by the grant above."""
     return trc_grant.judge_request(
         request, others.get("grant", GRANT), in_use, others.get("now", NOW)
@@ -151,9 +151,11 @@ def test_small_v5e_has_note_about_its_quota() -> None:
 
 def test_zones_keep_grant_order_and_have_enough_chips() -> None:
     """A zone with 8 chips is no place for 16."""
-    assert ("us-east1-d", "europe-west4-a") == trc_grant.zones(GRANT, parse_type("v6e-8"), "spot")
-    assert ("us-east1-d",) == trc_grant.zones(GRANT, parse_type("v6e-8"), "spot", slices=2)
-    assert () == trc_grant.zones(GRANT, parse_type("v6e-8"), "on-demand")
+    assert ("us-east1-d", "europe-west4-a") == trc_grant.list_zones(
+        GRANT, parse_type("v6e-8"), "spot"
+    )
+    assert ("us-east1-d",) == trc_grant.list_zones(GRANT, parse_type("v6e-8"), "spot", slices=2)
+    assert () == trc_grant.list_zones(GRANT, parse_type("v6e-8"), "on-demand")
 
 
 def test_require_names_option_and_zones_of_grant() -> None:
@@ -168,19 +170,19 @@ def test_require_names_option_and_zones_of_grant() -> None:
 
 def test_a_grant_is_kept_and_forgotten() -> None:
     """Nothing else is in the file."""
-    trc_grant.save(GRANT)
+    trc_grant.save_grant(GRANT)
 
-    assert trc_grant.load() == GRANT
+    assert trc_grant.load_grant() == GRANT
     assert {"allowances", "start", "days"} == set(state.load(trc_grant.STATE))
     assert (True, False) == (trc_grant.delete_grant(), trc_grant.delete_grant())
-    assert trc_grant.load() is None
+    assert trc_grant.load_grant() is None
 
 
 def test_damaged_grant_hides_json_places() -> None:
     """The hint names the way out."""
     state.prepare_path(trc_grant.STATE).write_text("{ ")
     with pytest.raises(Problem) as error:
-        trc_grant.load()
+        trc_grant.load_grant()
 
     assert "column" not in error.value.full_text
     assert "--forget" in (error.value.hint or "")
@@ -213,22 +215,22 @@ def test_edited_file_is_not_grant(value: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("v6e:64:spot:us-east1-d", Allowance("v6e", 64, "spot", "us-east1-d")),
-        ("v5litepod:16:spot:us-west4-a", Allowance("v5e", 16, "spot", "us-west4-a")),
-        ("v2-8:100:spot:us-central1-f", Allowance("v2", 400, "spot", "us-central1-f", "v2-8")),
-        ("v4:32:on-demand:us-central2-b", Allowance("v4", 32, "on-demand", "us-central2-b")),
+        ("v6e:64:spot:us-east1-d", GrantLine("v6e", 64, "spot", "us-east1-d")),
+        ("v5litepod:16:spot:us-west4-a", GrantLine("v5e", 16, "spot", "us-west4-a")),
+        ("v2-8:100:spot:us-central1-f", GrantLine("v2", 400, "spot", "us-central1-f", "v2-8")),
+        ("v4:32:on-demand:us-central2-b", GrantLine("v4", 32, "on-demand", "us-central2-b")),
     ],
 )
-def test_typed_line_becomes_grant(text: str, expected: Allowance) -> None:
+def test_typed_line_becomes_grant(text: str, expected: GrantLine) -> None:
     """A type counts its devices, as older e-mails do."""
-    assert expected == trc_grant.parse_allowance(text)
+    assert expected == trc_grant.parse_grant_line(text)
 
 
 @given(st.text(max_size=60) | st.lists(st.text(max_size=9), min_size=4, max_size=4).map(":".join))
 def test_typed_line_is_parsed_or_problem(text: str) -> None:
     """Whatever it is."""
     try:
-        line = trc_grant.parse_allowance(text)
+        line = trc_grant.parse_grant_line(text)
     except Problem:
         return
 

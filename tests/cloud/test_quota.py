@@ -41,7 +41,7 @@ def test_text_with_two_quotas_gives_both_with_places() -> None:
     assert [
         "v2 slices, on-demand, per region: limit 0 in region us-central1",
         "v2 slices, on-demand, per zone: limit 32 in zone us-central1-a",
-    ] == [str(one) for one in quota.read(text)]
+    ] == [str(one) for one in quota.parse_quotas(text)]
 
 
 def test_quota_details_replace_missing_text() -> None:
@@ -59,13 +59,17 @@ def test_quota_details_replace_missing_text() -> None:
         metadata={"quota_limit": "CreatePerMinute", "quota_limit_value": "91"},
     )
 
-    assert (Quota(name, 64, "zone us-east1-d"),) == quota.read("Resource exhausted", [described])
-    assert (Quota(name, 8, "zone us-east5-a"),) == quota.read("Resource exhausted", [fields])
-    assert (Quota("CreatePerMinute", 91),) == quota.read("Too many", [info])
-    assert 1 == len(quota.read(described.violations[0].description, [described, fields]))
+    assert (Quota(name, 64, "zone us-east1-d"),) == quota.parse_quotas(
+        "Resource exhausted", [described]
+    )
+    assert (Quota(name, 8, "zone us-east5-a"),) == quota.parse_quotas(
+        "Resource exhausted", [fields]
+    )
+    assert (Quota("CreatePerMinute", 91),) == quota.parse_quotas("Too many", [info])
+    assert 1 == len(quota.parse_quotas(described.violations[0].description, [described, fields]))
 
 
 @pytest.mark.parametrize("text", ["", "Quota", "Quota 'x' has been exceeded. Limit: in zone"])
 def test_other_texts_name_no_quota(text: str) -> None:
     """Nothing is guessed."""
-    assert () == quota.read(text)
+    assert () == quota.parse_quotas(text)

@@ -38,7 +38,7 @@ def cloud() -> Iterator[ZonesCloud]:
 def doomed(cloud: ZonesCloud, name: str = "bert") -> DeletionPlan:
     """Return what a name means now."""
     client = WatchedClient(cloud)
-    (one,) = removal.find(client.queued_resources().items, client.nodes().items, name)
+    (one,) = removal.find_plans(client.queued_resources().items, client.nodes().items, name)
     return one
 
 
@@ -72,7 +72,7 @@ def test_force_is_used_for_requests_with_nodes(cloud: ZonesCloud, state: str, fo
     walk(cloud, [asked()], wait=False)
     one = doomed(cloud)
     (command,) = one.commands(PROJECT)
-    _, is_gone = exhaust(removal.delete(WatchedClient(cloud), one, cloud.clock))
+    _, is_gone = exhaust(removal.carry_out_plan(WatchedClient(cloud), one, cloud.clock))
 
     assert is_gone
     assert [force] == forces(cloud)
@@ -87,7 +87,9 @@ def test_deletion_waits_until_state_allows(cloud: ZonesCloud, state: str) -> Non
     following = "SUSPENDED" if state == "SUSPENDING" else "WAITING_FOR_RESOURCES"
     cloud.scripts[FIRST] = [(((0, state), (300, following)), None)]
     walk(cloud, [asked()], wait=False)
-    events, is_gone = exhaust(removal.delete(WatchedClient(cloud), doomed(cloud), cloud.clock))
+    events, is_gone = exhaust(
+        removal.carry_out_plan(WatchedClient(cloud), doomed(cloud), cloud.clock)
+    )
 
     assert is_gone
     assert [f"StateSeen {FIRST} {state}", f"StateSeen {FIRST} {following}"] == told(events)[:2]
@@ -100,7 +102,7 @@ def test_deletion_without_wait_is_not_sent_while_refused(cloud: ZonesCloud) -> N
     cloud.scripts[FIRST] = [(((0, "PROVISIONING"),), None)]
     walk(cloud, [asked()], wait=False)
     (kept,), is_gone = exhaust(
-        removal.delete(WatchedClient(cloud), doomed(cloud), cloud.clock, wait=False)
+        removal.carry_out_plan(WatchedClient(cloud), doomed(cloud), cloud.clock, wait=False)
     )
 
     assert isinstance(kept, RequestKept)
@@ -118,7 +120,7 @@ def test_request_provisioned_after_display_is_deleted_by_force(cloud: ZonesCloud
     one = doomed(cloud)
     (made,) = cloud.made.values()
     made.steps = (*NEVER, (60, "PROVISIONING"), (300, "ACTIVE"))
-    _, is_gone = exhaust(removal.delete(WatchedClient(cloud), one, cloud.clock))
+    _, is_gone = exhaust(removal.carry_out_plan(WatchedClient(cloud), one, cloud.clock))
 
     assert is_gone
     assert [False, True] == forces(cloud)
@@ -130,7 +132,7 @@ def test_already_deleted_tpu_counts_as_deleted(cloud: ZonesCloud) -> None:
     walk(cloud, [asked()])
     one = doomed(cloud)
     cloud.made.clear()
-    events, is_gone = exhaust(removal.delete(WatchedClient(cloud), one, cloud.clock))
+    events, is_gone = exhaust(removal.carry_out_plan(WatchedClient(cloud), one, cloud.clock))
 
     assert is_gone
     assert f"RequestGone {FIRST}" == told(events)[-1]
@@ -143,7 +145,7 @@ def test_lost_answer_finds_deletion(cloud: ZonesCloud, carried_out: bool) -> Non
     walk(cloud, [asked()])
     one = doomed(cloud)
     cloud.faults["DeleteQueuedResource"] = [Fault(14, "Socket closed", after=carried_out)]
-    happening = removal.delete(WatchedClient(cloud), one, cloud.clock)
+    happening = removal.carry_out_plan(WatchedClient(cloud), one, cloud.clock)
     if carried_out:
         assert exhaust(happening)[1]
         assert set() == in_ledger()
@@ -161,11 +163,11 @@ def test_slow_deletion_stays_in_ledger(cloud: ZonesCloud) -> None:
     cloud.delete_s = 5000
     one = doomed(cloud)
     before = cloud.clock.now()
-    events, is_gone = exhaust(removal.delete(WatchedClient(cloud), one, cloud.clock))
+    events, is_gone = exhaust(removal.carry_out_plan(WatchedClient(cloud), one, cloud.clock))
 
     assert not is_gone
     assert f"RequestKept {FIRST}" == told(events)[-1]
-    assert ["deleting"] == [entry.phase for entry in ledger.entries()]
+    assert ["deleting"] == [entry.phase for entry in ledger.read_entries()]
     assert 900 <= (cloud.clock.now() - before).total_seconds() < 960
 
 
@@ -175,11 +177,11 @@ def test_foreign_deletion_is_in_ledger_while_running(cloud: ZonesCloud) -> None:
     one = doomed(cloud, "colleague")
     cloud.faults["DeleteQueuedResource"] = [Fault(7, "Permission denied")]
     with pytest.raises(CloudProblem):
-        exhaust(removal.delete(WatchedClient(cloud), one, cloud.clock))
+        exhaust(removal.carry_out_plan(WatchedClient(cloud), one, cloud.clock))
     assert set() == in_ledger()
 
     cloud.delete_s = 5000
-    exhaust(removal.delete(WatchedClient(cloud), one, cloud.clock, wait=False))
+    exhaust(removal.carry_out_plan(WatchedClient(cloud), one, cloud.clock, wait=False))
     assert {(FIRST, "colleague")} == in_ledger()
 
 
@@ -187,7 +189,7 @@ def test_node_without_request_is_deleted_alone(cloud: ZonesCloud) -> None:
     """Others of the zone stay."""
     full, other = node(cloud, "lonely"), node(cloud, "other")
     one = doomed(cloud, "lonely")
-    _, is_gone = exhaust(removal.delete(WatchedClient(cloud), one, cloud.clock))
+    _, is_gone = exhaust(removal.carry_out_plan(WatchedClient(cloud), one, cloud.clock))
 
     assert is_gone
     assert [other] == [*cloud.nodes]
@@ -208,7 +210,7 @@ def test_leftovers_are_unrecoverable_requests(cloud: ZonesCloud) -> None:
     node(cloud, "f", "PREEMPTED")
     node(cloud, "g", "READY")
     client = WatchedClient(cloud)
-    found = removal.leftovers(client.queued_resources().items, client.nodes().items)
+    found = removal.plan_leftovers(client.queued_resources().items, client.nodes().items)
 
     assert ["a", "b", "f"] == [one.name for one in found]
 
@@ -220,7 +222,7 @@ def test_multislice_is_deleted_with_its_nodes(cloud: ZonesCloud) -> None:
 
     assert "bert" == one.name
     assert ["bert-0", "bert-1", "bert-2"] == [row.name for row in one.nodes]
-    _, is_gone = exhaust(removal.delete(WatchedClient(cloud), one, cloud.clock))
+    _, is_gone = exhaust(removal.carry_out_plan(WatchedClient(cloud), one, cloud.clock))
     assert is_gone
     assert {} == cloud.existing()
 
@@ -231,6 +233,6 @@ def test_a_name_in_two_zones_means_both(cloud: ZonesCloud) -> None:
     for zone in ZONES:
         cloud.add_foreign(zone, "bert")
     client = WatchedClient(cloud)
-    found = removal.find(client.queued_resources().items, client.nodes().items, "bert")
+    found = removal.find_plans(client.queued_resources().items, client.nodes().items, "bert")
 
     assert ZONES == [one.zone for one in found]

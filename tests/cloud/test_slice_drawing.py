@@ -20,14 +20,14 @@ def sliced(
 
 def drawn(node: TpuNode) -> list[str]:
     """Return the lines of a picture."""
-    return [begin + words for begin, words, _ in slice_drawing.text(node)]
+    return [begin + words for begin, words, _ in slice_drawing.draw_lines(node)]
 
 
 def test_a_single_host_is_one_row() -> None:
     """With its chips, and no topology of a type whose topology was never measured."""
     assert ["worker 0  [####]  ready"] == drawn(sliced(1))
-    assert "1 host with 4 chips, topology 2x2" == slice_drawing.title(sliced(1))
-    assert "4 hosts with 4 chips each" == slice_drawing.title(sliced(4))
+    assert "1 host with 4 chips, topology 2x2" == slice_drawing.format_title(sliced(1))
+    assert "4 hosts with 4 chips each" == slice_drawing.format_title(sliced(4))
 
 
 def test_small_slice_has_row_per_host() -> None:

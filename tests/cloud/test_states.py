@@ -14,7 +14,7 @@ from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.create.follow import ENDS, QUEUED
 from tpustarter.core.problem import ExitCode, Problem
 
-TABLES = states.read()
+TABLES = states.read_states()
 EVERY = [(table, state) for table, rows in TABLES.items() for state in rows.values()]
 
 
@@ -36,7 +36,9 @@ def test_table_has_row_for_each_enum_value() -> None:
 
 
 @pytest.mark.parametrize(("table", "state"), EVERY, ids=lambda one: getattr(one, "name", one))
-def test_every_state_has_meaning_and_advice_in_sentences(table: str, state: states.State) -> None:
+def test_every_state_has_meaning_and_advice_in_sentences(
+    table: str, state: states.StateMeaning
+) -> None:
     """Each row has its sources; one that cites reports has a report among them."""
     for text in filter(None, (state.meaning, state.do, state.next, state.usually)):
         assert text[0].isupper(), text
@@ -148,7 +150,7 @@ def test_broken_state_file_is_one_error(
 ) -> None:
     """Each mistake in the file is named with its row."""
     with pytest.raises(Problem) as caught:
-        states.read(_file(tmp_path, _SOUND.replace(*change)))
+        states.read_states(_file(tmp_path, _SOUND.replace(*change)))
 
     assert "`broken.yml`" in caught.value.full_text
     assert expected in caught.value.full_text
@@ -157,7 +159,7 @@ def test_broken_state_file_is_one_error(
 
 def test_sound_state_file_loads(tmp_path: Path) -> None:
     """The file that the broken ones are made from is sound itself."""
-    read = states.read(_file(tmp_path, _SOUND))
+    read = states.read_states(_file(tmp_path, _SOUND))
 
     assert ("good", False, True, "") == (
         read["queued_resources"]["ACTIVE"].mark,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.processes import in_bounded_time
 from tpustarter.cloud.trc import mail as trc_mail
-from tpustarter.cloud.trc.grant import Allowance
+from tpustarter.cloud.trc.grant import GrantLine
 from tpustarter.core.problem import Problem
 
 SIX = """64 spot Cloud TPU v5e chips in zone europe-west4-b
@@ -25,23 +25,23 @@ OLD = """5 on-demand Cloud TPU v2-8 device(s) in zone us-central1-f
 100 preemptible Cloud TPU v2-8 device(s) in zone us-central1-f
 5 on-demand Cloud TPU v3-8 device(s) in zone europe-west4-a
 """
-ONE = Allowance("v6e", 64, "spot", "us-east1-d")
+ONE = GrantLine("v6e", 64, "spot", "us-east1-d")
 
 
-def rows(text: str) -> tuple[Allowance, ...]:
+def rows(text: str) -> tuple[GrantLine, ...]:
     """Return the lines of a grant that a text has."""
-    return trc_mail.read(text).grant.allowances
+    return trc_mail.parse_mail(text).grant.allowances
 
 
 def test_lines_of_2026_mail_are_read_in_order() -> None:
     """Spot and on demand in one zone are two lines."""
     expected = (
-        Allowance("v5e", 64, "spot", "europe-west4-b"),
-        Allowance("v6e", 64, "spot", "us-east1-d"),
-        Allowance("v5e", 64, "spot", "us-central1-a"),
-        Allowance("v4", 32, "spot", "us-central2-b"),
-        Allowance("v4", 32, "on-demand", "us-central2-b"),
-        Allowance("v6e", 64, "spot", "europe-west4-a"),
+        GrantLine("v5e", 64, "spot", "europe-west4-b"),
+        GrantLine("v6e", 64, "spot", "us-east1-d"),
+        GrantLine("v5e", 64, "spot", "us-central1-a"),
+        GrantLine("v4", 32, "spot", "us-central2-b"),
+        GrantLine("v4", 32, "on-demand", "us-central2-b"),
+        GrantLine("v6e", 64, "spot", "europe-west4-a"),
     )
 
     assert expected == rows(SIX)
@@ -50,9 +50,9 @@ def test_lines_of_2026_mail_are_read_in_order() -> None:
 def test_devices_of_older_mails_become_chips() -> None:
     """A v2-8 device has 8 cores on 4 chips, and what was called preemptible is spot."""
     expected = (
-        Allowance("v2", 20, "on-demand", "us-central1-f", "v2-8"),
-        Allowance("v2", 400, "spot", "us-central1-f", "v2-8"),
-        Allowance("v3", 20, "on-demand", "europe-west4-a", "v3-8"),
+        GrantLine("v2", 20, "on-demand", "us-central1-f", "v2-8"),
+        GrantLine("v2", 400, "spot", "us-central1-f", "v2-8"),
+        GrantLine("v3", 20, "on-demand", "europe-west4-a", "v3-8"),
     )
 
     assert expected == rows(OLD)
@@ -85,14 +85,14 @@ def test_line_survives_changes_by_mail_programs(text: str) -> None:
 
 def test_cores_are_counted_as_chips() -> None:
     """A v4 chip has two."""
-    assert (Allowance("v4", 16, "spot", "us-central2-b"),) == rows(
+    assert (GrantLine("v4", 16, "spot", "us-central2-b"),) == rows(
         "32 spot Cloud TPU v4 cores in zone us-central2-b"
     )
 
 
 def test_unreadable_line_is_reported_and_others_stay() -> None:
     """So a generation that this program does not know loses only its own line."""
-    reading = trc_mail.read(SIX + "8 spot Cloud TPU v99 chips in zone us-east5-a")
+    reading = trc_mail.parse_mail(SIX + "8 spot Cloud TPU v99 chips in zone us-east5-a")
 
     assert 6 == len(reading.grant.allowances)
     assert any("v99" in note and "left out" in note for note in reading.notes)
@@ -100,7 +100,7 @@ def test_unreadable_line_is_reported_and_others_stay() -> None:
 
 def test_smaller_of_two_contradicting_lines_counts() -> None:
     """An older grant may be quoted below a newer one, and too much is billed."""
-    reading = trc_mail.read(
+    reading = trc_mail.parse_mail(
         SIX.splitlines()[1] + "\n16 spot Cloud TPU v6e chips in zone us-east1-d"
     )
 
@@ -112,8 +112,8 @@ def test_start_and_duration_come_from_header_and_text() -> None:
     """Where one of them is missing, or named twice, nothing is concluded."""
     header = "Date: Tue, 3 Nov 2026 09:12:00 +0000\n"
     free = "now has access to the following quota free of charge for 30 days:\n"
-    both = trc_mail.read(header + free + SIX).grant
-    neither = trc_mail.read(SIX + "for 30 days or for 90 days").grant
+    both = trc_mail.parse_mail(header + free + SIX).grant
+    neither = trc_mail.parse_mail(SIX + "for 30 days or for 90 days").grant
 
     assert (date(2026, 11, 3), 30, date(2026, 12, 3)) == (both.start, both.days, both.end)
     assert (None, None, None) == (neither.start, neither.days, neither.end)
@@ -123,7 +123,7 @@ def test_start_and_duration_come_from_header_and_text() -> None:
 def test_text_without_grant_shows_example_line(text: str) -> None:
     """The error has an example, and the option that needs no e-mail."""
     with pytest.raises(Problem, match="64 spot Cloud TPU v6e chips in zone us-east1-d") as error:
-        trc_mail.read(text)
+        trc_mail.parse_mail(text)
 
     assert "--allow" in (error.value.hint or "")
 
@@ -173,7 +173,7 @@ _PIECES = st.sampled_from(
 def test_no_text_raises_anything_but_a_problem(text: str) -> None:
     """What is read is sound, and is read the same again from its own lines."""
     try:
-        grant = trc_mail.read(text).grant
+        grant = trc_mail.parse_mail(text).grant
     except Problem:
         return
     again = "\n".join(
@@ -207,13 +207,13 @@ def test_no_text_raises_anything_but_a_problem(text: str) -> None:
 def test_hostile_texts_take_no_time(text: str) -> None:
     """Every pattern is bounded: twice the text takes about twice as long."""
     with in_bounded_time(), pytest.raises(Problem):
-        trc_mail.read(text)
+        trc_mail.parse_mail(text)
 
 
 def test_huge_text_is_refused_and_many_lines_cut() -> None:
     """Neither fills the state folder."""
     many = "".join(f"{n} spot Cloud TPU v6e chips in zone us-east{n}-d\n" for n in range(1, 3000))
     with pytest.raises(Problem, match="characters"):
-        trc_mail.read("x" * 200_001)
+        trc_mail.parse_mail("x" * 200_001)
 
     assert 200 >= len(rows(many))

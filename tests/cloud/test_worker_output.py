@@ -61,7 +61,7 @@ def test_eight_are_connected_at_a_time(tmp_path: Path, monkeypatch: pytest.Monke
     whats = sorted(one.what for one in ended)
     expected = ["was ended at the time limit"] * 8 + ["was not started within the time limit"] * 12
     assert expected == whats
-    assert 124 == remote_command.exit_code(ended)
+    assert 124 == remote_command.worst_exit_code(ended)
 
 
 def test_a_program_that_cannot_be_started_is_named(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ class ZonesCloud(FakeCloud):
         self, zone: str, name: str, steps: tuple[Step, ...] = ((0, "ACTIVE"),), **more: Any
     ) -> str:
         """Let somebody else have a queued resource; returns its full name."""
-        message = api_messages.queued_resource_of(asked(zone, name, **more), PROJECT.name)
+        message = api_messages.make_queued_resource(asked(zone, name, **more), PROJECT.name)
         full = f"projects/{PROJECT.name}/locations/{zone}/queuedResources/{name}"
         message.name = full
         self.made[full] = Made(message, self.clock.now(), steps)
@@ -105,7 +105,7 @@ def two_zones(seed: int = 2) -> Generator[ZonesCloud]:
 
 def in_ledger() -> set[tuple[str, str]]:
     """Return zone and name of what the ledger has."""
-    return {(entry.zone, entry.name) for entry in ledger.entries()}
+    return {(entry.zone, entry.name) for entry in ledger.read_entries()}
 
 
 class CrashError(BaseException):

@@ -34,7 +34,7 @@ def cloud(cloud: FakeCloud) -> FakeCloud:
 
 def grant(*lines: str) -> None:
     """Keep a grant."""
-    trc_grant.save(trc_grant.Grant(tuple(map(trc_grant.parse_allowance, lines))))
+    trc_grant.save_grant(trc_grant.Grant(tuple(map(trc_grant.parse_grant_line, lines))))
 
 
 def field(pilot: Pilot[None], name: str) -> TypedField:
@@ -245,7 +245,7 @@ def test_uncovered_request_needs_its_name_typed(cloud: FakeCloud, tmp_path: Path
 
     run(journey)
 
-    assert ["bert"] == [entry.name for entry in ledger.entries()]
+    assert ["bert"] == [entry.name for entry in ledger.read_entries()]
 
 
 def test_chips_in_use_are_counted_before_the_name(cloud: FakeCloud, tmp_path: Path) -> None:

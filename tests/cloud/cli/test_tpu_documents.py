@@ -103,7 +103,7 @@ def validate(fields: Any, name: str) -> None:
 )
 def test_printed_documents_fit_schema(name: str, words: tuple[str, ...]) -> None:
     """One document, of the published shape and name, without the name of the project."""
-    ledger.add(
+    ledger.add_entry(
         LedgerEntry(
             "my-secret-project",
             ZONE,
@@ -111,7 +111,7 @@ def test_printed_documents_fit_schema(name: str, words: tuple[str, ...]) -> None
             "v5litepod-8",
             8,
             "spot",
-            ledger.stamp(datetime.now(timezone.utc)),
+            ledger.format_time(datetime.now(timezone.utc)),
         )
     )
     done = run(*words, "--json")
@@ -227,7 +227,7 @@ def test_a_wrong_document_is_refused(
 @pytest.mark.usefixtures("cloud")
 def test_corrupt_ledger_copy_is_shown_until_deleted(home: Path) -> None:
     """Where it is, what it may hold and what to do: in the text, and in the document."""
-    ledger.add(
+    ledger.add_entry(
         LedgerEntry(
             "my-secret-project",
             ZONE,
@@ -235,13 +235,13 @@ def test_corrupt_ledger_copy_is_shown_until_deleted(home: Path) -> None:
             "v6e-8",
             8,
             "spot",
-            ledger.stamp(datetime.now(timezone.utc)),
+            ledger.format_time(datetime.now(timezone.utc)),
         )
     )
     file = Path(os.environ["TPUSTARTER_HOME"]) / "tpus.json"
     file.write_text(file.read_text()[:-9])
     text = run("tpu", "list").stdout
-    (aside,) = ledger.unreadable()
+    (aside,) = ledger.list_unreadable()
     fields = json.loads(run("tpu", "list", "--json").stdout)
 
     assert f"~{str(aside).removeprefix(str(home))}" in text

@@ -21,7 +21,7 @@ from tpustarter.cloud.api.client import EVERY_ZONE
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode
 from tpustarter.cloud.billing import chips, cost
-from tpustarter.cloud.billing.cost import Estimate
+from tpustarter.cloud.billing.cost import CostEstimate
 from tpustarter.cloud.create import request
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.text import phrases
@@ -56,20 +56,20 @@ def cost_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
         if trc_grant.is_broken():
             text = "note: the TRC grant cannot be read, so no chips are taken for covered by it"
             click.echo(text, err=True)
-        estimates = cost.estimate(rows, WallClock().now(), trc_grant.find_grant())
+        estimates = cost.estimate_costs(rows, WallClock().now(), trc_grant.find_grant())
         unreachable = tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))
         if as_json:
-            print_result(cost.document(estimates, unreachable))
+            print_result(cost.make_document(estimates, unreachable))
             return
         echo_lines(describe(estimates, unreachable))
 
 
-def describe(estimates: Sequence[Estimate], unreachable: Sequence[str]) -> Iterator[str]:
+def describe(estimates: Sequence[CostEstimate], unreachable: Sequence[str]) -> Iterator[str]:
     """Yield the cost of each TPU, the sum of the known ones, and what is left out."""
     for one in estimates:
         row = one.resource
         age = f", {phrases.format_duration(one.hours * 3600)}" if one.hours is not None else ""
-        what = f"{chips.type_name(row.type)} {row.tier} in {row.zone}"
+        what = f"{chips.short_type_name(row.type)} {row.tier} in {row.zone}"
         yield f"{escape_text(row.name)}  {escape_text(what)}{age}"
         yield from wrap(escape_text(one.words), INDENT)
         if one.usd_per_hour:
@@ -90,7 +90,7 @@ def describe(estimates: Sequence[Estimate], unreachable: Sequence[str]) -> Itera
         yield from wrap(f"Google could not reach {zones}, so what is there is not in this list.")
 
 
-def _sum(estimates: Sequence[Estimate]) -> Iterator[str]:
+def _sum(estimates: Sequence[CostEstimate]) -> Iterator[str]:
     known = [one.usd for one in estimates if one.usd is not None]
     missing = [one for one in estimates if one.kind in ("look-up", "unknown")]
     if known:

@@ -218,7 +218,7 @@ def create_command(**typed: Any) -> None:
     TPUs.
     """
     options = CreateOptions(**typed)
-    grant = None if options.outside_grant else trc_grant.load()
+    grant = None if options.outside_grant else trc_grant.load_grant()
     requests = [_request(options, zone) for zone in _zones(options, grant)]
     project = choose_project(options.project, dry_run=options.dry_run)
     run_s = request.parse_duration(options.flex_start) if options.flex_start else 0
@@ -230,7 +230,8 @@ def create_command(**typed: Any) -> None:
     if options.dry_run:
         _judge(requests, grant, None)
     show_commands(
-        [gcloud_commands.create(one, project) for one in requests], dry_run=options.dry_run
+        [gcloud_commands.build_create_command(one, project) for one in requests],
+        dry_run=options.dry_run,
     )
     if options.dry_run:
         return
@@ -287,12 +288,12 @@ def _judge(
 
 def _show_compute_engine(one: TpuRequest, project: Project, run_s: int) -> None:
     if run_s:
-        steps = compute_engine.flex_start(one, project, run_s)
+        steps = compute_engine.flex_start_steps(one, project, run_s)
     else:
-        steps = compute_engine.steps(one, project)
-    for note in compute_engine.notes(one, run_s=run_s):
+        steps = compute_engine.creation_steps(one, project)
+    for note in compute_engine.creation_notes(one, run_s=run_s):
         echo_lines(wrap(note))
-    after = () if run_s else compute_engine.removal(one, project)
+    after = () if run_s else compute_engine.removal_steps(one, project)
     for step in (*steps, *after):
         click.echo("")
         echo_lines(escape_text(line) for line in wrap(step.sentence))
@@ -307,11 +308,11 @@ def _zones(options: CreateOptions, grant: Grant | None) -> list[str]:
     typed = options.zones
     if not typed and grant:
         tpu = request.parse_type(options.type_name)
-        typed = trc_grant.zones(grant, tpu, _tier(options), options.slices)
+        typed = trc_grant.list_zones(grant, tpu, _tier(options), options.slices)
         # Where no zone of the grant fits, its first one is refused with the reason.
         typed = typed or [row.zone for row in grant.allowances][:1]
     if not typed:
-        return [project_and_zone.need_zone(None)]
+        return [project_and_zone.require_zone(None)]
     return list(dict.fromkeys(request.check_zone(zone) for zone in typed))
 
 

@@ -83,7 +83,9 @@ def delete_command(
     kept = 0
     with stop_at_signals("`tpustarter tpu list` shows what is left"):
         for one in doomed:
-            kept += not show_events(removal.delete(client, one, WallClock(), wait=not no_wait))
+            kept += not show_events(
+                removal.carry_out_plan(client, one, WallClock(), wait=not no_wait)
+            )
     if kept and not no_wait:
         raise Problem(
             f"{kept} of {len(doomed)} are still listed by Google",
@@ -94,7 +96,7 @@ def delete_command(
 
 def _show_what_would_be_sent(name: str | None, zone: str | None, project: Project) -> None:
     """Print the commands without asking Google, whose states they therefore don't know."""
-    zone_shown = zone or project_and_zone.zone(None) or "ZONE"
+    zone_shown = zone or project_and_zone.find_zone(None) or "ZONE"
     if name is None:
         commands = [
             gcloud_commands.build_list_command(kind, "-", project)
@@ -102,7 +104,7 @@ def _show_what_would_be_sent(name: str | None, zone: str | None, project: Projec
         ]
         click.echo("What is SUSPENDED, FAILED or PREEMPTED in these lists would be deleted.")
     else:
-        commands = [gcloud_commands.delete_queued_resource(zone_shown, name, project, force=True)]
+        commands = [gcloud_commands.build_delete_command(zone_shown, name, project, force=True)]
     show_commands(commands, dry_run=True)
 
 
@@ -110,8 +112,8 @@ def _find(client: Client, name: str | None, zone: str) -> list[DeletionPlan]:
     """Return the deletions; raises Problem for a name that nothing or several things have."""
     queued, nodes = client.queued_resources(zone), client.nodes(zone)
     if name is None:
-        return removal.leftovers(queued.items, nodes.items)
-    doomed = removal.find(queued.items, nodes.items, name)
+        return removal.plan_leftovers(queued.items, nodes.items)
+    doomed = removal.find_plans(queued.items, nodes.items, name)
     asked = ledger.find_entries(client.project, name)
     if not doomed and any(zone in (EVERY_ZONE, entry.zone) for entry in asked):
         raise Problem(

@@ -75,20 +75,20 @@ def doctor_command(
 
         subject = WantedTpu(
             choose_project(project, dry_run=dry_run),
-            project_and_zone.zone(zone),
+            project_and_zone.find_zone(zone),
             request.parse_type(tpu_type) if tpu_type else None,
             show_names=show_names,
         )
         if dry_run:
-            _show_commands(core.commands(subject), as_json=as_json)
+            _show_commands(core.list_commands(subject), as_json=as_json)
             return
         if sys.stderr.isatty() and not as_json:
             click.echo(f"asking Google about the project, at most {core.TOTAL_S:g} s", err=True)
-        report = core.examine(subject)
+        report = core.diagnose(subject)
         if as_json:
             print_result(report.fields())
         else:
-            echo_lines(_describe(report, core.headline(report), choose_paint(_COLOURS)))
+            echo_lines(_describe(report, core.format_headline(report), choose_paint(_COLOURS)))
     if report.exit_code:
         worst = report.findings[0]
         fix = f". Next: `{escape_text(worst.fix)}`" if worst.fix else ""

@@ -24,7 +24,7 @@ from tpustarter.cloud.api.client import EVERY_ZONE
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.billing import inventory, ledger
-from tpustarter.cloud.billing.inventory import Overview, Tpu
+from tpustarter.cloud.billing.inventory import ProjectOverview, Tpu
 from tpustarter.cloud.create import request
 from tpustarter.cloud.delete import removal
 from tpustarter.cloud.text import event_text
@@ -82,13 +82,16 @@ def show_command(
         where = choose_project(project, dry_run=dry_run)
         zone_name = request.check_zone(zone) if zone else EVERY_ZONE
         if dry_run:
-            zone_shown = zone or project_and_zone.zone(None) or "ZONE"
+            zone_shown = zone or project_and_zone.find_zone(None) or "ZONE"
             kinds = ("queued-resources", "tpu-vm")
-            commands = [gcloud_commands.describe(kind, zone_shown, name, where) for kind in kinds]
+            commands = [
+                gcloud_commands.build_describe_command(kind, zone_shown, name, where)
+                for kind in kinds
+            ]
             show_commands(commands, dry_run=True, schema=inventory.SCHEMA if as_json else None)
             return
         seen = inventory.fetch_overview(connect(where), WallClock(), zone_name)
-        rows = inventory.find(seen.rows, name)
+        rows = inventory.find_rows(seen.rows, name)
         if not rows:
             raise removal.make_absent_problem(escape_text(name))
         _print(seen, tuple(rows), as_json=as_json, whole=True)
@@ -101,7 +104,9 @@ def _commands(zone: str, project: Project) -> list[tuple[str, ...]]:
     ]
 
 
-def _print(seen: Overview, rows: tuple[Tpu, ...], *, as_json: bool, whole: bool = False) -> None:
+def _print(
+    seen: ProjectOverview, rows: tuple[Tpu, ...], *, as_json: bool, whole: bool = False
+) -> None:
     now = WallClock().now()
     if as_json:
         fields = {
@@ -109,7 +114,7 @@ def _print(seen: Overview, rows: tuple[Tpu, ...], *, as_json: bool, whole: bool 
             "tpus": [row.fields(now) for row in rows],
             "unreachable": list(seen.unreachable),
             "billed_chips": seen.billed_chips,
-            "put_aside": [_unreadable(path) for path in ledger.unreadable()],
+            "put_aside": [_unreadable(path) for path in ledger.list_unreadable()],
             "exit_code": 0,
         }
         print_result(fields)
@@ -127,7 +132,7 @@ def _unreadable(path: Path) -> dict[str, str]:
     from tpustarter.core.redact import Redactor
 
     file = Redactor(os.environ).redact_text(str(path))
-    return {"file": file, "words": event_text.of_unreadable(file)}
+    return {"file": file, "words": event_text.format_unreadable_warning(file)}
 
 
 def _describe_nodes(row: Tpu) -> Iterator[str]:
@@ -141,7 +146,7 @@ def _describe_nodes(row: Tpu) -> Iterator[str]:
             yield f"        worker {worker}: {address}{shown}"
 
 
-def _summary(seen: Overview, rows: tuple[Tpu, ...], now: datetime) -> Iterator[str]:  # noqa: ARG001
+def _summary(seen: ProjectOverview, rows: tuple[Tpu, ...], now: datetime) -> Iterator[str]:  # noqa: ARG001
     """Yield the summary of all rows, and what is known to be missing from it."""
     if rows:
         yield ""
@@ -160,8 +165,8 @@ def _summary(seen: Overview, rows: tuple[Tpu, ...], now: datetime) -> Iterator[s
         count = len(seen.leftovers)
         subject = phrases.format_count(count, "leftover takes up its", "leftovers take up their")
         yield format_commands(f"{subject} name and quota: tpustarter tpu delete --leftovers")
-    for path in ledger.unreadable():
-        yield from wrap(escape_text(event_text.of_unreadable(format_path(path))))
+    for path in ledger.list_unreadable():
+        yield from wrap(escape_text(event_text.format_unreadable_warning(format_path(path))))
     if seen.unreachable:
         zones = ", ".join(map(escape_text, seen.unreachable))
         yield from wrap(f"Google could not reach {zones}, so what is there is not in this list.")

@@ -48,7 +48,7 @@ def types_command(*, project: str | None, zone: str | None, dry_run: bool, as_js
     _show(
         "accelerator-types",
         project,
-        lambda: project_and_zone.need_zone(zone),
+        lambda: project_and_zone.require_zone(zone),
         lambda client, z: client.types(z),
         dry_run=dry_run,
         as_json=as_json,
@@ -67,7 +67,7 @@ def versions_command(
     _show(
         "tpu-vm versions",
         project,
-        lambda: project_and_zone.need_zone(zone),
+        lambda: project_and_zone.require_zone(zone),
         lambda client, z: client.versions(z),
         dry_run=dry_run,
         as_json=as_json,

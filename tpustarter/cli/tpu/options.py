@@ -69,7 +69,7 @@ def choose_project(typed: str | None, *, dry_run: bool) -> Project:
     """Return the project; in a dry run a placeholder where none is known."""
     if dry_run and project_and_zone.find_project(typed) is None:
         return project_and_zone.PLACEHOLDER
-    return project_and_zone.project(typed)
+    return project_and_zone.require_project(typed)
 
 
 def show_commands(
@@ -126,7 +126,7 @@ def confirm(question: str, expected: str, option: str, *, yes: bool) -> None:
 
 def describe_row(row: Tpu, now: datetime) -> Iterator[str]:
     """Yield the lines of one TPU: its state, what the state means, and what can be done."""
-    age = event_text.age(row, now)
+    age = event_text.format_age(row, now)
     mark = choose_paint(_COLOURS)(row.state.name, row.state.mark)
     where = escape_text(event_text.format_place(row)) + (f", {age}" if age else "")
     yield f"{escape_text(row.name)}  {where}  {mark}"
@@ -145,8 +145,8 @@ def draw(node: TpuNode, indent: str) -> Iterator[str]:
     """Yield the drawing of a slice: its hosts with their chips, and the state of each worker."""
     from tpustarter.cloud.text import slice_drawing
 
-    if lines := list(slice_drawing.text(node)):
-        yield f"{indent}{slice_drawing.title(node)}"
+    if lines := list(slice_drawing.draw_lines(node)):
+        yield f"{indent}{slice_drawing.format_title(node)}"
     paint = choose_paint(_COLOURS)
     for begin, state, mark in lines:
         yield f"{indent}{begin}{paint(escape_text(state), mark)}"

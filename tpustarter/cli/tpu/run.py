@@ -76,8 +76,8 @@ def run_command(*, name: str, words: tuple[str, ...], **options: Any) -> None:
     choice = workers.parse_choice(options["worker"])
     user = worker_connection.check_user(options["user"])
     project = choose_project(options["project"], dry_run=options["dry_run"])
-    zone = project_and_zone.zone(options["zone"])
-    text = worker_connection.remote_text(words)
+    zone = project_and_zone.find_zone(options["zone"])
+    text = worker_connection.quote_for_worker(words)
 
     def command(worker: Worker) -> tuple[str, ...]:
         iap = options["iap"] or worker.needs_iap
@@ -88,9 +88,9 @@ def run_command(*, name: str, words: tuple[str, ...], **options: Any) -> None:
     if options["dry_run"]:
         _show_what_would_run(request.check_name(name), zone, project, choice, command)
         return
-    path = remote_command.program(options["via"])
+    path = remote_command.find_program(options["via"])
     client = connect(project)
-    nodes = workers.find(client, name, zone)
+    nodes = workers.find_nodes(client, name, zone)
     chosen = workers.choose_workers(nodes, choice)
     remote_text.require_route(chosen, options["via"], iap=options["iap"])
     _announce(chosen, nodes, command)
@@ -171,7 +171,7 @@ def _run(client: Client, chosen: Sequence[Worker], job: RemoteCommand, folder: P
                 click.echo(line, err=True)
     if signals:
         return ExitCode.INTERRUPTED if signals[0] == 2 else ExitCode.TERMINATED  # SIGINT
-    return remote_command.exit_code(endings)
+    return remote_command.worst_exit_code(endings)
 
 
 def _show_lines(output: WorkerLines) -> None:
@@ -185,7 +185,7 @@ def _show_lines(output: WorkerLines) -> None:
 
 
 def _summary(endings: Sequence[WorkerEnded], seconds: float, folder: Path) -> Iterator[str]:
-    yield remote_text.count(endings, seconds)
+    yield remote_text.summarize_endings(endings, seconds)
     for way, fixes in remote_text.group_failures(endings):
         yield from wrap(escape_text(way))
         for fix in fixes:

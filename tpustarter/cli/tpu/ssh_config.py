@@ -73,7 +73,7 @@ def ssh_config_command(
     """
     path = locations.expand_path(file) if file else ssh_config.default_path()
     zone = request.check_zone(zone) if zone else None
-    before = ssh_config.read(path)
+    before = ssh_config.read_config(path)
     if remove:
         entries = _without(before, names, zone)
     else:
@@ -89,7 +89,7 @@ def ssh_config_command(
     if dry_run:
         click.echo("Nothing was written.")
         return
-    ssh_config.write(before, data)
+    ssh_config.write_config(before, data)
     click.echo(f"{format_path(path)} was written.")
     for line in _what_next(entries, before.entries):
         click.echo(line)
@@ -117,13 +117,13 @@ def _with(
     dry_run: bool,
 ) -> list[SshEntry]:
     if project == project_and_zone.PLACEHOLDER and not names:
-        project_and_zone.project(None)
+        project_and_zone.require_project(None)
     try:
         if project == project_and_zone.PLACEHOLDER:
-            raise api_errors.problem(None, "", "no project is known")
+            raise api_errors.make_problem(None, "", "no project is known")
         client = connect(project)
         if names:
-            nodes = [node for name in names for node in workers.find(client, name, zone)]
+            nodes = [node for name in names for node in workers.find_nodes(client, name, zone)]
             stays = {entry.key: entry for entry in file.entries}
         else:
             nodes, stays = _all_ready(client, file, zone)
@@ -138,7 +138,7 @@ def _with(
             click.echo(escape_text(line), err=True)
     for node in nodes:
         hosts = workers.choose_workers([node])
-        entry = ssh_config.entry(hosts, iap=iap, user=user)
+        entry = ssh_config.make_entry(hosts, iap=iap, user=user)
         stays[entry.key] = entry
     return list(stays.values())
 
@@ -168,7 +168,7 @@ def _all_ready(
 
 def _examples(names: Sequence[str], zone: str | None, project: Project) -> list[TpuNode]:
     """Return nodes with these names, each with an address reserved for documentation."""
-    zone = zone or project_and_zone.zone(None) or "us-central1-b"
+    zone = zone or project_and_zone.find_zone(None) or "us-central1-b"
     name = project.name if project != project_and_zone.PLACEHOLDER else "my-project"
     return [
         TpuNode(
@@ -201,5 +201,5 @@ def _what_next(entries: Sequence[SshEntry], before: Sequence[SshEntry]) -> Itera
         node = TpuNode(entry.project, entry.zone, entry.name, "", "READY")
         yield from wrap(
             f"There is no {worker_connection.KEY} yet. gcloud makes it, and adds it to the TPU, "
-            f"when it connects for the first time: `{worker_connection.first_connection(node)}`"
+            f"when it connects for the first time: `{worker_connection.first_connection_command(node)}`"
         )

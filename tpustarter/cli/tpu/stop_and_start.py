@@ -52,16 +52,19 @@ def _send(
     verb: str, name: str, typed: str | None, zone: str | None, *, dry_run: bool, yes: bool
 ) -> None:
     project = choose_project(typed, dry_run=dry_run)
-    zone_name = project_and_zone.zone(zone)
+    zone_name = project_and_zone.find_zone(zone)
     if dry_run:
         show_commands(
-            [gcloud_commands.on_node(verb, zone_name or "ZONE", name, project)], dry_run=True
+            [gcloud_commands.build_node_command(verb, zone_name or "ZONE", name, project)],
+            dry_run=True,
         )
         return
     client = connect(project)
     node = _find(client, name, zone_name)
     stop_and_start.require_possible(verb, node)
-    show_commands([gcloud_commands.on_node(verb, node.zone, node.name, project)], dry_run=False)
+    show_commands(
+        [gcloud_commands.build_node_command(verb, node.zone, node.name, project)], dry_run=False
+    )
     billed = "it is billed from then on" if verb == "start" else "what runs on it ends"
     confirm(f"To {verb} `{name}`, type its name ({billed})", name, "--yes", yes=yes)
     if verb == "stop":

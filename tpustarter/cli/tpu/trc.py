@@ -89,7 +89,7 @@ def trc(
         if changed != kept and not (file or allow):
             changed = _ask_for_what_is_missing(changed)
         if changed != kept:
-            trc_grant.save(changed)
+            trc_grant.save_grant(changed)
         if as_json:
             print_result(fields(changed, None, now, notes))
             return
@@ -109,12 +109,12 @@ def _find(file: str | None, *, paste: bool, allow: Sequence[str]) -> tuple[Grant
             "give the grant in one way only: a file, `--paste` or `--allow`", code=ExitCode.USAGE
         )
     if allow:
-        rows = [trc_grant.parse_allowance(text) for text in allow[:MOST_ALLOWANCES]]
+        rows = [trc_grant.parse_grant_line(text) for text in allow[:MOST_ALLOWANCES]]
         return Grant(tuple({row.key: row for row in rows}.values())), ()
-    kept = None if file is not None or paste else trc_grant.load()
+    kept = None if file is not None or paste else trc_grant.load_grant()
     if kept:
         return kept, ()
-    reading = trc_mail.read(_mail(file))
+    reading = trc_mail.parse_mail(_mail(file))
     return reading.grant, reading.notes
 
 

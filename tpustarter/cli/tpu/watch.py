@@ -42,9 +42,10 @@ def watch_command(*, name: str, project: str | None, zone: str | None, dry_run: 
     """
     where = choose_project(project, dry_run=dry_run)
     if dry_run:
-        zone_shown = zone or project_and_zone.zone(None) or "ZONE"
+        zone_shown = zone or project_and_zone.find_zone(None) or "ZONE"
         show_commands(
-            [gcloud_commands.describe("queued-resources", zone_shown, name, where)], dry_run=True
+            [gcloud_commands.build_describe_command("queued-resources", zone_shown, name, where)],
+            dry_run=True,
         )
         return
     client, clock = connect(where), WallClock()
@@ -62,7 +63,7 @@ def find_entry(client: Client, name: str, zone: str | None) -> LedgerEntry:
     """Return the entry to follow, from the ledger or else from Google's list; raises Problem."""
     matches = [
         entry
-        for entry in ledger.entries()
+        for entry in ledger.read_entries()
         if entry.project == client.project and entry.name == name and zone in (None, entry.zone)
     ]
     if len(matches) == 1:
@@ -82,7 +83,7 @@ def find_entry(client: Client, name: str, zone: str | None) -> LedgerEntry:
             code=ExitCode.USAGE,
         )
     one = removal.DeletionPlan(rows[0].zone, rows[0].name, rows[0], ())
-    return removal.entry_for(client.project, one)
+    return removal.make_entry(client.project, one)
 
 
 def finish(resource: QueuedResource) -> None:
@@ -97,7 +98,9 @@ def finish(resource: QueuedResource) -> None:
         click.echo(format_commands(f"When done:      tpustarter tpu delete {resource.name}"))
         return
     if resource.error:
-        raise api_errors.problem(*resource.error, f"Google Cloud did not provide `{resource.name}`")
+        raise api_errors.make_problem(
+            *resource.error, f"Google Cloud did not provide `{resource.name}`"
+        )
     raise Problem(
         f"`{resource.name}` is {resource.state}: {states.find_resource_state(resource).meaning}",
         hint=f"run `tpustarter tpu delete {resource.name}`, then ask for the TPU again",

@@ -91,7 +91,7 @@ class Client:
         """Return the accelerator types that a zone offers, in Google's spelling."""
         rows, _ = self._all_pages("accelerator_types", zone)
         return sorted(
-            (api_messages.clean_text(row.type_) for row in rows), key=api_messages.type_order
+            (api_messages.clean_text(row.type_) for row in rows), key=api_messages.type_sort_key
         )
 
     def versions(self, zone: str) -> list[str]:
@@ -102,24 +102,24 @@ class Client:
     def nodes(self, zone: str = EVERY_ZONE) -> Listing[TpuNode]:
         """Return the nodes of a zone, or of all zones."""
         rows, unreachable = self._all_pages("nodes", zone)
-        return Listing(tuple(map(api_messages.node, rows)), unreachable)
+        return Listing(tuple(map(api_messages.parse_node, rows)), unreachable)
 
     def queued_resources(self, zone: str = EVERY_ZONE) -> Listing[QueuedResource]:
         """Return the queued resources of a zone, or of all zones."""
         rows, unreachable = self._all_pages("queued_resources", zone)
-        return Listing(tuple(map(api_messages.queued_resource, rows)), unreachable)
+        return Listing(tuple(map(api_messages.parse_queued_resource, rows)), unreachable)
 
     def node(self, zone: str, name: str) -> TpuNode | None:
         """Return one node; None if there is none of this name."""
         path = self._client.node_path(self.project, zone, name)
         row = self._one(f"describe `{name}`", self._client.get_node, path)
-        return api_messages.node(row) if row else None
+        return api_messages.parse_node(row) if row else None
 
     def queued_resource(self, zone: str, name: str) -> QueuedResource | None:
         """Return one queued resource; None if there is none of this name."""
         path = self._client.queued_resource_path(self.project, zone, name)
         row = self._one(f"describe `{name}`", self._client.get_queued_resource, path)
-        return api_messages.queued_resource(row) if row else None
+        return api_messages.parse_queued_resource(row) if row else None
 
     def create(self, request: TpuRequest) -> str:
         """Request a queued resource, and return the name of the operation that creates it."""
@@ -128,7 +128,7 @@ class Client:
             self._client.create_queued_resource,
             parent=f"projects/{self.project}/locations/{request.zone}",
             queued_resource_id=request.name,
-            queued_resource=api_messages.queued_resource_of(request, self.project),
+            queued_resource=api_messages.make_queued_resource(request, self.project),
         )
 
     def delete_queued_resource(self, zone: str, name: str, *, force: bool) -> None:
@@ -233,7 +233,7 @@ def _ending(operation: Any, doing: str) -> OperationState:
         return OperationState(done=bool(operation.done))
     status = operation.error
     text = api_messages.clean_text(status.message)
-    problem = api_errors.problem(status.code, text, _did_not(doing), status.details)
+    problem = api_errors.make_problem(status.code, text, _did_not(doing), status.details)
     return OperationState(done=True, problem=problem)
 
 
@@ -265,15 +265,15 @@ def _in_words(doing: str, ask: Callable[[], _Answer]) -> _Answer:
     except exceptions.GoogleAPICallError as error:
         raised: Any = error  # its attributes have no types
         code = raised.grpc_status_code.value[0] if raised.grpc_status_code else None
-        problem = api_errors.problem(code, _text(raised), _did_not(doing), raised.details)
+        problem = api_errors.make_problem(code, _text(raised), _did_not(doing), raised.details)
         raise _doubt_the_proxy(problem) from error
     except (exceptions.RetryError, auth.TransportError) as error:
-        problem = api_errors.problem(
+        problem = api_errors.make_problem(
             UNAVAILABLE, api_messages.clean_text(str(error)), _did_not(doing)
         )
         raise _doubt_the_proxy(problem) from error
     except auth.GoogleAuthError as error:
-        raise api_errors.problem(
+        raise api_errors.make_problem(
             UNAUTHENTICATED, api_messages.clean_text(str(error)), _did_not(doing)
         ) from error
 
@@ -304,7 +304,7 @@ def _connect(channel: Any, project: str) -> Any:
 
     address = endpoint()
     if channel is None and address is None:
-        return tpu_v2.TpuClient(credentials=credentials.find(project))
+        return tpu_v2.TpuClient(credentials=credentials.find_credentials(project))
     if channel is None and address is not None:
         import grpc
 

@@ -21,7 +21,7 @@ from tpustarter.probe.finding import Hint
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
 
-def find(project: str | None = None) -> Any:
+def find_credentials(project: str | None = None) -> Any:
     """Return the credentials that Google's library finds; raises CloudProblem where there are none.
 
     Args:
@@ -34,7 +34,9 @@ def find(project: str | None = None) -> Any:
     if file and (defect := _defect(file)):
         raise _unusable(defect, named)
     if file is None and not project_and_zone.is_google_machine():
-        raise api_errors.problem(None, "Your default credentials were not found.", "no credentials")
+        raise api_errors.make_problem(
+            None, "Your default credentials were not found.", "no credentials"
+        )
     import google.auth
     from google.auth import credentials, exceptions
     from google.oauth2.credentials import Credentials
@@ -78,9 +80,9 @@ def _defect(file: Path) -> str:
 def _unusable(text: str, named: str | None) -> CloudProblem:
     """Return the Problem of a file of credentials; a login doesn't replace a file that is named."""
     if not named:
-        return api_errors.problem(16, text, "the credentials cannot be used")
+        return api_errors.make_problem(16, text, "the credentials cannot be used")
     what = "the file that `GOOGLE_APPLICATION_CREDENTIALS` names cannot be used"
-    problem = api_errors.problem(16, text, what)
+    problem = api_errors.make_problem(16, text, what)
     unset = "unset GOOGLE_APPLICATION_CREDENTIALS"
     problem.hint = Hint(f"`{unset}`, or name a file that holds credentials", command=unset)
     return problem

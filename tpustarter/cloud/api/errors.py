@@ -159,7 +159,7 @@ def _as_hint(fix: str) -> Hint:
 
 
 @functools.cache
-def read(file: Path = known_failures.FILE) -> tuple[CloudFailure, ...]:
+def read_failures(file: Path = known_failures.FILE) -> tuple[CloudFailure, ...]:
     """Return Google's known errors; raises Problem for a row that cannot be used."""
     return tuple(
         _failure(row, row.google) for row in known_failures.read_failures(file) if row.google
@@ -194,10 +194,10 @@ def _compiled(row: known_failures.KnownFailure, pattern: str) -> re.Pattern[str]
         raise Problem(f"the row `{row.id}`: its pattern {pattern!r} is wrong: {error}") from error
 
 
-def match(text: str, grpc_code: int | None) -> CloudFailure | None:
+def match_failure(text: str, grpc_code: int | None) -> CloudFailure | None:
     """Return the row that an error's text matches; one with the same gRPC code comes first."""
     plain = _plain(text)
-    matches = [row for row in read() if _found(row, plain)]
+    matches = [row for row in read_failures() if _found(row, plain)]
     same_code = [row for row in matches if row.grpc_code in (None, grpc_code)]
     return next(iter(same_code or matches), None)
 
@@ -207,7 +207,7 @@ def _found(failure: CloudFailure, plain: str) -> re.Match[str] | None:
     return next((found for found in searches if found), None)
 
 
-def problem(
+def make_problem(
     grpc_code: int | None, text: str, doing: str, details: Sequence[Any] = ()
 ) -> CloudProblem:
     """Return the Problem for an error of Google's.
@@ -221,9 +221,9 @@ def problem(
     known = list(quota.unpack_details(details))
     told = text.strip()[:READ_AT_MOST]
     searched = "\n".join((told, *_lines(known)))
-    failure = match(searched, grpc_code)
+    failure = match_failure(searched, grpc_code)
     kind = failure.kind if failure else _BY_GRPC_CODE.get(grpc_code or 0, "unknown")
-    quotas = quota.read(_plain(told), known) if kind in ("quota", "rate") else ()
+    quotas = quota.parse_quotas(_plain(told), known) if kind in ("quota", "rate") else ()
     values = _values(failure, _plain(searched), known) if failure else {}
     return CloudProblem(failure, kind, told, doing, values=values, quotas=quotas)
 

@@ -18,7 +18,7 @@ _TPUS = ("gcloud", "compute", "tpus")
 _CREATE = (*_TPUS, "queued-resources", "create")
 
 
-def create(request: TpuRequest, project: Project) -> tuple[str, ...]:
+def build_create_command(request: TpuRequest, project: Project) -> tuple[str, ...]:
     """Return the command that requests this queued resource."""
     command = [*_CREATE, request.name, *_place(request.zone, project)]
     command += [f"--accelerator-type={request.type.accelerator_type}"]
@@ -58,22 +58,20 @@ def _network(request: TpuRequest) -> list[str]:
     return options + ([f"--tags={','.join(request.tags)}"] if request.tags else [])
 
 
-def delete_queued_resource(
-    zone: str, name: str, project: Project, *, force: bool
-) -> tuple[str, ...]:
+def build_delete_command(zone: str, name: str, project: Project, *, force: bool) -> tuple[str, ...]:
     """Return the command that deletes a queued resource; `force` includes its nodes."""
     forced = ("--force",) if force else ()
     command = (*_TPUS, "queued-resources", "delete", name, *_place(zone, project))
     return (*command, *forced, "--quiet", "--async")
 
 
-def on_node(verb: str, zone: str, name: str, project: Project) -> tuple[str, ...]:
+def build_node_command(verb: str, zone: str, name: str, project: Project) -> tuple[str, ...]:
     """Return the command that deletes, stops or starts one node."""
     quiet = ("--quiet",) if verb == "delete" else ()
     return (*_TPUS, "tpu-vm", verb, name, *_place(zone, project), *quiet, "--async")
 
 
-def describe(kind: str, zone: str, name: str, project: Project) -> tuple[str, ...]:
+def build_describe_command(kind: str, zone: str, name: str, project: Project) -> tuple[str, ...]:
     """Return the command that shows one resource; `kind` is `queued-resources` or `tpu-vm`."""
     return (*_TPUS, kind, "describe", name, *_place(zone, project))
 

@@ -14,7 +14,7 @@ MOST_SLICES = 1000
 """Slices of one request that are named; Google allows fewer."""
 
 
-def queued_resource_of(request: TpuRequest, project: str) -> Any:
+def make_queued_resource(request: TpuRequest, project: str) -> Any:
     """Return the message that requests a queued resource, filled in as gcloud does."""
     from google.cloud import tpu_v2
 
@@ -64,7 +64,7 @@ def _node_of(request: TpuRequest) -> Any:
     )
 
 
-def node(message: Any) -> TpuNode:
+def parse_node(message: Any) -> TpuNode:
     """Return a node from Google's message."""
     raw = _raw(message)
     project, zone, name = _parts(raw.name)
@@ -101,7 +101,7 @@ def node(message: Any) -> TpuNode:
     )
 
 
-def queued_resource(message: Any) -> QueuedResource:
+def parse_queued_resource(message: Any) -> QueuedResource:
     """Return a queued resource from Google's message."""
     raw = _raw(message)
     project, zone, name = _parts(raw.name)
@@ -181,7 +181,7 @@ def _time(raw: Any, field: str) -> datetime | None:
     return moment if moment.year > 1970 else None
 
 
-def type_order(name: str) -> tuple[str, int]:
+def type_sort_key(name: str) -> tuple[str, int]:
     """Return a sort key that puts `v6e-8` before `v6e-16`."""
     family, _, size = re.sub(r"\s", "", name).rpartition("-")
     return (family, int(size) if size.isdigit() and len(size) < 9 else 0)

@@ -31,7 +31,7 @@ PLACEHOLDER = Project("PROJECT", "nowhere: replace PROJECT by your own")
 """Project of a dry run where none is known."""
 
 
-def project(typed: str | None) -> Project:
+def require_project(typed: str | None) -> Project:
     """Return the project in use; raises Problem where none is known, or for an impossible id."""
     found = find_project(typed)
     if found is None:
@@ -65,15 +65,15 @@ def find_project(typed: str | None) -> Project | None:
     return Project(gcloud, "gcloud's configuration", gcloud_knows=True) if gcloud else None
 
 
-def zone(typed: str | None) -> str | None:
+def find_zone(typed: str | None) -> str | None:
     """Return the zone in use, None where none is known; raises Problem for a misspelt one."""
     name = typed or os.environ.get("CLOUDSDK_COMPUTE_ZONE") or _configured("compute", "zone")
     return check_zone(name) if name else None
 
 
-def need_zone(typed: str | None) -> str:
+def require_zone(typed: str | None) -> str:
     """Return the zone in use; raises Problem where none is known."""
-    if name := zone(typed):
+    if name := find_zone(typed):
         return name
     raise Problem(
         "no zone is known: neither `--zone` nor gcloud's configuration names one",

@@ -24,7 +24,7 @@ Mark = Literal["good", "wait", "act", "bad", "unknown"]
 """The outcome for the user: a TPU, a wait, an action to take, a loss, or an unknown state."""
 
 
-class State(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class StateMeaning(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One state, explained."""
 
     name: str
@@ -43,7 +43,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     sources: tuple[Text, ...] = ()
 
 
-class _FileState(State, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _FileState(StateMeaning, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A state of `states.yml`: it has sources, and costs nothing unless the file says so."""
 
     billed: bool = False
@@ -54,7 +54,7 @@ class _FileState(State, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 @functools.cache
-def read(file: Path = FILE) -> dict[str, dict[str, State]]:
+def read_states(file: Path = FILE) -> dict[str, dict[str, StateMeaning]]:
     """Return the states by table and name; raises Problem for a row that cannot be used."""
     tables = yaml_rows.load(file)
     expected = get_args(Table)
@@ -63,7 +63,7 @@ def read(file: Path = FILE) -> dict[str, dict[str, State]]:
     return {name: _table(name, table, file) for name, table in tables.items()}
 
 
-def _table(name: str, table: object, file: Path) -> dict[str, State]:
+def _table(name: str, table: object, file: Path) -> dict[str, StateMeaning]:
     if not is_object(table):
         raise Problem(f"`{name}` in `{file.name}` holds no states")
     return {
@@ -77,12 +77,12 @@ def _table(name: str, table: object, file: Path) -> dict[str, State]:
     }
 
 
-def find_state(table: Table, name: str) -> State:
+def find_state(table: Table, name: str) -> StateMeaning:
     """Return a state; one that the table lacks gets its name, with the mark `unknown`."""
-    known = read()[table].get(name)
+    known = read_states()[table].get(name)
     if known:
         return known
-    return State(
+    return StateMeaning(
         name=name or "not given",
         mark="unknown",
         meaning="This program doesn't know this state, so Google may have added it lately.",
@@ -90,7 +90,7 @@ def find_state(table: Table, name: str) -> State:
     )
 
 
-def find_resource_state(resource: QueuedResource | TpuNode) -> State:
+def find_resource_state(resource: QueuedResource | TpuNode) -> StateMeaning:
     """Return the state of a queued resource or a node."""
     table: Table = "queued_resources" if isinstance(resource, QueuedResource) else "nodes"
     return find_state(table, resource.state)

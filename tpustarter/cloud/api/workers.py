@@ -44,7 +44,7 @@ class Worker:
         return bool(self.node.internal_addresses) and not self.address
 
 
-def find(client: Client, name: str, zone: str | None) -> list[TpuNode]:
+def find_nodes(client: Client, name: str, zone: str | None) -> list[TpuNode]:
     """Return the nodes of a name: one node, or all slices of a queued resource.
 
     Raises:

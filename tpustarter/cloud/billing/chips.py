@@ -22,7 +22,7 @@ def find_type(resource: Resource) -> TpuType | None:
         return None
 
 
-def type_name(text: str) -> str:
+def short_type_name(text: str) -> str:
     """Return a type in its short form: `v5e-8` for `v5litepod-8`; another text unchanged."""
     try:
         return tpus.parse_type(text).name
@@ -30,7 +30,7 @@ def type_name(text: str) -> str:
         return text
 
 
-def count(resource: Resource) -> int | None:
+def count_chips(resource: Resource) -> int | None:
     """Return the chips of all its slices; None for an unknown type."""
     tpu = find_type(resource)
     if tpu is None:

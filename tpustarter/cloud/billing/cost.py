@@ -36,7 +36,7 @@ LEFT_OUT: tuple[str, ...] = (
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CostEstimate:
     """The cost of one resource so far, or the reason why it is not known."""
 
     resource: Resource
@@ -65,7 +65,7 @@ class Estimate:
         return {
             "name": self.resource.name,
             "zone": self.resource.zone,
-            "type": chips.type_name(self.resource.type),
+            "type": chips.short_type_name(self.resource.type),
             "tier": self.resource.tier,
             "state": self.resource.state,
             "kind": self.kind,
@@ -83,9 +83,9 @@ class Estimate:
         }
 
 
-def estimate(
+def estimate_costs(
     resources: Sequence[Resource], now: datetime, grant: Grant | None = None
-) -> list[Estimate]:
+) -> list[CostEstimate]:
     """Return the cost so far of each thing that may be billed; a node stands for its request.
 
     Args:
@@ -106,7 +106,7 @@ def _within(rows: Sequence[Resource], grant: Grant) -> frozenset[int]:
     within: set[int] = set()
     dated = [(row.created, row) for row in rows if row.created]
     for created, resource in sorted(dated, key=lambda pair: pair[0]):
-        number = chips.count(resource) or 0
+        number = chips.count_chips(resource) or 0
         if (start and created < start) or (end and created >= end):
             continue
         for allowance in grant.allowances:
@@ -122,44 +122,44 @@ def _midnight(day: date | None) -> datetime | None:
     return datetime.combine(day, time(), timezone.utc) if day else None
 
 
-def _estimate(row: Resource, now: datetime, end: datetime | None, *, granted: bool) -> Estimate:
+def _estimate(row: Resource, now: datetime, end: datetime | None, *, granted: bool) -> CostEstimate:
     """Return the estimate of one row; `end` is the end of the grant that may cover it."""
-    number = chips.count(row)
+    number = chips.count_chips(row)
     hours = None if row.created is None else (now - row.created) / timedelta(hours=1)
     if isinstance(row, QueuedResource) and row.state in WITHOUT_CHIPS:
         words = f"nothing for chips: the request is {row.state}"
-        return Estimate(row, "none", words, chips=number, usd=0.0)
+        return CostEstimate(row, "none", words, chips=number, usd=0.0)
     has_ended = end is not None and now >= end
     if granted and not has_ended:
         words = "0 USD for chips: the TRC grant covers it"
-        return Estimate(row, "covered", words, hours, number, 0.0)
+        return CostEstimate(row, "covered", words, hours, number, 0.0)
     reason = _why_unknown(row, hours, number)
     if reason or hours is None or number is None:
-        return Estimate(row, "unknown", _unknown(reason or ""), hours, number)
+        return CostEstimate(row, "unknown", _unknown(reason or ""), hours, number)
     if row.tier == "spot":
-        words = f"spot prices change often, so look it up: {prices.read().page}"
-        return Estimate(row, "look-up", words, hours, number)
+        words = f"spot prices change often, so look it up: {prices.read_prices().page}"
+        return CostEstimate(row, "look-up", words, hours, number)
     if granted and end:
         since = (now - end) / timedelta(hours=1)
         return _priced(row, since, number, " since the TRC grant ended")
     return _priced(row, hours, number, "")
 
 
-def _priced(row: Resource, hours: float, number: int, since: str) -> Estimate:
+def _priced(row: Resource, hours: float, number: int, since: str) -> CostEstimate:
     """Return the estimate of a row on demand; `since` names the start of the hours."""
-    table, tpu = prices.read(), chips.find_type(row)
+    table, tpu = prices.read_prices(), chips.find_type(row)
     price = table.find(tpu, row.zone) if tpu else None
     if price is None:
         region = row.zone.rpartition("-")[0]
-        reason = f"the table has none for {chips.type_name(row.type)} in {region}; see {table.page}"
-        return Estimate(row, "unknown", _unknown(reason), hours, number)
+        reason = f"the table has none for {chips.short_type_name(row.type)} in {region}; see {table.page}"
+        return CostEstimate(row, "unknown", _unknown(reason), hours, number)
     usd = hours * number * price.usd_per_chip_hour
     of_chips = phrases.format_count(number, "chip")
     words = (
         f"at most {usd:,.2f} USD for chips{since}: {hours:,.2f} hours x {of_chips} x "
         f"{price.usd_per_chip_hour:g} USD"
     )
-    return Estimate(row, "priced", words, hours, number, usd, price)
+    return CostEstimate(row, "priced", words, hours, number, usd, price)
 
 
 def _unknown(why: str) -> str:
@@ -182,7 +182,9 @@ def _why_unknown(row: Resource, hours: float | None, number: int | None) -> str 
     return None
 
 
-def document(estimates: Sequence[Estimate], unreachable: Sequence[str]) -> dict[str, object]:
+def make_document(
+    estimates: Sequence[CostEstimate], unreachable: Sequence[str]
+) -> dict[str, object]:
     """Return the JSON document, with the sum of the known costs and the names of the others."""
     known = [one.usd for one in estimates if one.usd is not None]
     return {

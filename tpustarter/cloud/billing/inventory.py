@@ -14,7 +14,7 @@ from tpustarter.cloud.api import states
 from tpustarter.cloud.api.client import EVERY_ZONE, Client
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.resources import TpuNode
-from tpustarter.cloud.api.states import State
+from tpustarter.cloud.api.states import StateMeaning
 from tpustarter.cloud.billing import chips, ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.cloud.billing.reconcile import reconcile
@@ -25,13 +25,13 @@ from tpustarter.machine import tpus
 
 SCHEMA = "tpustarter.tpus/1"
 
-NOT_SEEN = State(
+NOT_SEEN = StateMeaning(
     name="NOT_SEEN",
     mark="act",
     meaning="Its request was sent, but Google doesn't list it. It may still appear, or never.",
     do="Run `tpustarter tpu list` again in ten minutes; until then it may be billed.",
 )
-NOT_LOOKED = State(
+NOT_LOOKED = StateMeaning(
     name="NOT_LOOKED",
     mark="unknown",
     meaning="This program asked for it, and Google has not been asked since.",
@@ -48,7 +48,7 @@ class Tpu:
     type: str
     tier: str
     chips: int
-    state: State
+    state: StateMeaning
     created: datetime | None
     nodes: tuple[TpuNode, ...]
     error: str
@@ -99,7 +99,7 @@ class Tpu:
 
 
 @dataclass(frozen=True)
-class Overview:
+class ProjectOverview:
     """The rows of a project, and the zones that were not reached."""
 
     rows: tuple[Tpu, ...]
@@ -116,7 +116,7 @@ class Overview:
         return tuple(row for row in self.rows if row.is_leftover)
 
 
-def fetch_overview(client: Client, clock: Clock, zone: str = EVERY_ZONE) -> Overview:
+def fetch_overview(client: Client, clock: Clock, zone: str = EVERY_ZONE) -> ProjectOverview:
     """Return all TPUs of a zone, or of all zones, with those that only the ledger knows.
 
     Entries of TPUs that are known to be gone are removed from the ledger.
@@ -129,7 +129,7 @@ def fetch_overview(client: Client, clock: Clock, zone: str = EVERY_ZONE) -> Over
                 gone.add(event.entry.key)
     entries = [
         entry
-        for entry in ledger.entries()
+        for entry in ledger.read_entries()
         if entry.project == client.project
         and zone in (EVERY_ZONE, entry.zone)
         and entry.key not in gone
@@ -140,18 +140,20 @@ def fetch_overview(client: Client, clock: Clock, zone: str = EVERY_ZONE) -> Over
     listed = {(one.zone, one.name) for one in things}
     rows += [_unseen(entry, NOT_SEEN) for key, entry in mine.items() if key not in listed]
     unreachable = tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))
-    return Overview(tuple(sorted(rows, key=_order)), unreachable)
+    return ProjectOverview(tuple(sorted(rows, key=_order)), unreachable)
 
 
 def read_ledger_rows() -> tuple[Tpu, ...]:
     """Return the entries of the ledger as rows, of every project; nothing is sent."""
-    return tuple(_unseen(entry, NOT_LOOKED) for entry in ledger.entries())
+    return tuple(_unseen(entry, NOT_LOOKED) for entry in ledger.read_entries())
 
 
 def make_row(one: DeletionPlan, project: str) -> Tpu:
     """Return one thing as a row, with the note that the ledger has on it."""
     key = (project, one.zone, one.name)
-    return _row(one, next((entry for entry in ledger.entries() if entry.key == key), None), project)
+    return _row(
+        one, next((entry for entry in ledger.read_entries() if entry.key == key), None), project
+    )
 
 
 def _row(one: DeletionPlan, entry: LedgerEntry | None, project: str) -> Tpu:
@@ -161,7 +163,7 @@ def _row(one: DeletionPlan, entry: LedgerEntry | None, project: str) -> Tpu:
     return Tpu(
         name=one.name,
         zone=one.zone,
-        type=chips.type_name(made.type),
+        type=chips.short_type_name(made.type),
         tier=made.tier,
         chips=count_chips(made.type) * max(1, slices),
         state=_state(one),
@@ -175,7 +177,7 @@ def _row(one: DeletionPlan, entry: LedgerEntry | None, project: str) -> Tpu:
     )
 
 
-def _state(one: DeletionPlan) -> State:
+def _state(one: DeletionPlan) -> StateMeaning:
     """Return the state that says most: that of a node that is not READY, for an ACTIVE request."""
     if one.queued_resource is None or one.queued_resource.state != "ACTIVE":
         return states.find_resource_state(one.queued_resource or one.nodes[0])
@@ -183,11 +185,11 @@ def _state(one: DeletionPlan) -> State:
     return others[0] if others else states.find_resource_state(one.queued_resource)
 
 
-def _unseen(entry: LedgerEntry, state: State) -> Tpu:
+def _unseen(entry: LedgerEntry, state: StateMeaning) -> Tpu:
     return Tpu(
         name=entry.name,
         zone=entry.zone,
-        type=chips.type_name(entry.type),
+        type=chips.short_type_name(entry.type),
         tier=entry.tier,
         chips=entry.chips,
         state=state,
@@ -213,6 +215,6 @@ def count_chips(name: str) -> int:
         return 0
 
 
-def find(rows: Sequence[Tpu], name: str) -> list[Tpu]:
+def find_rows(rows: Sequence[Tpu], name: str) -> list[Tpu]:
     """Return the rows with this name or a node of this name, in all zones."""
     return [row for row in rows if name == row.name or name in [node.name for node in row.nodes]]

@@ -66,7 +66,7 @@ _FIELDS = {field.name for field in fields(LedgerEntry)}
 _Changed = TypeVar("_Changed", LedgerEntry, LedgerEntry | None)
 
 
-def entries() -> list[LedgerEntry]:
+def read_entries() -> list[LedgerEntry]:
     """Return all entries, oldest first; none from a ledger in `unreadable`."""
     with contextlib.suppress(Problem):
         read = [entry for row in _rows() if (entry := _read(row)) is not None]
@@ -76,15 +76,15 @@ def entries() -> list[LedgerEntry]:
 
 def find_entries(project: str, name: str) -> list[LedgerEntry]:
     """Return the entries of one name, in all zones."""
-    return [entry for entry in entries() if (entry.project, entry.name) == (project, name)]
+    return [entry for entry in read_entries() if (entry.project, entry.name) == (project, name)]
 
 
-def current(entry: LedgerEntry) -> LedgerEntry:
+def reread_entry(entry: LedgerEntry) -> LedgerEntry:
     """Return the entry as the ledger has it now; the given one if it is not there."""
-    return next((row for row in entries() if row.key == entry.key), entry)
+    return next((row for row in read_entries() if row.key == entry.key), entry)
 
 
-def unreadable() -> list[Path]:
+def list_unreadable() -> list[Path]:
     """Return the ledgers that cannot be read: those that were put aside, and the present one."""
     present: list[Path] = []
     try:
@@ -101,9 +101,9 @@ def require_whole() -> None:
     """
     rows = _rows()  # puts aside a file that is no ledger
     unread = sum(_read(row) is None for row in rows)
-    if not unread and not unreadable():
+    if not unread and not list_unreadable():
         return
-    file = state.find_path(STATE) if unread else unreadable()[-1]
+    file = state.find_path(STATE) if unread else list_unreadable()[-1]
     entries = f"{unread} of its {len(rows)} entries cannot be read" if unread else "it is broken"
     raise Problem(
         f"the ledger of TPUs in `{file}` may name one that is billed, and {entries}",
@@ -133,12 +133,12 @@ def _read(row: Any) -> LedgerEntry | None:
     return entry if is_ours else None
 
 
-def add(entry: LedgerEntry) -> None:
+def add_entry(entry: LedgerEntry) -> None:
     """Write an entry to the disk before its request leaves; raises Problem if that fails."""
     _change(entry, lambda _: entry)
 
 
-def update(entry: LedgerEntry, phase: Phase, note: str = "", **facts: str) -> LedgerEntry:
+def update_entry(entry: LedgerEntry, phase: Phase, note: str = "", **facts: str) -> LedgerEntry:
     """Write the progress of an entry, and return the changed entry.
 
     An entry that another process has removed meanwhile is written again, because it was just seen.
@@ -157,7 +157,7 @@ def update(entry: LedgerEntry, phase: Phase, note: str = "", **facts: str) -> Le
     return _change_if_possible(entry, change)
 
 
-def remove(entry: LedgerEntry) -> None:
+def remove_entry(entry: LedgerEntry) -> None:
     """Remove an entry whose request was refused, or whose resource was seen to be gone.
 
     One that another process has requested again meanwhile stays.
@@ -176,7 +176,7 @@ def _change_if_possible(
     try:
         return _change(entry, change)
     except Problem:
-        before = next((row for row in entries() if row.key == entry.key), None)
+        before = next((row for row in read_entries() if row.key == entry.key), None)
         if before is None:
             raise
         return change(before)
@@ -200,6 +200,6 @@ def _change(entry: LedgerEntry, change: Callable[[LedgerEntry | None], _Changed]
     return after
 
 
-def stamp(moment: datetime) -> str:
+def format_time(moment: datetime) -> str:
     """Return a time in the form that entries have."""
     return moment.astimezone(timezone.utc).isoformat(timespec="seconds")

@@ -73,7 +73,7 @@ class PriceTable:
 
 
 @functools.cache
-def read(file: Path = FILE) -> PriceTable:
+def read_prices(file: Path = FILE) -> PriceTable:
     """Return the table; raises Problem for a row that cannot be used."""
     try:
         table = yaml_rows.convert(yaml_rows.load(file), _PriceFile)

@@ -41,7 +41,7 @@ def reconcile(
     Raises:
         CloudProblem: Google did not list the resources; then nothing has changed.
     """
-    mine = [entry for entry in ledger.entries() if entry.project == client.project]
+    mine = [entry for entry in ledger.read_entries() if entry.project == client.project]
     if not mine:
         return []
     queued_resources = queued_resources or client.queued_resources()
@@ -72,7 +72,7 @@ def _seen(
     """Return the entry of the resource of its name; None if that belongs to someone else."""
     owner = ownership.find_owner(entry, resource)
     if owner == "other":
-        ledger.remove(entry)
+        ledger.remove_entry(entry)
         yield RequestGone(entry)
         return None
     if owner == "unclear":
@@ -80,7 +80,7 @@ def _seen(
         return entry
     phase = "deleting" if entry.phase == "deleting" else "seen"
     if entry.phase != phase or entry.note or not entry.created:
-        entry = ledger.update(entry, phase, created=ownership.format_creation_time(resource))
+        entry = ledger.update_entry(entry, phase, created=ownership.format_creation_time(resource))
     yield StateSeen(entry, resource, clock.now())
     return entry
 
@@ -96,7 +96,7 @@ def _unseen(
     if why:
         yield RequestKept(entry, why)
         return entry
-    ledger.remove(entry)
+    ledger.remove_entry(entry)
     yield RequestGone(entry)
     return None
 

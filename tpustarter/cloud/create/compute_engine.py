@@ -77,7 +77,7 @@ def is_needed(tpu: TpuType) -> bool:
     return tpu.generation.cloud_tpu_api is False
 
 
-def steps(
+def creation_steps(
     request: TpuRequest, project: Project, *, run_s: int = 0
 ) -> tuple[ComputeEngineStep, ...]:
     """Return the commands that make a TPU with Compute Engine, in order.
@@ -114,7 +114,7 @@ def steps(
     return _of_several_hosts(request, project, machine, how)
 
 
-def notes(request: TpuRequest, *, run_s: int = 0) -> tuple[str, ...]:
+def creation_notes(request: TpuRequest, *, run_s: int = 0) -> tuple[str, ...]:
     """Return the sentences to read before these commands are run."""
     why = (
         f"The Cloud TPU API does not serve {request.type.generation.title}, so Compute Engine "
@@ -135,7 +135,7 @@ def _of_several_hosts(
     request: TpuRequest, project: Project, machine: str, how: tuple[str, ...]
 ) -> tuple[ComputeEngineStep, ...]:
     region = request.zone.rpartition("-")[0]
-    name, shape = request.name, topology(request.type)
+    name, shape = request.name, find_topology(request.type)
     policy = ComputeEngineStep(
         (
             *["gcloud", "compute", "resource-policies", "create", "workload-policy"],
@@ -178,7 +178,7 @@ def _of_several_hosts(
     return (policy, template, *groups)
 
 
-def removal(request: TpuRequest, project: Project) -> tuple[ComputeEngineStep, ...]:
+def removal_steps(request: TpuRequest, project: Project) -> tuple[ComputeEngineStep, ...]:
     """Return the commands that remove what `steps` makes."""
     compute, quiet = ("gcloud", "compute"), "--quiet"
     place = (f"--zone={request.zone}", *_project(project), quiet)
@@ -210,7 +210,9 @@ def removal(request: TpuRequest, project: Project) -> tuple[ComputeEngineStep, .
     )
 
 
-def flex_start(request: TpuRequest, project: Project, run_s: int) -> tuple[ComputeEngineStep, ...]:
+def flex_start_steps(
+    request: TpuRequest, project: Project, run_s: int
+) -> tuple[ComputeEngineStep, ...]:
     """Return the commands for flex-start, which Google's Python client lacks.
 
     Args:
@@ -223,7 +225,7 @@ def flex_start(request: TpuRequest, project: Project, run_s: int) -> tuple[Compu
     """
     _check_run(run_s)
     if is_needed(request.type):
-        return steps(request, project, run_s=run_s)
+        return creation_steps(request, project, run_s=run_s)
     name = request.type.generation.name
     zones = FLEX_START_ZONES.get(name, ())
     if request.zone not in zones:
@@ -235,7 +237,11 @@ def flex_start(request: TpuRequest, project: Project, run_s: int) -> tuple[Compu
             hint=f"read {FLEX_START_DOCS}",
             code=ExitCode.USAGE,
         )
-    command = [word for word in gcloud_commands.create(request, project) if word not in _TIERS]
+    command = [
+        word
+        for word in gcloud_commands.build_create_command(request, project)
+        if word not in _TIERS
+    ]
     command = [word for word in command if not word.startswith("--valid-until-duration")]
     wait_s = request.valid_until_s or run_s
     ask = (
@@ -269,7 +275,7 @@ def _check_run(run_s: int) -> None:
         )
 
 
-def topology(tpu: TpuType) -> str:
+def find_topology(tpu: TpuType) -> str:
     """Return the topology of a slice of TPU7x, `4x4x4`; raises Problem where it is not known."""
     known = _TOPOLOGIES.get(tpu.generation.name, {})
     if tpu.chips in known:
@@ -336,7 +342,7 @@ def _machine(request: TpuRequest, machine: str, *, in_template: bool = False) ->
         options.append(f"--service-account={request.service_account}")
     if request.tags:
         options.append(f"--tags={','.join(request.tags)}")
-    same_as_there = gcloud_commands.create(request, PLACEHOLDER)
+    same_as_there = gcloud_commands.build_create_command(request, PLACEHOLDER)
     options += [word for word in same_as_there if word.startswith(("--labels=", "--metadata="))]
     return (*options, *map(_disk, request.data_disks))
 

@@ -13,7 +13,7 @@ from collections.abc import Generator, Sequence
 
 from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.clock import Clock
-from tpustarter.cloud.api.errors import CloudProblem, problem
+from tpustarter.cloud.api.errors import CloudProblem, make_problem
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.billing import ledger
@@ -132,7 +132,7 @@ class Creation:
             type=request.type.name,
             chips=request.chips,
             tier=request.tier,
-            asked=ledger.stamp(self._clock.now()),
+            asked=ledger.format_time(self._clock.now()),
             nodes=request.node_names,
         )
 
@@ -185,20 +185,20 @@ class Creation:
         if owner == "unclear":
             raise ownership.make_unclear_problem(entry, resource)
         if owner == "other":
-            ledger.remove(entry)
+            ledger.remove_entry(entry)
             yield RequestGone(entry)
             return False
         if entry.phase == "deleting" or resource.state == "DELETING":
             yield from self._take_back(entry, resource, "it was to be deleted")
             return False
-        ownership.check_same(entry, request)
+        ownership.require_same_tpu(entry, request)
         return True
 
     def _may_come(self, entry: LedgerEntry) -> Generator[Event, None, bool]:
         """Return whether an earlier request that is not shown is still being carried out."""
         why = explain_existence(self._client, entry, self._clock)
         if not why:
-            ledger.remove(entry)
+            ledger.remove_entry(entry)
             yield RequestGone(entry)
         elif entry.phase in ("seen", "deleting"):
             yield from wait_until_gone(self._client, entry, self._clock)
@@ -216,9 +216,9 @@ class Creation:
             )
             if resource is None:
                 yield from wait_until_gone(self._client, entry, self._clock)
-                raise problem(5, "", f"`{entry.name}` is gone: somebody deleted it")
+                raise make_problem(5, "", f"`{entry.name}` is gone: somebody deleted it")
             if resource.state == "ACTIVE":
-                yield TpuReady(ledger.current(entry), resource)
+                yield TpuReady(ledger.reread_entry(entry), resource)
                 yield from self._cancel_losers(entry)
                 return resource
             if resource.state in ("", *QUEUED):
@@ -233,7 +233,7 @@ class Creation:
         self, entry: LedgerEntry, resource: QueuedResource, why: str
     ) -> Generator[Event, None, bool]:
         """Delete a request; returns false, and keeps its entry, if Google did not accept that."""
-        entry = ledger.current(entry)
+        entry = ledger.reread_entry(entry)
         if resource.state == "DELETING":
             yield from wait_until_gone(self._client, entry, self._clock)
             return True
@@ -259,7 +259,7 @@ class Creation:
 
 def _loss(resource: QueuedResource) -> CloudProblem:
     if resource.error and any(resource.error):
-        return problem(*resource.error, f"Google Cloud did not provide `{resource.name}`")
+        return make_problem(*resource.error, f"Google Cloud did not provide `{resource.name}`")
     if resource.state == "SUSPENDED":
         what = f"`{resource.name}` was pre-empted before anybody could use it"
         return CloudProblem(None, "capacity", "", what)

@@ -11,7 +11,7 @@ from collections.abc import Generator
 
 from tpustarter.cloud.api import gcloud_commands
 from tpustarter.cloud.api.client import UNANSWERED, Client
-from tpustarter.cloud.api.errors import CloudProblem, problem
+from tpustarter.cloud.api.errors import CloudProblem, make_problem
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
@@ -32,9 +32,9 @@ def submit_request(
         CloudProblem: the name is taken, Google refused, or nobody knows whether the request
             arrived; the ledger keeps the entry in the last case alone.
     """
-    may_exist = ledger.current(entry) is not entry
+    may_exist = ledger.reread_entry(entry) is not entry
     _check_name_is_free(client, request)
-    ledger.add(entry)
+    ledger.add_entry(entry)
     attempt = 0
     while True:
         attempt += 1
@@ -46,15 +46,15 @@ def submit_request(
             may_exist = may_exist or is_lost
             if not (may_exist and _has_arrived(client, entry)):
                 if error.kind == "network" and attempt < ATTEMPTS:
-                    entry = ledger.update(entry, "sent", LOST)
+                    entry = ledger.update_entry(entry, "sent", LOST)
                     continue
                 if may_exist:
-                    yield RequestKept(ledger.update(entry, "sent", LOST), LOST)
+                    yield RequestKept(ledger.update_entry(entry, "sent", LOST), LOST)
                 else:
-                    ledger.remove(entry)
+                    ledger.remove_entry(entry)
                 raise
-        entry = ledger.update(entry, "taken", operation=operation)
-        yield RequestSent(entry, gcloud_commands.create(request, project))
+        entry = ledger.update_entry(entry, "taken", operation=operation)
+        yield RequestSent(entry, gcloud_commands.build_create_command(request, project))
         return entry
 
 
@@ -73,7 +73,7 @@ def _check_name_is_free(client: Client, request: TpuRequest) -> None:
         taken = f"{place}/nodes/{min(names)}" if names else ""
     if taken:
         doing = f"Google Cloud cannot create `{request.name}`, because the name is taken"
-        raise problem(6, f"Resource '{taken}' already exists", doing)
+        raise make_problem(6, f"Resource '{taken}' already exists", doing)
 
 
 def _has_arrived(client: Client, entry: LedgerEntry) -> bool:

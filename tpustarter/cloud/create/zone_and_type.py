@@ -35,7 +35,7 @@ class OfferedType(msgspec.Struct):
 
 def examine_zone(subject: WantedTpu, google: RestClient) -> Observation:
     """Return whether the zone has Cloud TPU, as an observation."""
-    names = zones(subject, google)
+    names = list_zones(subject, google)
     if subject.zone is None:
         found = f"no zone is named; {len(names)} zones have TPUs for this project"
         return Observation("info", found, "tpustarter tpu doctor --zone ZONE --type TYPE")
@@ -59,10 +59,10 @@ def examine_type(subject: WantedTpu, google: RestClient) -> Observation:
         found = f"{subject.type.name} is not in the Cloud TPU API; Compute Engine makes it"
         return Observation("info", found, IN_COMPUTE_ENGINE)
     if subject.zone is None:
-        elsewhere, silent = _zones_with(wanted, zones(subject, google), subject, google)
+        elsewhere, silent = _zones_with(wanted, list_zones(subject, google), subject, google)
         return _elsewhere(subject, subject.type.name, elsewhere, silent)
-    names = zones(subject, google)
-    if subject.zone in names and wanted in types(subject.zone, subject, google):
+    names = list_zones(subject, google)
+    if subject.zone in names and wanted in list_types(subject.zone, subject, google):
         return Observation("ok", f"{subject.zone} offers {subject.type.name}")
     others = [name for name in names if name != subject.zone]
     elsewhere, silent = _zones_with(wanted, others, subject, google)
@@ -78,7 +78,7 @@ def is_in_compute_engine(subject: WantedTpu) -> bool:
     return subject.type is not None and not subject.type.generation.cloud_tpu_api
 
 
-def zones(subject: WantedTpu, google: RestClient) -> list[str]:
+def list_zones(subject: WantedTpu, google: RestClient) -> list[str]:
     """Return the zones that have Cloud TPU for the project."""
     path = f"v2/projects/{subject.id}/locations"
     rows = google.pages(rest.TPU, path, "locations", Location, pageSize=200)
@@ -88,7 +88,7 @@ def zones(subject: WantedTpu, google: RestClient) -> list[str]:
     return names
 
 
-def types(zone: str, subject: WantedTpu, google: RestClient) -> list[str]:
+def list_types(zone: str, subject: WantedTpu, google: RestClient) -> list[str]:
     """Return the accelerator types that a zone offers to the project."""
     path = f"v2/projects/{subject.id}/locations/{zone}/acceleratorTypes"
     rows = google.pages(rest.TPU, path, "acceleratorTypes", OfferedType, pageSize=1000)
@@ -110,7 +110,7 @@ def _zones_with(
             except IndexError:  # another thread took the last one
                 return
             try:
-                if wanted in types(zone, subject, google):
+                if wanted in list_types(zone, subject, google):
                     found.append(zone)
             except UnansweredError:
                 silent.append(zone)

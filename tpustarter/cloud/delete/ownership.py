@@ -70,7 +70,7 @@ def make_unclear_problem(entry: LedgerEntry, resource: QueuedResource) -> Proble
     )
 
 
-def check_same(entry: LedgerEntry, request: TpuRequest) -> None:
+def require_same_tpu(entry: LedgerEntry, request: TpuRequest) -> None:
     """Raise Problem if the earlier request that still exists is for another TPU than this one."""
     is_same = (
         same_type(entry.type, request.type.name)

@@ -20,7 +20,12 @@ from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.cloud.create.events import Event, RequestKept, RequestWithdrawn
 from tpustarter.cloud.create.follow import follow_request
 from tpustarter.cloud.delete import ownership
-from tpustarter.cloud.delete.withdrawal import STILL_LISTED, UNFORCED, send, wait_until_gone
+from tpustarter.cloud.delete.withdrawal import (
+    STILL_LISTED,
+    UNFORCED,
+    request_deletion,
+    wait_until_gone,
+)
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
 
@@ -49,21 +54,22 @@ class DeletionPlan:
         if self.queued_resource is not None:
             forced = self.queued_resource.state not in UNFORCED
             return [
-                gcloud_commands.delete_queued_resource(self.zone, self.name, project, force=forced)
+                gcloud_commands.build_delete_command(self.zone, self.name, project, force=forced)
             ]
         return [
-            gcloud_commands.on_node("delete", self.zone, node.name, project) for node in self.nodes
+            gcloud_commands.build_node_command("delete", self.zone, node.name, project)
+            for node in self.nodes
         ]
 
 
-def find(
+def find_plans(
     queued_resources: Sequence[QueuedResource], nodes: Sequence[TpuNode], name: str
 ) -> list[DeletionPlan]:
     """Return the resources of a name: a queued resource with its nodes, or a node by itself."""
     return [one for one in plan_all(queued_resources, nodes) if _is_meant(one, name)]
 
 
-def leftovers(
+def plan_leftovers(
     queued_resources: Sequence[QueuedResource], nodes: Sequence[TpuNode]
 ) -> list[DeletionPlan]:
     """Return the resources that never become a TPU, and only hold their name and quota."""
@@ -108,7 +114,7 @@ def _is_meant(one: DeletionPlan, name: str) -> bool:
     return name == one.name or any(name == node.name for node in one.nodes)
 
 
-def delete(
+def carry_out_plan(
     client: Client, one: DeletionPlan, clock: Clock, *, wait: bool = True
 ) -> Generator[Event, None, bool]:
     """Delete the resources of a plan; yields the events, and returns whether they are gone.
@@ -117,7 +123,7 @@ def delete(
         CloudProblem: Google refused, for another reason than that they are gone already.
     """
     is_added = _known(client.project, one) is None
-    entry = find_entry(client.project, one)
+    entry = find_or_add_entry(client.project, one)
     try:
         if one.queued_resource is None:
             for node in one.nodes:
@@ -129,11 +135,11 @@ def delete(
             return False
     except CloudProblem as problem:
         if is_added and problem.kind not in UNANSWERED:
-            ledger.remove(entry)
+            ledger.remove_entry(entry)
         raise
     if wait:
         return (yield from wait_until_gone(client, entry, clock))
-    yield RequestKept(ledger.update(entry, "deleting"), STILL_LISTED)
+    yield RequestKept(ledger.update_entry(entry, "deleting"), STILL_LISTED)
     return False
 
 
@@ -151,7 +157,7 @@ def _send(
             return True
         yield RequestWithdrawn(entry, f"it is {seen.state}")
         try:
-            send(client, entry, force=seen.state not in UNFORCED)
+            request_deletion(client, entry, force=seen.state not in UNFORCED)
         except CloudProblem as problem:
             if problem.kind != "state" or attempt == ATTEMPTS:
                 raise
@@ -173,17 +179,17 @@ def _send_node(client: Client, node: TpuNode) -> None:
             raise
 
 
-def find_entry(project: str, one: DeletionPlan) -> LedgerEntry:
+def find_or_add_entry(project: str, one: DeletionPlan) -> LedgerEntry:
     """Return the ledger's entry of a plan, after adding one for a TPU created elsewhere."""
     known = _known(project, one)
     if known is not None:
         return known
-    entry = entry_for(project, one)
-    ledger.add(entry)
+    entry = make_entry(project, one)
+    ledger.add_entry(entry)
     return entry
 
 
-def entry_for(project: str, one: DeletionPlan) -> LedgerEntry:
+def make_entry(project: str, one: DeletionPlan) -> LedgerEntry:
     """Return an entry for a TPU that was created elsewhere, without adding it to the ledger."""
     resource = one.queued_resource
     made = resource or one.nodes[0]
@@ -194,7 +200,7 @@ def entry_for(project: str, one: DeletionPlan) -> LedgerEntry:
         type=made.type,
         chips=_chips(made.type),
         tier=made.tier,
-        asked=ledger.stamp(made.created) if made.created else "1970-01-01T00:00:00+00:00",
+        asked=ledger.format_time(made.created) if made.created else "1970-01-01T00:00:00+00:00",
         phase="seen",
         nodes=resource.nodes if resource else (one.name,),
         created=ownership.format_creation_time(resource) if resource else "",
@@ -203,7 +209,7 @@ def entry_for(project: str, one: DeletionPlan) -> LedgerEntry:
 
 def _known(project: str, one: DeletionPlan) -> LedgerEntry | None:
     """Return the ledger's entry of a plan; None where it has none, or one of another resource."""
-    for entry in ledger.entries():
+    for entry in ledger.read_entries():
         if entry.key == (project, one.zone, one.name):
             resource = one.queued_resource
             is_others = resource is not None and ownership.find_owner(entry, resource) == "other"

@@ -40,7 +40,7 @@ def require_possible(verb: str, node: TpuNode) -> None:
         )
 
 
-def switch(
+def stop_or_start(
     client: Client, verb: Verb, node: TpuNode, clock: Clock
 ) -> Generator[Event, None, TpuNode]:
     """Stop or start a TPU VM; yields each state that it is seen in, and returns the last one.

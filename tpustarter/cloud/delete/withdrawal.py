@@ -37,7 +37,7 @@ def withdraw(
     """
     yield RequestWithdrawn(entry, why)
     try:
-        send(client, entry, force=state not in UNFORCED)
+        request_deletion(client, entry, force=state not in UNFORCED)
     except CloudProblem as problem:
         yield RequestKept(entry, problem.summary)
         return False
@@ -45,7 +45,7 @@ def withdraw(
     return True
 
 
-def send(client: Client, entry: LedgerEntry, *, force: bool) -> None:
+def request_deletion(client: Client, entry: LedgerEntry, *, force: bool) -> None:
     """Request the deletion of a queued resource, unless it is gone or being deleted already.
 
     Raises:
@@ -73,7 +73,7 @@ def wait_until_gone(
     client: Client, entry: LedgerEntry, clock: Clock
 ) -> Generator[Event, None, bool]:
     """Wait for the end of an accepted deletion; returns whether nothing is left."""
-    entry = ledger.update(entry, "deleting")
+    entry = ledger.update_entry(entry, "deleting")
     try:
         is_gone = wait_for_removal(client, entry, clock)
     except CloudProblem as problem:
@@ -82,6 +82,6 @@ def wait_until_gone(
     if not is_gone:
         yield RequestKept(entry, STILL_LISTED)
         return False
-    ledger.remove(entry)
+    ledger.remove_entry(entry)
     yield RequestGone(entry)
     return True

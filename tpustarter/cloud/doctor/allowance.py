@@ -82,13 +82,13 @@ class RegionQuota(msgspec.Struct):
     usage: Annotated[float, _FINITE] = 0
 
 
-class RegionAnswer(msgspec.Struct):
+class ComputeRegion(msgspec.Struct):
     """A region of Compute Engine, of regions.get."""
 
     quotas: list[RegionQuota] = []
 
 
-def limits(metrics: Iterable[QuotaMetric], zone: str) -> list[ChipLimit]:
+def list_limits(metrics: Iterable[QuotaMetric], zone: str) -> list[ChipLimit]:
     """Return the limits that hold in a zone.
 
     Args:
@@ -142,7 +142,7 @@ def examine_quota(subject: WantedTpu, google: RestClient) -> Observation:
         return Observation("unknown", found, fix)
     path = f"v1beta1/projects/{subject.id}/services/{rest.TPU}/consumerQuotaMetrics"
     metrics = google.pages(rest.SERVICES, path, "metrics", QuotaMetric, pageSize=1000)
-    found = [limit for limit in limits(metrics, subject.zone) if limit.tier != "reserved"]
+    found = [limit for limit in list_limits(metrics, subject.zone) if limit.tier != "reserved"]
     if subject.type:
         found = _of_type(subject.type, found)
     if not found:
@@ -258,7 +258,7 @@ def examine_machines(subject: WantedTpu, google: RestClient) -> Observation:
         found = "no zone is named, and this quota differs from region to region"
         return Observation("info", found, "tpustarter tpu doctor --zone ZONE")
     path = f"compute/v1/projects/{subject.id}/regions/{subject.region}"
-    answer = google.get(rest.COMPUTE, path, RegionAnswer)
+    answer = google.get(rest.COMPUTE, path, ComputeRegion)
     left: dict[str, int] = {}
     texts: list[str] = []
     for row in answer.quotas:

@@ -78,10 +78,10 @@ class DoctorReport:
         }
 
 
-def examine(
+def diagnose(
     subject: WantedTpu,
     *,
-    find: Callable[[], Any] = credentials.find,
+    find: Callable[[], Any] = credentials.find_credentials,
     call_s: float = rest.CALL_S,
     total_s: float = TOTAL_S,
 ) -> DoctorReport:
@@ -210,12 +210,12 @@ def _sorted(found: Sequence[ProjectFinding]) -> tuple[ProjectFinding, ...]:
     )
 
 
-def commands(subject: WantedTpu) -> dict[str, str]:
+def list_commands(subject: WantedTpu) -> dict[str, str]:
     """Return the gcloud command behind each finding, by its title; nothing is sent."""
     return {look.title: look.command(subject) for look in (login.LOOK, *LOOKS)}
 
 
-def headline(report: DoctorReport) -> str:
+def format_headline(report: DoctorReport) -> str:
     """Return the summary of a report in one sentence."""
     counts, total = report.count_verdicts(), len(report.findings)
     doubts = sum(1 for one in report.findings if one.verdict == "unknown")

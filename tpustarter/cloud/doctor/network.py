@@ -35,7 +35,7 @@ _PORTS = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
 Opening = Literal["all", "some", "usual"]
 
 
-class NetworkAnswer(msgspec.Struct):
+class ComputeNetwork(msgspec.Struct):
     """A network of Compute Engine, of networks.get."""
 
     name: str = ""
@@ -76,7 +76,7 @@ def examine_network(subject: WantedTpu, google: RestClient) -> Observation:
     """Return whether the network `default` exists, with a subnet in the zone's region."""
     try:
         path = f"compute/v1/projects/{subject.id}/global/networks/{NETWORK}"
-        answer = google.get(rest.COMPUTE, path, NetworkAnswer)
+        answer = google.get(rest.COMPUTE, path, ComputeNetwork)
     except UnansweredError as error:
         if error.reason == "missing" and f"networks/{NETWORK}" in error.text:
             found = (

@@ -42,7 +42,7 @@ Source: https://docs.cloud.google.com/compute/docs/access/iam (read 2026-11).
 """
 
 
-class ProjectAnswer(msgspec.Struct):
+class CloudProject(msgspec.Struct):
     """A project, of projects.get."""
 
     name: str = ""
@@ -98,7 +98,7 @@ class IamPolicy(msgspec.Struct):
 def examine_project(subject: WantedTpu, google: RestClient) -> Observation:
     """Return whether the project exists and is active."""
     try:
-        answer = google.get(rest.RESOURCES, f"v3/projects/{subject.id}", ProjectAnswer)
+        answer = google.get(rest.RESOURCES, f"v3/projects/{subject.id}", CloudProject)
     except UnansweredError as error:
         if error.reason in ("denied", "missing"):
             found = (
@@ -187,7 +187,7 @@ def examine_roles(subject: WantedTpu, google: RestClient) -> Observation:
 
 def examine_agent(subject: WantedTpu, google: RestClient) -> Observation:
     """Return whether the account with which Cloud TPU makes machines has its role."""
-    number = google.get(rest.RESOURCES, f"v3/projects/{subject.id}", ProjectAnswer).number
+    number = google.get(rest.RESOURCES, f"v3/projects/{subject.id}", CloudProject).number
     if not number.isdigit():
         raise UnansweredError("garbled", "a project without a number", service=rest.RESOURCES)
     policy = google.post(rest.RESOURCES, f"v3/projects/{subject.id}:getIamPolicy", IamPolicy, {})

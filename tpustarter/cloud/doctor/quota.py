@@ -62,7 +62,7 @@ def describe_quota(name: str) -> str:
     return f"{what}, {tier}" + (f", per {match['where'].lower()}" if match["where"] else "")
 
 
-def read(text: str, details: Sequence[Any] = ()) -> tuple[Quota, ...]:
+def parse_quotas(text: str, details: Sequence[Any] = ()) -> tuple[Quota, ...]:
     """Return the quotas that an error names, each once: those of its text, or else of its details.
 
     Args:

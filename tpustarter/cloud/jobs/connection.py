@@ -59,7 +59,7 @@ def key_file() -> Path:
     return locations.expand_path(KEY)
 
 
-def remote_text(words: Sequence[str]) -> str:
+def quote_for_worker(words: Sequence[str]) -> str:
     """Return the text for the worker's shell: one word unchanged, several quoted as they came."""
     return words[0] if len(words) == 1 else shlex.join(words)
 
@@ -111,11 +111,11 @@ def ssh_options(worker: Worker, *, iap: bool, user: str) -> list[tuple[str, str]
         ("ServerAliveInterval", str(ALIVE_S)),
     ]
     if iap:
-        options.append(("ProxyCommand", shlex.join(tunnel(worker, user))))
+        options.append(("ProxyCommand", shlex.join(tunnel_command(worker, user))))
     return options
 
 
-def tunnel(worker: Worker, user: str) -> tuple[str, ...]:
+def tunnel_command(worker: Worker, user: str) -> tuple[str, ...]:
     """Return the command whose input and output lead to the worker's port 22, through IAP.
 
     gcloud finds the machine behind the worker, adds the user's key to it, and lets ssh forward
@@ -135,7 +135,7 @@ def ssh_command(
     return ("ssh", "-T", *(f"-o{key}={value}" for key, value in options.items()), host, "--", text)
 
 
-def first_connection(node: TpuNode) -> str:
+def first_connection_command(node: TpuNode) -> str:
     """Return the command that connects once, for the user to paste, so that the key exists."""
     words = ("gcloud", "compute", "tpus", "tpu-vm", "ssh", node.name, f"--zone={node.zone}")
     return shlex.join((*words, "--command=true"))

@@ -75,7 +75,7 @@ _OF_SSH = (
 )
 
 
-def explain(code: int, tail: str) -> ConnectionFailure | None:
+def explain_failure(code: int, tail: str) -> ConnectionFailure | None:
     """Return why a worker was not reached; None where the command itself ended with this code.
 
     Args:
@@ -86,7 +86,7 @@ def explain(code: int, tail: str) -> ConnectionFailure | None:
     if code == 0 or (code != NOT_REACHED and not of_gcloud):
         return None
     text = "\n".join(tail.splitlines()[-_LINES:])
-    problem = api_errors.problem(None, text, "")
+    problem = api_errors.make_problem(None, text, "")
     if problem.failure:
         what = problem.summary
         return ConnectionFailure(f"was not reached: {what}", problem.fixes)

@@ -78,7 +78,7 @@ class WorkerEnded:
 Event = WorkerLines | WorkerEnded
 
 
-def program(name: str) -> str:
+def find_program(name: str) -> str:
     """Return the path of gcloud or ssh; raises Problem with a way to install it."""
     if path := shutil.which(name):
         return str(Path(path).absolute())
@@ -96,7 +96,7 @@ def program(name: str) -> str:
     )
 
 
-def exit_code(endings: Sequence[WorkerEnded]) -> int:
+def worst_exit_code(endings: Sequence[WorkerEnded]) -> int:
     """Return the worst exit code, which is the highest."""
     return max((ended.code for ended in endings), default=0)
 
@@ -278,6 +278,6 @@ def _ended(job: WorkerJob, gone: Mapping[str, int | None], why: str, tail: str) 
         return WorkerEnded(job, 128 + number, f"was ended by {signal_name(number)}")
     if code is None:
         return WorkerEnded(job, ExitCode.TERMINATED, "was ended from outside")
-    if reason := connection_failures.explain(code, tail):
+    if reason := connection_failures.explain_failure(code, tail):
         return WorkerEnded(job, code, reason.what, reached=False, fixes=reason.fixes)
     return WorkerEnded(job, code, f"ended with {code}")

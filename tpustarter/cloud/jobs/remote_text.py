@@ -32,7 +32,7 @@ def require_route(chosen: Sequence[Worker], via: str, *, iap: bool) -> None:
     node = chosen[0].node
     if via == "ssh":
         if iap or any(worker.needs_iap for worker in chosen):
-            remote_command.program("gcloud")  # which makes the tunnel
+            remote_command.find_program("gcloud")  # which makes the tunnel
         elif not all(worker.address for worker in chosen):
             raise Problem(
                 f"Google lists no address for `{node.name}`",
@@ -45,7 +45,7 @@ def require_route(chosen: Sequence[Worker], via: str, *, iap: bool) -> None:
     raise Problem(
         f"`{worker_connection.KEY}` is not there, and gcloud makes it only when it connects: "
         f"{why} that does not work",
-        hint=f"connect once with `{worker_connection.first_connection(node)}`",
+        hint=f"connect once with `{worker_connection.first_connection_command(node)}`",
         code=ExitCode.USAGE,
     )
 
@@ -76,7 +76,7 @@ def list_cautions(chosen: Sequence[Worker], nodes: Sequence[TpuNode]) -> Iterato
             yield f"Google says that `{node.name}` is {node.health}."
 
 
-def count(endings: Sequence[WorkerEnded], seconds: float) -> str:
+def summarize_endings(endings: Sequence[WorkerEnded], seconds: float) -> str:
     """Return the summary of the ends in one line."""
     good = [ended for ended in endings if ended.code == 0]
     workers = phrases.format_count(len(endings), "worker")

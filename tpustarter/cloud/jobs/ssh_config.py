@@ -66,12 +66,12 @@ def default_path() -> Path:
     return Path.home() / ".ssh/config"
 
 
-def entry(workers: Sequence[Worker], *, iap: bool, user: str) -> SshEntry:
+def make_entry(workers: Sequence[Worker], *, iap: bool, user: str) -> SshEntry:
     """Return the entry of one node, for all its workers."""
     node = workers[0].node
     lines = [f"# TPU {node.name} in zone {node.zone} of project {node.project}"]
     for worker in workers:
-        lines.append(f"Host {' '.join(aliases(node, worker.number))}")
+        lines.append(f"Host {' '.join(list_aliases(node, worker.number))}")
         through_iap = iap or not worker.address
         options = worker_connection.ssh_options(worker, iap=through_iap, user=user)
         lines += [f"    {key} {value}" for key, value in options]
@@ -79,13 +79,13 @@ def entry(workers: Sequence[Worker], *, iap: bool, user: str) -> SshEntry:
     return SshEntry(node.name, node.zone, node.project, text)
 
 
-def aliases(node: TpuNode, number: int) -> list[str]:
+def list_aliases(node: TpuNode, number: int) -> list[str]:
     """Return the names of a worker: `tpu-bert-w0`, and for the first one `tpu-bert` as well."""
     own = f"tpu-{node.name}-w{number}"
     return [own] if number else [f"tpu-{node.name}", own]
 
 
-def read(path: Path) -> SshConfigFile:
+def read_config(path: Path) -> SshConfigFile:
     """Return a configuration, which need not exist; raises Problem for damaged marks."""
     target = Path(os.path.realpath(path))
     try:
@@ -152,7 +152,7 @@ def _refuse_same_names(entries: Collection[SshEntry]) -> None:
                     )
 
 
-def write(file: SshConfigFile, data: bytes) -> None:
+def write_config(file: SshConfigFile, data: bytes) -> None:
     """Replace the configuration that was read; raises Problem, also if it has changed since."""
     try:
         locations.make_missing(file.path.parent, mode=0o700)

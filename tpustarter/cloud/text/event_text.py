@@ -52,7 +52,7 @@ def describe_event(event: events.Event) -> Iterator[str]:
         yield f"`{event.entry.name}` is ready in {event.entry.zone}."
 
 
-def _of_state(state: states.State) -> Iterator[str]:
+def _of_state(state: states.StateMeaning) -> Iterator[str]:
     yield f"{state.name}  {state.meaning}"
     if state.next:
         yield f"Next: {state.next}" + (f" {state.usually}" if state.usually else "")
@@ -74,7 +74,7 @@ def format_place(row: Tpu) -> str:
     return f"{row.type} {row.tier} in {row.zone}"
 
 
-def age(row: Tpu, now: datetime) -> str:
+def format_age(row: Tpu, now: datetime) -> str:
     """Return the time since a TPU was requested; empty where Google or a clock does not say."""
     age_s = row.age_s(now)
     return phrases.format_duration(age_s) if age_s is not None and age_s > -CLOCKS_DIFFER_S else ""
@@ -95,7 +95,7 @@ def count_workers(row: Tpu) -> str:
     return f"{len(hosts)} workers: {slice_drawing.count_states(hosts)}." if len(hosts) > 1 else ""
 
 
-def of_unreadable(file: str) -> str:
+def format_unreadable_warning(file: str) -> str:
     """Return the warning about a ledger that cannot be read."""
     return (
         f"The ledger in `{file}` cannot be read. It may name TPUs that this program asked for and "
@@ -108,7 +108,7 @@ def describe_error(row: Tpu) -> tuple[str, tuple[str, ...]]:
     """Return the reason of a failed request and its remedies; both empty where not known."""
     if not row.error:
         return "", ()
-    problem = api_errors.problem(None, row.error, "")
+    problem = api_errors.make_problem(None, row.error, "")
     return problem.why, problem.fixes
 
 

@@ -27,7 +27,7 @@ _STOPPED, _TROUBLE = "-", "!"
 
 
 @dataclass(frozen=True)
-class Host:
+class SliceHost:
     """One worker of a slice."""
 
     worker: int
@@ -52,25 +52,25 @@ class DrawingRow:
     mark: str
 
 
-def list_hosts(node: TpuNode) -> list[Host]:
+def list_hosts(node: TpuNode) -> list[SliceHost]:
     """Return the workers of a node; none where neither its type nor Google gives their number."""
     tpu = chips.find_type(node)
     count = tpu.hosts if tpu else node.workers
     return [_host(node, worker) for worker in range(count)]
 
 
-def _host(node: TpuNode, worker: int) -> Host:
+def _host(node: TpuNode, worker: int) -> SliceHost:
     symptoms = [one.kind for one in node.symptoms if _number(one.worker) == worker]
     if symptoms:
         found = states.find_state("symptoms", symptoms[0])
-        return Host(worker, ", ".join(map(_in_words, symptoms)), found.mark)
+        return SliceHost(worker, ", ".join(map(_in_words, symptoms)), found.mark)
     state = states.find_resource_state(node)
     if state.mark == "good" and node.internal_addresses and worker >= len(node.internal_addresses):
-        return Host(worker, "no address", "act")
+        return SliceHost(worker, "no address", "act")
     if state.mark == "good" and node.health not in ("", "HEALTHY"):
         found = states.find_state("health", node.health)
-        return Host(worker, f"{_in_words(node.state)}, {_in_words(node.health)}", found.mark)
-    return Host(worker, _in_words(node.state), state.mark)
+        return SliceHost(worker, f"{_in_words(node.state)}, {_in_words(node.health)}", found.mark)
+    return SliceHost(worker, _in_words(node.state), state.mark)
 
 
 def _number(worker: str) -> int | None:
@@ -83,13 +83,13 @@ def _in_words(name: str) -> str:
     return name.replace("_", " ").lower()
 
 
-def title(node: TpuNode) -> str:
+def format_title(node: TpuNode) -> str:
     """Return the description of a slice: `4 hosts with 4 chips each, topology 4x4`."""
     tpu = chips.find_type(node)
-    return title_of_type(tpu) if tpu else phrases.format_count(len(list_hosts(node)), "host")
+    return format_type_title(tpu) if tpu else phrases.format_count(len(list_hosts(node)), "host")
 
 
-def title_of_type(tpu: TpuType) -> str:
+def format_type_title(tpu: TpuType) -> str:
     """Return the description of a slice of a type."""
     hosts = phrases.format_count(tpu.hosts, "host")
     of_chips = phrases.format_count(tpu.chips // tpu.hosts, "chip")
@@ -99,17 +99,17 @@ def title_of_type(tpu: TpuType) -> str:
     return f"{hosts} with {of_chips}{each}{shown}"
 
 
-def rows(node: TpuNode) -> list[DrawingRow]:
+def draw_rows(node: TpuNode) -> list[DrawingRow]:
     """Return the drawing of a slice, about 45 columns wide; empty where nothing is known."""
     return _rows(list_hosts(node), chips.find_type(node))
 
 
-def rows_of_type(tpu: TpuType) -> list[DrawingRow]:
+def draw_type_rows(tpu: TpuType) -> list[DrawingRow]:
     """Return the drawing of a slice that has not been requested yet."""
-    return _rows([Host(worker, "", "wait") for worker in range(tpu.hosts)], tpu)
+    return _rows([SliceHost(worker, "", "wait") for worker in range(tpu.hosts)], tpu)
 
 
-def _rows(hosts: Sequence[Host], tpu: TpuType | None) -> list[DrawingRow]:
+def _rows(hosts: Sequence[SliceHost], tpu: TpuType | None) -> list[DrawingRow]:
     if len(hosts) > ROWS:
         return [*_folded(hosts), *_odd(hosts)]
     number = tpu.chips // tpu.hosts if tpu else 1
@@ -119,7 +119,7 @@ def _rows(hosts: Sequence[Host], tpu: TpuType | None) -> list[DrawingRow]:
     ]
 
 
-def _folded(hosts: Sequence[Host]) -> Iterator[DrawingRow]:
+def _folded(hosts: Sequence[SliceHost]) -> Iterator[DrawingRow]:
     """Yield rows with a sign for each worker, and the number of workers in each state."""
     for first in range(0, len(hosts), PER_ROW):
         some = hosts[first : first + PER_ROW]
@@ -130,7 +130,7 @@ def _folded(hosts: Sequence[Host]) -> Iterator[DrawingRow]:
         yield DrawingRow(label, f"[{boxes}]", count_states(some), _worst(some))
 
 
-def _odd(hosts: Sequence[Host]) -> Iterator[DrawingRow]:
+def _odd(hosts: Sequence[SliceHost]) -> Iterator[DrawingRow]:
     """Yield the workers in an unusual state, some by name, and the others as a number."""
     usual = max({one.words for one in hosts}, key=lambda words: _count(hosts, words))
     odd = [one for one in hosts if one.words != usual]
@@ -140,18 +140,18 @@ def _odd(hosts: Sequence[Host]) -> Iterator[DrawingRow]:
         yield DrawingRow("", "", f"{len(odd) - NAMED} more are not {usual}", _worst(odd))
 
 
-def count_states(hosts: Sequence[Host]) -> str:
+def count_states(hosts: Sequence[SliceHost]) -> str:
     """Return the number of workers in each state: `15 ready, 1 no address`."""
     return ", ".join(
         f"{_count(hosts, words)} {words}" for words in dict.fromkeys(one.words for one in hosts)
     )
 
 
-def _count(hosts: Sequence[Host], words: str) -> int:
+def _count(hosts: Sequence[SliceHost], words: str) -> int:
     return sum(one.words == words for one in hosts)
 
 
-def _worst(hosts: Sequence[Host]) -> str:
+def _worst(hosts: Sequence[SliceHost]) -> str:
     order = ("bad", "act", "unknown", "wait", "good")
     return min((one.mark for one in hosts), key=order.index)
 
@@ -164,7 +164,7 @@ def align_rows(drawn: Sequence[DrawingRow]) -> Iterator[DrawingRow]:
         yield replace(row, label=f"{row.label:<{label}}", signs=f"{row.signs:<{signs}}")
 
 
-def text(node: TpuNode) -> Iterator[tuple[str, str, str]]:
+def draw_lines(node: TpuNode) -> Iterator[tuple[str, str, str]]:
     """Yield each line of the drawing: its beginning, its state in words, and the mark."""
-    for row in align_rows(rows(node)):
+    for row in align_rows(draw_rows(node)):
         yield f"{row.label}  {row.signs}  ", row.words, row.mark

@@ -39,7 +39,7 @@ TIERS: dict[Tier, str] = {"spot": "spot", "on-demand": "on demand", "reserved": 
 """Each tier in words."""
 
 
-class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class GrantLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One line of a grant."""
 
     generation: str
@@ -60,7 +60,7 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Grant:
     """The TPUs that TRC lets one project use free of charge."""
 
-    allowances: Annotated[tuple[Allowance, ...], Meta(min_length=1, max_length=MOST_ALLOWANCES)]
+    allowances: Annotated[tuple[GrantLine, ...], Meta(min_length=1, max_length=MOST_ALLOWANCES)]
     start: date | None = None
     """First day; None where it is not known."""
     days: Annotated[int, Meta(gt=0, le=MOST_DAYS)] | None = None
@@ -75,7 +75,7 @@ class Grant:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class GrantJudgement:
     """The answer whether a grant covers a request."""
 
     reason: Reason
@@ -94,7 +94,7 @@ class Judgement:
 
 def judge_request(
     request: TpuRequest, grant: Grant, in_use: Sequence[Resource] | None, now: datetime
-) -> Judgement:
+) -> GrantJudgement:
     """Return whether a grant covers a request, or the reason why it does not.
 
     Args:
@@ -105,9 +105,9 @@ def judge_request(
     """
     today = now.astimezone(timezone.utc).date()
     if grant.start and today < grant.start:
-        return Judgement("begins-later", f"the grant begins on {grant.start}")
+        return GrantJudgement("begins-later", f"the grant begins on {grant.start}")
     if grant.end and today >= grant.end:
-        return Judgement("ended", f"the grant ended on {grant.end}")
+        return GrantJudgement("ended", f"the grant ended on {grant.end}")
     matching, refusal = _matching(request, grant)
     if refusal:
         return refusal
@@ -118,7 +118,9 @@ def judge_request(
         of_them = f" {left} of" if left is not None and left < granted else ""
         asked = phrases.format_count(request.chips, "chip is", "chips are")
         verb = "left" if of_them else "in it for this"
-        return Judgement("chips", f"{asked} asked for, and{of_them} {granted} are {verb}", left)
+        return GrantJudgement(
+            "chips", f"{asked} asked for, and{of_them} {granted} are {verb}", left
+        )
     notes = [*_notes(request, grant, today)]
     if left is None:
         notes.insert(
@@ -126,10 +128,10 @@ def judge_request(
             "How many chips are in use is not known, so those that are left were "
             f"not counted. The grant has {granted}.",
         )
-    return Judgement("covered", "the grant covers it", left, tuple(notes))
+    return GrantJudgement("covered", "the grant covers it", left, tuple(notes))
 
 
-def _matching(request: TpuRequest, grant: Grant) -> tuple[list[Allowance], Judgement | None]:
+def _matching(request: TpuRequest, grant: Grant) -> tuple[list[GrantLine], GrantJudgement | None]:
     """Return the lines that a request falls under, or the reason why there is none."""
     name = request.type.generation.name
     same = [row for row in grant.allowances if row.generation == name]
@@ -138,21 +140,23 @@ def _matching(request: TpuRequest, grant: Grant) -> tuple[list[Allowance], Judge
     if not here:
         zones = phrases.join_words(dict.fromkeys(row.zone for row in same))
         others = f"; for {name} it names {zones}" if zones else f", nor {name} anywhere"
-        return [], Judgement("zone", f"the grant does not name the zone {request.zone}{others}")
+        return [], GrantJudgement(
+            "zone", f"the grant does not name the zone {request.zone}{others}"
+        )
     if not both:
         names = phrases.join_words(dict.fromkeys(row.generation for row in here))
         why = f"in {request.zone} the grant covers {names} and not {name}"
-        return [], Judgement("generation", why)
+        return [], GrantJudgement("generation", why)
     rows = [row for row in both if row.tier == request.tier]
     if not rows:
         granted = phrases.join_words(dict.fromkeys(TIERS[row.tier] for row in both))
         why = f"the grant covers {name} in {request.zone} {granted}, and this is "
-        return [], Judgement("tier", why + TIERS[request.tier])
+        return [], GrantJudgement("tier", why + TIERS[request.tier])
     fitting = [row for row in rows if row.device in ("", request.type.name)]
     if not fitting:
         devices = phrases.join_words([row.device for row in rows])
         why = f"the grant counts devices of type {devices}, and {request.type.name} is another"
-        return [], Judgement("size", why)
+        return [], GrantJudgement("size", why)
     return fitting, None
 
 
@@ -172,20 +176,20 @@ def _notes(request: TpuRequest, grant: Grant, today: date) -> list[str]:
     return notes
 
 
-def chips_in_use(resources: Sequence[Resource], allowances: Sequence[Allowance]) -> int | None:
+def chips_in_use(resources: Sequence[Resource], allowances: Sequence[GrantLine]) -> int | None:
     """Return the chips under some lines that are in use or requested; None where unknown."""
     total = 0
     for row in chips.drop_requested_nodes(resources):
         if not (states.find_resource_state(row).held and _may_be_under(row, allowances)):
             continue
-        number = chips.count(row)
+        number = chips.count_chips(row)
         if number is None:
             return None
         total += number
     return total
 
 
-def _may_be_under(resource: Resource, allowances: Sequence[Allowance]) -> bool:
+def _may_be_under(resource: Resource, allowances: Sequence[GrantLine]) -> bool:
     """Return whether a resource falls under one of the lines; true for an unknown type."""
     tpu = chips.find_type(resource)
     return any(
@@ -203,7 +207,7 @@ def is_covered(grant: Grant, resource: Resource) -> bool:
     return known and _may_be_under(resource, grant.allowances)
 
 
-def zones(grant: Grant, tpu: TpuType, tier: Tier, slices: int = 1) -> tuple[str, ...]:
+def list_zones(grant: Grant, tpu: TpuType, tier: Tier, slices: int = 1) -> tuple[str, ...]:
     """Return the grant's zones with enough chips for a TPU, in the order of the grant."""
     wanted = tpu.chips * slices
     enough: dict[str, int] = {}
@@ -216,14 +220,14 @@ def zones(grant: Grant, tpu: TpuType, tier: Tier, slices: int = 1) -> tuple[str,
 
 def require_coverage(
     request: TpuRequest, grant: Grant, in_use: Sequence[Resource] | None, now: datetime
-) -> Judgement:
+) -> GrantJudgement:
     """Return the judgement of a covered request; raises Problem for any other."""
     judgement = judge_request(request, grant, in_use, now)
     if judgement.is_free:
         return judgement
     elsewhere = [
         zone
-        for zone in zones(grant, request.type, request.tier, request.slices)
+        for zone in list_zones(grant, request.type, request.tier, request.slices)
         if zone != request.zone and judgement.reason in ("zone", "generation", "chips")
     ]
     other = f"take {phrases.join_words(elsewhere, 'or')}, or " if elsewhere else ""
@@ -235,7 +239,7 @@ def require_coverage(
     )
 
 
-def parse_allowance(text: str) -> Allowance:
+def parse_grant_line(text: str) -> GrantLine:
     """Return the line of `v6e:64:spot:us-east1-d`; raises Problem for another form."""
     parts = [part.strip() for part in text.split(":")]
     if len(parts) != 4:
@@ -244,7 +248,7 @@ def parse_allowance(text: str) -> Allowance:
     tier: Tier | None = next((one for one in TIERS if one == typed.casefold()), None)
     if tier is None:
         raise _no_allowance(text, f"`{typed[:40]}` is not a tier")
-    return allowance(name, number, tier, zone.casefold())
+    return make_grant_line(name, number, tier, zone.casefold())
 
 
 def _no_allowance(text: str, why: str) -> Problem:
@@ -255,7 +259,9 @@ def _no_allowance(text: str, why: str) -> Problem:
     )
 
 
-def allowance(name: str, number: str, tier: Tier, zone: str, unit: str = "chips") -> Allowance:
+def make_grant_line(
+    name: str, number: str, tier: Tier, zone: str, unit: str = "chips"
+) -> GrantLine:
     """Return one line; raises Problem for an impossible TPU, zone or number.
 
     Args:
@@ -283,10 +289,10 @@ def allowance(name: str, number: str, tier: Tier, zone: str, unit: str = "chips"
             f"`{number[:40]}` is not a number of chips, expected 1 to {MOST_CHIPS:,}",
             code=ExitCode.USAGE,
         )
-    return Allowance(row.name, count, tier, check_zone(zone), device)
+    return GrantLine(row.name, count, tier, check_zone(zone), device)
 
 
-def save(grant: Grant) -> None:
+def save_grant(grant: Grant) -> None:
     """Store a grant in the state folder, in place of the one before; a broken one is put aside.
 
     Raises:
@@ -305,7 +311,7 @@ def save(grant: Grant) -> None:
     state.save(STATE, msgspec.to_builtins(grant))
 
 
-def load() -> Grant | None:
+def load_grant() -> Grant | None:
     """Return the stored grant; None where there is none.
 
     Raises:
@@ -325,14 +331,14 @@ def load() -> Grant | None:
 def find_grant() -> Grant | None:
     """Return the grant for an estimate; None where none can be read."""
     with contextlib.suppress(Problem):
-        return load()
+        return load_grant()
     return None
 
 
 def is_broken() -> bool:
     """Return whether a stored grant cannot be read."""
     try:
-        load()
+        load_grant()
     except Problem:
         return True
     return False

@@ -19,7 +19,7 @@ import msgspec
 
 from tpustarter.cloud.api.resources import Tier
 from tpustarter.cloud.trc import grant as trc_grant
-from tpustarter.cloud.trc.grant import MOST_ALLOWANCES, MOST_DAYS, Allowance, Grant
+from tpustarter.cloud.trc.grant import MOST_ALLOWANCES, MOST_DAYS, Grant, GrantLine
 from tpustarter.core.problem import ExitCode, Problem
 
 MOST_CHARACTERS = 200_000
@@ -66,7 +66,7 @@ class MailReading:
     """Lines that were not understood, and decisions, in sentences."""
 
 
-def read(text: str) -> MailReading:
+def parse_mail(text: str) -> MailReading:
     """Return the grant in an e-mail; raises Problem for a text without one."""
     if len(text) > MOST_CHARACTERS:
         raise Problem(
@@ -108,9 +108,9 @@ def _plain(text: str) -> str:
     return " ".join(text.translate(_MARKS).split())
 
 
-def _allowances(plain: str) -> tuple[list[Allowance], list[str]]:
+def _allowances(plain: str) -> tuple[list[GrantLine], list[str]]:
     """Return the lines of a grant, and texts that look like one but cannot be read."""
-    rows: list[Allowance] = []
+    rows: list[GrantLine] = []
     unread: list[str] = []
     end = 0
     between: list[str] = []
@@ -129,12 +129,12 @@ def _allowances(plain: str) -> tuple[list[Allowance], list[str]]:
     return rows, unread[:20]
 
 
-def _allowance(match: re.Match[str]) -> Allowance:
+def _allowance(match: re.Match[str]) -> GrantLine:
     tier = _TIERS[match["tier"].casefold().replace("-", "").replace(" ", "")]
     name = match["type"].partition("(")[0].strip()
     unit = match["unit"].casefold().rstrip("s")
     zone = match["zone"].casefold().strip("-")
-    row = trc_grant.allowance(name, match["number"], tier, zone, f"{unit}s")
+    row = trc_grant.make_grant_line(name, match["number"], tier, zone, f"{unit}s")
     if unit == "device" and not row.device:
         raise Problem("how many chips a device has is not said", code=ExitCode.USAGE)
     if unit != "device" and row.device:
@@ -142,9 +142,9 @@ def _allowance(match: re.Match[str]) -> Allowance:
     return row
 
 
-def _once(rows: Iterable[Allowance]) -> tuple[list[Allowance], list[str]]:
+def _once(rows: Iterable[GrantLine]) -> tuple[list[GrantLine], list[str]]:
     """Return each line once; of contradicting lines the one with fewer chips."""
-    kept: dict[tuple[str, str, str, str], Allowance] = {}
+    kept: dict[tuple[str, str, str, str], GrantLine] = {}
     notes: list[str] = []
     for row in rows:
         before = kept.setdefault(row.key, row)

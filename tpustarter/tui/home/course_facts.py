@@ -118,7 +118,7 @@ def read(folder: Path | None) -> Course:
     from tpustarter.learning.progress import drafts, lesson_progress
 
     known = Course({}, [], frozenset())
-    known = replace(known, tpus=len(ledger.entries()), unread=len(ledger.unreadable()))
+    known = replace(known, tpus=len(ledger.read_entries()), unread=len(ledger.list_unreadable()))
     try:
         known = replace(known, last=lesson_progress.read_last_check())
         lessons = {lesson.id: lesson for lesson in content.read_lessons(folder)}

@@ -117,12 +117,12 @@ scripts and several slices.
     def _look(self) -> None:
         project, zone = None, ""
         try:
-            project = project_and_zone.project(None)
-            zone = project_and_zone.zone(None) or ""
+            project = project_and_zone.require_project(None)
+            zone = project_and_zone.find_zone(None) or ""
         except Problem:
             pass  # Enter shows the reason
         try:
-            self.post_message(LookedUp(CloudPlace(project, zone, trc_grant.load())))
+            self.post_message(LookedUp(CloudPlace(project, zone, trc_grant.load_grant())))
         except Problem as trouble:
             self.post_message(LookedUp(CloudPlace(project, zone, None, trouble)))
 
@@ -305,7 +305,7 @@ scripts and several slices.
 
     def _look_for_project(self) -> None:
         try:
-            project_and_zone.project(None)
+            project_and_zone.require_project(None)
         except Problem as problem:
             self.show_error(problem)
         else:

@@ -193,4 +193,4 @@ def _of_result(resource: QueuedResource) -> Iterator[str]:
         )
     elif resource.error:
         what = f"Google Cloud did not provide `{resource.name}`"
-        yield from _of_problem(api_errors.problem(*resource.error, what))
+        yield from _of_problem(api_errors.make_problem(*resource.error, what))

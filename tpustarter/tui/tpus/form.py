@@ -130,12 +130,12 @@ class TpuDraft:
             return []
         where = project or PLACEHOLDER
         if self.is_elsewhere:
-            return [step.command for step in compute_engine.steps(shown, where)]
-        return [gcloud_commands.create(shown, where)]
+            return [step.command for step in compute_engine.creation_steps(shown, where)]
+        return [gcloud_commands.build_create_command(shown, where)]
 
     def list_zones(self, grant: Grant) -> list[str]:
         """Return the zones of a grant in its order: if any, those with enough of this TPU."""
-        fitting = trc_grant.zones(grant, self.tpu, self.tier) if self.tpu else ()
+        fitting = trc_grant.list_zones(grant, self.tpu, self.tier) if self.tpu else ()
         named = [row.zone for row in grant.allowances if row.tier == self.tier]
         return list(dict.fromkeys(fitting or named or [row.zone for row in grant.allowances]))
 

@@ -10,7 +10,7 @@ from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode
 from tpustarter.cloud.create.request import TpuRequest
 from tpustarter.cloud.trc import grant as trc_grant
-from tpustarter.cloud.trc.grant import Grant, Judgement
+from tpustarter.cloud.trc.grant import Grant, GrantJudgement
 from tpustarter.text import phrases
 
 
@@ -19,7 +19,7 @@ class GrantVerdicts:
     """Requests with the grant's verdict on each; no verdicts without a grant."""
 
     requests: tuple[TpuRequest, ...]
-    judgements: tuple[Judgement, ...] = ()
+    judgements: tuple[GrantJudgement, ...] = ()
     elsewhere: tuple[str, ...] = ()
     """Zones in which the grant has enough of this TPU."""
 
@@ -63,7 +63,7 @@ def judge_requests(
         return GrantVerdicts((*requests,))
     judgements = tuple(trc_grant.judge_request(one, grant, in_use, now) for one in requests)
     one = requests[0]
-    enough = trc_grant.zones(grant, one.type, one.tier, one.slices)
+    enough = trc_grant.list_zones(grant, one.type, one.tier, one.slices)
     typed = {request.zone for request in requests}
     return GrantVerdicts(
         (*requests,), judgements, tuple(zone for zone in enough if zone not in typed)

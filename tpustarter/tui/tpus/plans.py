@@ -62,7 +62,7 @@ def deletion(client: Client, clock: Clock, tpu: Tpu, project: Project) -> TpuPla
 def leftovers(client: Client, clock: Clock, project: Project) -> TpuPlan | str:
     """Return the plan to delete all leftovers; a sentence if there are none."""
     queued, nodes = client.queued_resources(), client.nodes()
-    doomed = removal.leftovers(queued.items, nodes.items)
+    doomed = removal.plan_leftovers(queued.items, nodes.items)
     silent = tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))
     missing = f"Google could not reach {', '.join(map(escape_text, silent))}." if silent else ""
     if not doomed:
@@ -92,7 +92,7 @@ def plan_switch(client: Client, clock: Clock, tpu: Tpu, project: Project, verb: 
         raise removal.make_absent_problem(escape_text(name))
     stop_and_start.require_possible(verb, node)
     work = tpu_work.make_switch(verb, node, project)
-    age = event_text.age(tpu, clock.now())
+    age = event_text.format_age(tpu, clock.now())
     lines = [
         _head(f"{name}  {event_text.format_place(tpu)}", age),
         HangingText("", ""),
@@ -125,7 +125,7 @@ def _head(text: str, age: str) -> LaidOutLines:
 
 def _of_doomed(one: DeletionPlan, project: Project, now: datetime) -> Iterator[LaidOutLines]:
     row = inventory.make_row(one, project.name)
-    yield _head(f"{row.name}  {event_text.format_place(row)}", event_text.age(row, now))
+    yield _head(f"{row.name}  {event_text.format_place(row)}", event_text.format_age(row, now))
     yield HangingText("    ", f"{escape_text(row.state.name)}  {row.state.meaning}")
     names = ", ".join(node.name for node in one.nodes)
     yield HangingText("goes     ", prose(f"its nodes: {names}" if names else "it has no nodes"))

@@ -112,7 +112,7 @@ def make_row(tpu: Tpu, now: datetime) -> Row:
     state = word(STYLES.get(tpu.state.mark, ""), escape_text(tpu.state.name))
     meaning = Content.styled(escape_text(tpu.state.meaning), "$muted")
     below = HangingText(Content("  ") + state + "  ", meaning)
-    return Row(make_key(tpu), label, event_text.age(tpu, now), (below,), Content(where))
+    return Row(make_key(tpu), label, event_text.format_age(tpu, now), (below,), Content(where))
 
 
 def count(seen: SeenTpus) -> str:
@@ -186,7 +186,7 @@ def describe_tpu(
         command = f"gcloud compute tpus tpu-vm ssh {tpu.nodes[0].name} --zone={tpu.zone}"
         yield _fact("connect", command)
     if tpu.nodes:
-        estimates = cost.estimate(tpu.nodes, now, trc_grant.find_grant())
+        estimates = cost.estimate_costs(tpu.nodes, now, trc_grant.find_grant())
         for estimate in estimates[:1]:
             yield _fact("cost", estimate.words)
     if not whole:
@@ -199,9 +199,9 @@ def describe_tpu(
 
 def _slice(node: TpuNode) -> Iterator[LaidOutLines]:
     """Yield the drawing of a slice; words repeat what its colours show."""
-    for number, row in enumerate(slice_drawing.align_rows(slice_drawing.rows(node))):
+    for number, row in enumerate(slice_drawing.align_rows(slice_drawing.draw_rows(node))):
         if not number:
-            yield _fact("slice", slice_drawing.title(node))
+            yield _fact("slice", slice_drawing.format_title(node))
         state = word(STYLES.get(row.mark, ""), escape_text(row.words))
         yield HangingText(
             Content(f"{' ' * 9}{row.label}  ") + colour_signs(row.signs) + "  ", state

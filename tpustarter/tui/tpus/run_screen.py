@@ -104,9 +104,9 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
 
     def _run_on_workers(self) -> Iterator[WorkersStarted | WorkersEnded]:
         """Find the workers, run the command, and record the output; raises Problem."""
-        path = remote_command.program("gcloud")
+        path = remote_command.find_program("gcloud")
         client, _ = tpu_work.connect(self.tutor, self._project.name, self._run.stopped)
-        nodes = workers.find(client, self._tpu.name, self._tpu.zone)
+        nodes = workers.find_nodes(client, self._tpu.name, self._tpu.zone)
         chosen = workers.choose_workers(nodes, workers.parse_choice(self._choice))
         remote_text.require_route(chosen, "gcloud", iap=False)
         commands = [self._command(worker) for worker in chosen]
@@ -187,8 +187,8 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
 
     def _of_end(self, over: WorkersEnded) -> str:
         endings = self._board.endings
-        told = [f"{remote_text.count(endings, over.seconds)}."]
-        if worst := remote_command.exit_code(endings):
+        told = [f"{remote_text.summarize_endings(endings, over.seconds)}."]
+        if worst := remote_command.worst_exit_code(endings):
             told.append(f"The worst exit code is {worst}.")
         if any(ended.cut_short for ended in endings):
             told.append(remote_text.STILL_RUNNING)

@@ -136,10 +136,10 @@ own credentials; before that, nothing is sent. The project is the one that gclou
 
     def _look(self, before: SeenTpus, stopped: threading.Event) -> SeenTpus:
         """Return Google's list; raises Problem if there is no answer."""
-        project = project_and_zone.project(None)
+        project = project_and_zone.require_project(None)
         client, clock = tpu_work.connect(self.tutor, project.name, stopped)
         found = inventory.fetch_overview(client, clock)
-        left = {entry.key for entry in ledger.entries()}
+        left = {entry.key for entry in ledger.read_entries()}
         news = tuple(
             f"`{escape_text(tpu.name)}` in {escape_text(tpu.zone)} is gone, "
             "and nothing of it is billed."
@@ -322,7 +322,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
 
 def _remembered() -> SeenTpus:
     """Return the TPUs in the ledger; nothing is sent."""
-    return SeenTpus(inventory.read_ledger_rows(), unreadable=tuple(ledger.unreadable()))
+    return SeenTpus(inventory.read_ledger_rows(), unreadable=tuple(ledger.list_unreadable()))
 
 
 def _can_be(action: str, tpu: Tpu, parameters: tuple[object, ...]) -> bool:

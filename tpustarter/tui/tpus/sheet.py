@@ -60,8 +60,8 @@ def lay_out_slice(draft: TpuDraft) -> Iterator[LaidOutLines]:
     """Yield the drawing of a draft's slice, and its price for an hour."""
     if draft.tpu is None:
         return
-    yield HangingText("slice    ", slice_drawing.title_of_type(draft.tpu))
-    for row in slice_drawing.align_rows(slice_drawing.rows_of_type(draft.tpu)):
+    yield HangingText("slice    ", slice_drawing.format_type_title(draft.tpu))
+    for row in slice_drawing.align_rows(slice_drawing.draw_type_rows(draft.tpu)):
         yield HangingText(f"{' ' * 9}{row.label}  ", colour_signs(row.signs))
     if price := _price(draft):
         yield HangingText("price    ", price)
@@ -84,7 +84,7 @@ def _price(draft: TpuDraft) -> str:
     tpu, zone = draft.tpu, next(iter(draft.zone_names), "")
     if tpu is None or not zone or draft.errors():
         return ""
-    table = prices.read()
+    table = prices.read_prices()
     if draft.tier != "on-demand":
         why = "Spot prices change often" if draft.tier == "spot" else "A reservation has a contract"
         return f"{why}. Google's list: {table.page}"

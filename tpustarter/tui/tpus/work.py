@@ -135,19 +135,21 @@ def make_watch(row: Tpu) -> TpuWork:
             "d in the list of TPUs takes it back."
         )
 
-    command = gcloud_commands.describe("queued-resources", row.zone, row.name, project)
+    command = gcloud_commands.build_describe_command(
+        "queued-resources", row.zone, row.name, project
+    )
     return TpuWork(f"Watch {name}", f"Following `{name}`", project, (command,), begin, left)
 
 
 def _entry_of(client: Client, row: Tpu) -> LedgerEntry:
     """Return the ledger's entry of a row, or a new one; raises Problem if there is no request."""
-    for entry in ledger.entries():
+    for entry in ledger.read_entries():
         if entry.key == (client.project, row.zone, row.name):
             return entry
     resource = client.queued_resource(row.zone, row.name)
     if resource is None:
         raise removal.make_absent_problem(escape_text(row.name))
-    return removal.entry_for(client.project, DeletionPlan(row.zone, row.name, resource, ()))
+    return removal.make_entry(client.project, DeletionPlan(row.zone, row.name, resource, ()))
 
 
 def make_deletion(doomed: Sequence[DeletionPlan], project: Project) -> TpuWork:
@@ -158,7 +160,7 @@ def make_deletion(doomed: Sequence[DeletionPlan], project: Project) -> TpuWork:
 
     def begin(client: Client, clock: Clock) -> Happening:
         if len(doomed) == 1:
-            return (yield from removal.delete(client, doomed[0], clock))
+            return (yield from removal.carry_out_plan(client, doomed[0], clock))
         kept = 0
         for one in doomed:
             kept += not (yield from _delete(client, one, clock))
@@ -180,9 +182,9 @@ def make_deletion(doomed: Sequence[DeletionPlan], project: Project) -> TpuWork:
 def _delete(client: Client, one: DeletionPlan, clock: Clock) -> Generator[Event, None, bool]:
     """Delete one of several; a refusal by Google must not keep the others."""
     try:
-        return (yield from removal.delete(client, one, clock))
+        return (yield from removal.carry_out_plan(client, one, clock))
     except CloudProblem as problem:
-        yield RequestKept(removal.entry_for(client.project, one), problem.summary)
+        yield RequestKept(removal.make_entry(client.project, one), problem.summary)
         return False
 
 
@@ -213,14 +215,14 @@ def make_switch(verb: Verb, node: TpuNode, project: Project) -> TpuWork:
     name = escape_text(node.name)
 
     def begin(client: Client, clock: Clock) -> Happening:
-        return stop_and_start.switch(client, verb, node, clock)
+        return stop_and_start.stop_or_start(client, verb, node, clock)
 
     def left(events: Sequence[Event]) -> str:
         if not any(isinstance(event, NodeSeen) for event in events):
             return f"The request to {verb} `{name}` may be on its way. The list of TPUs shows it."
         return f"Google goes on to {verb} `{name}` without this screen. The list of TPUs shows it."
 
-    command = gcloud_commands.on_node(verb, node.zone, node.name, project)
+    command = gcloud_commands.build_node_command(verb, node.zone, node.name, project)
     doing = f"{'Stopping' if verb == 'stop' else 'Starting'} `{name}`"
     return TpuWork(f"{verb.capitalize()} {name}", doing, project, (command,), begin, left)
 
@@ -244,5 +246,5 @@ def make_creation(requests: Sequence[TpuRequest], project: Project) -> TpuWork:
             f"{walk} In the list of TPUs, w follows it and d takes it back."
         )
 
-    commands = tuple(gcloud_commands.create(request, project) for request in requests)
+    commands = tuple(gcloud_commands.build_create_command(request, project) for request in requests)
     return TpuWork(f"Create {name}", f"Getting `{name}`", project, commands, begin, left)
