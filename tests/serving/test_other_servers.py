@@ -78,7 +78,7 @@ def free_port() -> int:
 def other(folder: Path, port: int) -> OtherServer:
     """Return the server of an environment."""
     env = {**os.environ, "JUPYTER_TOKEN": "of the user", "JUPYTER_CONFIG_DIR": "/of/the/user"}
-    server = servers.server("jupyter", folder, Machine(env=env), port=port, root=folder)
+    server = servers.make_server("jupyter", folder, Machine(env=env), port=port, root=folder)
     return OtherServer(server, "Jupyter", "jupyter", port)
 
 

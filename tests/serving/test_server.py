@@ -23,7 +23,7 @@ from tests.support.processes import HANG_S, until, until_async
 from tests.support.tutor import is_alive
 from tpustarter.core.problem import ExitCode
 from tpustarter.serving.server import MOST_WINDOWS, names_loopback
-from tpustarter.serving.window import within
+from tpustarter.serving.window import limit_size
 
 ROOT = Path(__file__).parents[2]
 
@@ -284,9 +284,9 @@ def test_taken_port_is_one_error() -> None:
 
 def test_window_has_drawable_size() -> None:
     """Whatever it says."""
-    assert (120, 40) == within(120, 40)
-    assert (500, 200) == within(10**9, 10**9)
-    assert (1, 1) == within(-5, "80")
+    assert (120, 40) == limit_size(120, 40)
+    assert (500, 200) == limit_size(10**9, 10**9)
+    assert (1, 1) == limit_size(-5, "80")
 
 
 MALFORMED = {

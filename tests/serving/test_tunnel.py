@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import fake_metadata
 from tpustarter.machine.machine import Machine
-from tpustarter.serving.tunnel import tunnels
+from tpustarter.serving.tunnel import list_tunnels
 
 SSH = {"SSH_CONNECTION": "10.0.0.9 50000 10.0.0.2 22", "USER": "ada"}
 NAMED = {"attributes/instance-id": "my-tpu", "zone": "projects/1/zones/us-west4-a", "name": "t1v-n"}
@@ -18,7 +18,7 @@ NAMED = {"attributes/instance-id": "my-tpu", "zone": "projects/1/zones/us-west4-
 def commands(root: Path, env: Mapping[str, str]) -> list[str]:
     """Return the commands for a machine laid out in a folder."""
     machine = Machine(root=root, env=env)
-    return [f"{way.when}: {' '.join(way.command)}" for way in tunnels(8765, machine)]
+    return [f"{way.when}: {' '.join(way.command)}" for way in list_tunnels(8765, machine)]
 
 
 def test_local_browser_needs_no_tunnel(tmp_path: Path) -> None:

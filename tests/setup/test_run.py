@@ -396,7 +396,7 @@ def test_an_interrupted_installation_is_done_from_its_beginning(tmp_path: Path) 
     run(again)
 
     assert ["done"] * 5 == states(make(tmp_path))
-    folders.mark(setup.folder, wheel="jax[other]")  # as on a machine that had no TPU before
+    folders.write_marker(setup.folder, wheel="jax[other]")  # as on a machine that had no TPU before
     behave(tmp_path / "tools", pip={"code": 1})
     run(make(tmp_path))
     assert "--reinstall" in make(tmp_path).steps[2].command

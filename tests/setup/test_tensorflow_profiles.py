@@ -93,7 +93,7 @@ def test_programs_of_the_environment_of_keras_take_jax(tmp_path: Path) -> None:
     file.unlink()
     again = make(tmp_path, "keras").steps
     assert "todo" == next(step.state for step in again if step.file)
-    assert [] == folders.unknown_names(setup.folder)
+    assert [] == folders.list_unknown_files(setup.folder)
 
 
 def test_keras_on_jax_is_found_where_requested(tmp_path: Path) -> None:

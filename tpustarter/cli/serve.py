@@ -93,10 +93,10 @@ def _tutor(port: int) -> TutorServer:
             f"`textual-serve` is missing in `{sys.executable}`: there is no module `{error.name}`",
             hint=_install(),
         ) from error
-    from tpustarter.serving.window import variables
+    from tpustarter.serving.window import app_variables
 
     return TutorServer(
-        [sys.executable, "-m", "tpustarter"], variables(program_command()), port=port
+        [sys.executable, "-m", "tpustarter"], app_variables(program_command()), port=port
     )
 
 
@@ -122,7 +122,7 @@ def _serve_other(what: str, port: int) -> None:
             code=ExitCode.NOTHING_VERIFIED,
         )
     machine = host.Machine()
-    started = servers.server(what, folder, machine, port=port, root=Path.cwd())
+    started = servers.make_server(what, folder, machine, port=port, root=Path.cwd())
     server = OtherServer(started, NAMES[what], what, port)
     signals: list[int] = []
 
@@ -149,9 +149,9 @@ def _devices(what: str, env: Mapping[str, str]) -> str:
 
 def _say_where(what: str, url: str, port: int, devices: str = "") -> None:
     from tpustarter.machine.machine import Machine
-    from tpustarter.serving.tunnel import tunnels
+    from tpustarter.serving.tunnel import list_tunnels
 
-    click.echo(_where(what, url, tunnels(port, Machine()), devices))
+    click.echo(_where(what, url, list_tunnels(port, Machine()), devices))
     sys.stdout.flush()
 
 

@@ -36,7 +36,7 @@ class Tunnel:
     command: tuple[str, ...]
 
 
-def tunnels(port: int, machine: Machine) -> list[Tunnel]:
+def list_tunnels(port: int, machine: Machine) -> list[Tunnel]:
     """Return the commands that open a tunnel to a port; none where the browser is on this machine.
 
     On Google Cloud this asks the metadata server for the machine's name and zone, for at most a

@@ -42,7 +42,7 @@ class Server:
     none that programs request, such as `/api/kernels`, because Jupyter logs a warning for those."""
 
 
-def jupyter_words(
+def jupyter_command(
     folder: Path, *, port: int = 0, root: Path | None = None, origin: str = ""
 ) -> tuple[str, ...]:
     """Return the command that starts Jupyter from an environment.
@@ -77,7 +77,7 @@ def jupyter_words(
     )
 
 
-def profiler_words(folder: Path, *, port: int = 0, root: Path | None = None) -> tuple[str, ...]:
+def profiler_command(folder: Path, *, port: int = 0, root: Path | None = None) -> tuple[str, ...]:
     """Return the command that starts TensorBoard with XProf from an environment.
 
     Args:
@@ -94,14 +94,14 @@ def profiler_words(folder: Path, *, port: int = 0, root: Path | None = None) -> 
     )
 
 
-def server(what: str, folder: Path, machine: host.Machine, *, port: int, root: Path) -> Server:
+def make_server(what: str, folder: Path, machine: host.Machine, *, port: int, root: Path) -> Server:
     """Return the server of `jupyter`, `colab` or `profiler`; each has a fresh token of 192 bits."""
     variables = list_variables(folder, machine)
     if what == "profiler":
-        return Server(profiler_words(folder, port=port, root=root), variables, "/#profile", None)
+        return Server(profiler_command(folder, port=port, root=root), variables, "/#profile", None)
     token = secrets.token_urlsafe(24)
     origin = COLAB if what == "colab" else ""
-    words = jupyter_words(folder, port=port, root=root, origin=origin)
+    words = jupyter_command(folder, port=port, root=root, origin=origin)
     return Server(words, {**variables, "JUPYTER_TOKEN": token}, f"/tree?token={token}", "/tree")
 
 

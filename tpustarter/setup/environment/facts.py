@@ -106,7 +106,7 @@ class EnvironmentFacts:
         if not self.version or "install" in self.done:
             return False
         return any(
-            package.split()[0] != "pip" for package in made_environment.packages(self.folder)
+            package.split()[0] != "pip" for package in made_environment.list_packages(self.folder)
         )
 
 
@@ -119,7 +119,7 @@ def collect_facts(
         Problem: the folder holds the environment of another profile.
     """
     home = find_home(machine)
-    marker = made_environment.marker(folder)
+    marker = made_environment.read_marker(folder)
     if marker and marker.profile not in (None, profile.name):
         raise Problem(
             f"`{folder}` is the environment of `tpustarter setup {marker.profile}`",
@@ -220,7 +220,7 @@ def _find_packages(folder: Path, profile: Profile) -> tuple[str, ...]:
         f"{name} {version}" for name, version in interpreters.list_installed(folder).items()
     ]
     packages = (
-        package for package in made_environment.packages(folder) if package not in frameworks
+        package for package in made_environment.list_packages(folder) if package not in frameworks
     )
     return (
         *frameworks,

@@ -60,7 +60,7 @@ class Marker(msgspec.Struct):
     proof: RecordedProof | None = None
 
 
-def marker(folder: Path) -> Marker | None:
+def read_marker(folder: Path) -> Marker | None:
     """Return the marker of a folder; None for a folder without one, or with a copied one.
 
     A marker that is damaged, or of another version, counts as none.
@@ -77,14 +77,14 @@ def _fields(folder: Path) -> dict[str, Any]:
     return json.loads((folder / MARKER).read_text(encoding="utf-8"))
 
 
-def mark(folder: Path, **fields: object) -> None:
+def write_marker(folder: Path, **fields: object) -> None:
     """Write the marker with these fields changed, all of it or nothing.
 
     Raises:
         Problem: the folder cannot be written to.
     """
     try:
-        stored = _fields(folder) if marker(folder) else {}
+        stored = _fields(folder) if read_marker(folder) else {}
         value = {"schema": MARKED, "folder": str(folder), **stored, **fields}
         descriptor, name = tempfile.mkstemp(dir=folder, prefix=".tpustarter-")
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
@@ -99,11 +99,11 @@ def mark(folder: Path, **fields: object) -> None:
 
 def prepare_folder(folder: Path, profile: str) -> None:
     """Mark the folder as set-up's, or empty a half-made one of set-up; raises Problem."""
-    if marker(folder) is not None:
+    if read_marker(folder) is not None:
         _refuse_unknown_files(folder)
         _refuse_own_environment(folder)
         _remove_contents(folder, keep={MARKER})
-        mark(folder, done=[], proof=None)
+        write_marker(folder, done=[], proof=None)
         return
     stored = state.load(environments.STATE)
     # Saved beforehand, so that a folder made just before a kill still counts as set-up's.
@@ -114,7 +114,7 @@ def prepare_folder(folder: Path, profile: str) -> None:
     except OSError as error:
         raise _unwritable(folder, error) from error
     locations.give_to_caller(folder)
-    mark(folder, profile=profile, made_folder=made_folder, done=[], proof=None)
+    write_marker(folder, profile=profile, made_folder=made_folder, done=[], proof=None)
 
 
 def explain_occupied(folder: Path, display: Callable[[Path], str] = str) -> str | None:
@@ -130,10 +130,10 @@ def explain_occupied(folder: Path, display: Callable[[Path], str] = str) -> str 
         return f"{quoted} is not a folder"
     if not os.access(folder, os.W_OK | os.X_OK | os.R_OK):
         return f"you may not write to {quoted}"
-    if marker(folder) is None:
+    if read_marker(folder) is None:
         is_empty = all(_is_partial_marker(path) for path in folder.iterdir())
         return None if is_empty else f"{quoted} is not empty, and set-up did not make it"
-    if names := unknown_names(folder):
+    if names := list_unknown_files(folder):
         return f"{quoted} contains files that set-up did not make: {_abbreviate(names)}"
     return None
 
@@ -148,18 +148,18 @@ def _is_partial_marker(path: Path) -> bool:
     return path.name.startswith(".tpustarter-") and path.name != MARKER
 
 
-def unknown_names(folder: Path) -> list[str]:
+def list_unknown_files(folder: Path) -> list[str]:
     """Return the names in the folder that neither set-up nor an installation put there."""
     return sorted(path.name for path in folder.iterdir() if not _KNOWN_NAMES.fullmatch(path.name))
 
 
-def packages(folder: Path) -> list[str]:
+def list_packages(folder: Path) -> list[str]:
     """Return name and version of every package in the environment, from folder names."""
     paths = folder.glob("lib/python3*/site-packages/*.dist-info")
     return sorted(path.name.removesuffix(".dist-info").replace("-", " ", 1) for path in paths)
 
 
-def remove(folder: Path) -> None:
+def remove_environment(folder: Path) -> None:
     """Remove the environment, and its folder if set-up made that.
 
     Its Python goes first, so that the environment stops counting, and the marker last, so that an
@@ -183,7 +183,7 @@ def remove(folder: Path) -> None:
 
 def require_removable(folder: Path) -> Marker:
     """Return the marker of a folder that may be removed; raises Problem for any other."""
-    found = marker(folder)
+    found = read_marker(folder)
     if found is None:
         exists = os.path.exists(folder)  # noqa: PTH110  answers for a name that is too long
         reason = "is not a folder that set-up made" if exists else "does not exist"
@@ -209,7 +209,7 @@ def _abbreviate(names: list[str]) -> str:
 
 
 def _refuse_unknown_files(folder: Path) -> None:
-    if names := unknown_names(folder):
+    if names := list_unknown_files(folder):
         raise Problem(
             f"`{folder}` contains files that set-up did not make: {_abbreviate(names)}",
             hint="move them to another folder, then run the command again",

@@ -61,7 +61,7 @@ class Proof(Protocol):
         ...
 
 
-class ByRunning:
+class CheckProof:
     """Runs a check in the environment, on this host alone where it is one of many."""
 
     def __init__(
@@ -120,7 +120,7 @@ class ByRunning:
         return ProofOutcome("done", note + ("" if platform == "tpu" else "; no TPU was tested"))
 
 
-class ByCompiling:
+class CompileProof:
     """Compiles a check with the environment; on a TPU machine only while nothing uses the chips."""
 
     def __init__(
@@ -179,7 +179,7 @@ class ByCompiling:
         return ProofOutcome("done", note)
 
 
-class ByServing:
+class ServerProof:
     """Runs the program of the step, which starts the server and sends it a browser's requests."""
 
     def __init__(
@@ -255,9 +255,9 @@ class ByServing:
 
 
 PROOFS: dict[str, Callable[[SetupStep, EnvironmentFacts, host.Machine, Path | None], Proof]] = {
-    "check": ByRunning,
-    "rehearse": ByCompiling,
-    "serve": ByServing,
+    "check": CheckProof,
+    "rehearse": CompileProof,
+    "serve": ServerProof,
 }
 """Proof of a profile, by its `command`."""
 

@@ -222,7 +222,7 @@ class Setup:
         marker = folders.require_removable(self.folder)
         what = "the folder" if marker.made_folder else "what is in the folder"
         removals = [f"{what} {self._facts.folder_text}"]
-        added = set(folders.packages(self.folder)) - set(marker.packages or ())
+        added = set(folders.list_packages(self.folder)) - set(marker.packages or ())
         if added and "install" in self._facts.done:
             removals.append(f"with packages installed since: {', '.join(sorted(added))}")
         if environments.find_proved(self.profile.key) == self.folder:
@@ -234,7 +234,7 @@ class Setup:
         self._has_run = True
         started_at = time.monotonic()
         with folders.lock_out_others():
-            folders.remove(self.folder)
+            folders.remove_environment(self.folder)
         self._refresh()
         for index, step in reversed(list(enumerate(self.steps))):
             if step.id != "python":  # other programs may use that Python: it stays
@@ -296,7 +296,7 @@ class Setup:
         if step.id == "environment":
             folders.prepare_folder(self.folder, self.profile.name)
         if "install" in self._facts.done:  # until it has run, packages may lack files
-            folders.mark(self.folder, done=["environment"])
+            folders.write_marker(self.folder, done=["environment"])
         failure = yield from self._run_command(step, log, lock)
         return failure or self._record(step)
 
@@ -343,15 +343,15 @@ class Setup:
         if not os.access(self.folder / "bin/python", os.X_OK):
             return "failed", f"there is no `{self._facts.folder_text}/bin/python`"
         if step.id == "environment":
-            folders.mark(self.folder, done=["environment"])
+            folders.write_marker(self.folder, done=["environment"])
             facts = collect_facts(self.profile, self.folder, self._machine, self._own)
             return "done", f"{facts.folder_text} has Python {facts.version}"
         facts = collect_facts(self.profile, self.folder, self._machine, self._own)
         installed = {package.split()[0] for package in facts.installed}
         if missing := [name for name in self.profile.packages if name not in installed]:
             return "failed", f"the command succeeded, but {missing[0]} is not there"
-        packages = folders.packages(self.folder)
-        folders.mark(
+        packages = folders.list_packages(self.folder)
+        folders.write_marker(
             self.folder, done=["environment", "install"], wheel=self._facts.wheel, packages=packages
         )
         told = {*self.profile.packages, "libtpu"}
@@ -375,7 +375,9 @@ class Setup:
         log.fresh.clear()
         if outcome.state == "done":
             details = {"check": step.proof, "text": outcome.note, "on_tpu": self._facts.on_tpu}
-            folders.mark(self.folder, proof={**details, "frameworks": self._facts.installed})
+            folders.write_marker(
+                self.folder, proof={**details, "frameworks": self._facts.installed}
+            )
         return outcome.state, outcome.note
 
     def _log_line(self, line: str, log: LineLog) -> Iterator[StepOutput]:

@@ -93,9 +93,9 @@ def _make_step(fields: _StepFields, facts: EnvironmentFacts) -> SetupStep:
     values = _values(facts)
     several = {
         "{wheel}": facts.wheel.split(),
-        "{jupyter}": servers.jupyter_words(facts.folder),
-        "{profiler}": servers.profiler_words(facts.folder),
-        "{colab}": servers.jupyter_words(facts.folder, origin=servers.COLAB),
+        "{jupyter}": servers.jupyter_command(facts.folder),
+        "{profiler}": servers.profiler_command(facts.folder),
+        "{colab}": servers.jupyter_command(facts.folder, origin=servers.COLAB),
     }
     wheels = phrases.join_words(facts.wheel.split())
     shown_values = {**values, "folder": facts.folder_text, "wheel": wheels}

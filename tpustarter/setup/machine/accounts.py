@@ -61,7 +61,9 @@ class RegistryStep(StepKind):
     def read_state(self) -> StepState:
         """Return the state by Docker's configuration."""
         try:
-            seen = registry_sign_in.helper(self.machine.read_text(self._path, MAX_BYTES), self.name)
+            seen = registry_sign_in.read_helper(
+                self.machine.read_text(self._path, MAX_BYTES), self.name
+            )
         except ValueError as error:
             return StepState("blocked", f"`{self._path}` cannot be read: {error}")
         if seen == registry_sign_in.GCLOUD:

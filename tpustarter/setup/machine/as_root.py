@@ -35,12 +35,12 @@ def find_user() -> dict[str, str]:
     return {"user": getpass.getuser(), "uid": str(os.getuid()), "gid": str(os.getgid())}
 
 
-def prefix(needs: Sequence[str]) -> tuple[str, ...]:
+def sudo_prefix(needs: Sequence[str]) -> tuple[str, ...]:
     """Return the words before a command that make it run as root, if it needs that."""
     return SUDO if NEED in needs and os.geteuid() != 0 else ()
 
 
-def reason_against(command: tuple[str, ...], needs: Sequence[str], leave: Leave) -> str:
+def explain_obstacle(command: tuple[str, ...], needs: Sequence[str], leave: Leave) -> str:
     """Return why a command may not run; empty where it may."""
     if NEED not in needs or leave is True:
         return ""

@@ -80,7 +80,7 @@ def _is_there(state: str) -> bool:
     return state.rpartition(" ")[2] not in ("", "not-installed", "config-files")
 
 
-def read(machine: host.Machine) -> Packages:
+def read_packages(machine: host.Machine) -> Packages:
     """Return the packages on a machine; none where there is no dpkg."""
     states: dict[str, str] = {}
     needs: dict[str, tuple[frozenset[str], ...]] = {}

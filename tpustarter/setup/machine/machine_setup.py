@@ -167,7 +167,7 @@ class MachineSetup(Setup):
     def _forbidden(self, step: SetupStep) -> str:
         if self._refused and as_root.NEED in step.needs:
             return self._refused
-        return as_root.reason_against(step.command, step.needs, self._root)
+        return as_root.explain_obstacle(step.command, step.needs, self._root)
 
     def _refusal(self, step: SetupStep, log: LineLog) -> tuple[State, str] | None:
         options = f"{self.profile.name}{' --undo' * self._is_undo} --yes --root"

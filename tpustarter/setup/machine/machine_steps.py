@@ -183,7 +183,7 @@ class MachineSteps:
 
     def _runnable(self, words: Sequence[str], needs: Sequence[str]) -> tuple[str, ...]:
         # A command that needs root begins with `sudo`, unless this program is root.
-        first, *others = [*as_root.prefix(needs), *words] if words else [""]
+        first, *others = [*as_root.sudo_prefix(needs), *words] if words else [""]
         path = self._machine.env.get("PATH", os.defpath)
         return (shutil.which(first, path=path) or first, *others) if first else ()
 

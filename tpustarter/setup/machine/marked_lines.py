@@ -49,7 +49,7 @@ def format_marks(name: str) -> tuple[str, str]:
     return f"# >>> tpustarter: {name} >>>", f"# <<< tpustarter: {name} <<<"
 
 
-def read(path: Path, name: str) -> MarkedParts | None:
+def read_parts(path: Path, name: str) -> MarkedParts | None:
     """Return the parts of a file, or None where it does not exist; raises UnchangeableFileError."""
     try:
         status = path.stat()
@@ -83,7 +83,7 @@ def read(path: Path, name: str) -> MarkedParts | None:
 
 def add_lines(path: Path, name: str, lines: Sequence[str]) -> None:
     """Write the lines between the marks, which are added at the end of the file if necessary."""
-    parts = read(path, name) or MarkedParts("", None, "")
+    parts = read_parts(path, name) or MarkedParts("", None, "")
     begin, end = format_marks(name)
     ours = "".join(f"{line}\n" for line in (begin, *lines, end))
     line_end = "\n" if parts.ours is None and parts.kind == UNENDED else ""
@@ -92,7 +92,7 @@ def add_lines(path: Path, name: str, lines: Sequence[str]) -> None:
 
 def remove_lines(path: Path, name: str, before: str) -> None:
     """Remove the marks and the lines between them; a file that was absent goes, if empty."""
-    parts = read(path, name)
+    parts = read_parts(path, name)
     if parts is None or parts.ours is None:
         return
     above = parts.before
@@ -114,7 +114,7 @@ def make_file(path: Path, lines: Sequence[str]) -> None:
         _write(path, text)
 
 
-def remove(path: Path, lines: Sequence[str]) -> None:
+def remove_file(path: Path, lines: Sequence[str]) -> None:
     """Remove a file with set-up's text; a changed one is kept, and raises UnchangeableFileError."""
     found = _text(path)
     if found is None:
@@ -130,7 +130,7 @@ def join_lines(lines: Sequence[str]) -> str:
 
 
 def _text(path: Path) -> str | None:
-    parts = read(path, "")
+    parts = read_parts(path, "")
     return parts and parts.before
 
 
@@ -164,7 +164,7 @@ def main(words: Sequence[str]) -> None:
         elif verb == "make":
             make_file(Path(path), others)
         else:
-            remove(Path(path), others)
+            remove_file(Path(path), others)
     except (UnchangeableFileError, OSError) as error:
         sys.exit(str(error))
 

@@ -20,7 +20,7 @@ GCLOUD, NONE, ABSENT = "gcloud", "none", "absent"
 """The sign-in of a host: by gcloud, by nothing, or by nothing because there is no such file."""
 
 
-def helper(text: str | None, host: str) -> str:
+def read_helper(text: str | None, host: str) -> str:
     """Return the credential helper of a host; raises ValueError for a broken file."""
     if text is None:
         return ABSENT

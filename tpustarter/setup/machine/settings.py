@@ -108,7 +108,7 @@ def _nfs_shared(machine: host.Machine) -> StepState:
 
 def _shared_lines(machine: host.Machine) -> tuple[str, ...]:
     try:
-        parts = marked_lines.read(machine.path(EXPORTS), EXPORT_MARK)
+        parts = marked_lines.read_parts(machine.path(EXPORTS), EXPORT_MARK)
     except marked_lines.UnchangeableFileError:
         return ()
     return (parts and parts.ours) or ()

@@ -59,7 +59,7 @@ class PackageStep(StepKind):
 
     def read_state(self) -> StepState:
         """Return the state by dpkg's own list; the packages present before are recorded."""
-        packages = dpkg.read(self.machine)
+        packages = dpkg.read_packages(self.machine)
         apt = shutil.which("apt-get", path=self.machine.env.get("PATH", os.defpath))
         if not packages.states or apt is None:
             return StepState("blocked", "there is no `apt-get` here")
@@ -70,14 +70,14 @@ class PackageStep(StepKind):
 
     def command(self) -> tuple[str, ...]:
         """Return the installation, which first completes an interrupted one."""
-        if dpkg.read(self.machine).was_killed:
+        if dpkg.read_packages(self.machine).was_killed:
             script = f"dpkg --configure -a; {_INSTALL}"
             return ("sh", "-c", script, "apt-get", "--reinstall", *self.names)
         return ("sh", "-c", _INSTALL, "apt-get", *self.names)
 
     def undo(self, before: Before) -> tuple[str, ...]:
         """Return the removal of the added packages that no other package now needs."""
-        words = dpkg.read(self.machine).list_removable(self._came(before), self.names)
+        words = dpkg.read_packages(self.machine).list_removable(self._came(before), self.names)
         return ("sh", "-c", _PURGE, "dpkg", *words) if words else ()
 
     def make_undo_record(self, before: Before) -> Before:
@@ -87,12 +87,12 @@ class PackageStep(StepKind):
     def _came(self, before: Before) -> list[str]:
         recorded = before if isinstance(before, dict) else {}
         if "installed" in recorded:
-            return dpkg.read(self.machine).list_added(self.names, recorded["installed"])
+            return dpkg.read_packages(self.machine).list_added(self.names, recorded["installed"])
         return recorded.get("came", [])
 
 
 @dataclass(frozen=True)
-class OnPath(StepKind):
+class ProgramStep(StepKind):
     """A program on PATH."""
 
     machine: host.Machine
@@ -105,7 +105,7 @@ class OnPath(StepKind):
 
 
 @dataclass(frozen=True)
-class MarkedLines(StepKind):
+class MarkedLinesStep(StepKind):
     """Lines of set-up between marks in a user's or the system's file."""
 
     machine: host.Machine
@@ -124,7 +124,7 @@ class MarkedLines(StepKind):
         if self.machine.read_status(folder or "/") is None:
             return StepState("blocked", f"there is no folder `{_short(self.machine, folder)}`")
         try:
-            parts = marked_lines.read(self.machine.path(self.path), self.name)
+            parts = marked_lines.read_parts(self.machine.path(self.path), self.name)
         except marked_lines.UnchangeableFileError as error:
             return StepState("blocked", str(error))
         if parts is None:
@@ -149,7 +149,7 @@ class MarkedLines(StepKind):
 
 
 @dataclass(frozen=True)
-class OwnFile(StepKind):
+class FileStep(StepKind):
     """A file of set-up alone; an existing one with other text is not touched."""
 
     machine: host.Machine
@@ -295,11 +295,11 @@ def _plain_kind(look: Look, name: str, machine: host.Machine, home: str) -> Step
     if kind == "package":
         return PackageStep(machine, words)
     if kind == "command":
-        return OnPath(machine, words[0])
+        return ProgramStep(machine, words[0])
     if kind == "lines":
-        return MarkedLines(machine, path, name, lines)
+        return MarkedLinesStep(machine, path, name, lines)
     if kind == "file":
-        return OwnFile(machine, path, lines)
+        return FileStep(machine, path, lines)
     if kind == "folder":
         return FolderStep(machine, path)
     if kind == "mounted":

@@ -110,7 +110,7 @@ def read_declared(header: Mapping[str, object], steps: object) -> list[StepValue
     ]
 
 
-def pairs(words: Sequence[str]) -> dict[str, str]:
+def parse_pairs(words: Sequence[str]) -> dict[str, str]:
     """Return the values given with `--set NAME=VALUE`; raises Problem for other words."""
     for word in words:
         if "=" not in word:
