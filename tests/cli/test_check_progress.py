@@ -216,7 +216,7 @@ def test_stopped_run_names_command_to_continue(missing: int, command: str) -> No
     run = run_of(result("pass"), *(result("notrun", f"jax.left{n}") for n in range(missing)))
     left = check_end.list_left_checks(run)
     with check.make_context("check", ["jax.*", "--python", "~/my env"]) as context:
-        again = rebuild_command.words(context, **({"ids": left} if left else {}))
+        again = rebuild_command.rebuild_words(context, **({"ids": left} if left else {}))
     line = check_end.explain_exit(run, ExitCode.INTERRUPTED, again)
 
     assert line == (

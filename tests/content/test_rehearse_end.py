@@ -131,7 +131,9 @@ def ending(*results: dict[str, Any], **others: Any) -> str:
         **others,
     }
     with command.make_context("rehearse", typed) as context:
-        return "\n".join(rehearse_end.lines(cast("Any", SimpleNamespace(**made)), context))
+        return "\n".join(
+            rehearse_end.next_command_lines(cast("Any", SimpleNamespace(**made)), context)
+        )
 
 
 def test_stopped_rehearsal_continues_from_stored_answers() -> None:
@@ -139,7 +141,7 @@ def test_stopped_rehearsal_continues_from_stored_answers() -> None:
     typed = ["jax.*", "--fresh", "--tpu", "v5e-1", "-v"]
     stopped = SimpleNamespace(results=[], stopped_by=2)
     with command.make_context("rehearse", typed) as context:
-        text = "\n".join(rehearse_end.lines(cast("Any", stopped), context))
+        text = "\n".join(rehearse_end.next_command_lines(cast("Any", stopped), context))
 
     assert ["tpustarter", "rehearse", "jax.*", "--tpu", "v5e-1", "-v"] == last_command(text)
 

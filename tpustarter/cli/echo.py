@@ -43,7 +43,7 @@ def echo_rows(rows: Iterable[str]) -> None:
         click.echo("\n".join(fit_row(row, sys.stdout)))
 
 
-def page(lines: Iterable[str]) -> None:
+def page_lines(lines: Iterable[str]) -> None:
     """Print a lesson: whole, or in the user's pager (`PAGER`) where it is longer than the terminal.
 
     Indented lines are code, and stay as they are.

@@ -180,7 +180,7 @@ def _end(selfcheck: SelfCheck, code: ExitCode, *, is_text: bool) -> None:
         click.echo(format_code("\n".join(["", *steps])))
     if code != ExitCode.OK:
         left = check_end.list_left_checks(run)
-        again = rebuild_command.words(context, **({"ids": left} if left else {}))
+        again = rebuild_command.rebuild_words(context, **({"ids": left} if left else {}))
         click.echo(escape_text(check_end.explain_exit(run, code, again)), err=True)
     if why := check_end.format_log_hint(run, selfcheck.logs):
         click.echo(why, err=True)

@@ -136,7 +136,7 @@ def learn(**values: Any) -> None:
         if _names_track(options, lessons):
             from tpustarter.cli.learn import lesson_list
 
-            lesson_list.show_track(lessons, options.lesson)
+            lesson_list.print_track(lessons, options.lesson)
             return
         chosen = [_find_lesson(options.lesson, lessons)] if options.lesson else lessons
         _act_on(chosen, options)
@@ -147,7 +147,7 @@ def _act_on(chosen: list[Lesson], options: SimpleNamespace) -> None:
         from tpustarter.cli.learn import run_lessons
 
         options_of_run = {"python": options.python, "devices": options.devices}
-        run_lessons.run(chosen, as_json=options.as_json, **options_of_run)
+        run_lessons.run_lessons(chosen, as_json=options.as_json, **options_of_run)
     elif options.notebook is not None:
         from tpustarter.cli.learn import lesson_page
 
@@ -155,19 +155,19 @@ def _act_on(chosen: list[Lesson], options: SimpleNamespace) -> None:
     elif options.code is not None:
         from tpustarter.cli.learn import lesson_page
 
-        lesson_page.show_code(chosen[0], options.code, force=options.force)
+        lesson_page.print_code_file(chosen[0], options.code, force=options.force)
     elif options.as_json:
         from tpustarter.cli.learn import lesson_list
 
-        lesson_list.describe(chosen)
+        lesson_list.print_document(chosen)
     elif options.lesson or options.every:
         from tpustarter.cli.learn import lesson_page
 
-        lesson_page.show(chosen)
+        lesson_page.print_lessons(chosen)
     else:
         from tpustarter.cli.learn import lesson_list
 
-        lesson_list.show(chosen, every=options.verbose)
+        lesson_list.print_overview(chosen, every=options.verbose)
 
 
 def _names_track(options: SimpleNamespace, lessons: list[Lesson]) -> bool:
@@ -257,7 +257,7 @@ def _exercise(options: SimpleNamespace) -> None:
     if options.exercise == "" and not _lists_exercises(options):
         from tpustarter.cli.learn import next_step as learn_next_step
 
-        options.exercise = learn_next_step.next_exercise() or ""
+        options.exercise = learn_next_step.find_next_exercise() or ""
         if not options.exercise:
             exercise.print_all_solved()
             return
@@ -268,14 +268,14 @@ def _exercise(options: SimpleNamespace) -> None:
     of_lesson = exercises.read_exercises(lesson) if lesson else []
     modes = options.watch or options.hint or options.solution or options.reset
     if not options.exercise or (lesson and len(of_lesson) != 1 and not modes):
-        exercise.show_all([lesson] if lesson else lessons)
+        exercise.print_exercises([lesson] if lesson else lessons)
         return
     if lesson and len(of_lesson) != 1:
         count = f"{len(of_lesson)} exercises" if of_lesson else "no exercise"
         listed = f"`tpustarter learn {lesson.id} --exercise` lists them" if of_lesson else ""
         what = f"the lesson `{lesson.id}` has {count}"
         raise Problem(what, hint=listed, code=ExitCode.USAGE)
-    exercise.work(
+    exercise.work_on_exercise(
         of_lesson[0] if lesson else exercises.find_exercise(lessons, options.exercise, listed_by),
         watch=options.watch,
         hint=options.hint,
@@ -317,7 +317,7 @@ def _find_lesson(name: str, lessons: list[Lesson]) -> Lesson:
     from tpustarter.cli.learn import next_step as learn_next_step
     from tpustarter.core import short_ids
 
-    path = learn_next_step.path_here(read_paths())
+    path = learn_next_step.find_path(read_paths())
     lesson = content.find_lesson(name, lessons, path.lessons if path else ())
     others = short_ids.list_matches(name, [one.id for one in lessons if one is not lesson])
     if others:
@@ -360,7 +360,7 @@ def _exported(name: str) -> str:
 def _search_claims(text: str) -> None:
     from tpustarter.cli.learn import old_claims
 
-    old_claims.search(text)
+    old_claims.print_claims(text)
 
 
 def _recommend(options: SimpleNamespace) -> None:
@@ -372,16 +372,16 @@ def _recommend(options: SimpleNamespace) -> None:
 def _search(text: str) -> None:
     from tpustarter.cli.learn import search as learn_search
 
-    learn_search.search(text)
+    learn_search.print_hits(text)
 
 
 def _show_path(path: str) -> None:
     from tpustarter.cli.learn import lesson_list
 
-    lesson_list.show_path(path)
+    lesson_list.print_learning_path(path)
 
 
 def _lint() -> None:
     from tpustarter.cli.learn import lesson_page
 
-    lesson_page.lint()
+    lesson_page.print_mistakes()

@@ -26,7 +26,7 @@ from tpustarter.learning.run.lesson_process import LessonSession
 from tpustarter.text.terminal import escape_text, wrap
 
 
-def show_all(lessons: list[Lesson]) -> None:
+def print_exercises(lessons: list[Lesson]) -> None:
     """List the exercises of lessons, each with the learner's progress."""
     known = [exercise for lesson in lessons for exercise in exercises.read_exercises(lesson)]
     if not known:
@@ -40,7 +40,7 @@ def show_all(lessons: list[Lesson]) -> None:
         prefix = f"{state}{exercise.id:<{width}}  "
         for line in wrap(escape_text(exercise.title), prefix, " " * len(prefix)):
             click.echo(line)
-    if following := learn_next_step.next_exercise():
+    if following := learn_next_step.find_next_exercise():
         echo_lines("\nThe next open one of your path:")
         echo_lines(f"  tpustarter learn --exercise {escape_text(following)}")
 
@@ -51,7 +51,7 @@ def print_all_solved() -> None:
     echo_lines(f"  {exercises.LISTED_BY}")
 
 
-def work(
+def work_on_exercise(
     exercise: Exercise, *, watch: bool, hint: bool, solution: bool, reset: bool, **options: Any
 ) -> None:
     """Show the next hint or the solution, start the exercise again, or judge the learner's file."""
@@ -90,7 +90,7 @@ def _judge(exercise: Exercise, *, watch: bool, **options: Any) -> None:
         ):
             judged = judge_once(exercise, session)
         if judged.is_right:
-            learn_next_step.after_right(exercise)
+            learn_next_step.print_after_solved(exercise)
         elif judged.result.status in ("fail", "error"):
             print_help_command(exercise)
     sys.exit(_exit_code(judged))

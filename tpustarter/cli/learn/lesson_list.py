@@ -24,7 +24,7 @@ _BEFORE_ID, _ID, _TITLE = 8, 29, 32
 """Columns of a mark with its spaces, of an id and of a title."""
 
 
-def show(lessons: list[Lesson], *, every: bool = False) -> None:
+def print_overview(lessons: list[Lesson], *, every: bool = False) -> None:
     """Print the learner's path with its current stage, and the next command.
 
     Args:
@@ -35,7 +35,7 @@ def show(lessons: list[Lesson], *, every: bool = False) -> None:
         raise Problem("there are no lessons here", hint="install tpustarter again")
     shelf = _Shelf(lessons)
     paths = read_paths()
-    path = learn_next_step.path_here(paths)
+    path = learn_next_step.find_path(paths)
     standing = shelf.standing(path) if path else None
     echo_rows(shelf.path_lines(standing, every=every) if standing else ())
     others = [lesson for lesson in lessons if not path or lesson.id not in path.lessons]
@@ -45,7 +45,7 @@ def show(lessons: list[Lesson], *, every: bool = False) -> None:
     echo_lines(shelf.end(standing, 0 if every else len(others)))
 
 
-def show_path(chosen: str = "") -> None:
+def print_learning_path(chosen: str = "") -> None:
     """Print the learner's path with all its lessons, after switching to the chosen one, if any."""
     shelf = _Shelf(content.read_lessons())
     paths = read_paths()
@@ -57,7 +57,7 @@ def show_path(chosen: str = "") -> None:
         course.choose_path(
             short_ids.find_id(chosen, titles, kind="path", listed_by="tpustarter learn -v")
         )
-    path = learn_next_step.path_here(paths)
+    path = learn_next_step.find_path(paths)
     if path is None:
         raise Problem("there are no paths here", hint="install tpustarter again")
     click.echo(escape_text(f"{path.title}. {path.who}"))
@@ -66,14 +66,14 @@ def show_path(chosen: str = "") -> None:
     echo_lines(shelf.end(standing, 0))
 
 
-def show_track(lessons: list[Lesson], track: str) -> None:
+def print_track(lessons: list[Lesson], track: str) -> None:
     """Print the lessons of one track."""
     shelf = _Shelf(lessons)
     rows = shelf.by_track([one for one in lessons if _track(one) == track], "")
     echo_rows(list(rows)[:-1])
 
 
-def describe(lessons: list[Lesson]) -> None:
+def print_document(lessons: list[Lesson]) -> None:
     """Print one JSON document about lessons, without running them."""
     from tpustarter.checking.output import document
     from tpustarter.learning.run import lesson_run

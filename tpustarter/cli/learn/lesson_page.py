@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from tpustarter.cli.echo import page
+from tpustarter.cli.echo import page_lines
 from tpustarter.cli.learn import next_step as learn_next_step
 from tpustarter.core import content, locations
 from tpustarter.core.content import Lesson
@@ -19,12 +19,12 @@ from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
 
 
-def show(lessons: list[Lesson]) -> None:
+def print_lessons(lessons: list[Lesson]) -> None:
     """Print lessons as plain text, with the learner's progress."""
-    page(lines(lessons))
+    page_lines(lesson_lines(lessons))
 
 
-def lines(lessons: list[Lesson]) -> Iterator[str]:
+def lesson_lines(lessons: list[Lesson]) -> Iterator[str]:
     """Yield the lines of lessons as plain text, with the learner's progress."""
     from tpustarter.learning.content import lesson_text
     from tpustarter.learning.progress import course, lesson_progress
@@ -34,7 +34,7 @@ def lines(lessons: list[Lesson]) -> Iterator[str]:
         lesson_progress.list_done_lessons(),
         lesson_progress.list_read_lessons(),
     )
-    path = learn_next_step.path_here(read_paths())
+    path = learn_next_step.find_path(read_paths())
     for number, lesson in enumerate(lessons):
         if number:
             yield ""
@@ -61,7 +61,7 @@ def write_notebook(lesson: Lesson, file: Path, *, force: bool) -> None:
     click.echo(escape_text(f"{lesson.title}: written to {file}; open it in Jupyter or Colab"))
 
 
-def show_code(lesson: Lesson, name: str, *, force: bool) -> None:
+def print_code_file(lesson: Lesson, name: str, *, force: bool) -> None:
     """Print a file that the blocks of a lesson use, or copy all of them into a folder."""
     from tpustarter.learning.content import code_files
 
@@ -83,7 +83,7 @@ def show_code(lesson: Lesson, name: str, *, force: bool) -> None:
     click.echo(escape_text(f"{lesson.title}: {names}"))
 
 
-def lint() -> None:
+def print_mistakes() -> None:
     """Print the mistakes in the lessons, and exit with 78 if there are any."""
     from tpustarter.learning.lint import lesson_problems as linter
 

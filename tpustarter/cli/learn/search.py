@@ -40,7 +40,7 @@ Mark = Callable[[str], str]
 """A function that marks a match."""
 
 
-def search(text: str) -> None:
+def print_hits(text: str) -> None:
     """Print the hits for a text, and exit with 5 if there are none."""
     library = searching.SearchLibrary(searching.read_sources(), searching.read_synonyms())
     chosen = state.load("settings").get("path")

@@ -60,7 +60,7 @@ def recommend(given: Mapping[str, str | None], *, as_json: bool) -> None:
             return
         paths = read_paths()
         echo_lines(
-            _describe(advice, content.read_lessons(), paths, learn_next_step.path_here(paths))
+            _describe(advice, content.read_lessons(), paths, learn_next_step.find_path(paths))
         )
 
 

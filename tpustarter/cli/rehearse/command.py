@@ -136,9 +136,9 @@ def rehearse(
         _list()
         return
     if not (ids or script or _anything(tpus, as_json, options)):
-        from tpustarter.cli.rehearse.start import start
+        from tpustarter.cli.rehearse.start import start_page_lines
 
-        echo_lines(start(Path.cwd()))
+        echo_lines(start_page_lines(Path.cwd()))
         return
     with print_errors_as_json(REHEARSAL_SCHEMA, wanted=as_json):
         rehearsal = _asked(ids, tpus, script, options)
@@ -266,5 +266,5 @@ def _report(rehearsal: Rehearsal, *, verbose: bool, as_json: bool) -> None:
     echo_lines(rehearsal_text.render(rehearsal, verbose=verbose, paint=paint))
     from tpustarter.cli.rehearse import end as rehearse_end
 
-    if lines := [*rehearse_end.lines(rehearsal, click.get_current_context())]:
+    if lines := [*rehearse_end.next_command_lines(rehearsal, click.get_current_context())]:
         echo_lines(lines)

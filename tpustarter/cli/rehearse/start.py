@@ -22,7 +22,7 @@ _MEANT = next(iter(suggestions.EXAMPLES))
 _INDENT = "  "
 
 
-def start(folder: Path) -> Iterator[str]:
+def start_page_lines(folder: Path) -> Iterator[str]:
     """Yield the lines: what a rehearsal is, examples, and the user's files; compiles nothing."""
     yield from wrap(
         "A rehearsal compiles your program for a TPU that you don't have, with the real TPU "

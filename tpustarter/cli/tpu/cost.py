@@ -61,10 +61,10 @@ def cost_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
         if as_json:
             print_result(cost.make_document(estimates, unreachable))
             return
-        echo_lines(describe(estimates, unreachable))
+        echo_lines(cost_lines(estimates, unreachable))
 
 
-def describe(estimates: Sequence[CostEstimate], unreachable: Sequence[str]) -> Iterator[str]:
+def cost_lines(estimates: Sequence[CostEstimate], unreachable: Sequence[str]) -> Iterator[str]:
     """Yield the cost of each TPU, the sum of the known ones, and what is left out."""
     for one in estimates:
         row = one.resource

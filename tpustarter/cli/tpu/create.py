@@ -21,7 +21,7 @@ from tpustarter.cli.tpu.options import (
     show_events,
     stop_at_signals,
 )
-from tpustarter.cli.tpu.watch import finish
+from tpustarter.cli.tpu.watch import print_usage
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
 from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.clock import WallClock
@@ -259,7 +259,7 @@ def _ask(
     ):
         resource = show_events(happening)
     if resource:
-        finish(resource)
+        print_usage(resource)
     else:
         echo_lines(f"Follow it with: tpustarter tpu watch {name}")
 

@@ -16,7 +16,7 @@ from tpustarter.cli.tpu.options import (
     common_options,
     connect,
     describe_row,
-    draw,
+    draw_slice,
     show_commands,
 )
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
@@ -139,7 +139,7 @@ def _describe_nodes(row: Tpu) -> Iterator[str]:
     for node in row.nodes:
         facts = ", ".join(filter(None, (node.state, node.runtime_version)))
         yield escape_text(f"      {node.name}: {facts}")
-        yield from draw(node, "        ")
+        yield from draw_slice(node, "        ")
         for worker, address in enumerate(node.internal_addresses):
             outside = node.external_addresses[worker : worker + 1]
             shown = f", {outside[0]} from outside" if outside else ", no external address"

@@ -141,7 +141,7 @@ def describe_row(row: Tpu, now: datetime) -> Iterator[str]:
     yield from wrap(row.state.do, f"{INDENT}do  ", f"{INDENT}    ")
 
 
-def draw(node: TpuNode, indent: str) -> Iterator[str]:
+def draw_slice(node: TpuNode, indent: str) -> Iterator[str]:
     """Yield the drawing of a slice: its hosts with their chips, and the state of each worker."""
     from tpustarter.cloud.text import slice_drawing
 

@@ -91,9 +91,9 @@ def trc(
         if changed != kept:
             trc_grant.save_grant(changed)
         if as_json:
-            print_result(fields(changed, None, now, notes))
+            print_result(grant_fields(changed, None, now, notes))
             return
-        echo_lines(describe(changed, None, now, notes))
+        echo_lines(grant_lines(changed, None, now, notes))
 
 
 def _refuse_both(file: str | None, *, paste: bool, allow: Sequence[str]) -> None:
@@ -208,7 +208,7 @@ def _forget(*, as_json: bool) -> None:
         click.echo("There was no grant to forget.")
 
 
-def describe(
+def grant_lines(
     grant: Grant, in_use: Sequence[Resource] | None, now: datetime, notes: Sequence[str] = ()
 ) -> Iterator[str]:
     """Yield the lines of a grant, its chips in use, its end, and the charges beside it."""
@@ -268,7 +268,7 @@ def _when(grant: Grant, now: datetime) -> str:
     return f"{first} and ends on {grant.end}, {days}. Delete everything before that day."
 
 
-def fields(
+def grant_fields(
     grant: Grant, in_use: Sequence[Resource] | None, now: datetime, notes: Sequence[str]
 ) -> dict[str, object]:
     """Return the JSON document."""

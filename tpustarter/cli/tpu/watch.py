@@ -56,7 +56,7 @@ def watch_command(*, name: str, project: str | None, zone: str | None, dry_run: 
     if resource is None:
         show_events(withdrawal.wait_until_gone(client, entry, clock))
         raise removal.make_absent_problem(name)
-    finish(resource)
+    print_usage(resource)
 
 
 def find_entry(client: Client, name: str, zone: str | None) -> LedgerEntry:
@@ -86,7 +86,7 @@ def find_entry(client: Client, name: str, zone: str | None) -> LedgerEntry:
     return removal.make_entry(client.project, one)
 
 
-def finish(resource: QueuedResource) -> None:
+def print_usage(resource: QueuedResource) -> None:
     """Print how to use a TPU that is ready; raises Problem for a request that has failed."""
     if resource.state == "ACTIVE":
         node = resource.nodes[0] if resource.nodes else resource.name
