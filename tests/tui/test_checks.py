@@ -427,7 +427,7 @@ def test_bar_counts_failures(statuses: Sequence[str], said: str) -> None:
     for n, status in enumerate(statuses):
         known.follow(CheckEnded(result(status, f"jax.n{n}")))
 
-    assert said == check_end_line.progress(known)
+    assert said == check_end_line.format_progress(known)
 
 
 def test_skip_for_missing_resource_is_not_folded() -> None:
@@ -437,7 +437,7 @@ def test_skip_for_missing_resource_is_not_folded() -> None:
     results = {one.id: one for one in (*plain, missing)}
 
     folds = check_rows.fold_checks(results.values(), [])
-    ids = sorted(results, key=lambda check: check_rows.rank(results[check]))
+    ids = sorted(results, key=lambda check: check_rows.sort_key(results[check]))
 
     assert ["jax.n", check_rows.SKIPPED] == check_rows.replace_folded(ids, folds)
 
@@ -494,7 +494,7 @@ def test_full_screen_shows_log_below_findings(tmp_path: Path) -> None:
 
 def test_bar_uses_available_width() -> None:
     """A third of the screen, and no less than on a narrow one."""
-    narrow, wide = (check_end_line.progress(RunProgress(), width) for width in (40, 180))
+    narrow, wide = (check_end_line.format_progress(RunProgress(), width) for width in (40, 180))
     assert 20 == len(narrow.partition(" ")[0])
     assert 60 == len(wide.partition(" ")[0])
 

@@ -313,17 +313,17 @@ def test_o_explains_external_editor_before_opening(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where a terminal cannot be lent, the app says so; the command is VISUAL's, then EDITOR's."""
-    from tpustarter.tui.kit.external_editor import editor
+    from tpustarter.tui.kit.external_editor import find_editor
 
     monkeypatch.setenv("VISUAL", "my-editor --wait")
     monkeypatch.setenv("EDITOR", "'no words")
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert editor() is None
+    assert find_editor() is None
     for name, expected in (("nano", ["nano"]), ("my-editor", ["my-editor", "--wait"])):
         file = tmp_path / name
         file.write_text("#!/bin/sh\n")
         file.chmod(0o755)
-        assert editor() == expected
+        assert find_editor() == expected
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:

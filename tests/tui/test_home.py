@@ -173,7 +173,7 @@ def test_keys_before_paths_load_still_act(
             pilot.app.push_screen(chooser)
             await settle(pilot)
             await press(pilot, *keys)
-            chooser.show(course_facts.read(tmp_path / "lessons"), None)
+            chooser.show(course_facts.read_course(tmp_path / "lessons"), None)
             await settle(pilot)
             assert [chosen] == followed
             assert isinstance(pilot.app.screen, Home)

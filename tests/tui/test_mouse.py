@@ -139,13 +139,13 @@ def test_terminal_keeps_mouse_when_chosen(tmp_path: Path) -> None:
             assert "* off: your terminal selects text with it" in seen
 
     run(journey)
-    assert not settings.read().mouse
+    assert not settings.read_settings().mouse
 
 
 @pytest.mark.parametrize("wanted", [True, False])
 def test_click_reaches_app_when_mouse_is_on(wanted: bool) -> None:
     """Elsewhere the terminal is never asked for it, and what it says of the mouse is ignored."""
-    settings.save(settings.Settings(mouse=wanted))
+    settings.save_settings(settings.Settings(mouse=wanted))
     with terminal() as tty:
         tty.until_drawn()
         tty.until(lambda text: "c check" in text)

@@ -182,7 +182,7 @@ def test_every_page_uses_whole_compositor() -> None:
 def test_slow_lesson_shows_opening_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty page looks broken; once the lesson is there, nothing is left of the words."""
     is_read = threading.Event()
-    read = opened_lesson.read
+    read = opened_lesson.read_lesson
 
     def read_late(*given: Any) -> Any:
         is_read.wait(HANG_S)

@@ -7,7 +7,13 @@ import re
 import pytest
 
 from tpustarter.tui.rehearse.details import ProgramComparison
-from tpustarter.tui.rehearse.table import LEAST_LABEL, RehearsalAnswers, cut, label, lay_out
+from tpustarter.tui.rehearse.table import (
+    LEAST_LABEL,
+    RehearsalAnswers,
+    format_label,
+    lay_out,
+    shorten_label,
+)
 
 
 def test_marked_column_always_fits() -> None:
@@ -28,14 +34,14 @@ def test_marked_column_always_fits() -> None:
 )
 def test_cut_label_keeps_program_name(width: int, expected: str) -> None:
     """Programs of one check differ in their end."""
-    assert expected == cut("matmul_precision: highest", width)
+    assert expected == shorten_label("matmul_precision: highest", width)
 
 
 def test_worst_result_of_same_name_counts() -> None:
     """A script may give two functions of one name and shape to `jax.jit`."""
     known = RehearsalAnswers([(None, "")], ["v5e-8"])
     for status in ("compiles", "refused", "compiles"):
-        known.answer({"check": None, "program": "f", "tpu": "v5e-8", "status": status})
+        known.record_answer({"check": None, "program": "f", "tpu": "v5e-8", "status": status})
 
     assert [(None, "f")] == known.programs
     assert ("refused", "fail") == known.cell((None, "f"), "v5e-8")
@@ -44,19 +50,19 @@ def test_worst_result_of_same_name_counts() -> None:
 def test_elapsed_seconds_show_in_compiling_cell() -> None:
     """They go with the answer, and once it is stopped; a program gets its row when it begins."""
     known = RehearsalAnswers([("jax.a", ""), ("jax.b", "")], ["v5e-8"])
-    known.working("jax.b", "jax.b", "v5e-8", 2.0)
+    known.record_running("jax.b", "jax.b", "v5e-8", 2.0)
 
     assert ("...2s", "run") == known.cell(("jax.b", ""), "v5e-8")
     assert ("wait", "wait") == known.cell(("jax.a", ""), "v5e-8")
 
-    known.working("jax.b", "one", "v5e-8", 12.0)
+    known.record_running("jax.b", "one", "v5e-8", 12.0)
     assert [("jax.a", ""), ("jax.b", "one")] == known.programs
     assert ("..12s", "run") == known.cell(("jax.b", "one"), "v5e-8")
 
-    known.answer({"check": "jax.b", "program": "one", "tpu": "v5e-8", "status": "compiles"})
+    known.record_answer({"check": "jax.b", "program": "one", "tpu": "v5e-8", "status": "compiles"})
     assert ("ok", "pass") == known.cell(("jax.b", "one"), "v5e-8")
 
-    known.working("jax.a", "two", "v5e-8", 700.0)
+    known.record_running("jax.a", "two", "v5e-8", 700.0)
     known.busy = False
     assert ("-", "wait") == known.cell(("jax.a", "two"), "v5e-8")
 
@@ -64,8 +70,8 @@ def test_elapsed_seconds_show_in_compiling_cell() -> None:
 def test_unrelated_event_gets_no_row() -> None:
     """The user's Python at work is no program, and neither is one whose check is not told."""
     known = RehearsalAnswers([("jax.a", "")], ["v5e-8"])
-    known.working(None, "default", "v5e-8", 1.0)
-    known.working(None, "your code", "a TPU", 1.0)
+    known.record_running(None, "default", "v5e-8", 1.0)
+    known.record_running(None, "your code", "a TPU", 1.0)
 
     assert [("jax.a", "")] == known.programs
 
@@ -73,10 +79,10 @@ def test_unrelated_event_gets_no_row() -> None:
 def test_check_that_cannot_list_programs_has_row() -> None:
     """The answer about it stands behind its name, and no seconds go on."""
     known = RehearsalAnswers([("jax.a", "")], ["v5e-8"])
-    known.working("jax.a", "one", "v5e-8", 1.0)
-    known.answer({"check": "jax.a", "program": "jax.a", "tpu": "v5e-8", "status": "error"})
+    known.record_running("jax.a", "one", "v5e-8", 1.0)
+    known.record_answer({"check": "jax.a", "program": "jax.a", "tpu": "v5e-8", "status": "error"})
 
-    assert ["a: one", "a"] == [label(one) for one in known.programs]
+    assert ["a: one", "a"] == [format_label(one) for one in known.programs]
     assert "wait" == known.cell(("jax.a", "one"), "v5e-8")[0]
     assert ("ERROR", "error") == known.cell(("jax.a", "jax.a"), "v5e-8")
 
@@ -86,10 +92,10 @@ def test_torch_xla_checks_without_lowering_are_skipped() -> None:
     known = RehearsalAnswers(
         [("jax.a", ""), ("torch_xla.b", ""), ("torch_xla.c", "")], ["v5e-8", "v6e-8"]
     )
-    known.working("jax.a", "fine", "v5e-8", 1.0)
+    known.record_running("jax.a", "fine", "v5e-8", 1.0)
     left_out = {"name": "torch_xla.* (2 checks)", "tpu": "v5e-8, v6e-8", "reason": "no torch here"}
 
-    known.skip([left_out])
+    known.record_skipped([left_out])
 
     assert [("jax.a", "fine"), ("torch_xla.b", ""), ("torch_xla.c", "")] == known.programs
     for tpu in known.tpus:
@@ -118,7 +124,7 @@ def compared(width: int, *results: dict[str, object]) -> list[str]:
     """Return the lines of a comparison of these results."""
     answers = RehearsalAnswers([(None, "step")], [str(result["tpu"]) for result in results])
     for result in results:
-        answers.answer(result)
+        answers.record_answer(result)
     lines = ProgramComparison(answers, (None, "step"), "v5e-8").lines(width)
     return [line.plain for line in lines]
 

@@ -8,7 +8,7 @@ import pytest
 from textual.content import Content
 
 from tests.support.tutor import on_screen, press, run, tutor
-from tpustarter.tui.kit.tables import GAP, TableRows, widths
+from tpustarter.tui.kit.tables import GAP, TableRows, column_widths
 
 ENDS = [
     ["the end of the message", "what it means"],
@@ -28,14 +28,14 @@ def test_short_column_is_not_broken_beside_long(width: int) -> None:
     header, *rows = contents(ENDS)
     lines = [line.plain for line in TableRows(header, rows).lines(width)]
 
-    assert [25, width - 25 - GAP] == widths([header, *rows], width)
+    assert [25, width - 25 - GAP] == column_widths([header, *rows], width)
     assert any(line.startswith("No jellyfish device found  libtpu") for line in lines)
     assert max(map(len, lines)) <= width
 
 
 def test_fitting_column_has_width_of_content() -> None:
     """No column is pulled apart to fill the page."""
-    assert [3, 2] == widths(contents([["a", "b"], ["abc", "de"]]), 100)
+    assert [3, 2] == column_widths(contents([["a", "b"], ["abc", "de"]]), 100)
 
 
 @pytest.mark.parametrize("width", [1, 5, 12, 30])

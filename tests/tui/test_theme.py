@@ -213,7 +213,7 @@ def test_chosen_theme_applies_at_once_and_is_remembered(tmp_path: Path) -> None:
             assert LIGHT.name == pilot.app.theme
 
     run(journey)
-    assert "light" == settings.read().theme
+    assert "light" == settings.read_settings().theme
 
 
 def test_app_follows_terminal_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,7 +161,7 @@ class AppSession(AppInternals, inherit_bindings=False):
         """Whether the terminal's background is light; None while the terminal has not answered."""
         for known in theme.CHOICES.values():
             self.register_theme(known)
-        self.choose(settings.read())
+        self.choose(settings.read_settings())
 
     def choose(self, choices: settings.Settings) -> None:
         """Follow the user's settings."""

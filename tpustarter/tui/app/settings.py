@@ -27,7 +27,7 @@ class Settings:
     """Whether the app gets the mouse's clicks; otherwise the terminal selects text with it."""
 
 
-def read() -> Settings:
+def read_settings() -> Settings:
     """Return the saved settings; a value of the wrong kind counts as none."""
     saved = state.load(NAME)
     python, devices = saved.get("python"), saved.get("devices")
@@ -42,6 +42,6 @@ def read() -> Settings:
     )
 
 
-def save(settings: Settings) -> None:
+def save_settings(settings: Settings) -> None:
     """Save the settings; raise Problem on a full disk."""
     state.save(NAME, {**state.load(NAME), **asdict(settings)})

@@ -24,7 +24,7 @@ from tpustarter.tui.home import machine_facts
 from tpustarter.tui.home.machine_facts import MachineFacts
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.row_list import Row, RowList
-from tpustarter.tui.kit.text_layout import HangingText, adapt_commands, heading, prose
+from tpustarter.tui.kit.text_layout import HangingText, adapt_commands, group_heading, prose
 
 DEVICES = (None, 1, 2, 4, 8, 16)
 
@@ -138,7 +138,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
 
     def _rows(self) -> Iterator[Row]:
         choices = self.tutor.choices
-        yield Row(None, heading("Python that runs lessons and checks"))
+        yield Row(None, group_heading("Python that runs lessons and checks"))
         yield _choice_row("python:", "automatic", chosen=choices.python is None)
         paths = [str(candidate.path) for candidate in self._facts.candidates] if self._facts else []
         by_path = (
@@ -153,19 +153,19 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
             text = f"{escape_text(shown)}  {names or 'no framework'}"
             yield _choice_row(f"python:{path}", text, chosen=choices.python == path)
         yield Row(None, "")
-        yield Row(None, heading("Virtual CPU devices, a number also beside a TPU"))
+        yield Row(None, group_heading("Virtual CPU devices, a number also beside a TPU"))
         for number in DEVICES:
             automatic = "automatic: 8 on a machine without a TPU, none on a machine with one"
             text = automatic if number is None else str(number)
             yield _choice_row(f"devices:{number or ''}", text, chosen=choices.devices == number)
         yield Row(None, "")
-        yield Row(None, heading("Colours"))
+        yield Row(None, group_heading("Colours"))
         for name, text in COLOURS.items():
             chosen = not choices.plain and (choices.theme or "") == name
             yield _choice_row(f"theme:{name}", text, chosen=chosen)
         yield _choice_row("plain:", "none", chosen=choices.plain)
         yield Row(None, "")
-        yield Row(None, heading("Mouse"))
+        yield Row(None, group_heading("Mouse"))
         for name, text in (("on", "on"), ("off", "off: your terminal selects text with it")):
             yield _choice_row(f"mouse:{name}", text, chosen=choices.mouse == (name == "on"))
 
@@ -192,7 +192,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
 
     @work(thread=True, exit_on_error=False, group="remember")
     def _remember(self, choices: Settings) -> None:
-        settings.save(choices)
+        settings.save_settings(choices)
         # The running process may use another Python than the one chosen.
         self.tutor.live.release()
         self._look()

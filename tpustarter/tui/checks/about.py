@@ -15,7 +15,7 @@ from tpustarter.tui.library.lesson_details import find_first_paragraph
 
 
 @dataclass(frozen=True)
-class About:
+class CheckExplanation:
     """Texts about a check; empty where they can't be read."""
 
     how: str = ""
@@ -27,7 +27,7 @@ class About:
     """The opening of that lesson."""
 
 
-def read(check: Check, lessons: Path | None) -> About:
+def read_explanation(check: Check, lessons: Path | None) -> CheckExplanation:
     """Read the file of a check, and the opening of its lesson."""
     code, title, why = "", "", ""
     with contextlib.suppress(OSError):
@@ -36,7 +36,7 @@ def read(check: Check, lessons: Path | None) -> About:
         for lesson in content.read_lessons(lessons):
             if lesson.id == check.lesson:
                 title, why = lesson.title, find_first_paragraph(list(markdown.plain_lines(lesson)))
-    return About(_how(code), code, title, why)
+    return CheckExplanation(_how(code), code, title, why)
 
 
 def _how(code: str) -> str:

@@ -17,14 +17,21 @@ from tpustarter.text import bars
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.shell_variables import format_hint
-from tpustarter.tui.checks.about import About
+from tpustarter.tui.checks.about import CheckExplanation
 from tpustarter.tui.kit import painted_drawings
 from tpustarter.tui.kit.markdown_text import colour_code
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, heading, prose, word
+from tpustarter.tui.kit.text_layout import (
+    HangingText,
+    LaidOutLines,
+    Stack,
+    group_heading,
+    prose,
+    status_word,
+)
 
 
-def details(result: Result, source: str = "") -> Iterator[LaidOutLines | Content]:
+def describe_result(result: Result, source: str = "") -> Iterator[LaidOutLines | Content]:
     """Yield the claim, marked as one unless it holds, the findings, and the devices.
 
     Args:
@@ -40,7 +47,7 @@ def details(result: Result, source: str = "") -> Iterator[LaidOutLines | Content
     for finding in result.findings:
         status = {"ok": "pass", "info": "", "warn": "warn", "fail": "fail"}
         verdict = str(finding["verdict"])
-        label = word(status.get(verdict, ""), escape_text(verdict), 6)
+        label = status_word(status.get(verdict, ""), escape_text(verdict), 6)
         yield HangingText(label, prose(results_text.finding_line(finding)))
         if filled := bars.draw_peak_bar(finding.get("share")):
             yield Content("      ") + painted_drawings.colour_bar(filled)
@@ -67,19 +74,19 @@ def describe_claim(check: Check) -> Iterator[LaidOutLines | Content]:
 
 
 def describe_check(
-    check: Check, found: Iterable[LaidOutLines | Content], about: About
+    check: Check, found: Iterable[LaidOutLines | Content], about: CheckExplanation
 ) -> Iterator[LaidOutLines | Content]:
     """Yield the findings of a check or its claim, then its method and its reason."""
     yield from found
     yield from _facts(check, about)
     if about.why:
         yield Content("")
-        yield heading(f"From its lesson, “{escape_text(about.lesson)}”")
+        yield group_heading(f"From its lesson, “{escape_text(about.lesson)}”")
         yield prose(about.why)
 
 
 def format_full_text(
-    check: Check, found: Iterable[LaidOutLines | Content], about: About, log: str
+    check: Check, found: Iterable[LaidOutLines | Content], about: CheckExplanation, log: str
 ) -> LaidOutLines:
     """Return the full text of a check: findings, method and reason, log, and code.
 
@@ -91,15 +98,15 @@ def format_full_text(
     """
     left = [*describe_check(check, found, about)]
     if log:
-        left += [Content(""), heading("Its log"), Content(log)]
+        left += [Content(""), group_heading("Its log"), Content(log)]
     file = f"checks/{check.path.parent.name}/{check.path.name}"
     return TextBesideCode(
         Stack(left),
-        [heading(f"Its code, {escape_text(file)}"), colour_code(clean_text(about.code))],
+        [group_heading(f"Its code, {escape_text(file)}"), colour_code(clean_text(about.code))],
     )
 
 
-def _facts(check: Check, about: About) -> Iterator[LaidOutLines]:
+def _facts(check: Check, about: CheckExplanation) -> Iterator[LaidOutLines]:
     if about.how:
         yield HangingText("how   ", prose(about.how))
     if check.estimate_s:

@@ -36,7 +36,7 @@ def format_target(run: Run) -> str:
     return "\n".join(line for line, _ in results_text.opening_lines(run))
 
 
-def progress(known: RunProgress, width: int = 0) -> str:
+def format_progress(known: RunProgress, width: int = 0) -> str:
     """Return the progress of a run as a bar and in numbers, with the failures so far.
 
     The bar takes a third of the screen's columns (`width`), and at least 20.

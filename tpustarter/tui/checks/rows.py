@@ -18,7 +18,13 @@ from tpustarter.checking.run import known_causes
 from tpustarter.core.content import Check
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import Row
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, TextColumns, prose, word
+from tpustarter.tui.kit.text_layout import (
+    HangingText,
+    LaidOutLines,
+    TextColumns,
+    prose,
+    status_word,
+)
 
 WORDS = {
     "fail": "FAIL",
@@ -45,14 +51,14 @@ Folds = dict[str, list[Result] | list[Check]]
 """The checks that share a row, by the id of that row: results, or checks that have not run."""
 
 
-def rank(result: Result | None) -> known_causes.Rank:
+def sort_key(result: Result | None) -> known_causes.Rank:
     """Return the sort key of a check: worst status first, then checks without a verdict."""
     if result is None:
         return len(WORST_FIRST), False
     return WORST_FIRST.index(result.status), not is_verdict_missing(result)
 
 
-def tally(results: Collection[Result], total: int) -> str:
+def format_tally(results: Collection[Result], total: int) -> str:
     """Return the number of checks by status, the worst first."""
     counts = Counter(result.status for result in results)
     parts = [
@@ -69,14 +75,14 @@ def make_result_row(result: Result, name: str, *, has_room: bool) -> Row:
     none.
     """
     seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
-    label = word(result.status, WORDS[result.status], 8) + name
+    label = status_word(result.status, WORDS[result.status], 8) + name
     summary = Content(" ") + prose(results_text.summarize_result(result))
     if result.status == "pass" and not has_room:
         return Row(result.id, label, seconds, whole=summary)
     return Row(result.id, label + summary, seconds, hang=label.cell_length + 1)
 
 
-def activity(framework: str, platform: str, *, is_warm: bool) -> str:
+def guess_activity(framework: str, platform: str, *, is_warm: bool) -> str:
     """Return the probable activity of a running check, for one that reports none."""
     if framework == "host":
         return "looking"
@@ -131,10 +137,10 @@ def find_counterpart(chosen: str, folds: Folds) -> str | None:
 _LISTS = ", Enter or p lists them"
 
 
-def row(name: str, group: Sequence[Result | Check], *, has_names: bool) -> Row:
+def make_folded_row(name: str, group: Sequence[Result | Check], *, has_names: bool) -> Row:
     """Return the row of several checks, with their names if there is room for them."""
     status, text_of_all = _WORDS_OF_MANY[name]
-    label = word(status, WORDS.get(status, status), 8) + f"{len(group)} {text_of_all}"
+    label = status_word(status, WORDS.get(status, status), 8) + f"{len(group)} {text_of_all}"
     seconds = sum(one.seconds for one in group if isinstance(one, Result))
     names = TextColumns([escape_text(one.id) for one in group], 8)
     more = (names, HangingText("", "")) if has_names else ()
@@ -142,7 +148,7 @@ def row(name: str, group: Sequence[Result | Check], *, has_names: bool) -> Row:
     return Row(name, label, right, more, whole=Content(_LISTS))
 
 
-def details(name: str, group: Sequence[Result | Check]) -> Iterator[LaidOutLines | Content]:
+def describe_folded(name: str, group: Sequence[Result | Check]) -> Iterator[LaidOutLines | Content]:
     """Yield the claims of folded checks, or the reasons why they do not apply."""
     yield Content.styled(f"{len(group)} {_WORDS_OF_MANY[name][1]}", "bold")
     width = max(len(one.id) for one in group) + 2

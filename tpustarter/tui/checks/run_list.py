@@ -16,7 +16,7 @@ from tpustarter.probe.finding import Hint
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.checks import rows as check_rows
 from tpustarter.tui.kit.row_list import Row
-from tpustarter.tui.kit.text_layout import word
+from tpustarter.tui.kit.text_layout import status_word
 
 NARROW = 70
 """Columns below which the names of checks don't have a column of their own."""
@@ -73,7 +73,7 @@ class CheckList(RunProgress):
         """Return the ids of the rows in order: worst first, then the running check, then others."""
         if self.lists_all and not self.run:
             return list(self.checks)
-        raised = known_causes.rank_causes(self.results.values(), check_rows.rank)
+        raised = known_causes.rank_causes(self.results.values(), check_rows.sort_key)
         ids = sorted(
             self.checks, key=lambda one: known_causes.make_sort_key(one, self._rank(one), raised)
         )
@@ -82,7 +82,7 @@ class CheckList(RunProgress):
     def _rank(self, check: str) -> known_causes.Rank:
         if check == self.running:
             return check_rows.RUNNING
-        return check_rows.rank(self.results.get(check))
+        return check_rows.sort_key(self.results.get(check))
 
     def row(self, check: str, width: int, *, has_names: bool = False) -> Row:
         """Return the row of a check or a fold.
@@ -93,23 +93,23 @@ class CheckList(RunProgress):
             has_names: Whether there is room for the names of folded checks.
         """
         if group := self.find_folds().get(check):
-            return check_rows.row(check, group, has_names=has_names)
+            return check_rows.make_folded_row(check, group, has_names=has_names)
         longest = max(len(name) for name in self.checks) + 1 if width >= NARROW else 0
         name = f"{escape_text(check):<{longest}}"
         if result := self.results.get(check):
             return check_rows.make_result_row(result, name, has_room=width >= NARROW)
         if check == self.running:
-            label = word("run", "RUN", 8) + f"{name} {self._activity(check)}"
+            label = status_word("run", "RUN", 8) + f"{name} {self._activity(check)}"
             return Row(check, label, f"{self.seconds:.0f} s")
         state = "not run" if self.run else "wait"
         claim = f" {escape_text(self.checks[check].title)}" if width >= NARROW else ""
-        label = word("wait", state, 8) + Content.styled(f"{name}{claim}", "$muted")
+        label = status_word("wait", state, 8) + Content.styled(f"{name}{claim}", "$muted")
         return Row(check, label, hang=8 + len(name) + 1)
 
     def _activity(self, check: str) -> str:
         framework = self.checks[check].framework
         is_warm = framework in self.warm
-        return escape_text(self.reported) or check_rows.activity(
+        return escape_text(self.reported) or check_rows.guess_activity(
             framework, self.platform, is_warm=is_warm
         )
 

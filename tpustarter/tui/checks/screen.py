@@ -24,8 +24,13 @@ from tpustarter.tui.app.messages import CHECKS, LOOK, EventsArrived, LookedUp
 from tpustarter.tui.checks import about as check_about
 from tpustarter.tui.checks import end_line as check_end_line
 from tpustarter.tui.checks import rows as check_rows
-from tpustarter.tui.checks.about import About
-from tpustarter.tui.checks.details import describe_check, describe_claim, details, format_full_text
+from tpustarter.tui.checks.about import CheckExplanation
+from tpustarter.tui.checks.details import (
+    describe_check,
+    describe_claim,
+    describe_result,
+    format_full_text,
+)
 from tpustarter.tui.checks.rows import STOPPED, WORDS
 from tpustarter.tui.checks.run_list import CheckList, CheckMark
 from tpustarter.tui.explain import failure
@@ -77,7 +82,7 @@ class Checks(Split):
         self._list = CheckList()
         self._selfcheck: SelfCheck | None = None
         self.live_run = self._run = LiveRun[Event | Run | list[Check]](self, CHECKS, self._tick)
-        self._about: dict[str, About] = {}
+        self._about: dict[str, CheckExplanation] = {}
         """The texts about the checks that were marked, by id."""
         self._log_of: str | None = None
         """The check whose log is shown; marking another one closes the log."""
@@ -184,9 +189,11 @@ class Checks(Split):
     def _show(self) -> None:
         known, ids = self._list, self._list.ids()
         if not known.run:
-            line = check_end_line.progress(known, self.size.width)
+            line = check_end_line.format_progress(known, self.size.width)
             self.show_text(line + ", stopping" * self._run.is_stopped)
-        self.set_area_title("rows", check_rows.tally(known.results.values(), len(known.checks)))
+        self.set_area_title(
+            "rows", check_rows.format_tally(known.results.values(), len(known.checks))
+        )
         rows = self.query_one(RowList)
         follows = self._mark.is_following(rows.highlighted_id)
         mark = self._mark.find_row(known, ids) if follows else None
@@ -211,14 +218,14 @@ class Checks(Split):
             "details", f"{result.id}: {WORDS[result.status].lower()}" if result else chosen
         )
         if group := self._list.find_folds().get(chosen):
-            self.show_details(Stack(check_rows.details(chosen, group)))
+            self.show_details(Stack(check_rows.describe_folded(chosen, group)))
         elif result and self._log_of == result.id:
             log = clean_text(result.log.rstrip("\n")) or "This check wrote nothing."
             title = Content.styled(f"Log of {escape_text(result.id)}", "bold")
             self.show_details(Content.assemble(title, "\n", log))
         elif check := self._list.checks.get(chosen):
-            found = [*(details(result, check.source) if result else describe_claim(check))]
-            about = self._about.get(chosen, About())
+            found = [*(describe_result(result, check.source) if result else describe_claim(check))]
+            about = self._about.get(chosen, CheckExplanation())
             if self.has_class("-details"):
                 log = clean_text(result.log.rstrip("\n")) if result else ""
                 self.show_details(format_full_text(check, found, about, log))
@@ -233,10 +240,10 @@ class Checks(Split):
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _look(self, check: Check) -> None:
-        about = check_about.read(check, self.tutor.lessons)
+        about = check_about.read_explanation(check, self.tutor.lessons)
         self.post_message(LookedUp((check.id, about)))
 
-    def on_looked_up(self, message: LookedUp[tuple[str, About]]) -> None:
+    def on_looked_up(self, message: LookedUp[tuple[str, CheckExplanation]]) -> None:
         name, about = message.what
         self._about[name] = about
         self._show_details()
@@ -306,7 +313,7 @@ class Checks(Split):
             run = self._list.run or (self._selfcheck and self._selfcheck.run)
             platform = run.target.get("platform") if run else ""
             why = "checks are running" if self._run.is_busy else ""
-            self.tutor.go.open_explanation(failure.check(result, platform), why_no_look=why)
+            self.tutor.go.open_explanation(failure.check_failure(result, platform), why_no_look=why)
 
     def _failed_result(self) -> Result | None:
         result = self._marked_result()

@@ -21,7 +21,7 @@ from tpustarter.tui.home import course_facts
 from tpustarter.tui.kit.page import EXPLAIN
 from tpustarter.tui.kit.row_list import DetailRows, Row, RowList
 from tpustarter.tui.kit.split import Split
-from tpustarter.tui.kit.text_layout import HangingText, Stack, heading, prose, word
+from tpustarter.tui.kit.text_layout import HangingText, Stack, group_heading, prose, status_word
 from tpustarter.tui.library import search_details
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ those that are solved, then all of them.
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _read(self) -> None:
-        course = course_facts.read(self.tutor.lessons)
+        course = course_facts.read_course(self.tutor.lessons)
         path = self.tutor.find_path(course.paths)
         standing = course.find_path_progress(path) if path else None
         on_path = standing.whole.lessons if standing else ()
@@ -176,15 +176,17 @@ those that are solved, then all of them.
             was_on_path = one.is_on_path
             if exercise.lesson.id != lesson:
                 lesson = exercise.lesson.id
-                yield Row(None, heading(escape_text(exercise.lesson.title)))
-            label = word(_STYLES.get(one.state, ""), exercises.WORDS[one.state], exercises.WIDTH)
+                yield Row(None, group_heading(escape_text(exercise.lesson.title)))
+            label = status_word(
+                _STYLES.get(one.state, ""), exercises.WORDS[one.state], exercises.WIDTH
+            )
             yield Row(name, HangingText(label, prose(exercise.title)))
 
     @on(RowList.OptionHighlighted)
     def _show_details(self) -> None:
         one = self._listed.get(self.query_one(RowList).highlighted_id or "")
         self.set_area_title("details", escape_text(one.exercise.title) if one else "")
-        pieces = [*search_details.exercise(one.exercise, " (l)")][:-1] if one else []
+        pieces = [*search_details.describe_exercise(one.exercise, " (l)")][:-1] if one else []
         self.show_details(Stack(pieces) if one else "")
         # The command has a line of its own, where it is whole, and seen at every height.
         command = f"`tpustarter learn --exercise {one.exercise.id}`" if one else ""

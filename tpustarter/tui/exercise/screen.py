@@ -28,7 +28,7 @@ from tpustarter.tui.explain import failure
 from tpustarter.tui.kit import external_editor
 from tpustarter.tui.kit.page import ConfirmWindow, Page
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, word
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word
 from tpustarter.tui.lesson.block.block_output import Printout
 
 WAIT_S = 0.2
@@ -143,7 +143,7 @@ class ExercisePage(Page):
 
     def on_resize(self) -> None:
         """Show the file beside the task where there is room, else below it."""
-        is_beside = self._view.has_room_beside(self.size.width)
+        is_beside = self._view.fits_side_by_side(self.size.width)
         if self.has_class("-beside") != is_beside and self._view.editor:
             self.call_next(self._end_edit)  # the editor would be out of sight then
         self.set_class(is_beside, "-beside")
@@ -204,7 +204,7 @@ class ExercisePage(Page):
 
     def _verdict(self, exercise: Exercise) -> Content:
         if self._judging.is_busy:
-            return word("run", f"RUN  {self._judging.seconds:.0f} s")
+            return status_word("run", f"RUN  {self._judging.seconds:.0f} s")
         is_typing = self._view.editor is not None
         return exercise_status.format_verdict(
             self._judging.judged,
@@ -264,7 +264,7 @@ class ExercisePage(Page):
 
     def action_open(self) -> None:
         """Ask with the editor's name and the way back from it, then open it."""
-        command = external_editor.editor()
+        command = external_editor.find_editor()
         if self._path is None or command is None:
             self.notify("No editor was found, but e edits the file here.", markup=False)
             return
@@ -275,16 +275,16 @@ class ExercisePage(Page):
         self.tutor.push_screen(ConfirmWindow("Open in another editor", text), self._answered_open)
 
     def _answered_open(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
-        command = external_editor.editor()
+        command = external_editor.find_editor()
         if answer and self._path and command:
-            if message := external_editor.run(command, self._path, self.tutor.suspend):
+            if message := external_editor.run_editor(command, self._path, self.tutor.suspend):
                 self.notify(message, markup=False)
             self.tutor.refresh(layout=True)
 
     def action_explain(self) -> None:
         if self._exercise and (judged := self._judging.judged):
             session = self.tutor.live.session
-            shown = failure.answer(judged.result, self._exercise.lesson, session)
+            shown = failure.answer_failure(judged.result, self._exercise.lesson, session)
             self.tutor.go.open_explanation(shown)
 
     def action_hint(self) -> None:

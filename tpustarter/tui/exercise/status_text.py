@@ -11,7 +11,7 @@ from tpustarter.learning.content.exercises import AnswerVerdict, Exercise, State
 from tpustarter.learning.progress.lesson_end import NextStep
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.kit.text_layout import CODE, HangingText, LaidOutLines, prose, word
+from tpustarter.tui.kit.text_layout import CODE, HangingText, LaidOutLines, prose, status_word
 
 STATES = {
     "new": "Not judged yet",
@@ -38,13 +38,15 @@ def format_verdict(
         how = edits if is_typing else "Press Enter to edit it here, and Ctrl+R to have it judged."
         return Content(f"{STATES[state]}. {how}")
     if judged.is_right:
-        return word("pass", "RIGHT") + f"  {achieved}"
+        return status_word("pass", "RIGHT") + f"  {achieved}"
     status = judged.result.status
     if judged.result.reason == "interrupted":
-        return word(status, "STOPPED") + "  by you"
+        return status_word(status, "STOPPED") + "  by you"
     labels = {"fail": "NOT YET", "error": "BROKEN", "skip": "skip"}
     before = " An earlier answer was right, so it stays solved." if state == "pass" else ""
-    return word(status, labels.get(status, "NOT RUN")) + f"  {escape_text(judged.why)}{before}"
+    return (
+        status_word(status, labels.get(status, "NOT RUN")) + f"  {escape_text(judged.why)}{before}"
+    )
 
 
 def format_brief_verdict(
@@ -60,7 +62,7 @@ def format_brief_verdict(
     """
     if judged and judged.is_right:
         then = "Esc, Enter goes on." if way and (way.exercise or way.lesson) else "Esc ends typing."
-        verdict = word("pass", "RIGHT") + f"  {then}"
+        verdict = status_word("pass", "RIGHT") + f"  {then}"
     return Content("Before your change: ") + verdict if is_old else verdict
 
 
@@ -103,16 +105,18 @@ def lay_out_end(
         has_seen: Whether the shipped solution is shown.
     """
     if exercise.learned:
-        yield HangingText(word("done", "You learned  "), prose(exercise.learned))
+        yield HangingText(status_word("done", "You learned  "), prose(exercise.learned))
         yield Content("")
     first = "Esc, " * is_typing
     if way:
         leads_on = way.exercise or way.lesson
-        yield HangingText(word("next", f"{first}Enter  " if leads_on else ""), prose(way.text))
+        yield HangingText(
+            status_word("next", f"{first}Enter  " if leads_on else ""), prose(way.text)
+        )
     if not has_seen:
         compare = prose("The shipped solution, to compare with yours")
-        yield HangingText(word("next", f"{first}s      "), compare)
-    yield HangingText(word("next", f"{first}Esc    "), prose(f"Back to {back}"))
+        yield HangingText(status_word("next", f"{first}s      "), compare)
+    yield HangingText(status_word("next", f"{first}Esc    "), prose(f"Back to {back}"))
 
 
 def format_editor_question(editor: str, file: str, leaving: str) -> str:

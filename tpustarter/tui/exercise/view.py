@@ -40,7 +40,7 @@ class ExerciseView(Horizontal):
             yield _panel("solution", "The solution")
         yield OwnCode(id="own-beside")
 
-    def has_room_beside(self, width: int) -> bool:
+    def fits_side_by_side(self, width: int) -> bool:
         """Return whether the file is beside the rest; with a solution, fewer columns suffice."""
         return width >= (COMPARED if self.query_one("#solution").display else BESIDE)
 

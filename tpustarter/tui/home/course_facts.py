@@ -108,7 +108,7 @@ class Course:
         return find_path_progress(path, self.lessons, self.done, self.read)
 
 
-def read(folder: Path | None) -> Course:
+def read_course(folder: Path | None) -> Course:
     """Read the lessons of a folder, the progress, the last check and the ledger of TPUs."""
     from tpustarter.cloud.billing import ledger
     from tpustarter.core import content

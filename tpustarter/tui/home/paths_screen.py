@@ -17,7 +17,7 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.row_list import AwaitedRows, Row, RowList, SidePanel
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, TextLine, word
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, TextLine, status_word
 
 if TYPE_CHECKING:
     from tpustarter.learning.content.paths import LessonPath
@@ -159,10 +159,10 @@ when you change.
             if self.size.height >= HIGHEST:  # else only the marked path has it, in its own area
                 note = (HangingText("     ", Content.styled(escape_text(path.who), "$muted")),)
             if path.id == self._own:
-                note = (*note, HangingText("     ", word("done", "You are on this path.")))
+                note = (*note, HangingText("     ", status_word("done", "You are on this path.")))
             if self._facts and path.id == self._suggested:
                 text = f"Suggested for this machine: {self._facts.suggestion[1]}."
-                note = (*note, HangingText("     ", word("next", text)))
+                note = (*note, HangingText("     ", status_word("next", text)))
             yield Row(path.id, label, _amount(self._course.find_path_progress(path)), note, hang=5)
 
     @on(RowList.OptionHighlighted)

@@ -20,9 +20,9 @@ from tpustarter.tui.kit.text_layout import (
     MIN_TEXT_WIDTH,
     HangingText,
     LaidOutLines,
-    heading,
+    group_heading,
     prose,
-    word,
+    status_word,
     wrap_text,
 )
 
@@ -52,23 +52,23 @@ MOST_LEFT = 2
 """The most half-done lessons that are named."""
 
 
-def title(text: str) -> Row:
+def title_row(text: str) -> Row:
     """Return the title row of a group."""
-    return Row(None, heading(text))
+    return Row(None, group_heading(text))
 
 
 def next_rows(
     known: Course, facts: MachineFacts | None, standing: PathProgress | None
 ) -> Iterator[Row]:
     """Yield the rows of the next step; its id is always `next`."""
-    yield title("Next")
+    yield title_row("Next")
     lesson = known.lessons[standing.next] if standing and standing.next else None
     if needs_setup(facts, lesson):
         text = "There is no JAX here yet. Enter shows the plan first, which changes only ~/tpu."
         yield Row("next", "> Make an environment with the newest JAX", "3 min", _note(text))
     elif lesson and standing:
         note = _note(escape_text(_place(known, standing, lesson.id)))
-        yield Row("next", f"> {escape_text(lesson.title)}", minutes(lesson), note, hang=2)
+        yield Row("next", f"> {escape_text(lesson.title)}", format_minutes(lesson), note, hang=2)
     else:
         yield _last_row(known, standing)
     yield from _tpu_rows(known)
@@ -96,7 +96,7 @@ def make_unfinished_rows(known: Course, standing: PathProgress) -> Iterator[Row]
     if not half_done and not name:
         return
     yield Row(None, "")
-    yield title("Left open")
+    yield title_row("Left open")
     for lesson_id in half_done[:MOST_LEFT]:
         row = lesson_row(known, lesson_id, None, "  ")
         yield replace(row, id=f"{LEFT}{lesson_id}")
@@ -104,7 +104,7 @@ def make_unfinished_rows(known: Course, standing: PathProgress) -> Iterator[Row]
         lessons = phrases.format_count(more, "more lesson")
         yield Row(None, Content.styled(f"        and {lessons}, which l lists", "$muted"))
     if name:
-        label = Content("  ") + word("next", "open", 6)
+        label = Content("  ") + status_word("next", "open", 6)
         label += f"Exercise: {escape_text(known.exercise_title(name))}"
         lesson = next(one for one in standing.whole.lessons if name in known.open_in(one))
         more = len(known.exercises_met(standing)) - 1
@@ -129,9 +129,9 @@ ALSO_LINES = len(ALSO) + 2
 def make_activity_rows() -> Iterator[Row]:
     """Yield a row for each activity beside the path, for users who do not know the keys yet."""
     yield Row(None, "")
-    yield title("Beside the path")
+    yield title_row("Beside the path")
     for action, (key, text, about) in ALSO.items():
-        label = Content("  ") + word("next", key, 6) + text
+        label = Content("  ") + status_word("next", key, 6) + text
         yield Row(f"{ALSO_ID}{action}", label, about, hang=8)
 
 
@@ -222,7 +222,7 @@ def _stage_title(stage: PathPart, standing: PathProgress) -> Content:
     if stage.is_done:
         return Content(text)
     style = "next" if standing.next in stage.lessons else "stage"
-    return word(style, text)
+    return status_word(style, text)
 
 
 def _stage_note(known: Course, stage: PathPart) -> str:
@@ -265,7 +265,7 @@ def lesson_row(
     lesson = known.lessons[lesson_id]
     state = "next" if lesson_id == following else "read" if lesson_id in known.read else ""
     state = "done" if lesson_id in known.done else state
-    head = Content(indent) + word(state, state, 6)
+    head = Content(indent) + status_word(state, state, 6)
     label = head + (name or escape_text(lesson.title))
     begun = ""
     if lesson_id in known.begun:
@@ -276,11 +276,11 @@ def lesson_row(
     elif lesson_id in known.read:
         left = known.describe_open_tasks(lesson_id)
     else:
-        left = begun + f"{minutes(lesson):>6}"
+        left = begun + f"{format_minutes(lesson):>6}"
     return Row(lesson_id, label, left, hang=head.cell_length)
 
 
-def minutes(lesson: Lesson) -> str:
+def format_minutes(lesson: Lesson) -> str:
     """Return the time that a lesson takes, in words."""
     return f"{escape_text(str(lesson.header.get('minutes', '?')))} min"
 
@@ -367,10 +367,10 @@ def _when(check: dict[str, Any]) -> str:
     return f"{when}, in {escape_text(str(python))}" if (python := check.get("python")) else when
 
 
-def group(name: str, lines: Iterator[LaidOutLines]) -> Iterator[Row]:
+def group_rows(name: str, lines: Iterator[LaidOutLines]) -> Iterator[Row]:
     """Yield a group of lines with its title, as rows that cannot be chosen."""
     yield Row(None, "")
-    yield title(name)
+    yield title_row(name)
     for line in lines:
         yield Row(None, line)
 
@@ -381,10 +381,10 @@ def _tpu_rows(known: Course) -> Iterator[Row]:
         one = known.tpus == 1
         what = "1 TPU" if one else f"{known.tpus} TPUs"
         text = f"{what} of Google Cloud may be billed: u shows {'it' if one else 'them'}"
-        yield Row("tpus", word("warn", text))
+        yield Row("tpus", status_word("warn", text))
     if known.unread:
         text = "A ledger of TPUs could not be read, so more may be billed: u says where it is"
-        yield Row("tpus-unread", HangingText("", word("warn", text)))
+        yield Row("tpus-unread", HangingText("", status_word("warn", text)))
 
 
 def _note(text: str) -> tuple[LaidOutLines, ...]:

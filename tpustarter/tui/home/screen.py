@@ -162,7 +162,7 @@ the mark as the arrow keys do.
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-course")
     def _read_course(self) -> None:
-        self.post_message(LookedUp(course_facts.read(self.tutor.lessons)))
+        self.post_message(LookedUp(course_facts.read_course(self.tutor.lessons)))
 
     def on_looked_up(self, message: LookedUp[Course | MachineFacts]) -> None:
         previous = (self._facts, self._course)
@@ -221,7 +221,7 @@ the mark as the arrow keys do.
     def _rows(self) -> Iterator[Row]:
         course, standing = self._course, self._standing()
         if course is None:
-            yield home_rows.title("Next")
+            yield home_rows.title_row("Next")
             yield Row(None, "  reading the lessons ...")
         else:
             above = [*home_rows.next_rows(course, self._facts, standing)]
@@ -233,10 +233,12 @@ the mark as the arrow keys do.
                 above = self._with_path(above, course, standing)
             yield from above
         if not self._is_beside:
-            yield from home_rows.group("This machine", home_rows.machine_lines(self._facts, "  "))
+            yield from home_rows.group_rows(
+                "This machine", home_rows.machine_lines(self._facts, "  ")
+            )
             if course:
                 lines = home_rows.check_lines(course.last, "  ")
-                yield from home_rows.group("Last check", lines)
+                yield from home_rows.group_rows("Last check", lines)
 
     def _with_path(self, above: list[Row], course: Course, standing: PathProgress) -> list[Row]:
         """Return the rows above the path, the path, and the activities beside it where they fit."""

@@ -16,7 +16,7 @@ EDITORS = ("nano", "vim", "vi")
 """Editors to try after VISUAL and EDITOR; nano is the first because it shows its keys."""
 
 
-def editor() -> list[str] | None:
+def find_editor() -> list[str] | None:
     """Return the command of the user's editor, or of one that is installed; None without any."""
     configured = [os.environ.get(name, "") for name in ("VISUAL", "EDITOR")]
     commands = [*filter(None, map(_words, configured)), *([name] for name in EDITORS)]
@@ -38,7 +38,9 @@ def describe_leaving(command: list[str]) -> str:
     return known.get(name, "Save the file and close it there to come back here.")
 
 
-def run(command: list[str], path: Path, suspend: Callable[[], AbstractContextManager[None]]) -> str:
+def run_editor(
+    command: list[str], path: Path, suspend: Callable[[], AbstractContextManager[None]]
+) -> str:
     """Open a file and wait until the editor is closed; return an error message, or "" for none."""
     message = ""
     try:

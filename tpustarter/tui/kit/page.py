@@ -194,7 +194,7 @@ class Page(WholeScreen):
     @work(thread=True, exit_on_error=False, group="remember")
     def remember(self) -> None:
         """Save the user's settings, in a worker."""
-        settings.save(self.tutor.choices)
+        settings.save_settings(self.tutor.choices)
 
     def take_keys(self) -> None:
         """Act on the keys that waited, and on all that follow."""

@@ -24,7 +24,7 @@ CURVES = ("$key", "$keyword", "$string", "$warn")
 """The colours of the curves; each is also that of the curve's name."""
 
 
-def drawings(shown: Iterable[Drawing], width: int, *, has_colours: bool) -> Content:
+def paint_drawings(shown: Iterable[Drawing], width: int, *, has_colours: bool) -> Content:
     """Return the drawings of a block, at most `width` columns wide.
 
     Args:
@@ -35,7 +35,7 @@ def drawings(shown: Iterable[Drawing], width: int, *, has_colours: bool) -> Cont
     return Content("\n\n").join(
         _curves(draw_curves(one, width, has_colours=has_colours))
         if isinstance(one, LinePlot) and has_numbers(one)
-        else drawing(draw_as_text(one, width))
+        else paint_drawing(draw_as_text(one, width))
         for one in shown
     )
 
@@ -46,7 +46,7 @@ def _curves(plot: Plot) -> Content:
     return Content(plot.text, [*frames, *colours])
 
 
-def drawing(text: str) -> Content:
+def paint_drawing(text: str) -> Content:
     """Return a drawing with its data highlighted, and its frames and axes muted."""
     text = clean_text(text)
     spans = [

@@ -43,7 +43,7 @@ class TableRows(LaidOutLines):
         self._rows = [self._headers, *rows]
 
     def lines(self, width: int) -> list[Content]:
-        columns = widths(self._rows, width)
+        columns = column_widths(self._rows, width)
         return [line for row in self._rows for line in _row(row, columns)]
 
 
@@ -59,7 +59,7 @@ def _row(cells: Sequence[Content], columns: Sequence[int]) -> list[Content]:
     return lines
 
 
-def widths(rows: Sequence[Sequence[Content]], width: int) -> list[int]:
+def column_widths(rows: Sequence[Sequence[Content]], width: int) -> list[int]:
     """Return the width of each column: short ones get all they need, the others share the rest.
 
     No column is narrower than its longest word, unless there is no room for that.

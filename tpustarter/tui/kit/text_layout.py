@@ -50,14 +50,14 @@ MIN_TITLE_WIDTH = 8
 """The least width of a wrapped title beside its figure; with less room the title is cut."""
 
 
-def word(status: str, text: str, width: int = 0) -> Content:
+def status_word(status: str, text: str, width: int = 0) -> Content:
     """Return a status word in its colours; the background is no wider than the word."""
     words = text.rstrip()
     filling = " " * (max(width, len(text)) - len(words))
     return Content.styled(words, STATUS_STYLES.get(status, "")) + filling
 
 
-def heading(text: str) -> Content:
+def group_heading(text: str) -> Content:
     """Return the heading above a group of lines."""
     return Content.styled(text, "bold $label")
 

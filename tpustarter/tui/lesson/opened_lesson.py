@@ -27,7 +27,7 @@ from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
 from tpustarter.tui.app.session import AppSession
 from tpustarter.tui.lesson.page.commands_in_text import split_at_command
-from tpustarter.tui.lesson.references import LessonReference, references, texts
+from tpustarter.tui.lesson.references import LessonReference, list_references, read_header_list
 
 TRY_IT = "Press Tab to mark a block, e to change it, and Ctrl+R to run it."
 """Shown below the heading "Try it": the lessons themselves name no keys."""
@@ -69,7 +69,7 @@ class OpenedLesson:
     @property
     def checks(self) -> list[str]:
         """The ids of the checks that prove it."""
-        return texts(self.lesson, "checks")
+        return read_header_list(self.lesson, "checks")
 
     @property
     def setups(self) -> list[str]:
@@ -134,7 +134,7 @@ class OpenedLesson:
                 yield replace(part, text=rest)
 
 
-def read(app: AppSession, lesson_id: str) -> OpenedLesson:
+def read_lesson(app: AppSession, lesson_id: str) -> OpenedLesson:
     """Read a lesson with its progress.
 
     Raises:
@@ -146,7 +146,7 @@ def read(app: AppSession, lesson_id: str) -> OpenedLesson:
         raise Problem(f"there is no lesson `{lesson_id}`", hint="`tpustarter learn -v` lists them")
     path = app.find_path(read_paths(app.lessons))
     known = lesson_progress.read_progress().lessons.get(lesson.id, lesson_progress.LessonProgress())
-    refers = references(lesson, lessons, app.lessons)
+    refers = list_references(lesson, lessons, app.lessons)
     parts, lesson_exercises = blocks.parse_lesson(lesson), exercises.read_exercises(lesson)
     end = lesson_end.read_lesson_end(lesson, parts, lesson_exercises, path, lessons)
     following = next((item for item in lessons if item.id == end.next_step.lesson), None)

@@ -25,7 +25,7 @@ class LessonReference:
     """The meaning of a word, or the title of the target."""
 
 
-def references(
+def list_references(
     lesson: Lesson, lessons: Iterable[Lesson], folder: Path | None
 ) -> list[LessonReference]:
     """Return the references of a lesson, each once: words first, web addresses last."""
@@ -41,10 +41,11 @@ def references(
         elif linked := lessons_by_path.get((lesson.path.parent / name).resolve()):
             entries.append(LessonReference("Lessons", linked.id, linked.title))
     entries += [
-        LessonReference("Checks", check, "Enter runs it") for check in texts(lesson, "checks")
+        LessonReference("Checks", check, "Enter runs it")
+        for check in read_header_list(lesson, "checks")
     ]
     targets = {entry.target for entry in entries}
-    sources = [source for source in texts(lesson, "sources") if source not in targets]
+    sources = [source for source in read_header_list(lesson, "sources") if source not in targets]
     entries += [LessonReference("On the web", source) for source in sources]
     kinds = ("Words", "Lessons", "Checks", "On the web")
     return sorted(
@@ -53,7 +54,7 @@ def references(
     )
 
 
-def texts(lesson: Lesson, key: str) -> list[str]:
+def read_header_list(lesson: Lesson, key: str) -> list[str]:
     """Return a list in the lesson's header; empty where the header has no such list."""
     value = lesson.header.get(key)
     return [str(item) for item in value] if is_array(value) else []

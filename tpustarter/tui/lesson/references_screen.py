@@ -23,7 +23,7 @@ from tpustarter.tui.kit.markdown_text import LessonText
 from tpustarter.tui.kit.page import Notice, Page, Sheet
 from tpustarter.tui.kit.row_list import Row, RowList, SidePanel
 from tpustarter.tui.kit.safe_text import plain_source
-from tpustarter.tui.kit.text_layout import HangingText, Stack, heading, prose
+from tpustarter.tui.kit.text_layout import HangingText, Stack, group_heading, prose
 from tpustarter.tui.lesson.references import LessonReference
 from tpustarter.tui.library import lesson_details, search_details
 
@@ -36,7 +36,11 @@ class GlossaryEntry(Sheet):
 
     def __init__(self, name: str, meaning: str, course: Course | None = None) -> None:
         self._users = search_details.find_lessons_using(name, course)
-        listed = (Static(heading(search_details.USERS)), RowList(id="users")) if self._users else ()
+        listed = (
+            (Static(group_heading(search_details.USERS)), RowList(id="users"))
+            if self._users
+            else ()
+        )
         text = LessonText(plain_source(meaning))  # it ends with a blank line
         super().__init__(escape_text(name), VerticalGroup(text, *listed))
 
@@ -96,7 +100,7 @@ This is what the lesson refers to, and Enter follows the marked line.
         self.post_message(
             LookedUp(
                 (
-                    course_facts.read(self.tutor.lessons),
+                    course_facts.read_course(self.tutor.lessons),
                     {one.id: one for one in content.read_checks(self.tutor.checks)},
                 )
             )
@@ -115,11 +119,11 @@ This is what the lesson refers to, and Enter follows the marked line.
     def _said_of(self, reference: LessonReference) -> VisualType:
         name, course = reference.target, self._course
         if reference.kind == "Words":
-            return search_details.word(name, reference.text, course)
+            return search_details.describe_word(name, reference.text, course)
         if reference.kind == "Lessons" and course and name in course.lessons:
             return lesson_details.describe(course.lessons[name], course, None)
         if reference.kind == "Checks" and name in self._checks:
-            return search_details.check(self._checks[name])
+            return search_details.describe_check(self._checks[name])
         text = prose(" ".join(reference.text.split()))
         whole = [Content(escape_text(name)), Content("")] if reference.kind == "On the web" else []
         return Stack([*whole, text])  # the frame and the row cut a long address
@@ -144,7 +148,7 @@ This is what the lesson refers to, and Enter follows the marked line.
                 if kind:
                     yield Row(None, "")
                 kind = reference.kind
-                yield Row(None, heading(kind))
+                yield Row(None, group_heading(kind))
             target = escape_text(reference.target)
             if self.has_class("-beside"):
                 yield Row(number, f"  {_name(reference)}")

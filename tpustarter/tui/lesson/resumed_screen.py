@@ -59,7 +59,7 @@ class LessonScreen(Page):
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _read(self) -> None:
         try:
-            self.post_message(LookedUp(lesson_opened_lesson.read(self.tutor, self.lesson)))
+            self.post_message(LookedUp(lesson_opened_lesson.read_lesson(self.tutor, self.lesson)))
         except Problem as problem:
             self.post_message(LookedUp(problem))
 

@@ -292,7 +292,7 @@ class Reader(LessonScreen):
         view = self._page.marked_block
         if self._opened and view and view.state.result:
             name, session = view.block.name, self.tutor.live.session
-            shown = failure.block(name, view.state.result, self._opened.lesson, session)
+            shown = failure.block_failure(name, view.state.result, self._opened.lesson, session)
             why = "a block is running" if self._player.turn else ""
             self.tutor.go.open_explanation(shown, why_no_look=why)
 

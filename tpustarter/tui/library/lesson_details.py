@@ -11,8 +11,8 @@ from textual.content import Content
 from tpustarter.learning.content import markdown
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.home import rows as home_rows
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, heading
-from tpustarter.tui.lesson.references import texts
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, group_heading
+from tpustarter.tui.lesson.references import read_header_list
 
 if TYPE_CHECKING:
     from tpustarter.core.content import Lesson
@@ -35,22 +35,24 @@ def _lines(
     lesson: Lesson, course: Course, standing: PathProgress | None
 ) -> Iterator[LaidOutLines | Content]:
     lines = list(markdown.plain_lines(lesson))
-    minutes, state = home_rows.minutes(lesson), _state(lesson, course, standing)
+    minutes, state = home_rows.format_minutes(lesson), _state(lesson, course, standing)
     yield Content.styled(f"{escape_text(lesson.id)}, {minutes}; {state}", "$muted")
     yield Content("")
     yield Content(escape_text(find_first_paragraph(lines)))
     sections = [line.text for line in lines if line.kind == "heading"][1:]
     sections = [section for section in sections if section not in EVERYWHERE]
-    exercises = [f"{name.replace('-', ' ').capitalize()}" for name in texts(lesson, "exercises")]
+    exercises = [
+        f"{name.replace('-', ' ').capitalize()}" for name in read_header_list(lesson, "exercises")
+    ]
     for name, items in (
         (LEARNED, list(_learned(lesson))),
         ("Sections", sections),
         ("Exercises", exercises),
-        ("Checks that prove it", texts(lesson, "checks")),
+        ("Checks that prove it", read_header_list(lesson, "checks")),
     ):
         if items:
             yield Content("")
-            yield heading(name)
+            yield group_heading(name)
         mark = "  • " if name == LEARNED else "  "
         for item in items:
             yield HangingText(mark, escape_text(item))

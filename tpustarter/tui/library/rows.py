@@ -13,7 +13,7 @@ from textual.content import Content
 from tpustarter.machine import frameworks
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.home import rows as home_rows
-from tpustarter.tui.home.rows import title
+from tpustarter.tui.home.rows import title_row
 from tpustarter.tui.kit.row_list import Row
 from tpustarter.tui.kit.text_layout import (
     MIN_TITLE_WIDTH,
@@ -21,7 +21,7 @@ from tpustarter.tui.kit.text_layout import (
     LaidOutLines,
     adapt_commands,
 )
-from tpustarter.tui.lesson.references import texts
+from tpustarter.tui.lesson.references import read_header_list
 
 if TYPE_CHECKING:
     from tpustarter.core.content import Lesson
@@ -80,7 +80,7 @@ def make_lesson_rows(
             is_first = False
             prefix = f"{heading}: " if heading else ""
             if label:
-                yield title(escape_text(f"{prefix}{label}"))
+                yield title_row(escape_text(f"{prefix}{label}"))
             for name in shown:
                 yield home_rows.lesson_row(course, name, following, "  ")
 
@@ -146,7 +146,7 @@ class ExcerptLine(LaidOutLines):
         return [self._label + text.truncate(room, ellipsis=True)]
 
 
-def log(path: Path) -> Row:
+def log_row(path: Path) -> Row:
     """Return the row of a log whose path was typed into the search."""
     label = Content.assemble("Explain the error in ", (escape_text(path.name), "bold"))
     return Row(LOG, HangingText("", label))
@@ -167,7 +167,7 @@ def _nothing(what: SearchResult) -> Iterator[Row]:
 def _lessons(course: Course, hits: Iterable[SearchHit], spots: int) -> Iterator[Row]:
     for number, hit in enumerate(hits):
         if not number:
-            yield title("Lessons")
+            yield title_row("Lessons")
         row = home_rows.lesson_row(
             course, hit.id, None, "  ", mark_terms(hit.title).stylize("bold")
         )
@@ -194,7 +194,7 @@ def _exercises(course: Course, text: str, titles: Mapping[str, str]) -> Iterator
             words = re.findall(r"\w+", f"{exercise} {name}".casefold())
             if name and all(any(word.startswith(one) for word in words) for one in typed):
                 if is_first:
-                    yield title("Exercises")
+                    yield title_row("Exercises")
                 is_first = False
                 label = Content(" " * 10) + Content.styled(escape_text(name), "bold")
                 yield Row(f"{EXERCISE}#{exercise}", label, escape_text(lesson.title))
@@ -202,7 +202,9 @@ def _exercises(course: Course, text: str, titles: Mapping[str, str]) -> Iterator
 
 def list_exercises(lesson: Lesson) -> list[str]:
     """Return the ids of a lesson's exercises."""
-    return [f"{lesson.id.partition('/')[0]}/{name}" for name in texts(lesson, "exercises")]
+    return [
+        f"{lesson.id.partition('/')[0]}/{name}" for name in read_header_list(lesson, "exercises")
+    ]
 
 
 def _framework(lesson: Lesson) -> str:
@@ -215,7 +217,7 @@ def _framework(lesson: Lesson) -> str:
 def _words(hits: Iterable[SearchHit]) -> Iterator[Row]:
     for number, hit in enumerate(hits):
         if not number:
-            yield title("Glossary")
+            yield title_row("Glossary")
         label = Content("  ") + mark_terms(hit.title).stylize("bold") + "  "
         yield Row(f"#{hit.id}", ExcerptLine(label, mark_terms(hit.text)))
 
@@ -224,7 +226,7 @@ def _by_id(hits: Iterable[SearchHit], heading: str, kind: str) -> Iterator[Row]:
     """Yield the results with an id that users type: checks, and claims of older tutorials."""
     for number, hit in enumerate(hits):
         if not number:
-            yield title(heading)
+            yield title_row(heading)
         label = Content.styled(f"  {escape_text(hit.id)}  ", "bold")
         if kind == OLD:  # the title is the old claim, which may be false
             label += Content.styled("then: ", "$muted")

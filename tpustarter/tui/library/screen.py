@@ -116,7 +116,7 @@ opens the marked one.
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _read(self) -> None:
-        course = course_facts.read(self.tutor.lessons)
+        course = course_facts.read_course(self.tutor.lessons)
         self.post_message(LookedUp(course))
         self.post_message(LookedUp(exercises.read_titles(course.lessons.values())))
         try:
@@ -282,7 +282,7 @@ opens the marked one.
         states = STATES[self._filter]
         if self._found:
             if path := find_file(self._found.text):
-                yield lesson_rows.log(path)
+                yield lesson_rows.log_row(path)
                 yield Row(None, "")
             most = max((self.size.height - HEAD) // FOR_SENTENCE, 1)
             yield from lesson_rows.make_result_rows(
@@ -318,14 +318,14 @@ opens the marked one.
         if course and name == EXERCISE:
             with contextlib.suppress(Problem):  # the exercise's own page shows the problem
                 asked = exercises.find_exercise([*course.lessons.values()], rest)
-                return asked.title, Stack([*search_details.exercise(asked)])
+                return asked.title, Stack([*search_details.describe_exercise(asked)])
         if shelf and not name and rest in shelf.words:
-            return shelf.words[rest][0], search_details.word(*shelf.words[rest], course)
+            return shelf.words[rest][0], search_details.describe_word(*shelf.words[rest], course)
         if shelf and name == CHECK:
             [check] = [check for check in shelf.checks if check.id == rest]
-            return rest, search_details.check(check)
+            return rest, search_details.describe_check(check)
         if shelf and name == OLD:
-            return "Older tutorials", search_details.claim(self._claim(rest))
+            return "Older tutorials", search_details.describe_claim(self._claim(rest))
         return "", ""
 
     def _claim(self, name: str) -> TutorialClaim:

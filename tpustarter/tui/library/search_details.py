@@ -14,7 +14,7 @@ from tpustarter.tui.kit.text_layout import (
     LaidOutLines,
     Stack,
     adapt_commands,
-    heading,
+    group_heading,
     prose,
 )
 from tpustarter.tui.library import rows as lesson_rows
@@ -34,24 +34,28 @@ USERS = "Lessons that use it"
 
 def lay_out_paragraph(spot: FoundLine) -> list[LaidOutLines | Content]:
     """Return the paragraph of a lesson with the search result, below its heading."""
-    return [heading(escape_text(spot.heading)), lesson_rows.mark_terms(spot.paragraph), Content("")]
+    return [
+        group_heading(escape_text(spot.heading)),
+        lesson_rows.mark_terms(spot.paragraph),
+        Content(""),
+    ]
 
 
-def word(name: str, meaning: str, course: Course | None) -> Stack:
+def describe_word(name: str, meaning: str, course: Course | None) -> Stack:
     """Return the meaning of a word of the glossary, and the lessons that use it."""
     texts = [" ".join(one.split()) for one in meaning.split("\n\n")]
     pieces = list[LaidOutLines | Content](
         _parted([Content(escape_text(markdown.strip_markup(one))) for one in texts])
     )
-    return Stack([*pieces, *users(name, course)])
+    return Stack([*pieces, *describe_lessons_using(name, course)])
 
 
-def users(name: str, course: Course | None) -> list[LaidOutLines | Content]:
+def describe_lessons_using(name: str, course: Course | None) -> list[LaidOutLines | Content]:
     """Return the lessons that use a word of the glossary, below a title; nothing without any."""
     titles = [
         HangingText("  ", escape_text(lesson.title)) for lesson in find_lessons_using(name, course)
     ]
-    return [Content(""), heading(USERS), *titles] if titles else []
+    return [Content(""), group_heading(USERS), *titles] if titles else []
 
 
 def find_lessons_using(name: str, course: Course | None) -> list[Lesson]:
@@ -60,14 +64,14 @@ def find_lessons_using(name: str, course: Course | None) -> list[Lesson]:
     return [one for one in course.lessons.values() if link in one.text] if course else []
 
 
-def check(what: Check) -> Stack:
+def describe_check(what: Check) -> Stack:
     """Return the claim of a check, and the lesson and the source for it."""
     rows = [("level", what.level), ("lesson", what.lesson), ("source", what.source)]
     said = prose("Enter runs it, and c on the first screen runs all checks of its level.")
     return Stack([*_parted([prose(what.title), said]), Content(""), *_labelled(rows)])
 
 
-def exercise(what: Exercise, key: str = "") -> Iterator[LaidOutLines | Content]:
+def describe_exercise(what: Exercise, key: str = "") -> Iterator[LaidOutLines | Content]:
     """Yield an exercise's task, its lesson with the key that opens it, and its command."""
     for paragraph in what.task.split("\n\n"):
         yield HangingText("", prose(" ".join(paragraph.split())))
@@ -78,13 +82,13 @@ def exercise(what: Exercise, key: str = "") -> Iterator[LaidOutLines | Content]:
     )
 
 
-def claim(what: TutorialClaim) -> Stack:
+def describe_claim(what: TutorialClaim) -> Stack:
     """Return a claim of older tutorials, and the state of today."""
     parts = [
-        heading("What older tutorials say"),
+        group_heading("What older tutorials say"),
         prose(what.then),
         Content(""),
-        heading("Today"),
+        group_heading("Today"),
         prose(what.now),
     ]
     lesson = (what.lesson or "").partition("#")[0]

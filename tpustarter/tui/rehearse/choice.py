@@ -44,8 +44,8 @@ class RehearsalChoice:
     @property
     def programs(self) -> list[TypedProgram]:
         """The user's programs: typed ones, then found ones of other functions."""
-        known = {one.function for one in self.typed}
-        return [*self.typed, *(one for one in self.found if one.function not in known)]
+        known = {one.file_and_function for one in self.typed}
+        return [*self.typed, *(one for one in self.found if one.file_and_function not in known)]
 
     def program(self, name: str) -> TypedProgram | None:
         """Return a program of the user's by its name; None if there is none."""
@@ -76,7 +76,7 @@ class RehearsalChoice:
     def select_program(self, program: TypedProgram) -> None:
         """Select a typed program; it replaces one of the same function with other arguments."""
         self.own, self.wanted = program, set[str]()
-        others = [one for one in self.typed if one.function != program.function]
+        others = [one for one in self.typed if one.file_and_function != program.file_and_function]
         self.typed = [program, *others]
 
     def turn_own(self, program: TypedProgram) -> None:

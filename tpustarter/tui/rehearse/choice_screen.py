@@ -189,9 +189,9 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     def _show(self, highlight: str | None = None) -> None:
         choice = self._choice
         self.query_one("#programs", RowList).show(
-            rehearsal_rows.programs(choice, self.size.width), highlight=highlight
+            rehearsal_rows.program_rows(choice, self.size.width), highlight=highlight
         )
-        self.query_one("#tpus", RowList).show(rehearsal_rows.tpus(choice))
+        self.query_one("#tpus", RowList).show(rehearsal_rows.tpu_rows(choice))
         count = 1 if choice.own else len(choice.chosen_checks)
         self.set_area_title("programs", f"{phrases.format_count(count, 'program')} chosen")
         self.set_area_title("tpus", choice.tpu_count())

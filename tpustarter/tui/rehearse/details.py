@@ -11,11 +11,11 @@ from tpustarter.rehearsal.result_fields import ProgramArray
 from tpustarter.rehearsal.text import memory_bar, model_estimate, rehearsal_text, verdict
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.explain.failure import FailedRun
-from tpustarter.tui.explain.failure import program as of_program
+from tpustarter.tui.explain.failure import program_failure as of_program
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, word
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, status_word
 from tpustarter.tui.rehearse import memory_picture
-from tpustarter.tui.rehearse.table import Program, RehearsalAnswers, label
+from tpustarter.tui.rehearse.table import Program, RehearsalAnswers, format_label
 
 LABEL = 8
 LESSON = "jax/memory-and-donation"
@@ -46,13 +46,15 @@ def describe_cell(
     """
     text, status = answers.cell(program, tpu)
     result = answers.result(program, tpu)
-    title = Content.styled(f"{label(program)} for {tpu}", "bold")
+    title = Content.styled(f"{format_label(program)} for {tpu}", "bold")
     if result is None:
         yield title
         yield Content(_explain_missing(answers, program, tpu))
         return
     yield title
-    yield HangingText(word(status, text, LABEL), prose(rehearsal_text.summarize_answer(result)))
+    yield HangingText(
+        status_word(status, text, LABEL), prose(rehearsal_text.summarize_answer(result))
+    )
     buffers: list[ProgramArray] = result.get("buffers") or []
     if result["status"] == "compiles":
         for note in rehearsal_text.list_notes(result):
@@ -79,7 +81,7 @@ def describe_cell(
 
 def _memory(result: dict[str, Any]) -> Iterator[Piece]:
     """Yield a bar of the memory of one device, and a line for each of its letters."""
-    drawn = memory_picture.picture(result, memory_picture.NARROWEST).plain
+    drawn = memory_picture.draw_memory(result, memory_picture.NARROWEST).plain
     if drawn:
         yield memory_picture.MemoryPicture(result)
     elif result["status"] == "compiles":
@@ -92,7 +94,7 @@ def _memory(result: dict[str, Any]) -> Iterator[Piece]:
             text = f"{size}  everything else"
         else:
             continue
-        letter = memory_picture.letter(part)
+        letter = memory_picture.paint_letter(part)
         yield HangingText(Content(" " * LABEL + " ") + letter + " ", escape_text(text))
 
 
@@ -106,7 +108,7 @@ def _explain_missing(answers: RehearsalAnswers, program: Program, tpu: str) -> s
     return "It is waiting for its turn." if answers.busy else "No answer: it was not compiled."
 
 
-def words(result: dict[str, Any] | None) -> str:
+def compiler_words(result: dict[str, Any] | None) -> str:
     """Return the compiler's own words, or the reason of a failure; empty for neither."""
     return clean_text(str(result.get("detail") or result.get("reason") or "")) if result else ""
 
@@ -118,13 +120,15 @@ def find_failed_run(
     result = answers.result(program, tpu)
     if program is None or result is None or result["status"] not in ("refused", "error"):
         return None
-    return of_program(f"{label(program)} for {tpu}", words(result), str(result["reason"]))
+    return of_program(
+        f"{format_label(program)} for {tpu}", compiler_words(result), str(result["reason"])
+    )
 
 
-def comparison(answers: RehearsalAnswers, program: Program, tpu: str) -> Iterator[Piece]:
+def compare_tpus(answers: RehearsalAnswers, program: Program, tpu: str) -> Iterator[Piece]:
     """Yield the table of one program on every TPU, a line each; `tpu` is marked."""
     yield ProgramComparison(answers, program, tpu)
-    yield Content.styled(f"{label(program)}, on one device of each TPU", "$muted")
+    yield Content.styled(f"{format_label(program)}, on one device of each TPU", "$muted")
 
 
 class ProgramComparison(LaidOutLines):
@@ -163,7 +167,7 @@ class ProgramComparison(LaidOutLines):
         lines = [Content.styled(head, "$muted")]
         for tpu, (texts, status) in zip(tpus, rows, strict=True):
             mark = "> " if tpu == self._tpu else "  "
-            line = Content(f"{mark}{tpu:<{widths[0]}}  ") + word(status, texts[1], widths[1])
+            line = Content(f"{mark}{tpu:<{widths[0]}}  ") + status_word(status, texts[1], widths[1])
             rest = texts[2] if len(texts) == 3 else _align(texts, widths)[before + 2 :]
             if bar and len(texts) > 3:
                 line += Content("  ") + self._bar(tpu, bar - 2)
@@ -179,7 +183,7 @@ class ProgramComparison(LaidOutLines):
         return [max(len(row[n]) for row in table if len(row) > n) for n in range(len(self._HEADS))]
 
     def _bar(self, tpu: str, width: int) -> Content:
-        drawn = memory_picture.picture(self._answers.result(self._program, tpu) or {}, width)
+        drawn = memory_picture.draw_memory(self._answers.result(self._program, tpu) or {}, width)
         return drawn.pad_right(width - drawn.cell_length)
 
     def _sizes(self) -> dict[tuple[str, str], str]:

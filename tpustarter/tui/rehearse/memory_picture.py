@@ -9,7 +9,7 @@ from textual.content import Content
 
 from tpustarter.rehearsal.text import memory_bar, rehearsal_text
 from tpustarter.rehearsal.text.memory_bar import MemoryPart
-from tpustarter.tui.kit.text_layout import LaidOutLines, word
+from tpustarter.tui.kit.text_layout import LaidOutLines, status_word
 
 COLOURS = {
     "A": "$key",
@@ -23,7 +23,7 @@ WIDEST, NARROWEST = 96, 10
 """Limits for the cells of a bar."""
 
 
-def letter(part: MemoryPart) -> Content:
+def paint_letter(part: MemoryPart) -> Content:
     """Return the letter of a part, on the part's background colour."""
     return Content.styled(part.letter, f"$background on {COLOURS[part.letter]}")
 
@@ -35,7 +35,7 @@ def list_parts(result: dict[str, Any]) -> list[MemoryPart]:
     )
 
 
-def picture(result: dict[str, Any], width: int) -> Content:
+def draw_memory(result: dict[str, Any], width: int) -> Content:
     """Return a bar of this many cells: used and free memory; empty without a limit.
 
     Each part is a ground with its letter at the beginning. The other letters have the colour of
@@ -55,9 +55,9 @@ class MemoryPicture(LaidOutLines):
     def lines(self, width: int) -> list[Content]:
         percent = memory_bar.format_percent(self._result)
         label = f"{self._result['tpu']:<8} "
-        drawn = picture(self._result, min(WIDEST, width - len(label) - len(percent) - 1))
+        drawn = draw_memory(self._result, min(WIDEST, width - len(label) - len(percent) - 1))
         is_full = memory_bar.END in drawn.plain
-        return [Content(label) + drawn + " " + word("fail" if is_full else "", percent)]
+        return [Content(label) + drawn + " " + status_word("fail" if is_full else "", percent)]
 
 
 def _cells(run: str) -> Content:

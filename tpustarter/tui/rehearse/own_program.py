@@ -65,7 +65,7 @@ class TypedProgram:
         return self.kind == FUNCTION and len(self.words) > 1
 
     @property
-    def function(self) -> tuple[str, str]:
+    def file_and_function(self) -> tuple[str, str]:
         """Its identity, whatever shapes or arguments it is given."""
         return self.kind, self.words[0]
 

@@ -15,7 +15,13 @@ from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import Row
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, heading, prose, word
+from tpustarter.tui.kit.text_layout import (
+    HangingText,
+    LaidOutLines,
+    group_heading,
+    prose,
+    status_word,
+)
 from tpustarter.tui.rehearse.choice import RehearsalChoice
 from tpustarter.tui.rehearse.own_program import OWN, SCRIPT, TypedProgram, format_label
 
@@ -31,10 +37,10 @@ _ADD = "    "
 """In place of a box, for a program that is still to be typed."""
 
 
-def programs(choice: RehearsalChoice, width: int) -> Iterator[Row]:
+def program_rows(choice: RehearsalChoice, width: int) -> Iterator[Row]:
     """Yield the programs in groups, each with a box; wide screens also show the claims."""
     own = choice.programs
-    yield Row(None, heading("Your own programs"))
+    yield Row(None, group_heading("Your own programs"))
     for program in own:
         yield _box_row(program.name, format_label(program), chosen=choice.own == program)
     for kind, (text, *_) in OWN.items():
@@ -44,7 +50,7 @@ def programs(choice: RehearsalChoice, width: int) -> Iterator[Row]:
     longest = max((len(check.id) for check in choice.checks), default=0) + 2
     for title, checks in _groups(choice):
         yield Row(None, "")
-        yield Row(None, heading(title))
+        yield Row(None, group_heading(title))
         for check in checks:
             text, claim = check.id, check.title if width >= WITH_CLAIMS else ""
             if example := EXAMPLES.get(check.id):
@@ -52,7 +58,7 @@ def programs(choice: RehearsalChoice, width: int) -> Iterator[Row]:
             yield _box_row(check.id, f"{text:<{longest}}", claim, chosen=check.id in chosen)
     if choice.without_torch:
         yield Row(None, "")
-        yield Row(None, heading(f"Checks of {frameworks.FRAMEWORKS['torch_xla'].title}"))
+        yield Row(None, group_heading(f"Checks of {frameworks.FRAMEWORKS['torch_xla'].title}"))
         yield Row(None, HangingText(_ADD, _without_torch(choice.without_torch)))
 
 
@@ -74,9 +80,9 @@ def _without_torch(count: int) -> Content:
     )
 
 
-def tpus(choice: RehearsalChoice) -> Iterator[Row]:
+def tpu_rows(choice: RehearsalChoice) -> Iterator[Row]:
     """Yield the TPUs, each with a box."""
-    yield Row(None, heading("TPUs") + ", with the memory of a device")
+    yield Row(None, group_heading("TPUs") + ", with the memory of a device")
     for topology in TOPOLOGIES:
         devices = phrases.choose_plural(topology.devices, "device ", "devices")
         size = f"{topology.devices:>3} {devices} {topology.hbm_gib_per_device:>6.2f} GiB"
@@ -152,5 +158,5 @@ def _command(words: Sequence[str]) -> str:
 
 
 def _box_row(name: str, text: str, claim: str = "", *, chosen: bool) -> Row:
-    box = word("done", "[x]") if chosen else Content("[ ]")
+    box = status_word("done", "[x]") if chosen else Content("[ ]")
     return Row(name, box + f" {escape_text(text)}" + prose(claim).stylize("$muted"))

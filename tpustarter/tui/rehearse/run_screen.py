@@ -29,17 +29,17 @@ from tpustarter.rehearsal.run import (
 from tpustarter.rehearsal.text import rehearsal_text
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import REHEARSE, EventsArrived, LookedUp
-from tpustarter.tui.explain.failure import FailedRun, program
+from tpustarter.tui.explain.failure import FailedRun, program_failure
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import ConfirmWindow
 from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.split import LOW, Split
-from tpustarter.tui.kit.text_layout import Stack, heading
+from tpustarter.tui.kit.text_layout import Stack, group_heading
 from tpustarter.tui.rehearse import details
 from tpustarter.tui.rehearse import end_line as line
 from tpustarter.tui.rehearse.script import Script
-from tpustarter.tui.rehearse.table import Program, RehearsalAnswers, RehearsalTable, label
+from tpustarter.tui.rehearse.table import Program, RehearsalAnswers, RehearsalTable, format_label
 
 NARROW = 70
 """Columns below which lists are placed below each other."""
@@ -200,11 +200,11 @@ class RehearsalScreen(Split):
             self._show_opening()
         elif isinstance(event, StillCompiling):
             self._job = event
-            self._answers.working(event.check, event.program, event.tpu, event.seconds)
+            self._answers.record_running(event.check, event.program, event.tpu, event.seconds)
         elif isinstance(event, RehearsalAnswer):
-            self._answers.answer(event.result)
+            self._answers.record_answer(event.result)
         elif isinstance(event, list):
-            self._answers.skip(event)
+            self._answers.record_skipped(event)
         elif not isinstance(event, TaskDone):
             self._script.follow(event)
 
@@ -240,7 +240,7 @@ class RehearsalScreen(Split):
         self.show_text(self._opening if has_room else "", where="opening")
 
     def _show(self) -> None:
-        labels = [label(program) for program in self._answers.programs]
+        labels = [format_label(program) for program in self._answers.programs]
         self.set_class(len(labels) > MANY, "-many")
         self.set_class(max(map(len, labels), default=0) > LONG, "-long")
         names = self.query_one(RehearsalTable).show_known()
@@ -273,14 +273,14 @@ class RehearsalScreen(Split):
         elif self._view == "words" and (words := self._words()):
             self.show_details(Content(words))
         elif self._view == "compare":
-            self.show_details(Stack(details.comparison(self._answers, program, tpu)))
+            self.show_details(Stack(details.compare_tpus(self._answers, program, tpu)))
         else:
             is_alone = self.has_class("-details")
             pieces = [*details.describe_cell(self._answers, program, tpu, names_words=not is_alone)]
             if self._has_room_to_compare:
-                pieces += [Content(""), *details.comparison(self._answers, program, tpu)]
+                pieces += [Content(""), *details.compare_tpus(self._answers, program, tpu)]
             if is_alone and (words := self._words()):
-                pieces += [Content(""), heading("The compiler's own words"), Content(words)]
+                pieces += [Content(""), group_heading("The compiler's own words"), Content(words)]
             if self._request.script and self.has_class("-airy") and self.has_class("-beside"):
                 pieces += [Content(""), *self._script.describe()]
             self.show_details(Stack(pieces))
@@ -292,7 +292,7 @@ class RehearsalScreen(Split):
 
     def _words(self) -> str:
         table = self.query_one(RehearsalTable)
-        return details.words(self._answers.result(table.program, table.tpu))
+        return details.compiler_words(self._answers.result(table.program, table.tpu))
 
     def action_lesson(self) -> None:
         if not self.tutor.go.back_to_lesson(details.LESSON):
@@ -317,7 +317,7 @@ class RehearsalScreen(Split):
         )
         problem = None if self._without_compiler else self._problem
         if problem and problem.code == ExitCode.INCONCLUSIVE:
-            failed = failed or program("your program", problem.full_text)
+            failed = failed or program_failure("your program", problem.full_text)
         return failed
 
     def action_view(self, view: str) -> None:

@@ -18,9 +18,9 @@ from tpustarter.rehearsal.text import script_text
 from tpustarter.rehearsal.text.script_text import STORM, STORM_LESSON
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.explain.failure import FailedRun, program
+from tpustarter.tui.explain.failure import FailedRun, program_failure
 from tpustarter.tui.kit.safe_text import OutputTail
-from tpustarter.tui.kit.text_layout import HangingText, prose, word
+from tpustarter.tui.kit.text_layout import HangingText, prose, status_word
 from tpustarter.tui.rehearse.details import LABEL, Piece
 
 Event = JittedPlace | ScriptOutput | ProgramWarning | DeviceQuestionsFound | ScriptEnded
@@ -55,7 +55,7 @@ class Script:
     @property
     def failed_run(self) -> FailedRun | None:
         """The failure to explain; None if it did not break."""
-        return program("your script", self._tail.text, self._error) if self._error else None
+        return program_failure("your script", self._tail.text, self._error) if self._error else None
 
     def describe(self) -> Iterator[Piece]:
         """Yield its jitted functions with their counts, the remarks, and the output."""
@@ -70,7 +70,7 @@ class Script:
                     "  ", prose(f"last change: {function.changed}; read {STORM_LESSON}")
                 )
         for remark in self._remarks:
-            yield HangingText(word("error", "note", LABEL), prose(remark))
+            yield HangingText(status_word("error", "note", LABEL), prose(remark))
         yield Content.styled("its output:", "$muted")
         yield Content(self._tail.text or "Nothing until now.")
 

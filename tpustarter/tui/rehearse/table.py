@@ -17,7 +17,7 @@ from tpustarter.rehearsal.text import rehearsal_text
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import REVERSE, DetailRows, Row
-from tpustarter.tui.kit.text_layout import word
+from tpustarter.tui.kit.text_layout import status_word
 
 STYLES = {"compiles": "pass", "does-not-fit": "fail", "refused": "fail", "error": "error"}
 LEAST_LABEL = 14
@@ -58,7 +58,7 @@ class RehearsalAnswers:
         """The programs, those of one check next to each other."""
         return sorted(self._rows, key=lambda program: self._checks.index(program[0]))
 
-    def working(self, check: str | None, program: str, tpu: str, seconds: float) -> None:
+    def record_running(self, check: str | None, program: str, tpu: str, seconds: float) -> None:
         """Record the compilation that runs, and for how long."""
         if check not in self._checks or tpu not in self.tpus:
             return
@@ -66,7 +66,7 @@ class RehearsalAnswers:
             program = next(p for c, p in self._rows if c == check)
         self._seconds[self._add_row(check, program), tpu] = seconds
 
-    def answer(self, result: dict[str, Any]) -> None:
+    def record_answer(self, result: dict[str, Any]) -> None:
         """Record an answer."""
         check, program, tpu = result["check"], str(result["program"]), str(result["tpu"])
         key = self._add_row(check, program)
@@ -85,7 +85,7 @@ class RehearsalAnswers:
         self._rows.setdefault((check, program), {})
         return check, program
 
-    def skip(self, skipped: Iterable[dict[str, str]]) -> None:
+    def record_skipped(self, skipped: Iterable[dict[str, str]]) -> None:
         """Record the programs left out; this may be the only record of a program of the user's."""
         self.skipped = list(skipped)
         for entry in self.skipped if None in self._checks else ():
@@ -134,7 +134,7 @@ class RehearsalAnswers:
         return ("wait" if self.busy else "-"), "wait"
 
 
-def label(program: Program) -> str:
+def format_label(program: Program) -> str:
     """Return the label of a program."""
     check, name = program
     check_name = check.partition(".")[2] if check else ""
@@ -143,7 +143,7 @@ def label(program: Program) -> str:
     return escape_text(f"{check_name}: {name}" if check_name else name)
 
 
-def cut(text: str, width: int) -> str:
+def shorten_label(text: str, width: int) -> str:
     """Return a label shortened to a width; of `check: program` the end is kept."""
     if len(text) <= width:
         return text
@@ -225,7 +225,7 @@ class RehearsalTable(DetailRows):
     def show_known(self, mark: Program | None = None) -> Content:
         """Paint the answers, and return the line with the names of the TPUs."""
         answers, programs = self.known, self.known.programs
-        labels = [label(program) for program in programs]
+        labels = [format_label(program) for program in programs]
         cells = {tpu: [answers.cell(program, tpu) for program in programs] for tpu in answers.tpus}
         widths = [
             max(LEAST_CELL, len(tpu), *(len(text) for text, _ in column))
@@ -238,10 +238,10 @@ class RehearsalTable(DetailRows):
         gap = " " * columns.gap
         rows: list[Row] = []
         for number, program in enumerate(programs):
-            line = Content(f"{cut(labels[number], columns.label):<{columns.label}}")
+            line = Content(f"{shorten_label(labels[number], columns.label):<{columns.label}}")
             for tpu, room in visible_columns:
                 text, status = cells[tpu][number]
-                line += Content(gap) + word(status, text, room)
+                line += Content(gap) + status_word(status, text, room)
             rows.append(Row(_row_id(program), line))
         previous = self.program
         if (
@@ -261,7 +261,9 @@ class RehearsalTable(DetailRows):
     def _header_line(self, columns: TpuColumns, gap: str) -> Content:
         tpus = self.known.tpus
         position = f"{columns.first + 1}-{columns.last} of {len(tpus)} TPUs"
-        text = cut("" if len(columns.columns_in_sight) == len(tpus) else position, columns.label)
+        text = shorten_label(
+            "" if len(columns.columns_in_sight) == len(tpus) else position, columns.label
+        )
         line = Content.styled(f"{text:<{columns.label}}", "$muted")
         for number in columns.columns_in_sight:
             style = "bold underline" if number == self._marked_column else ""

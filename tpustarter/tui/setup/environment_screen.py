@@ -185,7 +185,8 @@ tpustarter notes where the folder is. No command gets administrator rights.
             open_id if rows.highlighted_id is None else None
         )
         rows.show(
-            [step_details.row(setup, step, self._list) for step in self._steps], highlight=mark
+            [step_details.make_step_row(setup, step, self._list) for step in self._steps],
+            highlight=mark,
         )
         self.set_area_title("rows", self._count())
         self._show_details()
@@ -285,7 +286,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
         else:
             ended = self._list.ended.get(step.id)
             is_alone = self.has_class("-details")
-            pieces = [*step_details.details(self._setup, step, ended, with_command=is_alone)]
+            pieces = [*step_details.describe_step(self._setup, step, ended, with_command=is_alone)]
             if is_alone and self.check_action("run", ()):
                 pieces += step_details.describe_other_steps(
                     self._setup, self._left, step, with_reasons=self.has_class("-airy")
@@ -305,7 +306,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
         if ended := self._failed_step():
             why = "a command of this set-up is running" if self._run.is_busy else ""
             self.tutor.go.open_explanation(
-                failure.step(escape_text(ended.step.title), ended), why_no_look=why
+                failure.step_failure(escape_text(ended.step.title), ended), why_no_look=why
             )
 
     def _failed_step(self) -> StepEnded | None:

@@ -27,9 +27,9 @@ from tpustarter.tui.kit.text_layout import (
     LaidOutLines,
     Stack,
     adapt_commands,
-    heading,
+    group_heading,
     prose,
-    word,
+    status_word,
 )
 from tpustarter.tui.setup.step_details import WORDS
 
@@ -136,7 +136,7 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _look(self) -> None:
         app = self.tutor
-        course = course_facts.read(app.lessons)
+        course = course_facts.read_course(app.lessons)
         path = app.find_path(course.paths)
         order = list(path.lessons) if path else []
         setups = [self._stand(profile, order) for profile in PROFILES.values()]
@@ -202,9 +202,9 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
                 if group:
                     yield Row(None, "")
                 group = wanted
-                yield Row(None, heading(group))
+                yield Row(None, group_heading(group))
             label = Content.styled(f"{name:<{width}}", "bold")
-            state = word(STYLES.get(one.state, ""), one.state, 9)
+            state = status_word(STYLES.get(one.state, ""), one.state, 9)
             whole = state + label + adapt_commands(prose(one.profile.meaning))
             why = prose(one.blocked_reason).stylize("$muted")
             below = (HangingText(" " * (9 + width), why),) if one.blocked_reason else ()
@@ -257,7 +257,9 @@ def _details(one: SetUp, *, with_commands: bool) -> Iterator[LaidOutLines | Cont
         yield Content("")
     for step in one.plan.steps:
         style = {"done": "pass", "blocked": "warn"}.get(step.state, "wait")
-        yield HangingText(word(style, WORDS.get(step.state, step.state), 9), prose(step.title))
+        yield HangingText(
+            status_word(style, WORDS.get(step.state, step.state), 9), prose(step.title)
+        )
         if step.state == "blocked":
             yield HangingText(" " * 9, prose(step.note))
         elif with_commands and step.state != "done":

@@ -12,7 +12,7 @@ from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import Row
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, sentences, word
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, sentences, status_word
 from tpustarter.tui.setup.step_list import StepList
 
 STYLES = {"done": "pass", "running": "run", "failed": "fail", "blocked": "warn", "todo": "wait"}
@@ -23,14 +23,14 @@ SHOWN_LINES = 4
 _BESIDE = " " * 8
 
 
-def row(setup: Setup, step: SetupStep, steps: StepList) -> Row:
+def make_step_row(setup: Setup, step: SetupStep, steps: StepList) -> Row:
     """Return the row of a step, with its command or file below it."""
     ended = steps.ended.get(step.id)
     state = "running" if step.id == steps.running else step.state
     said = WORDS.get(state, state)
-    label = word(STYLES.get(state, ""), said, 8) + prose(format_commands(step.title)).stylize(
-        "bold"
-    )
+    label = status_word(STYLES.get(state, ""), said, 8) + prose(
+        format_commands(step.title)
+    ).stylize("bold")
     # The commands of a step that is done will not run.
     below = tuple(describe_actions(setup, step)) if ended or state != "done" else ()
     has_run = ended is not None and ended.step.state != "blocked"
@@ -52,7 +52,7 @@ def describe_actions(setup: Setup, step: SetupStep) -> Iterator[LaidOutLines]:
         yield HangingText(_BESIDE, f"and {count - len(shown)} more lines, which the details show")
 
 
-def details(
+def describe_step(
     setup: Setup, step: SetupStep, ended: StepEnded | None, *, with_command: bool
 ) -> Iterator[LaidOutLines | Content]:
     """Yield the result of a step, its command or file, its reason, changes and needs.

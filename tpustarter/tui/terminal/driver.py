@@ -57,7 +57,7 @@ class ScreenStream:
         self._write = getattr(stream, "draw", stream.write)
         """The raw `write`: a letter more or less than in the layout would leave others behind."""
         self.flush = stream.flush
-        self._table = glyphs.table(stream.encoding or "ascii", os.environ)
+        self._table = glyphs.make_table(stream.encoding or "ascii", os.environ)
 
     def write(self, text: str) -> None:
         """Draw a text with the letters that this terminal has."""

@@ -74,7 +74,7 @@ class GlyphTable(dict[int, str]):
         return True
 
 
-def table(encoding: str, env: Mapping[str, str]) -> GlyphTable | None:
+def make_table(encoding: str, env: Mapping[str, str]) -> GlyphTable | None:
     """Return the table of replacements; None where the terminal shows all letters.
 
     Args:

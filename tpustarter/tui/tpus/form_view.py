@@ -143,7 +143,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         """Set the suggestions of a field to Google's offers, and list them if it is focused."""
         line = self.find_field(field)
         typed = last_word(line.value)
-        parts = list(tpu_offers.describe(known, typed, now)) if known else []
+        parts = list(tpu_offers.describe_offers(known, typed, now)) if known else []
         words = known.words if known else ()
         if field == "type" and not words:
             parts.append(tpu_offers.describe_documented(typed))

@@ -81,7 +81,7 @@ def _short(name: str) -> str:
         return name
 
 
-def describe(offered: OfferList, typed: str, now: datetime) -> Iterator[str]:
+def describe_offers(offered: OfferList, typed: str, now: datetime) -> Iterator[str]:
     """Yield a sentence on the offers that begin with the typed text, and the age of the list."""
     subject = f"{escape_text(offered.zone)} offers" if offered.zone else "Zones with TPUs:"
     if offered.offer is None:

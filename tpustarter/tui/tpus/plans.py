@@ -45,9 +45,9 @@ class TpuPlan:
     work: TpuWork
 
 
-def deletion(client: Client, clock: Clock, tpu: Tpu, project: Project) -> TpuPlan:
+def plan_deletion(client: Client, clock: Clock, tpu: Tpu, project: Project) -> TpuPlan:
     """Return the plan to delete the TPU or request of a row; raises Problem if it is gone."""
-    one = tpu_work.find(client, tpu)
+    one = tpu_work.find_plan(client, tpu)
     lines = (*_of_doomed(one, project, clock.now()), *_commands(one.commands(project)))
     name = one.name
     return TpuPlan(
@@ -59,7 +59,7 @@ def deletion(client: Client, clock: Clock, tpu: Tpu, project: Project) -> TpuPla
     )
 
 
-def leftovers(client: Client, clock: Clock, project: Project) -> TpuPlan | str:
+def plan_leftovers(client: Client, clock: Clock, project: Project) -> TpuPlan | str:
     """Return the plan to delete all leftovers; a sentence if there are none."""
     queued, nodes = client.queued_resources(), client.nodes()
     doomed = removal.plan_leftovers(queued.items, nodes.items)

@@ -21,7 +21,7 @@ from tpustarter.explain import known_failures
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import Row
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, word
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, status_word
 
 STYLES = {"good": "pass", "wait": "wait", "act": "warn", "bad": "fail", "unknown": "notrun"}
 BOXES = {"#": "■", ".": "□"}
@@ -109,13 +109,13 @@ def make_row(tpu: Tpu, now: datetime) -> Row:
     """Return the row of a TPU: its name, type and age, and its state with the meaning."""
     label = Content.styled(escape_text(tpu.name), "bold") + f"  {escape_text(tpu.type)}"
     where = escape_text(event_text.format_place(tpu).removeprefix(tpu.type))
-    state = word(STYLES.get(tpu.state.mark, ""), escape_text(tpu.state.name))
+    state = status_word(STYLES.get(tpu.state.mark, ""), escape_text(tpu.state.name))
     meaning = Content.styled(escape_text(tpu.state.meaning), "$muted")
     below = HangingText(Content("  ") + state + "  ", meaning)
     return Row(make_key(tpu), label, event_text.format_age(tpu, now), (below,), Content(where))
 
 
-def count(seen: SeenTpus) -> str:
+def format_count(seen: SeenTpus) -> str:
     """Return the number of TPUs and requests as text."""
     requests = sum(not tpu.nodes for tpu in seen.tpus)
     tpus = len(seen.tpus) - requests
@@ -124,7 +124,7 @@ def count(seen: SeenTpus) -> str:
     return ", ".join(words) or "Nothing yet"
 
 
-def summary(seen: SeenTpus) -> str:
+def format_summary(seen: SeenTpus) -> str:
     """Return the bill and the leftovers in sentences, with the zones that are missing."""
     told: list[str] = [*seen.news]
     chips = sum(tpu.chips for tpu in seen.tpus if tpu.state.billed)
@@ -202,7 +202,7 @@ def _slice(node: TpuNode) -> Iterator[LaidOutLines]:
     for number, row in enumerate(slice_drawing.align_rows(slice_drawing.draw_rows(node))):
         if not number:
             yield _fact("slice", slice_drawing.format_title(node))
-        state = word(STYLES.get(row.mark, ""), escape_text(row.words))
+        state = status_word(STYLES.get(row.mark, ""), escape_text(row.words))
         yield HangingText(
             Content(f"{' ' * 9}{row.label}  ") + colour_signs(row.signs) + "  ", state
         )

@@ -29,7 +29,7 @@ from tpustarter.tui.app.messages import TPU_RUN, EventsArrived
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import Row, RowList
 from tpustarter.tui.kit.split import Split
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose, word
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose, status_word
 from tpustarter.tui.tpus import work as tpu_work
 from tpustarter.tui.tpus.work import StoppedError
 from tpustarter.tui.tpus.worker_board import WorkerBoard, WorkerPart
@@ -234,9 +234,9 @@ def _row_of(part: WorkerPart) -> Row:
     lines = phrases.format_count(part.count, "line")
     ended = part.ended
     if ended is None:
-        state = word("run", "running" if part.count else "connecting")
+        state = status_word("run", "running" if part.count else "connecting")
     else:
-        state = word("fail" if ended.code else "done", escape_text(ended.what))
+        state = status_word("fail" if ended.code else "done", escape_text(ended.what))
     return Row(part.label, f"{part.label:<6} " + state, lines)
 
 

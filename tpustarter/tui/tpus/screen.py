@@ -32,7 +32,14 @@ from tpustarter.tui.tpus import work as tpu_work
 from tpustarter.tui.tpus.create_screen import CreateForm
 from tpustarter.tui.tpus.follow_screen import FollowScreen
 from tpustarter.tui.tpus.plans import TpuPlan
-from tpustarter.tui.tpus.rows import TO_A_PROJECT, SeenTpus, count, describe_tpu, make_rows, summary
+from tpustarter.tui.tpus.rows import (
+    TO_A_PROJECT,
+    SeenTpus,
+    describe_tpu,
+    format_count,
+    format_summary,
+    make_rows,
+)
 from tpustarter.tui.tpus.run_form_screen import RunForm
 from tpustarter.tui.tpus.work import StoppedError
 
@@ -188,7 +195,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         self._show()
         if answer.seen is None:
             self.show_text(
-                f"No longer waiting for Google. Press r to ask again. {summary(self._seen)}"
+                f"No longer waiting for Google. Press r to ask again. {format_summary(self._seen)}"
             )
 
     def _end_wait(self) -> None:
@@ -201,11 +208,11 @@ own credentials; before that, nothing is sent. The project is the one that gclou
     def _show(self, *, but_waiting: bool = False) -> None:
         self.query_one(RowList).show(make_rows(self._seen, self._now))
         self.set_class(not self._seen.tpus, "-empty")
-        self.set_area_title("rows", count(self._seen))
+        self.set_area_title("rows", format_count(self._seen))
         self._show_opening()
         self._show_details()
         if not but_waiting:
-            self.show_text(summary(self._seen))
+            self.show_text(format_summary(self._seen))
 
     def _show_opening(self) -> None:
         seen = self._seen
@@ -256,7 +263,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
             self.tutor.push_screen(FollowScreen(tpu_work.make_watch(marked)))
 
     def action_delete(self) -> None:
-        self._plan("what belongs to it", tpu_plans.deletion)
+        self._plan("what belongs to it", tpu_plans.plan_deletion)
 
     def action_switch(self, verb: Verb) -> None:
         self._plan(f"whether it can be {_PAST[verb]}", partial(tpu_plans.plan_switch, verb=verb))
@@ -271,7 +278,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
     def action_leftovers(self) -> None:
         if project := self._seen.project:
             stopped = self._wait("Asking Google what is left over, usually 1 to 5 s.")
-            self._find(project, partial(tpu_plans.leftovers, project=project), stopped)
+            self._find(project, partial(tpu_plans.plan_leftovers, project=project), stopped)
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=TPUS)
     def _find(

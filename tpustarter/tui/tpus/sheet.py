@@ -13,7 +13,7 @@ from tpustarter.cloud.text import event_text, slice_drawing
 from tpustarter.core.problem import Problem
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, word
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, status_word
 from tpustarter.tui.tpus import work as tpu_work
 from tpustarter.tui.tpus.form import TpuDraft
 from tpustarter.tui.tpus.grant import GrantVerdicts
@@ -74,7 +74,7 @@ def lay_out_states(draft: TpuDraft) -> Iterator[LaidOutLines]:
     width = len(max(WAY, key=len)) + 2
     for name in WAY:
         state = states.find_state("queued_resources", name)
-        yield HangingText(word("stage", name, width), escape_text(state.meaning))
+        yield HangingText(status_word("stage", name, width), escape_text(state.meaning))
         if state.usually:
             yield HangingText(" " * width, Content.styled(escape_text(state.usually), "$muted"))
 

@@ -101,7 +101,7 @@ def find_project(row: Tpu) -> Project:
     return Project(row.project, "the ledger")
 
 
-def find(client: Client, row: Tpu) -> DeletionPlan:
+def find_plan(client: Client, row: Tpu) -> DeletionPlan:
     """Return the present request and nodes of a row; raises Problem if Google lists neither."""
     queued, nodes = client.queued_resources(row.zone), client.nodes(row.zone)
     for one in removal.plan_all(queued.items, nodes.items):

@@ -19,7 +19,7 @@ from tpustarter.learning.run.block_results import BlockResult
 from tpustarter.tui.app.session import session_of
 from tpustarter.tui.kit import painted_drawings
 from tpustarter.tui.kit.editor import FILL_GAP
-from tpustarter.tui.kit.text_layout import Stack, word
+from tpustarter.tui.kit.text_layout import Stack, status_word
 from tpustarter.tui.lesson.block import block_text as block_words
 from tpustarter.tui.lesson.block.block_code import BlockCode
 from tpustarter.tui.lesson.block.block_output import PrintedOutput
@@ -175,7 +175,9 @@ class BlockView(Vertical, can_focus=True):
 
     def wait(self, seconds: float, activity: str) -> None:
         """Show for how long the block has run, and an activity that it waits for."""
-        self._waiting = word("run", f"RUN  {seconds:.0f} s") + (f"  {activity}" if activity else "")
+        self._waiting = status_word("run", f"RUN  {seconds:.0f} s") + (
+            f"  {activity}" if activity else ""
+        )
         self._show_status()
 
     @property
@@ -218,7 +220,7 @@ class BlockView(Vertical, can_focus=True):
     def _show_drawings(self, drawings: Iterable[Drawing]) -> None:
         width = min(MOST_COLUMNS, max(FEWEST_COLUMNS, self.size.width - 4))
         has_colours = session_of(self).has_colours
-        content = painted_drawings.drawings(drawings, width, has_colours=has_colours)
+        content = painted_drawings.paint_drawings(drawings, width, has_colours=has_colours)
         widget = self.query_one(".drawing", Static)
         widget.update(content)
         widget.display = bool(content)

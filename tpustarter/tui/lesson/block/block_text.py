@@ -14,7 +14,7 @@ from tpustarter.learning.run.expected_output import NO_FURTHER, OutputDifference
 from tpustarter.text import phrases
 from tpustarter.text.terminal import cut_text, escape_text
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, word
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, status_word
 from tpustarter.tui.lesson.block.block_state import BlockState, PresentCode
 
 _LABELS = {
@@ -162,18 +162,20 @@ def format_result(
     if result.status == "skip":
         hint = f"{result.hint[:1].upper()}{result.hint[1:]}."
         help_for_it = [HangingText("", prose(hint))] if result.hint else []
-        return BlockText("skip", word("skip", "skip"), (prose(f"{result.detail}."), *help_for_it))
+        return BlockText(
+            "skip", status_word("skip", "skip"), (prose(f"{result.detail}."), *help_for_it)
+        )
     line = f", line {result.raised_at[0]}" if result.raised_at else ""
     where = f"{line}  {result.seconds:.1f} s{_describe_devices(result.ran_on)}"
     if result.status == "pass":
         raises = "  raises, as it should" if shows_error else ""
-        return BlockText("pass", word("pass", "pass") + raises + where)
+        return BlockText("pass", status_word("pass", "pass") + raises + where)
     if result.status in ("fail", "error") and is_try:
         how = "" if is_editing else ", with e"
         first = "" if is_edited else f"; change it first{how}"
         where_to_look = prose(ANSWER_TYPING if is_editing else ANSWER) if has_answer else Content()
         reason = tuple(_reason(result, is_task=True))
-        title = word("warn", "not yet") + where + first
+        title = status_word("warn", "not yet") + where + first
         return BlockText(f"not yet{line}", title, reason, where_to_look)
     if result.status == "fail" and is_edited:
         how = "Esc, and then u," if is_editing else "u"
@@ -181,10 +183,14 @@ def format_result(
             f"{STAYS if is_done else _missing(result)} {how} brings the lesson's code back."
         )
         ran = Content(f"ran{where}; it prints something else now")
-        state, title = ("ran", ran) if is_done else ("not yet", word("warn", "not yet") + where)
+        state, title = (
+            ("ran", ran) if is_done else ("not yet", status_word("warn", "not yet") + where)
+        )
         return BlockText(f"{state}{line}", title, (note,))
     label = _LABELS[result.status]
-    return BlockText(f"{label}{line}", word(result.status, label) + where, tuple(_reason(result)))
+    return BlockText(
+        f"{label}{line}", status_word(result.status, label) + where, tuple(_reason(result))
+    )
 
 
 def _missing(result: BlockResult) -> str:
@@ -205,10 +211,16 @@ def _gone(*, was_stopped: bool, is_editing: bool) -> Content:
 
 def _not_run(result: BlockResult) -> BlockText:
     if result.reason != "interrupted":
-        return BlockText("NOT RUN", word("notrun", "NOT RUN") + escape_text(f"  {result.detail}"))
+        return BlockText(
+            "NOT RUN", status_word("notrun", "NOT RUN") + escape_text(f"  {result.detail}")
+        )
     if result.seconds:
-        return BlockText("STOPPED", word("notrun", "STOPPED") + f"  {result.seconds:.1f} s, by you")
-    return BlockText("NOT RUN", word("notrun", "NOT RUN") + "  stopped by you before it began")
+        return BlockText(
+            "STOPPED", status_word("notrun", "STOPPED") + f"  {result.seconds:.1f} s, by you"
+        )
+    return BlockText(
+        "NOT RUN", status_word("notrun", "NOT RUN") + "  stopped by you before it began"
+    )
 
 
 def _reason(result: BlockResult, *, is_task: bool = False) -> Iterator[LaidOutLines | Content]:

@@ -48,6 +48,6 @@ class FigureView(Vertical):
     def compose(self) -> list[Widget]:
         caption = Content.styled(escape_text(self._figure.caption), "italic dim")
         return [
-            Static(painted_drawings.drawing(self._figure.text), classes="drawing"),
+            Static(painted_drawings.paint_drawing(self._figure.text), classes="drawing"),
             Static(caption),
         ]

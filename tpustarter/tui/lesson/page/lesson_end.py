@@ -12,7 +12,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import lesson_end
 from tpustarter.learning.progress.lesson_end import LessonEnd
 from tpustarter.tui.app.messages import LOOK, LookedUp
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose, word
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose, status_word
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 
 _KEY_WIDTH = len("n, Enter") + 2
@@ -57,7 +57,7 @@ class LessonEndView(Static):
         self.is_done = end.is_done
         self.has_open_exercise = bool(end.unsolved)
         pieces: list[LaidOutLines | Content] = [
-            HangingText(word("done" if end.is_done else "next", end.headline), "")
+            HangingText(status_word("done" if end.is_done else "next", end.headline), "")
         ]
         pieces += [HangingText("· ", prose(f"{sentence}.")) for sentence in end.still_open]
         if end.achieved:
@@ -88,4 +88,4 @@ class LessonEndView(Static):
 
 
 def _key(name: str = "") -> Content:
-    return word("next", f"{name:<{_KEY_WIDTH}}")
+    return status_word("next", f"{name:<{_KEY_WIDTH}}")

@@ -13,7 +13,14 @@ from textual.widgets import Static
 
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import SidePanel
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, TextLine, prose, word
+from tpustarter.tui.kit.text_layout import (
+    HangingText,
+    LaidOutLines,
+    Stack,
+    TextLine,
+    prose,
+    status_word,
+)
 from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.lesson.page.page import LessonPage
 from tpustarter.tui.lesson.page.question import QuestionView
@@ -89,7 +96,7 @@ class Outline(Static):
             is_here, tasks = number == here, len(section.tasks)
             title = prose(section.title)
             title = title.stylize("bold") if is_here else title
-            mark = word("next", "> ") if is_here else Content("  ")
+            mark = status_word("next", "> ") if is_here else Content("  ")
             yield TextLine(mark + title, "" if not tasks else _amount(count, tasks))
 
 

@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from tpustarter.learning.content.quiz import Quiz
 from tpustarter.learning.progress.lesson_progress import QuizRecord
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose, word
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose, status_word
 
 
 class AnswerPicked(Message):
@@ -72,9 +72,9 @@ class QuestionView(Static):
 
     def _show(self) -> None:
         if self.is_done:
-            state = word("pass", "answered right")
+            state = status_word("pass", "answered right")
         else:
-            state = word("warn", "not yet") if self._chosen else Content(self._invitation)
+            state = status_word("warn", "not yet") if self._chosen else Content(self._invitation)
         self.border_title = Content("Question: ") + state
         self.update(Stack(piece for _, piece in self._pieces()))
 
@@ -94,8 +94,15 @@ class QuestionView(Static):
         for number, answer in enumerate(self.quiz.answers, 1):
             yield number, HangingText(f"  {number}  ", prose(answer.text))
             if number in self._chosen:
-                verdict = word("pass", "right  ") if answer.is_right else word("warn", "no  ")
+                verdict = (
+                    status_word("pass", "right  ")
+                    if answer.is_right
+                    else status_word("warn", "no  ")
+                )
                 yield number, HangingText(verdict.pad_left(5), prose(answer.why))
         if self.was_left and not self.is_done:
             how = f"Press {self._numbers} to answer. Enter goes on without it."
-            yield 0, HangingText("", word("run", how))  # nothing else says that a key did something
+            yield (
+                0,
+                HangingText("", status_word("run", how)),
+            )  # nothing else says that a key did something
