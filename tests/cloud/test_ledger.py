@@ -139,10 +139,10 @@ def test_a_full_disk_loses_nothing() -> None:
         "import resource, sys\n"
         "from tpustarter.cloud.billing import ledger\n"
         "from tpustarter.core.problem import Problem\n"
-        "row = ledger.entries()[0]\n"
+        "row = ledger.read_entries()[0]\n"
         "from dataclasses import replace\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
-        "try: ledger.add(replace(row, name='other'))\n"
+        "try: ledger.add_entry(replace(row, name='other'))\n"
         "except Problem as problem: print(problem); sys.exit(9)\n"
     )
     done = run(program)
@@ -160,11 +160,11 @@ def test_full_disk_does_not_stop_following() -> None:
         "from dataclasses import replace\n"
         "from tpustarter.cloud.billing import ledger\n"
         "from tpustarter.core.problem import Problem\n"
-        "row = ledger.entries()[0]\n"
+        "row = ledger.read_entries()[0]\n"
         "sys.dont_write_bytecode = True\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))\n"
-        "print(ledger.update(row, 'deleting').phase, ledger.remove(row))\n"
-        "try: ledger.update(replace(row, name='other'), 'seen')\n"
+        "print(ledger.update_entry(row, 'deleting').phase, ledger.remove_entry(row))\n"
+        "try: ledger.update_entry(replace(row, name='other'), 'seen')\n"
         "except Problem as problem: print(problem)\n"
     )
     done = run(program)
@@ -195,9 +195,9 @@ def test_two_processes_write_at_the_same_time() -> None:
         "    name = f'{sys.argv[1]}-{n}'\n"
         "    one = ledger.LedgerEntry('my-project', 'us-central1-b', name, 'v6e-8', 8,\n"
         "                       'spot', '2026-11-22T08:00:00+00:00')\n"
-        "    ledger.add(one)\n"
-        "    ledger.update(one, 'taken')\n"
-        "    if n % 5 == 0: ledger.remove(one)\n"
+        "    ledger.add_entry(one)\n"
+        "    ledger.update_entry(one, 'taken')\n"
+        "    if n % 5 == 0: ledger.remove_entry(one)\n"
     )
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     both = [subprocess.Popen([sys.executable, "-c", program, name], env=env) for name in "ab"]

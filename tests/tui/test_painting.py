@@ -188,7 +188,7 @@ def test_slow_lesson_shows_opening_message(tmp_path: Path, monkeypatch: pytest.M
         is_read.wait(HANG_S)
         return read(*given)
 
-    monkeypatch.setattr(opened_lesson, "read", read_late)
+    monkeypatch.setattr(opened_lesson, "read_lesson", read_late)
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:

@@ -48,7 +48,8 @@ def find_needed_files(lesson: Lesson, blocks: Iterable[str]) -> LessonFiles:
         return LessonFiles()
     beside = {name: texts[name] for name in wanted if not name.endswith(".py")}
     notes = [
-        f"It reads {name}, which must lie beside it: `{code_files.print_command(lesson, name)} > {name}`"
+        f"It reads {name}, which must lie beside it: "
+        f"`{code_files.print_command(lesson, name)} > {name}`"
         for name in beside
     ]
     parts = (_written(name, texts[name]) for name in wanted)

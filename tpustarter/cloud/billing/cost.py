@@ -151,7 +151,8 @@ def _priced(row: Resource, hours: float, number: int, since: str) -> CostEstimat
     price = table.find(tpu, row.zone) if tpu else None
     if price is None:
         region = row.zone.rpartition("-")[0]
-        reason = f"the table has none for {chips.short_type_name(row.type)} in {region}; see {table.page}"
+        name = chips.short_type_name(row.type)
+        reason = f"the table has none for {name} in {region}; see {table.page}"
         return CostEstimate(row, "unknown", _unknown(reason), hours, number)
     usd = hours * number * price.usd_per_chip_hour
     of_chips = phrases.format_count(number, "chip")

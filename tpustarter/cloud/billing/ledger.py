@@ -67,7 +67,7 @@ _Changed = TypeVar("_Changed", LedgerEntry, LedgerEntry | None)
 
 
 def read_entries() -> list[LedgerEntry]:
-    """Return all entries, oldest first; none from a ledger in `unreadable`."""
+    """Return all entries, oldest first; none from a ledger in `list_unreadable`."""
     with contextlib.suppress(Problem):
         read = [entry for row in _rows() if (entry := _read(row)) is not None]
         return sorted(read, key=lambda entry: entry.request_time)

@@ -19,7 +19,7 @@ from tpustarter.core.content import Lesson
 from tpustarter.learning.content.fences import Fence, find_fences, make_problem
 from tpustarter.learning.content.markdown import source_lines
 from tpustarter.learning.content.quiz import Quiz
-from tpustarter.learning.content.quiz import parse_quiz as parse_quiz
+from tpustarter.learning.content.quiz import parse_quiz
 from tpustarter.learning.run.expected_output import NUMBER, ExpectedOutput
 
 PLATFORMS = ("any", "cpu", "tpu", "gpu")
@@ -165,7 +165,7 @@ def parse_lesson(lesson: Lesson) -> list[LessonPart]:
 
 
 def list_blocks(lesson: Lesson) -> list[Block]:
-    """Return the blocks of a lesson, in order; raise Problem as `parse` does."""
+    """Return the blocks of a lesson, in order; raise Problem as `parse_lesson` does."""
     return [part.block for part in parse_lesson(lesson) if part.block]
 
 

@@ -32,7 +32,7 @@ class BlockDraft:
 
     code: str
     hash: str
-    """The hash of the lesson's code that was changed, see `lesson_progress.code_hash`."""
+    """The hash of the lesson's code that was changed, see `lesson_progress.hash_block_code`."""
 
     def is_current(self, block: Block) -> bool:
         """Return whether the lesson's code is still the one that was changed."""

@@ -318,7 +318,8 @@ def _collectives(collectives: Sequence[CollectiveOperation], *, verbose: bool) -
     lines: list[ProgramNote] = []
     for collective in collectives[:shown]:
         where = _place(collective["source"]) or collective["op_name"]
-        text = f"{collective['count']} x {collective['op']}, {format_size(collective['bytes'])} a device"
+        size = format_size(collective["bytes"])
+        text = f"{collective['count']} x {collective['op']}, {size} a device"
         lines.append(ProgramNote(BETWEEN, f"{text}{', by ' * bool(where)}{where}"))
     if more := sum(collective["count"] for collective in collectives[shown:]):
         lines.append(ProgramNote(BETWEEN, f"{more} more, each smaller: -v lists them"))

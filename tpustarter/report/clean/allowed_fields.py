@@ -1,7 +1,7 @@
 """The shapes of fields that a report may contain: each value of a collector must match its own.
 
-A field without a shape is left out, and so is a value of another shape. Only `text_shape` takes words
-that were not foreseen, and it is cleaned.
+A field without a shape is left out, and so is a value of another shape. Only `text_shape` takes
+words that were not foreseen, and cleans them.
 """
 
 from __future__ import annotations
