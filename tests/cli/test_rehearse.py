@@ -23,7 +23,7 @@ from tpustarter.cli.rehearse import command
 from tpustarter.core import locations
 from tpustarter.core.problem import Problem
 from tpustarter.rehearsal.compile.compiler import StillCompiling
-from tpustarter.rehearsal.programs.own_code import ProgramWarning, ScriptOutput
+from tpustarter.rehearsal.programs.user_program import ProgramWarning, ScriptOutput
 from tpustarter.rehearsal.text.progress import RehearsalProgress
 
 SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())

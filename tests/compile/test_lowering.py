@@ -19,9 +19,9 @@ from tpustarter.machine.machine import Machine
 from tpustarter.machine.memory import available_bytes
 from tpustarter.probe.rehearse import exports, stablehlo
 from tpustarter.rehearsal.compile import lowering
-from tpustarter.rehearsal.programs import own_code
-from tpustarter.rehearsal.programs.own_code import LoweredProgram, ProgramWarning
+from tpustarter.rehearsal.programs import user_program
 from tpustarter.rehearsal.programs.request import RehearsalRequest
+from tpustarter.rehearsal.programs.user_program import LoweredProgram, ProgramWarning
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.running import run_folder
 
@@ -46,7 +46,7 @@ def lower(
     )
     env = {**session.env, "JAX_NUM_CPU_DEVICES": "8", **(env or {})}
     session = replace(session, python=Path(sys.executable), env=env)
-    code = own_code.parse_function(str(BAD / f"{name}.py"), ())
+    code = user_program.parse_function(str(BAD / f"{name}.py"), ())
     topologies = [tpus.find_topology(tpu) for tpu in names or ("v5e-8",)]
     events = lowering.lower_programs(code, session, topologies, timeout_s, lambda _: None)
     return [event for event in events if isinstance(event, LoweredProgram)]

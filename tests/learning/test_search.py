@@ -14,8 +14,8 @@ from tests.support.made_lessons import make_lesson
 from tests.support.searches import SEARCHES
 from tpustarter.core import content, locations
 from tpustarter.core.content import Check
+from tpustarter.learning.content.older_claims import TutorialClaim
 from tpustarter.learning.content.paths import read_paths
-from tpustarter.learning.content.then_now import TutorialClaim
 from tpustarter.learning.lint import lint_synonyms
 from tpustarter.learning.search import index, search
 from tpustarter.learning.search.index import Index, open_index

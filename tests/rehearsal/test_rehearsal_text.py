@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.support.places import TESTS
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
-from tpustarter.rehearsal.programs import own_code
-from tpustarter.rehearsal.programs.own_code import JittedPlace
+from tpustarter.rehearsal.programs import user_program
+from tpustarter.rehearsal.programs.user_program import JittedPlace
 from tpustarter.rehearsal.text import model_estimate, rehearsal_text, verdict
 from tpustarter.text.terminal import WIDTH
 
@@ -56,14 +56,14 @@ REFUSED = {
 @pytest.mark.parametrize("typed", TYPED)
 def test_argument_is_parsed_as_type_and_shape(typed: str) -> None:
     """Short names as HLO writes them and NumPy's are types, blanks do not matter."""
-    assert TYPED[typed] == own_code.parse_argument(typed)
+    assert TYPED[typed] == user_program.parse_argument(typed)
 
 
 @pytest.mark.parametrize("typed", REFUSED)
 def test_invalid_argument_is_refused(typed: str) -> None:
     """What cannot be read is told as found and expected, in a line that is not endless."""
     with pytest.raises(Problem) as problem:
-        own_code.parse_argument(typed)
+        user_program.parse_argument(typed)
 
     assert REFUSED[typed] in problem.value.full_text
     assert len(problem.value.full_text) < 400
@@ -73,7 +73,7 @@ def test_invalid_argument_is_refused(typed: str) -> None:
 def test_misspelt_type_is_suggested() -> None:
     """A misspelt type names the nearest ones."""
     with pytest.raises(Problem) as problem:
-        own_code.parse_argument("bfloat[8]")
+        user_program.parse_argument("bfloat[8]")
 
     assert "`bfloat16`" in (problem.value.hint or "")
 
@@ -82,12 +82,12 @@ SHAPES = st.lists(st.integers(0, 2**31 - 1), max_size=8)
 
 
 @settings(deadline=None)
-@given(st.sampled_from(sorted(own_code.TYPES)), SHAPES)
+@given(st.sampled_from(sorted(user_program.TYPES)), SHAPES)
 def test_every_printed_type_and_shape_is_parsed(kind: str, shape: list[int]) -> None:
     """Whatever XLA can hold comes back as it was written."""
     text = f"{kind}[{','.join(map(str, shape))}]"
 
-    assert (own_code.TYPES[kind], tuple(shape)) == own_code.parse_argument(text)
+    assert (user_program.TYPES[kind], tuple(shape)) == user_program.parse_argument(text)
 
 
 @settings(deadline=None)
@@ -95,11 +95,11 @@ def test_every_printed_type_and_shape_is_parsed(kind: str, shape: list[int]) -> 
 def test_any_argument_is_parsed_or_problem(text: str) -> None:
     """Whatever is typed is an array, or one Problem."""
     try:
-        kind, shape = own_code.parse_argument(text)
+        kind, shape = user_program.parse_argument(text)
     except Problem:
         return
 
-    assert kind in own_code.TYPES.values()
+    assert kind in user_program.TYPES.values()
     assert all(0 <= size < 2**31 for size in shape)
 
 
@@ -114,7 +114,7 @@ def test_any_argument_is_parsed_or_problem(text: str) -> None:
 def test_invalid_file_and_function_are_refused(text: str, said: str) -> None:
     """Both are looked at before anything is started."""
     with pytest.raises(Problem) as problem:
-        own_code.parse_function(text, ())
+        user_program.parse_function(text, ())
 
     assert said in problem.value.full_text
     assert ExitCode.USAGE == problem.value.code
@@ -123,14 +123,14 @@ def test_invalid_file_and_function_are_refused(text: str, said: str) -> None:
 def test_a_file_alone_names_its_entry_point() -> None:
     """`FILE.py` is its function `programs`, and `FILE.py:step` is `step`."""
     alone, step = (
-        own_code.parse_function(__file__, ()),
-        own_code.parse_function(f"{__file__}:step", ("f32[2]",)),
+        user_program.parse_function(__file__, ()),
+        user_program.parse_function(f"{__file__}:step", ("f32[2]",)),
     )
 
     assert ("programs", "step") == (alone.function, step.function)
     assert "test_rehearsal_text.py:step" == step.name
     assert [True, True, False, False] == [
-        own_code.is_code(text) for text in ("a.py", "b/a.py:f", "jax.every_device", "jax.*")
+        user_program.is_code(text) for text in ("a.py", "b/a.py:f", "jax.every_device", "jax.*")
     ]
 
 

@@ -14,9 +14,9 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
 from tpustarter.probe.rehearse import torch_module
 from tpustarter.probe.rehearse.lowering_errors import RequestError
-from tpustarter.rehearsal.programs import own_code
-from tpustarter.rehearsal.programs.own_code import LoweredProgram
+from tpustarter.rehearsal.programs import user_program
 from tpustarter.rehearsal.programs.request import RehearsalRequest
+from tpustarter.rehearsal.programs.user_program import LoweredProgram
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.rehearsal.text import rehearsal_text
 
@@ -63,16 +63,16 @@ def test_function_that_makes_module_is_recognised_without_running(
     file = tmp_path / "model.py"
     file.write_text(text)
 
-    assert FILES[text] == own_code.parse_function(f"{file}:make", ()).torch
-    assert "" == own_code.parse_function(f"{file}:make", (), "jax").torch
-    assert "torchax" == own_code.parse_function(f"{file}:anything", (), "torchax").torch
-    assert "" == own_code.parse_function(f"{file}:make", ("f32[2]",)).torch
+    assert FILES[text] == user_program.parse_function(f"{file}:make", ()).torch
+    assert "" == user_program.parse_function(f"{file}:make", (), "jax").torch
+    assert "torchax" == user_program.parse_function(f"{file}:anything", (), "torchax").torch
+    assert "" == user_program.parse_function(f"{file}:make", ("f32[2]",)).torch
 
 
 def test_a_file_alone_names_its_usual_function() -> None:
     """`programs` for JAX, as in a check, and `make` for a module."""
     names = {
-        framework: own_code.parse_function(str(MODULES), (), framework).function
+        framework: user_program.parse_function(str(MODULES), (), framework).function
         for framework in (None, "jax", "torch_xla")
     }
 

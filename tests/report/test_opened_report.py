@@ -31,7 +31,7 @@ from tpustarter.report.clean.cleaner import Cleaner, UncleanText
 from tpustarter.report.clean.pseudonyms import Pseudonyms
 from tpustarter.report.forms import bundle
 from tpustarter.report.open import opened_report, rescan
-from tpustarter.report.open.admission import ForeignText
+from tpustarter.report.open.accepted_facts import ForeignText
 
 
 def stripped(value: Any) -> Any:

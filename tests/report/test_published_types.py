@@ -15,7 +15,7 @@ from tpustarter.checking.results import results
 from tpustarter.rehearsal import result_fields
 from tpustarter.report import document
 from tpustarter.report.compare import comparison, suspicions
-from tpustarter.report.open import admission
+from tpustarter.report.open import accepted_facts
 
 REPORT = ("report", "schema.json", "properties")
 COMPARISON = ("report", "comparison.schema.json", "properties")
@@ -62,7 +62,7 @@ def test_type_has_published_fields(kind: type) -> None:
 
 def test_every_fact_is_field_of_its_collector() -> None:
     """A fact with another name would always be missing."""
-    allowed = {name: one.allowed.keys() for name, one in admission.list_collectors().items()}
+    allowed = {name: one.allowed.keys() for name, one in accepted_facts.list_collectors().items()}
     kinds = {one.name: one.type for one in msgspec.structs.fields(document.Facts)}
     del kinds["frameworks"]
     kinds["jax"] = document.FrameworkFacts

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.support.gates import wait_for
 from tests.support.made_lessons import fence
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
-from tpustarter.tui.lesson.page.page import LessonPage
+from tpustarter.tui.lesson.page.lesson_page import LessonPage
 
 WORDS = "Every paragraph of this lesson is so long that a narrow window wraps it three times. " * 3
 LESSON = "# Long\n\n" + "\n\n".join(

@@ -10,7 +10,7 @@ from tests.screens.test_ending import ASKS
 from tests.support.tutor import on_screen, press, run, tutor, until
 from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.lesson.page.folded_parts import FigureView
-from tpustarter.tui.lesson.page.page import LessonPage
+from tpustarter.tui.lesson.page.lesson_page import LessonPage
 from tpustarter.tui.lesson.page.question import QuestionView
 
 FIGURE = """![Rows in a column.](../figures/rows.svg)

@@ -15,10 +15,9 @@ from tpustarter.checking.run.runner import CheckEnded
 from tpustarter.checking.run_progress import RunProgress
 from tpustarter.core.content import Check
 from tpustarter.tui.app.messages import CHECKS
-from tpustarter.tui.checks import details as check_details
+from tpustarter.tui.checks import check_details, run_list
 from tpustarter.tui.checks import end_line as check_end_line
 from tpustarter.tui.checks import rows as check_rows
-from tpustarter.tui.checks import run_list
 from tpustarter.tui.kit.row_list import RowList
 
 MANY = tuple(f"passes_{letter}" for letter in "abcd")

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from tpustarter.tui.rehearse.details import ProgramComparison
-from tpustarter.tui.rehearse.table import (
+from tpustarter.tui.rehearse.answer_details import ProgramComparison
+from tpustarter.tui.rehearse.answer_table import (
     LEAST_LABEL,
     RehearsalAnswers,
     format_label,

@@ -11,7 +11,7 @@ from tests.support.made_lessons import fence
 from tests.support.tutor import HANGS, HELLO, on_screen, press, run, settle, tutor, until
 from tpustarter.tui.kit.page import Quit
 from tpustarter.tui.lesson.block.block import BlockView
-from tpustarter.tui.lesson.page.page import LessonPage
+from tpustarter.tui.lesson.page.lesson_page import LessonPage
 
 FAR = "\n\n".join(
     [

@@ -12,8 +12,8 @@ from tpustarter.machine import tpus
 from tpustarter.probe.rehearse import device_questions, exports
 from tpustarter.probe.rehearse.device_questions import DeviceAnswers
 from tpustarter.rehearsal.compile import lowering
-from tpustarter.rehearsal.programs.own_code import LoweredProgram
 from tpustarter.rehearsal.programs.request import TIMEOUT_S, RehearsalRequest
+from tpustarter.rehearsal.programs.user_program import LoweredProgram
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.running import run_folder
 

@@ -28,9 +28,10 @@ from tpustarter.rehearsal.compile.compiler import (
     StillCompiling,
     TaskDone,
 )
-from tpustarter.rehearsal.compile.jobs import CompilerPool
-from tpustarter.rehearsal.programs import own_code, own_python, resolve
-from tpustarter.rehearsal.programs.own_code import (
+from tpustarter.rehearsal.compile.compiler_pool import CompilerPool
+from tpustarter.rehearsal.programs import resolve, user_program, user_python
+from tpustarter.rehearsal.programs.request import EVERY_GENERATION, RehearsalRequest
+from tpustarter.rehearsal.programs.user_program import (
     DeviceQuestionsFound,
     JittedPlace,
     LoweredProgram,
@@ -38,7 +39,6 @@ from tpustarter.rehearsal.programs.own_code import (
     ScriptEnded,
     ScriptOutput,
 )
-from tpustarter.rehearsal.programs.request import EVERY_GENERATION, RehearsalRequest
 from tpustarter.rehearsal.text import progress
 from tpustarter.running import archive, run_folder
 from tpustarter.running.process import Probe
@@ -96,14 +96,16 @@ class Rehearsal:
         # Several names may stand for one TPU: v5litepod-8 is v5e-8.
         self.topologies = [_topology(name) for name in request.tpus]
         self.topologies = list({topology.name: topology for topology in self.topologies}.values())
-        self._code = own_code.resolve_function(request.ids, request.arguments, request.framework)
+        self._code = user_program.resolve_function(
+            request.ids, request.arguments, request.framework
+        )
         names = tuple(topology.name for topology in self.topologies)
         if self._code:
             typed = () if request.tpus == EVERY_GENERATION else request.tpus
             file = request.ids[0].partition(":")[0]
             resolve.verify_function(self._code, file, request.arguments, typed)
-        self._program = request.program or own_code.resolve_stablehlo(request.ids, names)
-        own = self._code or own_code.require_script(request.script) or self._program
+        self._program = request.program or user_program.resolve_stablehlo(request.ids, names)
+        own = self._code or user_program.require_script(request.script) or self._program
         self._checks = [] if own else resolve.resolve_checks(request.ids, checks)
         self._torch_checks = [check for check in self._checks if check.framework == "torch_xla"]
         self._compiler = self._found()
@@ -268,7 +270,7 @@ class Rehearsal:
         elif self._code:
             python = self._python(self._code.file.parent, self._code.torch)
             session = replace(
-                compiling, python=python, env=env | own_python.torch_xla_variables(self._code)
+                compiling, python=python, env=env | user_python.torch_xla_variables(self._code)
             )
             events = lowering.lower_programs(
                 self._code, session, topologies, timeout_s, self._remember_probe
@@ -281,10 +283,10 @@ class Rehearsal:
         if not self._torch_checks or self.stopped_by is not None:
             return
         ids = tuple(check.id for check in self._torch_checks)
-        code = own_code.OwnFunction(Path("/"), own_code.ENTRY, (), "torch_xla", ids)
+        code = user_program.OwnFunction(Path("/"), user_program.ENTRY, (), "torch_xla", ids)
         try:
             python = self._python(Path.cwd(), code.torch)
-            env = {**compiling.env, **own_python.torch_xla_variables(code)}
+            env = {**compiling.env, **user_python.torch_xla_variables(code)}
             session = replace(compiling, python=python, env=env)
             events = lowering.lower_programs(
                 code, session, self.topologies, self._request.timeout_s, self._remember_probe
@@ -343,7 +345,7 @@ class Rehearsal:
             probe.interrupt()
 
     def _python(self, folder: Path, torch: str = "") -> Path:
-        return own_python.find_python(
+        return user_python.find_python(
             self._request.python, self._machine, folder, torch, without_jax=self._compiler
         )
 

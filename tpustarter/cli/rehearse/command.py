@@ -209,7 +209,7 @@ class _Shown:
 
     def show(self, event: Event) -> None:
         from tpustarter.rehearsal.compile.compiler import StillCompiling
-        from tpustarter.rehearsal.programs.own_code import ProgramWarning, ScriptOutput
+        from tpustarter.rehearsal.programs.user_program import ProgramWarning, ScriptOutput
         from tpustarter.rehearsal.run import RehearsalStarted
         from tpustarter.rehearsal.text import rehearsal_text
 

@@ -17,7 +17,7 @@ from tpustarter.cloud.api import credentials, rest
 from tpustarter.cloud.api.client import ENDPOINT as TPU_ENDPOINT
 from tpustarter.cloud.api.rest import Reason, RestClient, UnansweredError
 from tpustarter.cloud.create import zone_and_type
-from tpustarter.cloud.doctor import allowance, login, network, observations, project_checks
+from tpustarter.cloud.doctor import chip_limits, login, network, observations, project_checks
 from tpustarter.cloud.doctor.observations import (
     Observation,
     ProjectFinding,
@@ -34,7 +34,7 @@ TOTAL_S = 15.0
 WORKERS = 6
 WORST_FIRST: tuple[Verdict, ...] = ("fail", "unknown", "warn", "info", "ok")
 
-LOOKS = (*project_checks.LOOKS, *zone_and_type.LOOKS, *allowance.LOOKS, *network.LOOKS)
+LOOKS = (*project_checks.LOOKS, *zone_and_type.LOOKS, *chip_limits.LOOKS, *network.LOOKS)
 
 
 @dataclass(frozen=True)

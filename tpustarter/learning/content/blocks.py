@@ -18,8 +18,7 @@ from typing import Literal
 from tpustarter.core.content import Lesson
 from tpustarter.learning.content.fences import Fence, find_fences, make_problem
 from tpustarter.learning.content.markdown import source_lines
-from tpustarter.learning.content.quiz import Quiz
-from tpustarter.learning.content.quiz import parse_quiz
+from tpustarter.learning.content.quiz import Quiz, parse_quiz
 from tpustarter.learning.run.expected_output import NUMBER, ExpectedOutput
 
 PLATFORMS = ("any", "cpu", "tpu", "gpu")

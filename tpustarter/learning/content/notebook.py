@@ -79,7 +79,7 @@ class NotebookCell(msgspec.Struct, kw_only=True):
 
 
 def render_notebook(lesson: Lesson) -> str:
-    """Return the notebook of a lesson, as the text of its file; raise Problem as `parse_lesson` does."""
+    """Return the text of a lesson's notebook file; raise Problem as `parse_lesson` does."""
     cells = list(_make_cells(lesson))
     for number, cell in enumerate(cells):
         cell.id = f"cell-{number}"

@@ -18,7 +18,13 @@ from tpustarter.core import content, locations
 from tpustarter.core.content import Lesson
 from tpustarter.core.json_values import as_object, is_array, items_of_type
 from tpustarter.core.problem import Problem
-from tpustarter.learning.content import block_names, code_files, exercises, then_now, which_library
+from tpustarter.learning.content import (
+    block_names,
+    code_files,
+    exercises,
+    older_claims,
+    which_library,
+)
 from tpustarter.learning.content.blocks import list_blocks
 from tpustarter.learning.content.markdown import (
     find_links,
@@ -64,7 +70,9 @@ def list_problems(folder: Path | None = None) -> list[str]:
     unreadable = [result.full_text for result in results if isinstance(result, Problem)]
     check_ids = {check.id for check in content.read_checks()}
     messages = lint(lessons, check_ids)
-    claim_messages = then_now.find_mistakes(then_now.read_claims(folder), lessons, check_ids)
+    claim_messages = older_claims.find_mistakes(
+        older_claims.read_claims(folder), lessons, check_ids
+    )
     return [
         *unreadable,
         *messages,

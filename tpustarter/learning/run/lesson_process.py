@@ -23,8 +23,7 @@ from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.learning.content import code_files
 from tpustarter.learning.content.blocks import Block
-from tpustarter.learning.drawings.plot import Drawing
-from tpustarter.learning.drawings.plot import parse_drawings
+from tpustarter.learning.drawings.plot import Drawing, parse_drawings
 from tpustarter.learning.run import run_target
 from tpustarter.learning.run.block_output import FLUSH_S, BlockOutput, OutputChunk
 from tpustarter.learning.run.block_results import (

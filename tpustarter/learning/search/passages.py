@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 from tpustarter.core.content import Check, Lesson
 from tpustarter.learning.content import markdown
-from tpustarter.learning.content.then_now import TutorialClaim
+from tpustarter.learning.content.older_claims import TutorialClaim
 
 Kind = Literal["lesson", "section", "word", "check", "old"]
 COLUMNS = ("title", "heading", "prose", "code")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tpustarter.core import cache, content, locations
 from tpustarter.core.json_values import as_object, is_array
-from tpustarter.learning.content import glossary, then_now
+from tpustarter.learning.content import glossary, older_claims
 from tpustarter.learning.search import index
 from tpustarter.learning.search import query as search_query
 from tpustarter.learning.search.excerpts import Excerpt, extend_to_words, find_excerpts
@@ -166,7 +166,7 @@ def read_sources(lessons: Path | None = None, checks: Path | None = None) -> Sea
         content.read_lessons(lessons),
         glossary.read_glossary(lessons),
         [check for check in content.read_checks(checks) if not check.broken],
-        then_now.read_claims(lessons),
+        older_claims.read_claims(lessons),
     )
 
 

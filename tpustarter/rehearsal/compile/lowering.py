@@ -15,8 +15,8 @@ from tpustarter.core.json_values import as_type
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import pip, tpus
 from tpustarter.rehearsal.compile import memory_limit
-from tpustarter.rehearsal.programs import own_code
-from tpustarter.rehearsal.programs.own_code import (
+from tpustarter.rehearsal.programs import user_program
+from tpustarter.rehearsal.programs.user_program import (
     DeviceQuestionsFound,
     JittedPlace,
     LoweredProgram,
@@ -107,7 +107,7 @@ def _programs(
     check: str | None = None
     notes: tuple[str, ...] = ()
     first = began = time.monotonic()
-    library = {"": "JAX", own_code.ANY_TORCH: "PyTorch"}.get(code.torch, code.torch)
+    library = {"": "JAX", user_program.ANY_TORCH: "PyTorch"}.get(code.torch, code.torch)
     limit_s, what = START_S, f"{library} did not start in its Python"
     while True:
         passed_s = time.monotonic() - began

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tpustarter.rehearsal.programs.own_code import LoweredProgram
+from tpustarter.rehearsal.programs.user_program import LoweredProgram
 
 EVERY_GENERATION = ("v2-8", "v3-8", "v4-8", "v5e-8", "v5p-8", "v6e-8", "tpu7x-8")
 """TPUs of a rehearsal for which none is named."""

@@ -13,9 +13,9 @@ from pathlib import Path
 from tpustarter.core import content, locations, short_ids
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.rehearsal.programs import source, suggestions
-from tpustarter.rehearsal.programs.own_code import ENTRY, OwnFunction
 from tpustarter.rehearsal.programs.source import FileFunction, FileSource
 from tpustarter.rehearsal.programs.suggestions import format_command
+from tpustarter.rehearsal.programs.user_program import ENTRY, OwnFunction
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 

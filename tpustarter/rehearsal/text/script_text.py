@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tpustarter.probe.rehearse.device_questions import MOST_NAMED
 from tpustarter.probe.rehearse.script import MOST_SHAPES
 from tpustarter.rehearsal.compile.lowering import install_hint
-from tpustarter.rehearsal.programs.own_code import JittedPlace
+from tpustarter.rehearsal.programs.user_program import JittedPlace
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands

@@ -28,8 +28,8 @@ from tpustarter.report.document import (
     read_facts,
 )
 from tpustarter.report.forms import markdown_form, trackers
-from tpustarter.report.open import admission, rescan, unpack
-from tpustarter.report.open.admission import ForeignText
+from tpustarter.report.open import accepted_facts, rescan, unpack
+from tpustarter.report.open.accepted_facts import ForeignText
 from tpustarter.text import phrases
 from tpustarter.text.terminal import cut_text, escape_text, wrap
 from tpustarter.version import __version__
@@ -95,11 +95,11 @@ def _hint(why: str) -> str:
 def _judged_again(given: Fields, bundle: unpack.Bundle) -> Fields:
     raw = bundle.files[unpack.REPORT].decode("utf-8-sig")
     reader = ForeignText(raw)
-    sections, left_out, strange = admission.admit_sections(given["sections"], reader)
+    sections, left_out, strange = accepted_facts.admit_sections(given["sections"], reader)
     sections = [_known_again(sections) if one.name == "known" else one for one in sections]
     unanswered = [one for one in sections if one.state != "answered"]
     then = _then(given.get("first"))
-    asked = [one for one in unanswered if one.why != admission.NOT_ASKED]
+    asked = [one for one in unanswered if one.why != accepted_facts.NOT_ASKED]
     first = assessment.judge_facts(read_facts(sections), asked, then.wanted if then else None)
     first.unanswered = assessment.unanswered_rows(unanswered)
     version = as_object(given.get("tool")).get("version")
@@ -108,13 +108,13 @@ def _judged_again(given: Fields, bundle: unpack.Bundle) -> Fields:
         schema=make_report.SCHEMA,
         tool={"version": _told(allowed_fields.clean_version, version, reader) or "(unknown)"},
         made=_told(check_runs.TIME, given.get("made"), reader) or "an unknown time",
-        seconds=admission.parse_seconds(given.get("seconds")),
+        seconds=accepted_facts.parse_seconds(given.get("seconds")),
         first=first,
         sections=sections,
-        replacements=admission.read_replacements(given.get("replacements")),
+        replacements=accepted_facts.read_replacements(given.get("replacements")),
         left_out=[
             {"what": one.what, "why": one.why}
-            for one in (*admission.read_left_out(given.get("left_out"), reader), *left_out)
+            for one in (*accepted_facts.read_left_out(given.get("left_out"), reader), *left_out)
         ],
         opened=OpenedNotes(bundle.name, __version__, notes, [*_differs(then, first)]),
     )

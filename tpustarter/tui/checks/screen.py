@@ -21,16 +21,16 @@ from tpustarter.learning.progress import lesson_progress
 from tpustarter.running.holder import DeviceHolder
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import CHECKS, LOOK, EventsArrived, LookedUp
-from tpustarter.tui.checks import about as check_about
+from tpustarter.tui.checks import check_explanation as check_about
 from tpustarter.tui.checks import end_line as check_end_line
 from tpustarter.tui.checks import rows as check_rows
-from tpustarter.tui.checks.about import CheckExplanation
-from tpustarter.tui.checks.details import (
+from tpustarter.tui.checks.check_details import (
     describe_check,
     describe_claim,
     describe_result,
     format_full_text,
 )
+from tpustarter.tui.checks.check_explanation import CheckExplanation
 from tpustarter.tui.checks.rows import STOPPED, WORDS
 from tpustarter.tui.checks.run_list import CheckList, CheckMark
 from tpustarter.tui.explain import failure

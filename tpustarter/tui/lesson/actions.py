@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import Enum
 
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
-from tpustarter.tui.lesson.page.page import LessonPage
+from tpustarter.tui.lesson.page.lesson_page import LessonPage
 
 
 class EnterAction(Enum):

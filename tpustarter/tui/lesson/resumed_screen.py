@@ -21,8 +21,8 @@ from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.lesson import opened_lesson as lesson_opened_lesson
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 from tpustarter.tui.lesson.page.bookmark import Bookmark
+from tpustarter.tui.lesson.page.lesson_page import LessonPage
 from tpustarter.tui.lesson.page.outline import BESIDE, LessonMargin
-from tpustarter.tui.lesson.page.page import LessonPage
 
 OPENING = "Opening the lesson ..."
 

@@ -13,7 +13,7 @@ from tpustarter.tui.kit.page import Sheet
 from tpustarter.tui.kit.safe_text import plain_source
 
 if TYPE_CHECKING:
-    from tpustarter.learning.content.then_now import TutorialClaim
+    from tpustarter.learning.content.older_claims import TutorialClaim
 
 
 class OlderClaim(Sheet):

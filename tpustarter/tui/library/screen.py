@@ -33,7 +33,7 @@ from tpustarter.tui.library.older_claim_screen import OlderClaim
 from tpustarter.tui.library.rows import CHECK, EXERCISE, LOG, MEANT, OLD
 
 if TYPE_CHECKING:
-    from tpustarter.learning.content.then_now import TutorialClaim
+    from tpustarter.learning.content.older_claims import TutorialClaim
     from tpustarter.learning.progress.path_progress import PathProgress
     from tpustarter.learning.search.search import FoundLine, SearchHit
 

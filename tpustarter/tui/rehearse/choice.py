@@ -10,7 +10,7 @@ from tpustarter.machine.tpus import TOPOLOGIES
 from tpustarter.rehearsal.programs.request import EVERY_GENERATION, RehearsalRequest
 from tpustarter.rehearsal.text.progress import format_rounded_time
 from tpustarter.text import phrases
-from tpustarter.tui.rehearse.own_program import SCRIPT, TypedProgram
+from tpustarter.tui.rehearse.typed_program import SCRIPT, TypedProgram
 
 CHECK_S = 1.6
 """Seconds, roughly, to compile the programs of one check for one TPU on two cores."""

@@ -16,16 +16,17 @@ from textual.widgets import Input, Static
 from tpustarter.core import content
 from tpustarter.core.content import Check
 from tpustarter.rehearsal.compile import compiler
-from tpustarter.rehearsal.programs import own_python
+from tpustarter.rehearsal.programs import user_python
 from tpustarter.text import phrases
 from tpustarter.tui.app.messages import LOOK, LookedUp
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.kit.text_layout import Stack, adapt_commands, prose
-from tpustarter.tui.rehearse import own_program
 from tpustarter.tui.rehearse import rows as rehearsal_rows
+from tpustarter.tui.rehearse import typed_program
 from tpustarter.tui.rehearse.choice import RehearsalChoice
-from tpustarter.tui.rehearse.own_program import (
+from tpustarter.tui.rehearse.run_screen import NARROW, RehearsalScreen
+from tpustarter.tui.rehearse.typed_program import (
     FUNCTION,
     OWN,
     OfferedPrograms,
@@ -33,7 +34,6 @@ from tpustarter.tui.rehearse.own_program import (
     ProgramOffers,
     TypedProgram,
 )
-from tpustarter.tui.rehearse.run_screen import NARROW, RehearsalScreen
 
 NAME = "rehearse"
 """The name of the installed screen, whose choices last as long as the app."""
@@ -141,8 +141,8 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         checks = content.read_checks(self.tutor.checks)
         programs = [check for check in checks if check.has_programs]
         has_compiler = compiler.has_compiler(self.tutor.machine)
-        own = own_program.find_programs(Path.cwd())
-        has_torch = own_python.can_lower("torch_xla", self.tutor.machine, Path.cwd())
+        own = typed_program.find_programs(Path.cwd())
+        has_torch = user_python.can_lower("torch_xla", self.tutor.machine, Path.cwd())
         available = RehearsalMeans(
             programs, has_compiler=has_compiler, own=own, has_torch=has_torch
         )
@@ -182,7 +182,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self.query_one("#choice").display = not offered
         self._show()
         if offered:
-            offers.show(own_program.offer_rows(offered))
+            offers.show(typed_program.offer_rows(offered))
             self.set_area_title("offers", "What the file offers")
             self.set_focus(offers)
 
@@ -197,9 +197,9 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self.set_area_title("tpus", choice.tpu_count())
         line = choice.headline()
         if self._offered:
-            line = own_program.describe_choosing(self._offered)
+            line = typed_program.describe_choosing(self._offered)
         elif self.query_one(OwnLine).display:
-            line = own_program.describe_typing(self._typing, has_words=self._has_words)
+            line = typed_program.describe_typing(self._typing, has_words=self._has_words)
         self.query_one("#headline", Static).update(adapt_commands(prose(line)))
         self.refresh_bindings()
 
@@ -274,7 +274,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self._typing, self._has_words = kind, bool(words)
         line = self.query_one(OwnLine)
         line.placeholder = OWN[kind][1]
-        line.value = own_program.join_words(words)
+        line.value = typed_program.join_words(words)
         line.display = True
         line.select_on_focus = not words  # else typing would replace them
         self.set_focus(line)
@@ -290,7 +290,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     def _read(self, kind: str, typed: str) -> None:
         self.post_message(
             LookedUp(
-                own_program.read_typed(kind, typed, self.tutor.choices.python, self.tutor.machine)
+                typed_program.read_typed(kind, typed, self.tutor.choices.python, self.tutor.machine)
             )
         )
 

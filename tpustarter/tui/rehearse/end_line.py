@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tpustarter.core.problem import Problem
 from tpustarter.rehearsal.compile.compiler import StillCompiling
-from tpustarter.rehearsal.programs.own_code import is_code
 from tpustarter.rehearsal.programs.request import RehearsalRequest
+from tpustarter.rehearsal.programs.user_program import is_code
 from tpustarter.rehearsal.text import verdict
 from tpustarter.rehearsal.text.progress import BAR, RehearsalProgress
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.rehearse.table import RehearsalAnswers
+from tpustarter.tui.rehearse.answer_table import RehearsalAnswers
 
 PARTING = 10
 """Columns by which the program and its TPU are longer than the progress of a check run."""

@@ -23,7 +23,7 @@ from tpustarter.tui.kit.text_layout import (
     status_word,
 )
 from tpustarter.tui.rehearse.choice import RehearsalChoice
-from tpustarter.tui.rehearse.own_program import OWN, SCRIPT, TypedProgram, format_label
+from tpustarter.tui.rehearse.typed_program import OWN, SCRIPT, TypedProgram, format_label
 
 WITH_CLAIMS = 140
 """Columns from which the claim of each check is shown beside it."""

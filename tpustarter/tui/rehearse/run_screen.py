@@ -36,10 +36,15 @@ from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.split import LOW, Split
 from tpustarter.tui.kit.text_layout import Stack, group_heading
-from tpustarter.tui.rehearse import details
+from tpustarter.tui.rehearse import answer_details
 from tpustarter.tui.rehearse import end_line as line
+from tpustarter.tui.rehearse.answer_table import (
+    Program,
+    RehearsalAnswers,
+    RehearsalTable,
+    format_label,
+)
 from tpustarter.tui.rehearse.script import Script
-from tpustarter.tui.rehearse.table import Program, RehearsalAnswers, RehearsalTable, format_label
 
 NARROW = 70
 """Columns below which lists are placed below each other."""
@@ -273,12 +278,14 @@ class RehearsalScreen(Split):
         elif self._view == "words" and (words := self._words()):
             self.show_details(Content(words))
         elif self._view == "compare":
-            self.show_details(Stack(details.compare_tpus(self._answers, program, tpu)))
+            self.show_details(Stack(answer_details.compare_tpus(self._answers, program, tpu)))
         else:
             is_alone = self.has_class("-details")
-            pieces = [*details.describe_cell(self._answers, program, tpu, names_words=not is_alone)]
+            pieces = [
+                *answer_details.describe_cell(self._answers, program, tpu, names_words=not is_alone)
+            ]
             if self._has_room_to_compare:
-                pieces += [Content(""), *details.compare_tpus(self._answers, program, tpu)]
+                pieces += [Content(""), *answer_details.compare_tpus(self._answers, program, tpu)]
             if is_alone and (words := self._words()):
                 pieces += [Content(""), group_heading("The compiler's own words"), Content(words)]
             if self._request.script and self.has_class("-airy") and self.has_class("-beside"):
@@ -292,11 +299,11 @@ class RehearsalScreen(Split):
 
     def _words(self) -> str:
         table = self.query_one(RehearsalTable)
-        return details.compiler_words(self._answers.result(table.program, table.tpu))
+        return answer_details.compiler_words(self._answers.result(table.program, table.tpu))
 
     def action_lesson(self) -> None:
-        if not self.tutor.go.back_to_lesson(details.LESSON):
-            self.tutor.go.open_lesson(details.LESSON)
+        if not self.tutor.go.back_to_lesson(answer_details.LESSON):
+            self.tutor.go.open_lesson(answer_details.LESSON)
 
     @property
     def _is_too_big(self) -> bool:
@@ -312,7 +319,7 @@ class RehearsalScreen(Split):
         """Return the failure to explain: of the marked answer, else of the script, or of all."""
         table = self.query_one(RehearsalTable)
         failed = (
-            details.find_failed_run(self._answers, table.program, table.tpu)
+            answer_details.find_failed_run(self._answers, table.program, table.tpu)
             or self._script.failed_run
         )
         problem = None if self._without_compiler else self._problem

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from textual.content import Content
 
-from tpustarter.rehearsal.programs.own_code import (
+from tpustarter.rehearsal.programs.user_program import (
     DeviceQuestionsFound,
     JittedPlace,
     ProgramWarning,
@@ -21,7 +21,7 @@ from tpustarter.text.terminal import escape_text
 from tpustarter.tui.explain.failure import FailedRun, program_failure
 from tpustarter.tui.kit.safe_text import OutputTail
 from tpustarter.tui.kit.text_layout import HangingText, prose, status_word
-from tpustarter.tui.rehearse.details import LABEL, Piece
+from tpustarter.tui.rehearse.answer_details import LABEL, Piece
 
 Event = JittedPlace | ScriptOutput | ProgramWarning | DeviceQuestionsFound | ScriptEnded
 

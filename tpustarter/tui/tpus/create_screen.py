@@ -27,15 +27,15 @@ from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.text_layout import Stack, prose
 from tpustarter.tui.tpus import grant as tpu_grant
 from tpustarter.tui.tpus import offers as tpu_offers
-from tpustarter.tui.tpus import sheet as tpu_sheet
-from tpustarter.tui.tpus import work as tpu_work
+from tpustarter.tui.tpus import request_text as tpu_sheet
+from tpustarter.tui.tpus import tpu_work
 from tpustarter.tui.tpus.fields import ChosenField
 from tpustarter.tui.tpus.follow_screen import FollowScreen
 from tpustarter.tui.tpus.form import ORDER, TIERS, TpuDraft
 from tpustarter.tui.tpus.form_view import FormView
 from tpustarter.tui.tpus.grant import GrantVerdicts
 from tpustarter.tui.tpus.offers import OfferList
-from tpustarter.tui.tpus.work import StoppedError
+from tpustarter.tui.tpus.tpu_work import StoppedError
 
 BESIDE = 130
 """Columns from which the command is shown beside the fields."""

@@ -27,8 +27,8 @@ from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose
-from tpustarter.tui.tpus import work as tpu_work
-from tpustarter.tui.tpus.work import StoppedError, TpuWork
+from tpustarter.tui.tpus import tpu_work
+from tpustarter.tui.tpus.tpu_work import StoppedError, TpuWork
 
 MOST_LINES = 500
 """Lines of the time line; older ones are dropped, with a note."""

@@ -24,8 +24,8 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose
-from tpustarter.tui.tpus import work as tpu_work
-from tpustarter.tui.tpus.work import TpuWork
+from tpustarter.tui.tpus import tpu_work
+from tpustarter.tui.tpus.tpu_work import TpuWork
 
 LEFTOVERS = "leftovers"
 """The text to type to delete all of them, as on the command line."""

@@ -30,8 +30,8 @@ from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import Row, RowList
 from tpustarter.tui.kit.split import Split
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose, status_word
-from tpustarter.tui.tpus import work as tpu_work
-from tpustarter.tui.tpus.work import StoppedError
+from tpustarter.tui.tpus import tpu_work
+from tpustarter.tui.tpus.tpu_work import StoppedError
 from tpustarter.tui.tpus.worker_board import WorkerBoard, WorkerPart
 
 PAINT_S = 0.2

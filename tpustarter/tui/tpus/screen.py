@@ -28,7 +28,7 @@ from tpustarter.tui.kit.row_list import DetailRows, RowList
 from tpustarter.tui.kit.split import Split
 from tpustarter.tui.kit.text_layout import Stack
 from tpustarter.tui.tpus import plans as tpu_plans
-from tpustarter.tui.tpus import work as tpu_work
+from tpustarter.tui.tpus import tpu_work
 from tpustarter.tui.tpus.create_screen import CreateForm
 from tpustarter.tui.tpus.follow_screen import FollowScreen
 from tpustarter.tui.tpus.plans import TpuPlan
@@ -41,7 +41,7 @@ from tpustarter.tui.tpus.rows import (
     make_rows,
 )
 from tpustarter.tui.tpus.run_form_screen import RunForm
-from tpustarter.tui.tpus.work import StoppedError
+from tpustarter.tui.tpus.tpu_work import StoppedError
 
 _ASK_GOOGLE = ("delete", "watch", "ask", "create", "switch", "command", "leftovers")
 """Actions that wait until Google has answered the question before."""

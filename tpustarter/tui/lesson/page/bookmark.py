@@ -14,7 +14,7 @@ from textual.widgets.markdown import MarkdownBlock
 from tpustarter.learning.progress import bookmarks
 from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.lesson.page.folded_parts import Fold
-from tpustarter.tui.lesson.page.page import LessonPage
+from tpustarter.tui.lesson.page.lesson_page import LessonPage
 from tpustarter.tui.lesson.page.question import QuestionView
 
 WAIT_S = 0.5

@@ -22,7 +22,7 @@ from tpustarter.tui.kit.text_layout import (
     status_word,
 )
 from tpustarter.tui.lesson.block.block import BlockView
-from tpustarter.tui.lesson.page.page import LessonPage
+from tpustarter.tui.lesson.page.lesson_page import LessonPage
 from tpustarter.tui.lesson.page.question import QuestionView
 from tpustarter.tui.lesson.references import LessonReference
 from tpustarter.tui.terminal.markdown_blocks import MarkdownH1, MarkdownH2

@@ -15,7 +15,7 @@ from tpustarter.tui.explain.failure import program_failure as of_program
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, status_word
 from tpustarter.tui.rehearse import memory_picture
-from tpustarter.tui.rehearse.table import Program, RehearsalAnswers, format_label
+from tpustarter.tui.rehearse.answer_table import Program, RehearsalAnswers, format_label
 
 LABEL = 8
 LESSON = "jax/memory-and-donation"

@@ -14,7 +14,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, status_word
-from tpustarter.tui.tpus import work as tpu_work
+from tpustarter.tui.tpus import tpu_work
 from tpustarter.tui.tpus.form import TpuDraft
 from tpustarter.tui.tpus.grant import GrantVerdicts
 from tpustarter.tui.tpus.rows import colour_signs

@@ -23,8 +23,8 @@ from tests.support.stubs import make_python
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.rehearsal.compile import lowering
-from tpustarter.rehearsal.programs.own_code import ScriptOutput
 from tpustarter.rehearsal.programs.request import RehearsalRequest
+from tpustarter.rehearsal.programs.user_program import ScriptOutput
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.rehearsal.text import script_text
 

@@ -17,7 +17,7 @@ from tpustarter.text import bars
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.shell_variables import format_hint
-from tpustarter.tui.checks.about import CheckExplanation
+from tpustarter.tui.checks.check_explanation import CheckExplanation
 from tpustarter.tui.kit import painted_drawings
 from tpustarter.tui.kit.markdown_text import colour_code
 from tpustarter.tui.kit.safe_text import clean_text

@@ -10,7 +10,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
 from tpustarter.machine.machine import Machine
 from tpustarter.rehearsal.compile import lowering
-from tpustarter.rehearsal.programs import own_code
+from tpustarter.rehearsal.programs import user_program
 from tpustarter.text import phrases
 
 DEVICES = 8
@@ -26,7 +26,7 @@ def find_python(
         explicit: The value of `--python`; None without it.
         machine: This machine, for its environment.
         folder: The folder of the file.
-        torch: The library for a PyTorch module, as in `own_code.OwnFunction`; empty for JAX.
+        torch: The library for a PyTorch module, as in `user_program.OwnFunction`; empty for JAX.
         without_jax: The Python to take where none has JAX.
 
     Raises:
@@ -34,7 +34,7 @@ def find_python(
     """
     if explicit is not None:
         return interpreters.choose_interpreter(explicit, machine.env, Path.cwd())[0].path
-    names = {"": ("jax",), own_code.ANY_TORCH: frameworks.LOWERERS}.get(torch, (torch,))
+    names = {"": ("jax",), user_program.ANY_TORCH: frameworks.LOWERERS}.get(torch, (torch,))
     with contextlib.suppress(Problem):
         chosen, others = interpreters.choose_interpreter(None, machine.env, folder)
         for candidate in (chosen, *others):
@@ -58,7 +58,7 @@ def can_lower(torch: str, machine: Machine, folder: Path) -> bool:
     return True
 
 
-def torch_xla_variables(code: own_code.OwnFunction) -> dict[str, str]:
+def torch_xla_variables(code: user_program.OwnFunction) -> dict[str, str]:
     """Return the variables that torch_xla reads at its start: use CPUs, and keep source lines."""
     on_cpu = {"PJRT_DEVICE": "CPU", "CPU_NUM_DEVICES": str(DEVICES), "XLA_HLO_DEBUG": "1"}
     return on_cpu if code.torch else {}

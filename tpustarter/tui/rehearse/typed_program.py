@@ -19,7 +19,14 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine.machine import Machine
 from tpustarter.rehearsal.compile import compiler
-from tpustarter.rehearsal.programs import own_code, own_python, resolve, source, suggestions, syntax
+from tpustarter.rehearsal.programs import (
+    resolve,
+    source,
+    suggestions,
+    syntax,
+    user_program,
+    user_python,
+)
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import Row, RowList
@@ -123,7 +130,7 @@ def read_typed(
         with contextlib.suppress(Problem):  # then the rehearsal reports it
             without_jax = compiler.find_compiler(None, machine)
         folder = Path.cwd() if kind == SCRIPT else file.parent
-        return own_python.find_python(python, machine, folder, "", without_jax=without_jax)
+        return user_python.find_python(python, machine, folder, "", without_jax=without_jax)
 
     syntax.verify_syntax(file, shown, find_python)
     if kind == SCRIPT:
@@ -133,7 +140,7 @@ def read_typed(
     name, *given = words
     try:
         resolve.verify_function(
-            own_code.parse_function(name, tuple(given)), name.partition(":")[0], given, ()
+            user_program.parse_function(name, tuple(given)), name.partition(":")[0], given, ()
         )
     except resolve.UnclearProgram as unclear:
         if not unclear.commands:
@@ -162,8 +169,8 @@ def _read_words(kind: str, typed: str) -> tuple[str, ...]:
     if not words:
         raise Problem("no file is named", hint=f"for example `{example}`", code=ExitCode.USAGE)
     if kind == SCRIPT:
-        own_code.require_script(words)
-    elif own_code.is_code(words[0]):
+        user_program.require_script(words)
+    elif user_program.is_code(words[0]):
         words = tuple(word for word in words if word != "--arg")  # as the command has it
     else:
         raise Problem(
