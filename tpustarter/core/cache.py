@@ -37,7 +37,7 @@ class Cache:
         self._is_changed = False
 
     def get_or_read(self, source: bytes, read: Callable[[], Any]) -> Any:
-        """Return the value that `read` makes of a source, from the cache where it is known.
+        """Return the value that `read` makes of a source, from the cache if it is there.
 
         An error of `read` is never cached, nor is a value that JSON would change.
         """

@@ -20,12 +20,12 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
 
 
 def as_object(value: object) -> dict[str, Any]:
-    """Return an object; empty for a value that is none."""
+    """Return a JSON value as a dictionary; an empty one for a value of another type."""
     return value if is_object(value) else {}
 
 
 def as_type(value: object, kind: type[_T]) -> _T | None:
-    """Return a value as a type; None where it does not have that type."""
+    """Return a JSON value converted to a type; None if it does not fit."""
     try:
         return msgspec.convert(value, kind)
     except (msgspec.ValidationError, UnicodeEncodeError):  # a name may be half of a character
@@ -33,12 +33,12 @@ def as_type(value: object, kind: type[_T]) -> _T | None:
 
 
 def items_of_type(value: object, kind: type[_T], most: int | None = None) -> list[_T]:
-    """Return the items of an array that have a type, of the first `most` items if that is given."""
+    """Return those of the first `most` items of a JSON array, or of all, that have a type."""
     every = (as_type(item, kind) for item in (value[:most] if is_array(value) else ()))
     return [item for item in every if item is not None]
 
 
 def entries_of_type(value: object, kind: type[_T]) -> dict[str, _T]:
-    """Return the entries of an object that have a type."""
+    """Return those entries of a JSON object whose values have a type."""
     every = ((name, as_type(item, kind)) for name, item in as_object(value).items())
     return {name: item for name, item in every if item is not None}

@@ -278,7 +278,7 @@ class Redactor:
 
 
 def drop_cut_word(text: str) -> str:
-    """Return a text whose end was cut off, without its last word.
+    """Return a text without its last word, which may be incomplete.
 
     Half a secret has no shape, and half a name is no known name: neither may be shown.
     """
@@ -286,7 +286,7 @@ def drop_cut_word(text: str) -> str:
 
 
 def drop_cut_line(text: str) -> str:
-    """Return a text whose beginning was cut off, from its next line, or next word."""
+    """Return a text from its second line, or word, on: the first one may be incomplete."""
     _, line_end, rest = text.partition("\n")
     return rest if line_end else _FIRST_WORD.sub("", text)
 

@@ -26,7 +26,7 @@ from tpustarter.explain.ranking import FailureMatch
 
 @dataclass(frozen=True)
 class CommandEnd:
-    """The end of a command."""
+    """The exit code of a command, and the processes that were killed while it ran."""
 
     code: int
     """Its exit code, as a shell reports it."""

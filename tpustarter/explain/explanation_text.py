@@ -182,7 +182,7 @@ class ExplanationPart:
 
     @property
     def is_literal(self) -> bool:
-        """Whether it can be copied: a command, an address."""
+        """Whether the part is to be copied as it stands: a command, an address."""
         return self.kind in (PartKind.COMMAND, PartKind.LESSON, PartKind.SOURCE)
 
 

@@ -100,5 +100,5 @@ def is_mended(match: FailureMatch) -> bool:
 def find_fixes(
     matches: Sequence[FailureMatch], machine: host.Machine
 ) -> list[tuple[FailureMatch, Fix]]:
-    """Return every fix with its failure, in the order of the matches."""
+    """Return the fixes for this machine, each with its failure, in the order of the matches."""
     return [(match, one) for match in matches if (one := find_fix(match, machine)) is not None]

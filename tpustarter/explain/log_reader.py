@@ -55,7 +55,7 @@ class LogLines:
         self._number = 1
 
     def feed(self, chunk: bytes) -> LogPiece | None:
-        """Take the next bytes; return lines once there are enough of them, None before."""
+        """Take the next bytes of the log; return whole lines once there are enough, else None."""
         data = self._rest = self._rest + self._plain(chunk)
         if len(data) < TOGETHER:
             return None

@@ -64,7 +64,7 @@ class WorkerEnd:
 
 @dataclass(frozen=True)
 class JobExplanation:
-    """The failure of a job."""
+    """The failure of a job of several workers: the first one that failed, and its cause."""
 
     first: WorkerEnd | None
     """The worker that failed first; None where the logs do not tell."""

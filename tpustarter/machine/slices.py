@@ -35,7 +35,7 @@ class HostCountMismatch:
 
 @dataclass(frozen=True)
 class Slice:
-    """The TPU slice this machine is part of; None is unknown."""
+    """The TPU slice this machine is part of; a field that is unknown is None."""
 
     worker: int | None
     """Number of this host in its slice, from 0."""

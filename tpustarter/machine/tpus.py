@@ -24,7 +24,7 @@ class TpuType:
 
     @property
     def accelerator_type(self) -> str:
-        """Its name in Google's commands and metadata, such as `v5litepod-8`."""
+        """The type's name in Google's commands and metadata, such as `v5litepod-8`."""
         return f"{self.generation.aliases[0]}-{self.name.rpartition('-')[2]}"
 
 

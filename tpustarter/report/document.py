@@ -81,7 +81,7 @@ class ReportJudgement(msgspec.Struct):
 
 
 class ReportSection(msgspec.Struct):
-    """The answer of one collector."""
+    """A section of a report: the facts of one collector, and how long they took."""
 
     name: str
     title: str
@@ -246,7 +246,7 @@ class ChangeFacts(msgspec.Struct):
 
 
 class FrameworkStep(msgspec.Struct):
-    """A question to a framework."""
+    """A step of asking a framework, such as importing it, and how it ended."""
 
     step: str = ""
     state: str = ""
@@ -279,7 +279,7 @@ class FrameworkFacts(msgspec.Struct):
 
 
 class KnownFailureRow(KnownMatch, kw_only=True):
-    """A row of the section `known`."""
+    """A known failure in the section `known`, with its role and the evidence from this machine."""
 
     role: str = ""
     explained_by: str = ""
@@ -296,7 +296,7 @@ class KnownFacts(msgspec.Struct):
 
 
 class ReproducerRun(msgspec.Struct):
-    """A run of a reproducer."""
+    """A run of a reproducer under one variant of the settings, and its outcome."""
 
     variant: str
     outcome: str
@@ -353,7 +353,7 @@ class Facts(msgspec.Struct):
 
 
 def read_facts(sections: Iterable[ReportSection]) -> Facts:
-    """Return the facts of sections that were made here or admitted."""
+    """Return the facts of a report's sections as types, whether made here or read from a file."""
     told = {one.name: _without_null(one.facts) for one in sections}
     files = told.get("reproducers", {})
     told["reproducers"] = {

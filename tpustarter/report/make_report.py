@@ -37,7 +37,7 @@ STATIC = (*software.COLLECTORS, *hardware.COLLECTORS, *check_runs.COLLECTORS)
 
 @dataclass(frozen=True)
 class BugReport:
-    """A report that is free of names, and its pseudonyms."""
+    """A report without the names of this machine, and the pseudonyms that replace them."""
 
     document: dict[str, Any]
     """The content of `report.json`."""

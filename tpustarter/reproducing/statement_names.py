@@ -35,7 +35,7 @@ class NameReference:
         return (self.line, self.start)
 
     def drop_attribute(self) -> NameReference:
-        """Return the reference to the name alone."""
+        """Return the reference without the attribute that is read from the name."""
         return replace(self, attribute="", end=self.name_end)
 
 

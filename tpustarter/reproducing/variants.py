@@ -35,7 +35,7 @@ class TriedVariant:
 
     @property
     def words(self) -> str:
-        """Return the outcome as the table has it."""
+        """Return the outcome of the variant in a few words, for a cell of a table."""
         return self.outcome.words if self.outcome else f"not run: {self.why_not}"
 
 

@@ -136,7 +136,7 @@ def _cut(line: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class CommandOutcome:
-    """The end of a command."""
+    """The end of a command: its exit code, and the reason in words."""
 
     code: int | None
     """Its exit code; None when a signal, a stop or the time limit ended it."""

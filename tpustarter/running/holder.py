@@ -17,7 +17,7 @@ class DeviceHolder:
 
     @property
     def identity(self) -> str:
-        """Its activity and process id."""
+        """Return the process in words: its activity and its process id."""
         return f"{self.name}, pid {self.pid}"
 
     def __str__(self) -> str:

@@ -22,7 +22,7 @@ _MOST_COLUMNS, _MOST_LINES = 500, 200
 
 
 class AppWindow(AppService):
-    """A window with its app."""
+    """A browser's window and the process of the app that is shown in it."""
 
     def __init__(self, words: Sequence[str], variables: dict[str, str], **options: Any) -> None:
         """Take the app's command, as a list of words, and its additional variables."""

@@ -40,7 +40,7 @@ class OtherPython:
 
 @dataclass(frozen=True)
 class FrameworkPlan:
-    """How frameworks will be started on this machine, or why they will not."""
+    """The devices and variables with which frameworks are started, or the reason against it."""
 
     platform: str
     """`tpu`, `gpu` or `cpu`, or the first name in the user's own JAX_PLATFORMS."""

@@ -19,7 +19,7 @@ from tpustarter.core.json_values import is_array
 
 
 class Noise(NamedTuple):
-    """How much figures of one kind may differ between two runs without a reason."""
+    """The noise of figures of one kind: a difference within it says nothing about the machine."""
 
     code: str
     """Glob that matches the findings' codes."""
@@ -76,7 +76,7 @@ _HOST = ("chips", "generation")
 
 
 class ResultChange(msgspec.Struct):
-    """A result with another status than before; one that is None was not in that run."""
+    """A check whose status differs between two runs; None stands for a run without it."""
 
     id: str
     change: str
@@ -86,7 +86,7 @@ class ResultChange(msgspec.Struct):
 
 
 class FigureChange(msgspec.Struct):
-    """A figure that is another one than before."""
+    """A measured figure that differs between two runs."""
 
     id: str
     code: str
@@ -100,7 +100,7 @@ class FigureChange(msgspec.Struct):
 
 
 class ValueChange(msgspec.Struct):
-    """A value of the target, of a version or of the environment that is another one."""
+    """A value of the target, the versions or the environment that differs between two runs."""
 
     name: str
     before: Any

@@ -41,7 +41,7 @@ class RunSummary:
 
 
 def summarize(run: Run) -> RunSummary:
-    """Return the summary of a run."""
+    """Return the counts of a run's claims, and the reasons that its headline names."""
     counts = run.count_statuses()
     unknown = [result for result in run.results if is_verdict_missing(result)]
     dependent = sum(result.reason == "dependency" for result in unknown)

@@ -9,7 +9,7 @@ from tpustarter.probe.finding import Hint
 
 
 class NextAction(Enum):
-    """The action that comes next."""
+    """The kind of step that comes next after a result or a run."""
 
     READ_CAUSE = "read-cause"
     """Read about the check that found the cause."""

@@ -107,7 +107,7 @@ class Cause:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of one check."""
+    """The result of one check: status, reason, findings, and the devices it ran on."""
 
     id: str
     title: str
@@ -139,7 +139,7 @@ class Result:
 
 @dataclass(frozen=True)
 class BlockedFramework:
-    """Why frameworks were not started at all."""
+    """The reason why no check of a framework was started, with a hint and an exit code."""
 
     what: str
     """One sentence, with the value found."""

@@ -41,7 +41,7 @@ def rank_causes(results: Iterable[Result], rank: Callable[[Result], Rank]) -> di
 
 
 def make_sort_key(check: str, rank: Rank, raised: Mapping[str, Rank]) -> tuple[Rank, bool]:
-    """Return the sort key of a check: a cause comes directly above the first of its effects."""
+    """Return the key that sorts checks, by which a cause comes directly above its first effect."""
     return min(rank, raised.get(check, rank)), check not in raised
 
 

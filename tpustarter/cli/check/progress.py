@@ -53,7 +53,7 @@ class CheckProgress:
         self.clear()
 
     def follow(self, event: Event) -> None:
-        """Show the progress after an event."""
+        """Take an event of the run, and rewrite the line with the progress."""
         self._progress.follow(event)
         if isinstance(event, CheckEnded):
             self._draw("")

@@ -271,7 +271,7 @@ def _when(grant: Grant, now: datetime) -> str:
 def grant_fields(
     grant: Grant, in_use: Sequence[Resource] | None, now: datetime, notes: Sequence[str]
 ) -> dict[str, object]:
-    """Return the JSON document."""
+    """Return the grant as the JSON document `tpustarter.trc/1`."""
     today = now.astimezone(timezone.utc).date()
     rows: list[dict[str, object]] = []
     for row in grant.allowances:

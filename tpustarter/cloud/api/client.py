@@ -100,23 +100,23 @@ class Client:
         return sorted(api_messages.clean_text(row.version) for row in rows)
 
     def nodes(self, zone: str = EVERY_ZONE) -> Listing[TpuNode]:
-        """Return the nodes of a zone, or of all zones."""
+        """Return the TPU VMs and slices of a zone; of all zones if it is `-`."""
         rows, unreachable = self._all_pages("nodes", zone)
         return Listing(tuple(map(api_messages.parse_node, rows)), unreachable)
 
     def queued_resources(self, zone: str = EVERY_ZONE) -> Listing[QueuedResource]:
-        """Return the queued resources of a zone, or of all zones."""
+        """Return the requests for TPUs in a zone; in all zones if it is `-`."""
         rows, unreachable = self._all_pages("queued_resources", zone)
         return Listing(tuple(map(api_messages.parse_queued_resource, rows)), unreachable)
 
     def node(self, zone: str, name: str) -> TpuNode | None:
-        """Return one node; None if there is none of this name."""
+        """Return a TPU VM or slice by its name; None if Google has none."""
         path = self._client.node_path(self.project, zone, name)
         row = self._one(f"describe `{name}`", self._client.get_node, path)
         return api_messages.parse_node(row) if row else None
 
     def queued_resource(self, zone: str, name: str) -> QueuedResource | None:
-        """Return one queued resource; None if there is none of this name."""
+        """Return a request for a TPU by its name; None if Google has none."""
         path = self._client.queued_resource_path(self.project, zone, name)
         row = self._one(f"describe `{name}`", self._client.get_queued_resource, path)
         return api_messages.parse_queued_resource(row) if row else None

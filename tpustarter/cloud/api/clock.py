@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """A source of the time, which also waits."""
+    """A source of the time, which also waits; a test's clock passes hours at once."""
 
     def now(self) -> datetime:
         """Return the time in UTC."""

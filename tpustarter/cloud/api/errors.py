@@ -81,7 +81,7 @@ SHOWN_AT_MOST = 600
 
 @dataclass(frozen=True)
 class CloudFailure:
-    """One known error of Google's, explained."""
+    """A known error of Google's service: the texts that it matches, its meaning and its fix."""
 
     id: str
     kind: Kind

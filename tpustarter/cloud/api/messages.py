@@ -182,6 +182,6 @@ def _time(raw: Any, field: str) -> datetime | None:
 
 
 def type_sort_key(name: str) -> tuple[str, int]:
-    """Return a sort key that puts `v6e-8` before `v6e-16`."""
+    """Return a sort key of an accelerator type's name, by which `v6e-8` comes before `v6e-16`."""
     family, _, size = re.sub(r"\s", "", name).rpartition("-")
     return (family, int(size) if size.isdigit() and len(size) < 9 else 0)

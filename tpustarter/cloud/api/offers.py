@@ -26,7 +26,7 @@ _WRITING = threading.Lock()
 
 @dataclass(frozen=True)
 class CloudOffer:
-    """A list of Google's with the time at which it was read."""
+    """Zones, types or versions that Google offers, with the time at which they were read."""
 
     items: tuple[str, ...]
     read: datetime
@@ -40,7 +40,7 @@ class _StoredOffer(msgspec.Struct):
 
 
 def fetch_offer(key: str, read: Callable[[], list[str]], clock: Clock) -> CloudOffer:
-    """Return a list of Google's; the stored one where Google cannot be reached now.
+    """Return zones, types or versions from Google; the stored list if Google cannot be reached.
 
     Args:
         key: The name of the list, such as `my-project zones`.

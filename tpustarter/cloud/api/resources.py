@@ -72,7 +72,7 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True)
 class Listing(Generic[_Item]):
-    """The rows of a listing, and the zones that are missing from it."""
+    """The rows of a listing over several zones, and the zones that did not answer."""
 
     items: tuple[_Item, ...]
     unreachable: tuple[str, ...] = ()

@@ -25,7 +25,7 @@ Mark = Literal["good", "wait", "act", "bad", "unknown"]
 
 
 class StateMeaning(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One state, explained."""
+    """A state of a queued resource or a node: its meaning, and what the user can do."""
 
     name: str
     mark: Mark

@@ -33,14 +33,14 @@ class Worker:
 
     @property
     def address(self) -> str:
-        """Return its external address; empty where it has none."""
+        """Return the worker's external address; empty where it has none."""
         if len(self.node.external_addresses) != max(1, self.node.workers):
             return ""
         return self.node.external_addresses[self.number]
 
     @property
     def needs_iap(self) -> bool:
-        """Return whether it is known to have internal addresses only."""
+        """Return whether the worker is known to have internal addresses only, and IAP is needed."""
         return bool(self.node.internal_addresses) and not self.address
 
 

@@ -30,7 +30,7 @@ Phase = Literal["sent", "taken", "seen", "deleting"]
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One thing that was requested and may exist."""
+    """A TPU that was requested through this program, and may exist and be billed."""
 
     project: str
     zone: str
@@ -53,7 +53,7 @@ class LedgerEntry:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Return the key of the entry, which is unique in the ledger."""
+        """Return project, zone and name, which together are unique in the ledger."""
         return (self.project, self.zone, self.name)
 
     @property
@@ -80,7 +80,7 @@ def find_entries(project: str, name: str) -> list[LedgerEntry]:
 
 
 def reread_entry(entry: LedgerEntry) -> LedgerEntry:
-    """Return the entry as the ledger has it now; the given one if it is not there."""
+    """Return an entry as the ledger's file has it now; unchanged if the file lacks it."""
     return next((row for row in read_entries() if row.key == entry.key), entry)
 
 
@@ -134,7 +134,7 @@ def _read(row: Any) -> LedgerEntry | None:
 
 
 def add_entry(entry: LedgerEntry) -> None:
-    """Write an entry to the disk before its request leaves; raises Problem if that fails."""
+    """Write an entry to the disk before its request is sent; raises Problem if that fails."""
     _change(entry, lambda _: entry)
 
 

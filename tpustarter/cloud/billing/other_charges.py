@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class OtherCharge:
-    """One thing with a charge of its own."""
+    """A part of a TPU VM with a charge of its own, such as its disk, with the source."""
 
     what: str
     why: str

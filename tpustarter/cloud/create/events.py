@@ -54,7 +54,7 @@ class RequestRefused:
 
 @dataclass(frozen=True)
 class SendingPaused:
-    """Nothing is sent for a while."""
+    """A pause of so many seconds before the next request is sent, with the reason."""
 
     seconds: float
     why: str

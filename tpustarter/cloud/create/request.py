@@ -126,7 +126,7 @@ def default_version(tpu: TpuType) -> str:
 
 
 def parse_duration(text: str) -> int:
-    """Return the seconds in `90m` or `6h`; raises Problem for another form."""
+    """Parse a duration such as `90m` or `6h` into seconds; raises Problem for another form."""
     if match := _DURATION.fullmatch(text.strip()):
         seconds = int(match[1].lstrip("0")[:12] or 0) * _SECONDS[match[2]]
         if seconds <= MOST_DAYS * _SECONDS["d"]:

@@ -53,7 +53,7 @@ class ChipLimit:
 
 
 class QuotaBucket(msgspec.Struct, rename="camel"):
-    """A value of a limit, in some places."""
+    """The value of a quota limit in the places that its dimensions name."""
 
     dimensions: dict[str, str] = {}
     effective_limit: int = 0

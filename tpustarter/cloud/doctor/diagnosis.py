@@ -39,7 +39,7 @@ LOOKS = (*project_checks.LOOKS, *zone_and_type.LOOKS, *chip_limits.LOOKS, *netwo
 
 @dataclass(frozen=True)
 class DoctorReport:
-    """All findings, worst first."""
+    """The findings about a project, worst first."""
 
     subject: WantedTpu
     findings: tuple[ProjectFinding, ...]

@@ -15,7 +15,7 @@ Verdict = Literal["fail", "unknown", "warn", "info", "ok"]
 
 @dataclass(frozen=True)
 class Observation:
-    """The answer to one question."""
+    """The answer to a question about a project: a verdict, the value found, and a fix."""
 
     verdict: Verdict
     found: str
@@ -28,7 +28,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class ProjectQuestion:
-    """One question about a project."""
+    """A question about a project: the function that answers it, and the gcloud command for it."""
 
     id: str
     title: str

@@ -40,7 +40,7 @@ class Quota:
         return describe_quota(self.name)
 
     def __str__(self) -> str:
-        """Return it as users see it: `v6e, spot, per region: limit 0 in region us-east5`."""
+        """Return the quota as users see it: `v6e, spot, per region: limit 0 in region us-east5`."""
         limit = "" if self.limit is None else f"limit {self.limit}"
         where = f"in {self.place}" if self.place else ""
         return ": ".join(filter(None, (self.words, f"{limit} {where}".strip())))

@@ -34,7 +34,7 @@ _HEADING = re.compile(r"# TPU (\S+) in zone (\S+) of project (\S+)")
 
 @dataclass(frozen=True)
 class SshEntry:
-    """The lines for one TPU."""
+    """The entry of one TPU in an ssh configuration: all lines between its marks."""
 
     name: str
     zone: str
@@ -43,7 +43,7 @@ class SshEntry:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Return the key of the entry, which is unique in a file."""
+        """Return project, zone and name, which together are unique in a file."""
         return (self.project, self.zone, self.name)
 
 
@@ -80,7 +80,7 @@ def make_entry(workers: Sequence[Worker], *, iap: bool, user: str) -> SshEntry:
 
 
 def list_aliases(node: TpuNode, number: int) -> list[str]:
-    """Return the names of a worker: `tpu-bert-w0`, and for the first one `tpu-bert` as well."""
+    """Return a worker's names for ssh: `tpu-bert-w0`, and for the first one `tpu-bert` as well."""
     own = f"tpu-{node.name}-w{number}"
     return [own] if number else [f"tpu-{node.name}", own]
 

@@ -28,7 +28,7 @@ _STOPPED, _TROUBLE = "-", "!"
 
 @dataclass(frozen=True)
 class SliceHost:
-    """One worker of a slice."""
+    """One host of a slice, as it is drawn: its chips and the state of its worker."""
 
     worker: int
     words: str
@@ -38,13 +38,13 @@ class SliceHost:
 
     @property
     def sign(self) -> str:
-        """Return the sign that stands for it."""
+        """Return the letter that stands for the host's state in the drawing."""
         return _STOPPED if self.words == "stopped" else _SIGNS.get(self.mark, _TROUBLE)
 
 
 @dataclass(frozen=True)
 class DrawingRow:
-    """A line of the drawing."""
+    """A line of the drawing of a slice."""
 
     label: str
     signs: str

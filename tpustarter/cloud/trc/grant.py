@@ -40,7 +40,7 @@ TIERS: dict[Tier, str] = {"spot": "spot", "on-demand": "on demand", "reserved": 
 
 
 class GrantLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One line of a grant."""
+    """A line of a grant: so many chips of one generation, in one tier and zone."""
 
     generation: str
     """Short name, `v5e`."""
@@ -52,7 +52,7 @@ class GrantLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """Return the key of the line, which is unique in a grant."""
+        """Return generation, tier, zone and device type, which together are unique in a grant."""
         return (self.generation, self.tier, self.zone, self.device)
 
 
@@ -76,7 +76,7 @@ class Grant:
 
 @dataclass(frozen=True)
 class GrantJudgement:
-    """The answer whether a grant covers a request."""
+    """The judgement of a request by a grant: whether it is covered, and the reason if not."""
 
     reason: Reason
     why: str
@@ -88,7 +88,7 @@ class GrantJudgement:
 
     @property
     def is_free(self) -> bool:
-        """Return whether it is free of charge."""
+        """Return whether the grant covers the request, so that its chips cost nothing."""
         return self.reason == "covered"
 
 
@@ -240,7 +240,7 @@ def require_coverage(
 
 
 def parse_grant_line(text: str) -> GrantLine:
-    """Return the line of `v6e:64:spot:us-east1-d`; raises Problem for another form."""
+    """Parse a line of a grant such as `v6e:64:spot:us-east1-d`; raises Problem for another form."""
     parts = [part.strip() for part in text.split(":")]
     if len(parts) != 4:
         raise _no_allowance(text, f"it has {len(parts)} of 4 parts")
@@ -262,7 +262,7 @@ def _no_allowance(text: str, why: str) -> Problem:
 def make_grant_line(
     name: str, number: str, tier: Tier, zone: str, unit: str = "chips"
 ) -> GrantLine:
-    """Return one line; raises Problem for an impossible TPU, zone or number.
+    """Return a line of a grant, in chips; raises Problem for an impossible TPU, zone or number.
 
     Args:
         name: A generation, `v6e`; or a type, `v2-8`, whose devices are counted.

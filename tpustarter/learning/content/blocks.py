@@ -57,17 +57,17 @@ class Block:
 
     @property
     def name(self) -> str:
-        """Return its name for the reader, also in tracebacks: `block 2`."""
+        """Return the block's name for the reader, also in tracebacks: `block 2`."""
         return f"block {self.number or self.id}"
 
     @property
     def title(self) -> str:
-        """Return its name at the beginning of a line: `Block 2`."""
+        """Return the block's name at the beginning of a line: `Block 2`."""
         return f"Block {self.number or self.id}"
 
     @property
     def id_in_brackets(self) -> str:
-        """Return its id in brackets, which commands take; empty where the name has it already."""
+        """Return the block's id in brackets, as commands take it; empty if the name contains it."""
         return f" ({self.id})" if self.number else ""
 
     @property

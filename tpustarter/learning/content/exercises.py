@@ -77,13 +77,13 @@ class Exercise:
 
     @property
     def name(self) -> str:
-        """Return its name within the track."""
+        """Return the exercise's name within its track."""
         return self.id.rpartition("/")[2]
 
 
 @dataclass(frozen=True)
 class AnswerVerdict:
-    """The verdict on an answer."""
+    """The verdict on a learner's answer, with the reason and the lines that it is about."""
 
     is_right: bool
     why: str
@@ -139,7 +139,7 @@ def find_next_open(exercise: Exercise) -> Exercise | None:
 
 
 def format_position(exercise: Exercise) -> str:
-    """Return its number among the lesson's exercises: `2 of 3`; empty where it is the only one."""
+    """Return an exercise's number in its lesson: `2 of 3`; empty for an only one."""
     names = [str(name) for name in exercise.lesson.header.get("exercises") or ()]
     return f"{names.index(exercise.name) + 1} of {len(names)}" if len(names) > 1 else ""
 

@@ -68,7 +68,7 @@ _LESSON = re.compile(r"(?:\.\./)?(?:([\w-]+)/)?\d+-([\w-]+)\.md")
 
 
 class NotebookCell(msgspec.Struct, kw_only=True):
-    """A cell of a notebook."""
+    """A cell of a notebook in Jupyter's format, version 4."""
 
     id: str = ""
     metadata: dict[str, object] = {}

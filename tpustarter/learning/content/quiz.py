@@ -16,7 +16,7 @@ _ANSWER = re.compile(r"\((x| )\) +(.+)")
 
 @dataclass(frozen=True)
 class QuizAnswer:
-    """An answer to choose."""
+    """An answer of a question, with the reason why it is right or wrong."""
 
     text: str
     is_right: bool

@@ -28,7 +28,7 @@ Answers = Mapping[str, str]
 
 
 class QuestionChoice(msgspec.Struct, frozen=True):
-    """An answer to a question."""
+    """A choice for a question on libraries: its id, its title, and other words for it."""
 
     id: str
     title: str
@@ -83,7 +83,7 @@ class FirstLesson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LibraryGuide(msgspec.Struct, frozen=True):
-    """The content of the file."""
+    """The content of `which-library.yml`: questions, libraries, reasons and first lessons."""
 
     questions: tuple[LibraryQuestion, ...]
     libraries: tuple[RecommendedLibrary, ...]

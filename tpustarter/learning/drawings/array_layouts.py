@@ -30,7 +30,7 @@ FEWEST_COLUMNS = 20
 
 @dataclass(frozen=True)
 class ArrayLayout:
-    """An array over devices."""
+    """The layout of an array over devices: type, shape, mesh, and the part of each device."""
 
     name: str
     dtype: str

@@ -31,7 +31,7 @@ SMALLEST_CHANGE = 0.02
 
 @dataclass(frozen=True)
 class Bars:
-    """Numbers by name."""
+    """Named numbers that are drawn as bars."""
 
     name: str
     """The variable."""

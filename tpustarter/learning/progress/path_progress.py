@@ -30,17 +30,17 @@ class PathPart:
 
     @property
     def is_done(self) -> bool:
-        """Return whether all of it is done."""
+        """Return whether all lessons of the path or stage are done."""
         return self.done == len(self.lessons)
 
     @property
     def done_share(self) -> float:
-        """Return the share of its time that is done, from 0 to 1."""
+        """Return the share of the time that is done, from 0 to 1."""
         return (self.minutes - self.left) / max(self.minutes, 1)
 
     @property
     def size_text(self) -> str:
-        """Return its size: `12 lessons, 2 h 10 min`."""
+        """Return the size of the path or stage: `12 lessons, 2 h 10 min`."""
         lessons = phrases.format_count(len(self.lessons), "lesson")
         return f"{lessons}, {phrases.format_duration(60 * self.minutes)}"
 
@@ -70,7 +70,7 @@ class PathPart:
 
     @property
     def is_begun(self) -> bool:
-        """Return whether any of its lessons is done or read."""
+        """Return whether any lesson of the path or stage is done or read."""
         return self.done + self.read > 0
 
 

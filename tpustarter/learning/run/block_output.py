@@ -72,7 +72,7 @@ class _End:
 
 
 class BlockOutput:
-    """The output of one block."""
+    """The output of one block, taken in as bytes and given out as clean lines."""
 
     def __init__(self, redact: Redactor) -> None:
         self._redact = redact
@@ -98,7 +98,7 @@ class BlockOutput:
 
     @property
     def redacted_text(self) -> str:
-        """Return all kept output without secrets, in the order in which it came."""
+        """Return the whole kept output in the order of its arrival, secrets removed."""
         return self._redact.redact_text("".join(text for _, text in self._pieces))
 
     @property

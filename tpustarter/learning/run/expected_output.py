@@ -67,7 +67,7 @@ class OutputDifference:
 
     @property
     def words(self) -> str:
-        """Return it as a sentence: `line 2: found `4`, expected `5``."""
+        """Return the difference as a sentence: `line 2: found `4`, expected `5``."""
         found = f"found {self.absence if self.printed is None else f'`{self.printed}`'}"
         expected = NO_FURTHER if self.expected is None else f"`{self.expected}`"
         within = f" within rtol {self.rtol:g}" if self.rtol else ""
@@ -75,7 +75,7 @@ class OutputDifference:
 
 
 def describe_mismatch(expected: ExpectedOutput, printed: str) -> str | None:
-    """Return the first difference in words; None where the printed text is the expected one."""
+    """Return the first line that differs in words; None where the output is the expected one."""
     difference = find_first_difference(expected, printed)
     return difference.words if difference else None
 

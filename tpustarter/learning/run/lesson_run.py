@@ -126,7 +126,7 @@ def format_block_end(result: BlockResult) -> list[str]:
 
 
 def format_headline(practice: BatchRun) -> str:
-    """Return the results of the run in one or two sentences."""
+    """Return the headline of a run of lessons: what passed and failed, in one or two sentences."""
     run = practice.run
     counts = run.count_statuses()
     total = len(run.results)

@@ -99,7 +99,7 @@ class Index:
 
 
 def open_index(shelf: SearchSources) -> Index:
-    """Return the index of a shelf, from the cache or made now."""
+    """Return the index of the texts, from the cache or made now."""
     if not hasattr(sqlite3.Connection, "serialize"):  # before Python 3.11
         return Index(_made(shelf))
     database: Any = _opened()

@@ -51,7 +51,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class SearchSources:
-    """The texts that are searched."""
+    """The texts that are searched: lessons, glossary, checks and claims of older tutorials."""
 
     lessons: list[Lesson]
     words: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
@@ -92,7 +92,7 @@ class PassageSource(Protocol):
 
 
 def list_passages(shelf: SearchSources) -> Iterator[Passage]:
-    """Yield all passages of a shelf."""
+    """Yield all passages of the texts that are searched."""
     for lesson in shelf.lessons:
         sections = list(_sections(lesson))
         yield _whole(lesson, sections)

@@ -73,7 +73,7 @@ class FoundLine:
 
 @dataclass(frozen=True)
 class SearchHit:
-    """A result of a search."""
+    """A lesson, word, check or claim that a search found, with the lines that match."""
 
     kind: Kind
     id: str

@@ -41,7 +41,7 @@ class TpuDevice:
 
 @dataclass
 class DeviceQuestions:
-    """The questions of a program; where `device` is None the answers were true, and only noted."""
+    """The questions a program asked about its device; with `device` None, answered truly."""
 
     device: TpuDevice | None = None
     platform: bool = False
@@ -52,7 +52,7 @@ class DeviceQuestions:
     """`file:line` of the questions that had a true answer."""
 
     def merge(self, other: DeviceQuestions) -> DeviceQuestions:
-        """Return the questions of both."""
+        """Return the questions of this program and of another one together."""
         return DeviceQuestions(
             self.device, self.platform or other.platform, self.kind or other.kind, self.places
         )

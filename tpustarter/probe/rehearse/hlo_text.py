@@ -110,7 +110,7 @@ def compute_bytes(shape_and_layout: str) -> tuple[int, int] | None:
 
 
 def parse_memory_space(layout: str) -> int:
-    """Return the number of the memory that an array is in; 0 is HBM."""
+    """Return the number of the memory space in a layout, as in `S(1)`; 0 is HBM."""
     match = _SPACE.search(layout)
     return int(match[1]) if match else 0
 

@@ -88,7 +88,7 @@ class RehearsalAnswer:
 
 @dataclass(frozen=True)
 class TaskDone:
-    """A task is done: no more answers will come for it."""
+    """The end of a task: no more answers will come for it."""
 
     program: str
     tpu: str

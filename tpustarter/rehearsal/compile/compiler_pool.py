@@ -100,11 +100,11 @@ class CompilerPool:
             thread.start()
 
     def add_task(self, task: CompileTask) -> None:
-        """Add a task."""
+        """Put a task into the queue of the compiling processes."""
         self._work.tasks.put(task)
 
     def complete(self) -> None:
-        """Mark the tasks as complete, so that `read_events` continues to the end."""
+        """Announce that no task will be added, so that `read_events` ends after the last answer."""
         for _ in self._compilers:
             self._work.tasks.put(None)
         self._work.complete = True

@@ -45,13 +45,13 @@ class FileFunction:
 
     @property
     def lists_programs(self) -> bool:
-        """Return whether it lists programs, and is not one itself."""
+        """Return whether the function lists programs to rehearse, and is not one itself."""
         return self.needed == (LISTS,) and self.most == 1
 
 
 @dataclass(frozen=True)
 class FileSource:
-    """Facts read from one file."""
+    """The functions of one Python file of the user, and its uses of jit."""
 
     path: Path
     functions: tuple[FileFunction, ...]
@@ -72,7 +72,7 @@ class FileSource:
 
     @property
     def uses_jax(self) -> bool:
-        """Return whether it looks like a program of JAX."""
+        """Return whether the file looks like a program of JAX."""
         return bool(self.imports & JAX)
 
 

@@ -62,7 +62,7 @@ class ReportContext:
 
 @dataclass(frozen=True)
 class Collector:
-    """One question to this machine."""
+    """A collector of one section of the report: its function, its fields, and its time limit."""
 
     name: str
     title: str

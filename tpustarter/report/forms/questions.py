@@ -18,7 +18,7 @@ DUMP = 'XLA_FLAGS="$XLA_FLAGS --xla_dump_to=/tmp/hlo"'
 
 
 def list_user_questions(view: ReportView) -> list[str]:
-    """Return the questions that only the user can answer."""
+    """Return the report's questions that only the user can answer."""
     tracker, facts = trackers.find_tracker(view.first.tracker), view.facts
     hosts = facts.metadata.hosts or 1
     has_tpu = bool(facts.tpu.chips)

@@ -10,7 +10,7 @@ from tpustarter.core.problem import ExitCode, Problem
 
 @dataclass(frozen=True)
 class Tracker:
-    """A place that takes bug reports."""
+    """A place that takes bug reports, with the form and the questions of its maintainers."""
 
     id: str
     names: tuple[str, ...]

@@ -16,7 +16,7 @@ from tpustarter.text import phrases
 
 @dataclass(frozen=True)
 class Profile:
-    """One kind of environment."""
+    """A kind of environment that set-up can make: purpose, packages, folder, first command."""
 
     name: str
     title: str

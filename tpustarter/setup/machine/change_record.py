@@ -28,7 +28,7 @@ Circumstances = tuple[list[str], list[list[str]]]
 
 
 class ProvedStep(msgspec.Struct):
-    """A proof that ended well."""
+    """The record of a proof that ended well, and the states that it depended on."""
 
     of: Circumstances
     said: str = ""

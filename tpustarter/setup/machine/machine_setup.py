@@ -27,7 +27,7 @@ from tpustarter.setup.machine.machine_steps import MachineSteps
 
 
 class MachineSetup(Setup):
-    """The plan for this machine."""
+    """The set-up of this machine by one profile: its steps, their run, and their undo."""
 
     def __init__(
         self,

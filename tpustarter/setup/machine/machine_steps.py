@@ -41,7 +41,7 @@ class _StepFields(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class MachineSteps:
-    """The steps with their present states."""
+    """The steps of one profile with their states on this machine."""
 
     def __init__(
         self,

@@ -99,7 +99,7 @@ class ProgramStep(StepKind):
     name: str
 
     def read_state(self) -> StepState:
-        """Return the state by PATH."""
+        """Return whether the program is on PATH, as the state of the step."""
         found = shutil.which(self.name, path=self.machine.env.get("PATH", os.defpath))
         return StepState("done", f"`{self.name}` found at {found}") if found else StepState("todo")
 

@@ -21,7 +21,7 @@ class HeadingPlace:
     """Whether it is a TPU, or a process that holds one."""
 
     def texts(self) -> list[str]:
-        """Return ever shorter texts: without the detail, without the last parts."""
+        """Return the place in words, then ever shorter forms of it, for narrow screens."""
         whole = f"{self.name}: {self.detail}" if self.detail else self.name
         parts = [whole, *self.parts]
         fewer = [", ".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)]

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class Routes(Protocol):
-    """The ways from one screen to another."""
+    """The methods that open each screen, as other screens call them."""
 
     def open_checks(self, request: CheckRequest | None = None, title: str = "") -> None:
         """Run checks on a screen of their own; the lesson's process ends first."""

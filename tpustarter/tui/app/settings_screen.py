@@ -58,7 +58,7 @@ TITLES = ("Python", "Virtual CPU devices", "Colours", "Mouse")
 
 
 class SettingRows(RowList):
-    """The settings; Enter chooses."""
+    """The list of settings, of which Enter chooses the marked one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "choose", key_display="Enter"),

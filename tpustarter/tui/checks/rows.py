@@ -69,7 +69,7 @@ def format_tally(results: Collection[Result], total: int) -> str:
 
 
 def make_result_row(result: Result, name: str, *, has_room: bool) -> Row:
-    """Return the row of a check that has run, its name padded to the width of the others.
+    """Return the list row of a check that has run, its name padded to the width of the others.
 
     On a wide screen the summary is wrapped below itself; on a narrow one a claim that holds has
     none.

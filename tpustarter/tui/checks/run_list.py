@@ -43,7 +43,7 @@ class CheckList(RunProgress):
         self.checks |= {check.id: check for check in checks}
 
     def end(self, run: Run) -> None:
-        """Store the run that is over."""
+        """Keep the finished run; nothing is running any more."""
         self.running, self.run = None, run
         self.warm.clear()
 

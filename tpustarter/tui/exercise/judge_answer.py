@@ -50,7 +50,7 @@ class AnswerJudge:
 
     @property
     def is_busy(self) -> bool:
-        """Whether an answer runs."""
+        """Whether an answer is running and being judged."""
         return self._run.is_busy
 
     @property

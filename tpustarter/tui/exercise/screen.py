@@ -355,7 +355,7 @@ class ExercisePage(Page):
 
     @property
     def can_stop(self) -> bool:
-        """Whether an answer runs."""
+        """Whether an answer is running and being judged."""
         return self._judging.is_busy
 
     def stop_work(self) -> bool:

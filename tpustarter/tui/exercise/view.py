@@ -41,7 +41,7 @@ class ExerciseView(Horizontal):
         yield OwnCode(id="own-beside")
 
     def fits_side_by_side(self, width: int) -> bool:
-        """Return whether the file is beside the rest; with a solution, fewer columns suffice."""
+        """Return whether a screen of so many columns has room for the file beside the task."""
         return width >= (COMPARED if self.query_one("#solution").display else BESIDE)
 
     def show_task(self, title: str, task: str, place: str) -> None:

@@ -26,7 +26,7 @@ NO_OTHER = (
 
 @dataclass(frozen=True)
 class MachineFacts:
-    """The facts about a machine, in words."""
+    """The facts about a machine, in words, as the first screen shows them."""
 
     rows: tuple[tuple[str, str], ...]
     """Pairs of a name and a fact."""

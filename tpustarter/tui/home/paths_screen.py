@@ -42,7 +42,7 @@ LOW_AND_NARROW = 28
 
 
 class PathRows(AwaitedRows):
-    """The paths; Enter takes one."""
+    """The list of paths, of which Enter takes the marked one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "take this path", key_display="Enter"),

@@ -236,7 +236,7 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
         return row, len(self.document.get_line(row))
 
     def mark(self, rows: Iterable[int]) -> None:
-        """Mark these rows, and no others."""
+        """Mark these rows, numbered from 0, and no others."""
         if self._marked != (chosen := frozenset(rows)):
             self._marked = chosen
             self.highlight_again()

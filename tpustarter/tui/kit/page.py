@@ -113,7 +113,7 @@ class Page(WholeScreen):
         yield KeyBar(markup=False)
 
     def first_line(self) -> Heading:
-        """Return the heading."""
+        """Return the first line of the screen: its title, and the machine at the right."""
         return Heading(self._heading)
 
     def rename(self, title: str) -> None:
@@ -368,7 +368,7 @@ class Quit(ConfirmWindow):
 
 
 class QuitTyping(Quit, inherit_bindings=False):
-    """The same question where the user types: a letter is not an answer, but typed as usual."""
+    """The question whether to quit where the user types: a letter is typed, and is no answer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "answer(True)", "quit", key_display="Ctrl+C", tooltip="for good"),

@@ -50,7 +50,7 @@ class Row:
     """Columns of a label; where `left` does not fit, it goes on below the end of the label."""
 
     def line(self) -> LaidOutLines:
-        """Return the visual of the row."""
+        """Return the row as lines that are laid out again for every width."""
         if isinstance(self.left, LaidOutLines):
             return self.left
         label = Content(self.left) if isinstance(self.left, str) else self.left
@@ -187,7 +187,7 @@ class AwaitedRows(RowList):
             self._early.pop(0)()
 
     def call_once_shown(self, action: Callable[[], None]) -> None:
-        """Call a function now, or as soon as there is a row."""
+        """Call a function once the list has a row: now, or when the rows arrive."""
         if self.highlighted_id:
             action()
         else:

@@ -149,7 +149,7 @@ class HangingText(LaidOutLines):
 
 
 class Stack(LaidOutLines):
-    """Pieces below each other."""
+    """Pieces of text below each other, each laid out again for every width."""
 
     def __init__(self, pieces: Iterable[LaidOutLines | Content]) -> None:
         self._pieces = list(pieces)

@@ -42,7 +42,7 @@ _TRY_IT = re.compile(r"^## Try it\n|^\[(Exercise: .+)\]\(exercises/([\w-]+)\.py\
 
 @dataclass(frozen=True)
 class OpenedLesson:
-    """A lesson with everything that its page shows."""
+    """A lesson as read from disk, with the progress, drafts and references that its page shows."""
 
     lesson: Lesson
     parts: list[LessonPart]

@@ -28,7 +28,7 @@ OPENING = "Opening the lesson ..."
 
 
 class LessonScreen(Page):
-    """A lesson opened for reading; the actions on its blocks are in `Reader`."""
+    """The screen of a lesson as it is read; the actions on its blocks are in `Reader`."""
 
     def __init__(self, lesson: str, *, at: str = "") -> None:
         """Open the lesson with this id, at a line of its text if one is given."""

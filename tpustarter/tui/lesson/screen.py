@@ -26,7 +26,7 @@ from tpustarter.tui.lesson.resumed_screen import LessonScreen
 
 
 class Reader(LessonScreen):
-    """A lesson to read and to run."""
+    """The screen of a lesson, with the keys that run, edit and reset its blocks."""
 
     HELP = lesson_keys.HELP
     BINDINGS: ClassVar[list[BindingType]] = lesson_keys.BINDINGS

@@ -54,7 +54,7 @@ class RehearsalMeans:
 
 
 class ChoiceRows(RowList):
-    """Rows with a box each."""
+    """A list in which each row has a box to select it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "screen.choose", "choose", key_display="Space", tooltip="in or out"),

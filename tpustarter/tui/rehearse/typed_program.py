@@ -63,17 +63,17 @@ class TypedProgram:
 
     @property
     def name(self) -> str:
-        """Its name in a list, unlike any other."""
+        """The program's name in a list, unlike any other."""
         return f"{self.kind} {join_words(self.words)}"
 
     @property
     def needs_shapes(self) -> bool:
-        """Whether it is a function with arrays, whose shapes the user chooses."""
+        """Whether the program is a function of arrays, whose shapes the user chooses."""
         return self.kind == FUNCTION and len(self.words) > 1
 
     @property
     def file_and_function(self) -> tuple[str, str]:
-        """Its identity, whatever shapes or arguments it is given."""
+        """The file and the function, which two entries of one program have in common."""
         return self.kind, self.words[0]
 
 

@@ -56,12 +56,12 @@ class SetUp:
 
     @property
     def is_machine(self) -> bool:
-        """Whether it changes this machine and makes no environment."""
+        """Whether the set-up changes this machine and makes no environment."""
         return self.profile.name in MACHINE
 
     @property
     def state(self) -> str:
-        """Its state in a word or two."""
+        """The state of the set-up in a word or two, such as `done`."""
         if self.plan is None:
             return "not here" if self.trouble else LOOKING
         if self.is_machine:

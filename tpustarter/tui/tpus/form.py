@@ -40,7 +40,7 @@ NOTES = {
 
 @dataclass(frozen=True)
 class TpuDraft:
-    """The present values of all fields."""
+    """The present values of all fields of the form."""
 
     name: str = ""
     type: str = ""

@@ -79,7 +79,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     @property
     def draft(self) -> TpuDraft:
-        """The present values of all fields."""
+        """The present values of all fields of the form."""
         values: Any = {
             field: self.query_one(f"#field-{field}", TypedField if field in TYPED else ChosenField)
             for field in ORDER

@@ -25,7 +25,7 @@ SHOWN = 8
 
 @dataclass(frozen=True)
 class OfferList:
-    """One of Google's lists."""
+    """A list of zones or types that Google offers, with its age and the trouble in reading it."""
 
     zone: str
     """The zone of the types; empty for the list of zones."""

@@ -51,7 +51,7 @@ TO_CREATE = (
 
 @dataclass(frozen=True)
 class SeenTpus:
-    """The known TPUs, and the time of Google's answer."""
+    """The TPUs of a project as far as they are known, and the time of Google's answer."""
 
     tpus: tuple[Tpu, ...] = ()
     project: Project | None = None

@@ -50,7 +50,7 @@ _PAST = {"stop": "stopped", "start": "started"}
 
 @dataclass(frozen=True)
 class CloudAnswer:
-    """The answer to one question to Google."""
+    """The TPUs of a project as Google listed them, with the number of the question they answer."""
 
     number: int
     """The number of the question: only the last one counts."""

@@ -187,11 +187,11 @@ class BlockView(Vertical, can_focus=True):
 
     @property
     def output_tail(self) -> str:
-        """The last lines of its output."""
+        """The last lines of the block's output."""
         return self._printed.text
 
     def add(self, text: str) -> None:
-        """Append some output."""
+        """Append a piece of the block's output."""
         self._printed.add(text)
 
     def end(self, result: BlockResult) -> None:
@@ -227,11 +227,11 @@ class BlockView(Vertical, can_focus=True):
 
     @property
     def is_done(self) -> bool:
-        """Whether it has passed, now or earlier."""
+        """Whether the block has passed, in this session or an earlier one."""
         return self.state.is_done
 
     def follow(self, *, has_run: bool) -> bool:
-        """Show whether its variables still exist, and return whether that has changed."""
+        """Show whether the block's variables still exist, and return whether that has changed."""
         has_changed = self.state.follow(has_run=has_run)
         if has_changed:
             self._show_status()
@@ -252,22 +252,22 @@ class BlockView(Vertical, can_focus=True):
         last.display = bool(words.last.plain)
 
     def code_is_seen(self, seen: Region) -> bool:
-        """Return whether the end of its code is in sight or above."""
+        """Return whether the end of the block's code is in sight or above."""
         return self.query_one(".status").region.y < seen.bottom
 
     def code_is_above(self, seen: Region) -> bool:
-        """Return whether all of its code is above the lines in sight."""
+        """Return whether all of the block's code is above the lines in sight."""
         return self.query_one(".status").region.y < seen.y
 
     def state_outside(self, seen: Region) -> str:
-        """Return its name and state, or an empty text if its status line is in sight."""
+        """Return the block's name and state; empty if its status line is in sight."""
         if seen.overlaps(self.query_one(".status").region):
             return ""
         return f"{self.name_on_page}: {self._words().state}"
 
     @property
     def name_on_page(self) -> str:
-        """Its name in a sentence: `block 2`."""
+        """The block's name in a sentence: `block 2`."""
         return self.block.name
 
     def _words(self) -> BlockText:

@@ -52,7 +52,7 @@ class BlockCode(Vertical):
 
     @property
     def is_edited(self) -> bool:
-        """Whether it differs from the lesson's code."""
+        """Whether the user has changed the lesson's code."""
         return self.text.rstrip() not in (
             self._block.code.rstrip(),
             plain_source(self._block.code).rstrip(),  # as the editor shows it
@@ -65,12 +65,12 @@ class BlockCode(Vertical):
 
     @property
     def waits_for_change(self) -> bool:
-        """Whether it is the unchanged code of a task."""
+        """Whether the code is that of a task, and the user has not changed it yet."""
         return self._block.is_try and not self.is_edited
 
     @property
     def has_gap(self) -> bool:
-        """Whether it has a gap to fill before it can run."""
+        """Whether the code has a gap to fill before it can run."""
         return self.waits_for_change and self._has_gap
 
     @property

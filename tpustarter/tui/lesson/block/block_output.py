@@ -60,7 +60,7 @@ class PrintedOutput(Static):
 
     @property
     def text(self) -> str:
-        """The output, as far as it is kept; some of it may not be shown yet."""
+        """The last lines of the output, also those that are not shown yet."""
         return self._tail.text
 
     def add(self, text: str) -> None:

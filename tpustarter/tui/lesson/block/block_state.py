@@ -36,7 +36,7 @@ class PresentCode(Protocol):
 
     @property
     def is_edited(self) -> bool:
-        """Whether it differs from the lesson's code."""
+        """Whether the user has changed the lesson's code."""
         ...
 
     @property
@@ -46,12 +46,12 @@ class PresentCode(Protocol):
 
     @property
     def waits_for_change(self) -> bool:
-        """Whether it is the unchanged code of a task."""
+        """Whether the code is that of a task, and the user has not changed it yet."""
         ...
 
     @property
     def has_gap(self) -> bool:
-        """Whether it has a gap to fill before it can run."""
+        """Whether the code has a gap to fill before it can run."""
         ...
 
     @property
@@ -82,7 +82,7 @@ class EarlierResult:
         return self.own_status == "pass"
 
     def record_result(self, result: BlockResult, code: PresentCode) -> None:
-        """Record a result for code that is typed later.
+        """Record the result of a run, for when its code is in the block again.
 
         A pass stays when later edits are undone; only the lesson's own code can replace it.
         """
@@ -138,7 +138,7 @@ class BlockState:
         self.earlier.record_result(result, self.code)
 
     def follow(self, *, has_run: bool) -> bool:
-        """Record whether its variables still exist, and return whether that has changed."""
+        """Record whether the block's variables still exist, and return whether that has changed."""
         was_gone, self.is_gone = self.is_gone, self._made_names and not has_run
         return self.is_gone != was_gone
 
@@ -159,17 +159,17 @@ class BlockState:
 
     @property
     def has_passed(self) -> bool:
-        """Whether its present code has passed."""
+        """Whether the block's present code has passed."""
         return self._status == "pass"
 
     @property
     def has_ended(self) -> bool:
-        """Whether its present code has run to an end; a run that was stopped does not count."""
+        """Whether the block's present code has run to an end; a stopped run does not count."""
         return self._status not in (None, "notrun")
 
     @property
     def has_failed(self) -> bool:
-        """Whether its present code broke; a failure counts only for unedited code of no task."""
+        """Whether the block's present code broke, if it is unedited and no task."""
         is_answer = self.block.is_try or self.code.is_edited
         return self._status == "error" or (self._status == "fail" and not is_answer)
 
@@ -180,7 +180,7 @@ class BlockState:
 
     @property
     def is_done(self) -> bool:
-        """Whether it has passed, now or earlier."""
+        """Whether the block has passed, in this session or an earlier one."""
         return self.has_passed or self.earlier.has_passed
 
     @property
@@ -197,7 +197,7 @@ class BlockState:
 
     @property
     def catches_error(self) -> bool:
-        """Whether its expected output begins with an exception."""
+        """Whether the block's expected output begins with an exception."""
         expected = self.block.expected_on(self.platform or "any")
         return bool(expected and _EXCEPTION.match(expected.text))
 

@@ -46,7 +46,7 @@ MOST_OF_LINE = 60
 
 @dataclass(frozen=True)
 class BlockText:
-    """The texts that describe the state of a block."""
+    """The texts around a block: the title in its frame, and the note on its last run below."""
 
     state: str
     """The state in a few words."""
