@@ -62,9 +62,8 @@ def _limit(machine: host.Machine) -> int | str | None:
 
 
 def _memory(machine: host.Machine) -> int | None:
-    match = re.search(
-        r"^MemTotal:\s+(\d+) kB", machine.read_text("/proc/meminfo") or "", re.MULTILINE
-    )
+    text = machine.read_text("/proc/meminfo") or ""
+    match = re.search(r"^MemTotal:\s+(\d+) kB", text, re.MULTILINE)
     return int(match[1]) * 1024 if match else None
 
 

@@ -237,12 +237,10 @@ def flex_start_steps(
             hint=f"read {FLEX_START_DOCS}",
             code=ExitCode.USAGE,
         )
-    command = [
-        word
-        for word in gcloud_commands.build_create_command(request, project)
-        if word not in _TIERS
-    ]
-    command = [word for word in command if not word.startswith("--valid-until-duration")]
+    command = gcloud_commands.build_create_command(request, project)
+    command = tuple(
+        word for word in command if word not in _TIERS and not word.startswith(_VALID_UNTIL)
+    )
     wait_s = request.valid_until_s or run_s
     ask = (
         *command[:1],
@@ -250,7 +248,7 @@ def flex_start_steps(
         *command[1:],
         "--provisioning-model=flex-start",
         f"--max-run-duration={run_s}s",
-        f"--valid-until-duration={wait_s}s",
+        f"{_VALID_UNTIL}={wait_s}s",
     )
     waits, runs = phrases.format_duration(wait_s), phrases.format_duration(run_s)
     return (
@@ -264,6 +262,7 @@ def flex_start_steps(
 
 
 _TIERS = ("--spot", "--reserved")
+_VALID_UNTIL = "--valid-until-duration"
 
 
 def _check_run(run_s: int) -> None:

@@ -162,9 +162,8 @@ def format_result(
     if result.status == "skip":
         hint = f"{result.hint[:1].upper()}{result.hint[1:]}."
         help_for_it = [HangingText("", prose(hint))] if result.hint else []
-        return BlockText(
-            "skip", status_word("skip", "skip"), (prose(f"{result.detail}."), *help_for_it)
-        )
+        note = (prose(f"{result.detail}."), *help_for_it)
+        return BlockText("skip", status_word("skip", "skip"), note)
     line = f", line {result.raised_at[0]}" if result.raised_at else ""
     where = f"{line}  {result.seconds:.1f} s{_describe_devices(result.ran_on)}"
     if result.status == "pass":
@@ -183,14 +182,12 @@ def format_result(
             f"{STAYS if is_done else _missing(result)} {how} brings the lesson's code back."
         )
         ran = Content(f"ran{where}; it prints something else now")
-        state, title = (
-            ("ran", ran) if is_done else ("not yet", status_word("warn", "not yet") + where)
-        )
-        return BlockText(f"{state}{line}", title, (note,))
+        if is_done:
+            return BlockText(f"ran{line}", ran, (note,))
+        return BlockText(f"not yet{line}", status_word("warn", "not yet") + where, (note,))
     label = _LABELS[result.status]
-    return BlockText(
-        f"{label}{line}", status_word(result.status, label) + where, tuple(_reason(result))
-    )
+    title = status_word(result.status, label) + where
+    return BlockText(f"{label}{line}", title, tuple(_reason(result)))
 
 
 def _missing(result: BlockResult) -> str:
