@@ -50,7 +50,6 @@ def run(machine: host.Machine | None = None):
 
 
 def _paths(machine: host.Machine) -> list[str]:
-    """Return the device nodes that are here, and those that the chips should have."""
     expected = [path for chip in host.chips(machine) for path in chip.nodes]
     return [*expected, *(node.path for node in host.list_device_nodes(machine))]
 

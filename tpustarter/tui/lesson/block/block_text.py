@@ -178,11 +178,10 @@ def format_result(
         return BlockText(f"not yet{line}", title, reason, where_to_look)
     if result.status == "fail" and is_edited:
         how = "Esc, and then u," if is_editing else "u"
-        note = prose(
-            f"{STAYS if is_done else _missing(result)} {how} brings the lesson's code back."
-        )
-        ran = Content(f"ran{where}; it prints something else now")
+        stays = STAYS if is_done else _missing(result)
+        note = prose(f"{stays} {how} brings the lesson's code back.")
         if is_done:
+            ran = Content(f"ran{where}; it prints something else now")
             return BlockText(f"ran{line}", ran, (note,))
         return BlockText(f"not yet{line}", status_word("warn", "not yet") + where, (note,))
     label = _LABELS[result.status]
