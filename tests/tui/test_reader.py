@@ -351,7 +351,7 @@ def test_unrunnable_block_shows_output_and_remedy(
             seen = await press(pilot, "enter", "r")
             assert "─ skip ─" in seen
             assert "torch_xla is not installed in" in seen
-            assert "tpustarter setup pytorch-xla makes an environment" in " ".join(seen.split())
+            assert "tpustarter setup pytorch-xla" in " ".join(seen.split())
             assert "┊ hello you" in seen
 
     run(journey)

@@ -38,7 +38,7 @@ class _Work:
     """State shared by the threads that compile."""
 
     tasks: queue.SimpleQueue[CompileTask | None] = field(
-        default_factory=queue.SimpleQueue["Task | None"]
+        default_factory=queue.SimpleQueue["CompileTask | None"]
     )
     told: queue.SimpleQueue[JobEvent | None] = field(
         default_factory=queue.SimpleQueue["JobEvent | None"]
