@@ -170,8 +170,7 @@ def format_result(
         raises = "  raises, as it should" if shows_error else ""
         return BlockText("pass", status_word("pass", "pass") + raises + where)
     if result.status in ("fail", "error") and is_try:
-        how = "" if is_editing else ", with e"
-        first = "" if is_edited else f"; change it first{how}"
+        first = "" if is_edited else f"; change it first{'' if is_editing else ', with e'}"
         where_to_look = prose(ANSWER_TYPING if is_editing else ANSWER) if has_answer else Content()
         reason = tuple(_reason(result, is_task=True))
         title = status_word("warn", "not yet") + where + first
