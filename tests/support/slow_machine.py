@@ -18,7 +18,7 @@ class Slow(Machine):
         self.allowed.wait(HANG_S)
         return super().is_file(path)
 
-    def names(self, folder: str) -> list[str]:
+    def list_names(self, folder: str) -> list[str]:
         """Wait first."""
         self.allowed.wait(HANG_S)
         return super().list_names(folder)

@@ -186,7 +186,7 @@ class Unknown(Machine):
 
     told = threading.Event()
 
-    def names(self, folder: str) -> list[str]:
+    def list_names(self, folder: str) -> list[str]:
         """Wait first."""
         self.told.wait(30)
         return super().list_names(folder)

@@ -55,11 +55,11 @@ class ForeignText(Cleaner):
         super().__init__({}, _Kept(text))
         self._left = ALL_TEXT
 
-    def text(self, text: str, lines: int = LINES) -> str:
+    def clean_text(self, text: str, lines: int = LINES) -> str:
         """Return the last lines of a text, cleaned; raise UncleanText."""
         return super().clean_text(self._bounded(text), lines)
 
-    def path(self, value: str) -> str:
+    def clean_path(self, value: str) -> str:
         """Return a path, with pseudonyms unless it is public; raise UncleanText."""
         return super().clean_path(self._bounded(value, 1_000))
 
