@@ -228,7 +228,8 @@ def test_line_runs_in_any_login_shell(tmp_path: Path, login: str) -> None:
 SCRIPT = (
     "umask 077; trap : HUP INT TERM PIPE; echo tpustarter-reached; "
     'd=$(mktemp -d) && {receive} >"$d/probe.pyz" && echo tpustarter-placed && '
-    'python3 "$d/probe.pyz" slice {options}; c=$?; rm -rf "$d"; echo "tpustarter-ended $c"; '
+    'TMPDIR="$d" python3 "$d/probe.pyz" slice {options}; '
+    'c=$?; rm -rf "$d"; echo "tpustarter-ended $c"; '
 )
 
 

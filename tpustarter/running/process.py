@@ -111,20 +111,7 @@ class Probe:
         stream: bool = False,
         fed: bool = False,
     ) -> None:
-        """Start it.
-
-        Args:
-            python: The interpreter that runs the supervisor, and its child.
-            archive: The probe.
-            log: Takes the output.
-            env: The whole environment.
-            drop: User and group to give root up for.
-            lease: A descriptor that the supervisor holds open.
-            command: A command in place of the probe's child.
-            stays: Whether that changes the machine.
-            stream: Whether `read` returns the output as well.
-            fed: Whether the command reads what `feed` is given; else its stdin is empty.
-        """
+        """Start it; with `fed` the command reads what `feed` is given, else nothing."""
         control_end, self._control = os.pipe()
         self._events, events_end = os.pipe()
         self._wake, self._waker = os.pipe()

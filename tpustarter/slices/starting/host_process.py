@@ -175,7 +175,6 @@ class HostProcess:
             state.stage = max(state.stage, HostStage.PLACED)
         elif state.stage is HostStage.STARTED:
             state.stage = HostStage.REACHED
-            self._connector = self.probe.children()
         else:
             self._end(Ending.LOST)
 
@@ -215,7 +214,10 @@ class HostProcess:
 
     def _has_lost(self, now: float) -> bool:
         """Return whether the program that was connected has ended, and this one goes on."""
-        if not self._connector or self._connector & self.probe.children():
+        children = self.probe.children()
+        if self._stage >= HostStage.REACHED and not self._connector:
+            self._connector = children
+        if not self._connector or self._connector & children:
             self._lost_at = None
             return False
         self._lost_at = self._lost_at or now
