@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,8 @@ ENGINES = ("gcloud", "ssh", "slurm", "mpi", "ray")
 """Modules of `starting` that start a run."""
 MANIFESTS = ("gke",)
 """Modules of `starting` that print what another program starts."""
+CLOSE_S = 15.0
+"""Seconds that the hosts have to end by themselves, once host 0 has sent its last event."""
 ARCHIVE = "probe-all-hosts.pyz"
 """Name in the state folder of the zip that the hosts get; a command that was pasted finds it."""
 
@@ -90,10 +93,12 @@ class StartedSource:
         self._started.stop()
 
     def close(self) -> None:
-        """Wait until every host has ended, in bounded time."""
-        for item in self._events:
-            if item is None:  # nothing comes any more
-                self._started.stop()
+        """Wait until every host has ended by itself, or ask it to; in bounded time."""
+        deadline = time.monotonic() + CLOSE_S
+        for _ in self._events:  # gives this loop a turn each second
+            if not self._is_stopped and time.monotonic() > deadline:
+                self._is_stopped = True
+                self._started.stop()  # once: a second call would not wait for the hosts
 
     def _take_line(self, line: HostLine) -> ProbeEvent | None:
         if not line.is_event:
