@@ -239,7 +239,7 @@ def test_unreached_worker_is_given_up_and_others_kept(cloud: Cloud, tmp_path: Pa
     """Gcloud tries again for minutes, and ssh's words are among its last lines."""
     cloud.hosts[1].stop_server()
     try:
-        seen = Seen(begin(cloud, tmp_path, reach_s=15)).all()
+        seen = Seen(begin(cloud, tmp_path, reach_s=30)).all()
     finally:
         cloud.hosts[1].start()
 
