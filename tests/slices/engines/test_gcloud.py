@@ -62,7 +62,8 @@ class Cloud:
                 keys.write_text("\n".join([keys.read_text(), *added, ""]))
             return 200, {"name": f"{PLACE}/operations/one", "done": False}
         if "operations/one" in path:
-            node = {"@type": "type.googleapis.com/google.cloud.tpu.v2.Node"}
+            kind = "type.googleapis.com/google.cloud.tpu.v2.Node"
+            node = {"@type": kind, "name": f"{PLACE}/nodes/bert"}
             return 200, {"name": f"{PLACE}/operations/one", "done": True, "response": node}
         if "nodes/bert" in path and "getGuestAttributes" in path:
             item = {"namespace": "hostkeys", "key": "ssh-ed25519", "value": "a-host-key"}
