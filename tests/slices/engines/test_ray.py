@@ -1,0 +1,128 @@
+"""Runs started by the driver for Ray, on a cluster of two nodes on this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.slices.engines.seen import Seen, ending
+from tests.slices.fake_slice_probe import events, write_probe
+from tests.support.processes import until
+from tpustarter.slices.starting import ray
+from tpustarter.slices.starting.start_model import Ending, HostStage, StartRequest
+from tpustarter.slices.starting.started import Started
+
+PYTHON = os.environ.get("TPUSTARTER_RAY_PYTHON", "")
+"""A Python that has Ray."""
+pytestmark = pytest.mark.skipif(
+    not PYTHON, reason="TPUSTARTER_RAY_PYTHON names no Python that has Ray; the lane makes one."
+)
+CLUSTER = """
+import sys
+from ray.cluster_utils import Cluster
+more = {"num_cpus": 1, "resources": {"TPU": 4}, "object_store_memory": 80_000_000}
+cluster = Cluster(initialize_head=True, head_node_args={**more, "include_dashboard": False})
+cluster.add_node(**more)
+print("address", cluster.address, flush=True)
+sys.stdin.read()
+cluster.shutdown()
+"""
+ENV = {
+    **os.environ,
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the address of a cluster whose nodes have four chips each, as they say."""
+    log = (tmp_path_factory.mktemp("ray") / "log").open("w")
+    with subprocess.Popen(
+        [PYTHON, "-c", CLUSTER],
+        env=ENV,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        text=True,
+    ) as process:
+        assert process.stdout
+        assert process.stdin
+        lines = (line for line in process.stdout if line.startswith("address "))
+        line = next(lines, "")
+        assert line, "the cluster did not start"
+        yield line.split()[1]
+        process.stdin.close()
+
+
+class RayRun:
+    """A run on the cluster that was not started yet."""
+
+    def __init__(
+        self, address: str, folder: Path, there: str = "", reach_s: float = 120, **does: Any
+    ) -> None:
+        probe = write_probe(folder / "probe.pyz", size=1_600_000, **does)
+        options = {"address": address, "python-there": there}
+        request = StartRequest(archive=probe, python=PYTHON, options=options)
+        self.run = Started(ray.commands(request), folder, env=ENV, reach_s=reach_s)
+        self.seen = Seen(self.run)
+
+    def is_clean(self) -> bool:
+        """Return whether nothing is left of the probes."""
+        first = [events(self.seen.lines[host])[0] for host in (0, 1)]
+        left = [Path(event["folder"]) for event in first]
+        left += [Path(f"/proc/{event['pid']}") for event in first]
+        return not any(path.exists() for path in left)
+
+
+def test_both_hosts_come_with_their_numbers(address: str, tmp_path: Path) -> None:
+    """One of them fails, and the other's long lines arrive whole."""
+    made = RayRun(address, tmp_path, h0={"lines": 3, "width": 100_000}, h1={"code": 3})
+
+    seen = made.seen.all()
+
+    for host, code in ((0, 0), (1, 3)):
+        found = events(seen.lines[host])
+        assert ["hello", "end"] == [event["event"] for event in (found[0], found[-1])]
+        place = dict(zip(found[0]["words"][1::2], found[0]["words"][2::2], strict=True))
+        assert ("2", str(host)) == (place["--hosts"], place["--host"])
+        assert f"log of {host}" in seen.lines[host]
+        assert (HostStage.RUNNING, Ending.EXITED, code) == ending(seen.ended[host])
+    assert 3 == len([one for one in events(seen.lines[0]) if one["event"] == "line"])
+    assert (Ending.EXITED, 0) == ending(seen.ended[None])[1:]
+    until(made.is_clean, "clean hosts")
+
+
+def test_killed_host_is_named_and_the_other_kept(address: str, tmp_path: Path) -> None:
+    """It has died for itself, and the stop ends the other one by its lifeline."""
+    made = RayRun(address, tmp_path, h0={"sleep": 600}, h1={"die": signal.SIGKILL})
+    seen = made.seen
+
+    seen.until(lambda: 1 in seen.ended and events(seen.lines.get(0, [])))
+    assert (HostStage.RUNNING, Ending.EXITED, 137) == ending(seen.ended[1])
+    assert 0 not in seen.ended
+
+    made.run.stop()
+    assert "lifeline ended" == seen.all().whys()[0]
+    until(made.is_clean, "clean hosts")
+
+
+def test_missing_python_is_named_on_each_host(address: str, tmp_path: Path) -> None:
+    """The host was reached, and the operating system says why it goes no further."""
+    seen = RayRun(address, tmp_path, there="/no/python").seen.all()
+
+    for host in (0, 1):
+        assert (HostStage.REACHED, Ending.EXITED, 127) == ending(seen.ended[host])
+        assert any("/no/python" in line for line in seen.ended[host].tail)
+
+
+def test_cluster_that_is_not_there_ends_it(tmp_path: Path) -> None:
+    """Ray itself would try again for a quarter of an hour."""
+    seen = RayRun("127.0.0.1:9", tmp_path, reach_s=10).seen.all()
+
+    assert (HostStage.STARTED, Ending.LATE) == ending(seen.ended[None])[:2]

@@ -1,0 +1,250 @@
+"""The driver of a start with Ray: one actor on each host of the cluster, and their output by host.
+
+    python ray_driver.py SIZE PORT [--address A] [--count N] [--python P] < probe.pyz
+
+It is run by the Python under test on this machine, which has Ray; tpustarter is not imported. Its
+stdin brings the probe, SIZE bytes, and is the lifeline behind it. Each line of output begins with
+`host N: `. An actor asks for all TPU chips of its host, so it waits for a job that has them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from queue import Empty, SimpleQueue
+from typing import Any
+
+ACTOR_WAIT_S = 1.0
+FINISH_S = 8.0
+"""Seconds that the probes have to end by themselves, once their lifeline has ended."""
+ANSWER_S = 60.0
+"""Seconds without an answer of an actor that has answered before, after which it counts as lost."""
+CHIPS = "TPU"
+"""Ray's name for the chips of a host as a resource."""
+NUMBER = "ray.io/tpu-worker-id"
+"""Label that Ray gives a host of a slice."""
+
+
+class SliceHost:
+    """What runs on one host: the probe in a process of its own, which Ray's worker watches."""
+
+    def __init__(self) -> None:
+        self._lines: Any = SimpleQueue()
+        self._process: Any = None
+        self._folder = ""
+
+    def start(self, probe: bytes, python: str, words: list[str]) -> None:
+        """Write the probe into a folder and start it."""
+        self._folder = tempfile.mkdtemp()
+        path = os.path.join(self._folder, "probe.pyz")  # noqa: PTH118  it is pickled by value
+        with open(path, "wb") as file:  # noqa: PTH123
+            file.write(probe)
+        try:
+            self._process = subprocess.Popen(
+                [os.path.expanduser(python or sys.executable), path, *words],  # noqa: PTH111
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+        except OSError:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
+        threads = [
+            threading.Thread(target=self._read, args=(stream, is_error), daemon=True)
+            for is_error, stream in enumerate((self._process.stdout, self._process.stderr))
+        ]
+        for thread in threads:
+            thread.start()
+        threading.Thread(target=self._wait, args=(threads,), daemon=True).start()
+
+    def _read(self, stream: Any, is_error: int) -> None:
+        for line in stream:
+            self._lines.put((is_error, line.rstrip(b"\n")))
+
+    def _wait(self, threads: list[threading.Thread]) -> None:
+        code = self._process.wait()
+        for thread in threads:
+            thread.join(ACTOR_WAIT_S)
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._lines.put(code if code >= 0 else 128 - code)
+
+    def take(self) -> list[Any]:
+        """Return the lines that have come, and the exit code behind them; pass a heartbeat on."""
+        with contextlib.suppress(OSError, ValueError):
+            self._process.stdin.write(b"\n")
+            self._process.stdin.flush()
+        taken: list[Any] = []
+        with contextlib.suppress(Empty):
+            taken.append(self._lines.get(timeout=ACTOR_WAIT_S))
+            while True:
+                taken.append(self._lines.get_nowait())
+        return taken
+
+    def end(self) -> None:
+        """End the lifeline of the probe."""
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+
+
+def main(arguments: list[str]) -> int:
+    """Run the probe on all hosts; return 0 if each of them has ended by itself."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("size", type=int)
+    parser.add_argument("port", type=int)
+    parser.add_argument("--address", default="auto")
+    parser.add_argument("--count", type=int, default=0)
+    parser.add_argument("--python", default="")
+    parser.add_argument("--lifeline-s", default="60")
+    parser.add_argument("--marks", nargs=3, required=True)
+    options = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, _exit)
+    ray: Any = importlib.import_module("ray")
+    ray.init(address=options.address, log_to_driver=False, logging_level="ERROR")
+    nodes = _nodes(ray.nodes(), options.count)
+    if not nodes:
+        print("the Ray cluster has no such host", file=sys.stderr)
+        return 1
+    return _Run(ray, nodes, options).run()
+
+
+def _exit(number: int, _frame: object) -> None:
+    sys.exit(128 + number)
+
+
+def _nodes(nodes: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+    """Return the hosts that take part, in the order of their numbers in the slice."""
+    alive = [node for node in nodes if node["Alive"]]
+    alive = [node for node in alive if node["Resources"].get(CHIPS)] or alive
+    alive.sort(key=lambda node: (_number(node), node["NodeManagerAddress"], node["NodeID"]))
+    return alive[: count or None]
+
+
+def _number(node: dict[str, Any]) -> int:
+    labels: dict[str, str] = node.get("Labels") or {}
+    number = labels.get(NUMBER, "")
+    return int(number) if number.isdigit() else sys.maxsize
+
+
+def _read_stdin(size: int) -> bytes:
+    data = b""  # unbuffered: what comes behind it is read by another thread
+    while len(data) < size and (more := os.read(0, size - len(data))):
+        data += more
+    return data
+
+
+class _Run:
+    """The actors of one run."""
+
+    def __init__(self, ray: Any, nodes: list[dict[str, Any]], options: Any) -> None:
+        strategies: Any = importlib.import_module("ray.util.scheduling_strategies")
+        self._ray = ray
+        self._options = options
+        self._reached, self._placed, self._ended = options.marks
+        self._place = ["--coordinator", f"{nodes[0]['NodeManagerAddress']}:{options.port}"]
+        self._place += ["--hosts", str(len(nodes))]
+        self._probe: Any = None
+        self._actors: list[Any] = []
+        self._pending: dict[Any, tuple[str, int]] = {}
+        self._answered = dict[int, float]()
+        for number, node in enumerate(nodes):
+            chips = node["Resources"].get(CHIPS)
+            actor = ray.remote(SliceHost).options(
+                num_cpus=0,
+                max_concurrency=4,
+                resources={CHIPS: chips} if chips else None,
+                scheduling_strategy=strategies.NodeAffinitySchedulingStrategy(
+                    node["NodeID"], soft=False
+                ),
+            )
+            host = actor.remote()
+            self._actors.append(host)
+            self._pending[host.__ray_ready__.remote()] = ("ready", number)
+        self._stopped_at: float | None = None
+        self._failed = False
+
+    def run(self) -> int:
+        """Pass the output on until all have ended."""
+        try:
+            while self._pending and not self._is_late():
+                done, _ = self._ray.wait([*self._pending], timeout=ACTOR_WAIT_S)
+                for call in done:
+                    self._answer(call, *self._pending.pop(call))
+                self._drop_silent()
+        finally:
+            for actor in self._actors:
+                self._ray.kill(actor)
+        return int(self._failed)
+
+    def _start(self, number: int) -> None:
+        if self._probe is None:
+            # It comes only when a host was reached, and so does the end of the lifeline.
+            self._probe = self._ray.put(_read_stdin(self._options.size))
+            threading.Thread(target=self._watch, daemon=True).start()
+        words = ["slice", "--lifeline-s", self._options.lifeline_s]
+        words += [*self._place, "--host", str(number)]
+        call = self._actors[number].start.remote(self._probe, self._options.python, words)
+        self._pending[call] = ("start", number)
+
+    def _watch(self) -> None:
+        while os.read(0, 4096):
+            pass
+        self._stopped_at = time.monotonic()
+        for actor in self._actors:
+            actor.end.remote()
+
+    def _is_late(self) -> bool:
+        return self._stopped_at is not None and time.monotonic() > self._stopped_at + FINISH_S
+
+    def _drop_silent(self) -> None:
+        limit = time.monotonic() - ANSWER_S
+        for call, (what, number) in [*self._pending.items()]:
+            if what == "take" and self._answered[number] < limit:
+                del self._pending[call]
+                self._fail(number, "Ray has had no answer from this host for a minute")
+
+    def _answer(self, call: Any, what: str, number: int) -> None:
+        self._answered[number] = time.monotonic()
+        try:
+            answer = self._ray.get(call)
+        except Exception as error:  # noqa: BLE001  whatever happened there, this host is the one
+            if what == "start" and isinstance(getattr(error, "cause", None), OSError):
+                self._fail(number, str(error.cause))  # type: ignore[attr-defined]
+                self._say(number, 0, f"{self._ended}127".encode())
+            else:
+                self._fail(number, str(error))
+            return
+        if what == "ready":
+            self._say(number, 0, self._reached.encode())
+            self._start(number)
+            return
+        if what == "start":
+            self._say(number, 0, self._placed.encode())
+        for one in answer or ():
+            if isinstance(one, int):
+                self._say(number, 0, f"{self._ended}{one}".encode())
+                return
+            self._say(number, *one)
+        self._pending[self._actors[number].take.remote()] = ("take", number)
+
+    def _fail(self, number: int, text: str) -> None:
+        self._failed = True
+        for line in text.strip().splitlines()[-8:]:
+            self._say(number, 1, line.encode())
+
+    def _say(self, number: int, is_error: int, line: bytes) -> None:
+        stream = sys.stderr if is_error else sys.stdout
+        stream.buffer.write(b"host %d: %s\n" % (number, line))
+        stream.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
