@@ -66,9 +66,11 @@ OTHER_THAN_FRAMEWORKS = (
     "tests/servers/",
     "tests/serving/",
     "tests/setup/",
+    "tests/slices/",
     "tests/tui/",
     "tpustarter/cloud/",
     "tpustarter/serving/",
+    "tpustarter/slices/",
     "tpustarter/tui/",
 )
 
@@ -125,6 +127,13 @@ LANES = (
         command=f"{PYTEST} -n 1 tests/servers",
         seconds=350,
         is_beside=True,
+    ),
+    Lane(
+        name="slices",
+        tries="many hosts: faults, and starts over ssh, gcloud, Slurm and Open MPI for real",
+        command=f"{PYTEST} -n 2 tests/slices",
+        seconds=280,
+        is_prepared=True,
     ),
     Lane(
         name="torch",

@@ -180,6 +180,10 @@ def _add_places(
             coordinator = (given["coordinator"] or "").rpartition(":")[0]
             coordinator = coordinator or ssh.find_coordinator(names[0], settings.get("ssh", ""))
             return {"coordinator": coordinator, **settings}
+        case "mpi":
+            from tpustarter.slices.starting import mpi
+
+            return {"version": mpi.find_version(), **settings}
         case _:
             return settings
 

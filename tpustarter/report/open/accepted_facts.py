@@ -126,7 +126,7 @@ def _section(
 def clean_sentence(value: object, reader: ForeignText, lines: int = 3) -> str:
     """Return a sentence, cleaned; empty where there is none or it is unclean."""
     try:
-        return reader.text(value, lines) if isinstance(value, str) else ""
+        return reader.clean_text(value, lines) if isinstance(value, str) else ""
     except UncleanText:
         return ""
 
