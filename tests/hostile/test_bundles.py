@@ -370,7 +370,7 @@ def most():
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) >> 10
 before = most()
 try:
-    opening.read(Path(sys.argv[1]))
+    opening.open_report(Path(sys.argv[1]))
     print("opened")
 except Problem as problem:
     print(problem.full_text)

@@ -168,7 +168,7 @@ def test_kill_at_any_write_loses_only_that_change(place: str) -> None:
         "from tpustarter.learning.progress import lesson_progress as progress\n"
         "def die(*_): os.kill(os.getpid(), signal.SIGKILL)\n"
         f"{'os.fsync' if place == 'fsync' else 'pathlib.Path.replace'} = die\n"
-        "progress.lesson_done('a/two')\n"
+        "progress.record_lesson_done('a/two')\n"
     )
 
     assert -signal.SIGKILL == python(program).wait(timeout=HANG_S)
@@ -182,7 +182,7 @@ def test_concurrent_writers_lose_nothing() -> None:
     writers = [
         python(
             "from tpustarter.learning.progress import lesson_progress as progress\n"
-            f"for n in range(40): progress.lesson_done(f'{track}/{{n}}')\n"
+            f"for n in range(40): progress.record_lesson_done(f'{track}/{{n}}')\n"
         )
         for track in "abc"
     ]

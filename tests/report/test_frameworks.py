@@ -224,7 +224,7 @@ def test_failing_collector_still_gives_section(name: str, tmp_path: Path) -> Non
 def test_failing_cleaner_leaves_field_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fails closed: the field is named, the others are told."""
     cleaner = Cleaner({}, Pseudonyms())
-    monkeypatch.setattr(cleaner, "text", lambda *_: 1 // 0)
+    monkeypatch.setattr(cleaner, "clean_text", lambda *_: 1 // 0)
     facts = {"said": "hidden", "state": "fine"}
     one = Collector(
         "name", "Title", lambda _: facts, {"said": text_shape(), "state": pattern_shape("fine")}
