@@ -1,4 +1,4 @@
-"""Every host of the slice has arrived, once, and agrees on the others."""
+"""Every host of the slice has arrived, and once."""
 
 import collections
 

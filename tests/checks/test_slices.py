@@ -157,7 +157,7 @@ def test_program_that_differs_is_not_run(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "dense<3>" in str(line.found)
 
 
-def test_host_that_made_another_number_of_steps_is_named(
+def test_host_with_other_number_of_steps_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The loop is not begun where one host would not end it with the others."""
@@ -169,7 +169,7 @@ def test_host_that_made_another_number_of_steps_is_named(
     assert [] == told(found, "SLICE-INPUT-SUMS")
 
 
-def test_short_inputs_are_named_and_only_unplanned_ones_fail() -> None:
+def test_only_unplanned_short_inputs_fail() -> None:
     """A host with a batch less is told of, as the others stop with it."""
     found = [*check("_lengths").compared([4, 4, 1, 3], [4, 4, 4, 3])]
 

@@ -51,7 +51,7 @@ def test_hosts_judge_their_own_devices(two_hosts: list[HostRun]) -> None:
         assert [4] * 5 == counts
 
 
-def test_first_host_names_the_short_input_and_slow_links(two_hosts: list[HostRun]) -> None:
+def test_first_host_names_short_input_and_slow_links(two_hosts: list[HostRun]) -> None:
     """What all hosts know is told once; all agree on it."""
     first, second = two_hosts
     short = ("SLICE-INPUT-SHORT", "host:1: 3 of 4 batches", None)
@@ -125,7 +125,7 @@ def test_wrong_rows_are_found_on_their_host(broken_third: list[HostRun]) -> None
     assert 3 == len(wrong[2])  # the count, and both devices
 
 
-def test_host_with_fewer_devices_or_more_steps_is_named() -> None:
+def test_fewer_devices_and_more_steps_are_named() -> None:
     """A chip that one host does not see, and a loop that one host does not end with the others."""
     breaks = ("fewer_devices", "its_own_steps")
     first, _ = ended(run_hosts(["slice_devices", "slice_input"], breaks=breaks))

@@ -102,14 +102,7 @@ def make_plan(
         devices = devices or (1 if chips else VIRTUAL_DEVICES)
         virtual = devices > 1
         env["JAX_NUM_CPU_DEVICES"] = str(devices)
-    blocked = None
-    if require and platform != require:
-        what = f"`--require {require}` was given, and this run would use {platform}"
-        hint = "`tpustarter check 'host.*' -v`"
-        if unknown and not chips and require == "tpu":
-            what += f"; {NOT_KNOWN}, {host.describe_unknown_devices(unknown)}"
-            hint = "`JAX_PLATFORMS=tpu,cpu tpustarter check --require tpu` lets JAX decide"
-        blocked = BlockedFramework(what, ExitCode.NO_DEVICE, hint)
+    blocked = _other_platform(machine, require, platform) if require else None
     generation = host.find_generation(machine)
     where = (
         "NVIDIA GPU" if platform == "gpu" else f"JAX_PLATFORMS={host.clean_text(jax_platforms, 40)}"
@@ -120,6 +113,18 @@ def make_plan(
     return FrameworkPlan(
         platform, devices, virtual, name, chips, env, unset, blocked, unknown, (where,)
     )
+
+
+def _other_platform(machine: host.Machine, require: str, platform: str) -> BlockedFramework | None:
+    if platform == require:
+        return None
+    what = f"`--require {require}` was given, and this run would use {platform}"
+    hint = "`tpustarter check 'host.*' -v`"
+    unknown = tuple(host.unknown_google_devices(machine))
+    if unknown and not host.chips(machine) and require == "tpu":
+        what += f"; {NOT_KNOWN}, {host.describe_unknown_devices(unknown)}"
+        hint = "`JAX_PLATFORMS=tpu,cpu tpustarter check --require tpu` lets JAX decide"
+    return BlockedFramework(what, ExitCode.NO_DEVICE, hint)
 
 
 def _on_tpu(

@@ -128,7 +128,8 @@ def check(
 
     ID is the id of a check, a part of one such as all_reduce, or a pattern such as 'jax.*'. Without
     an ID, it runs every check up to the level that you choose. A run changes nothing outside
-    tpustarter's own state folder, ends no process of yours, and sends nothing anywhere.
+    tpustarter's own state folder, ends no process of yours, and sends nothing anywhere; with
+    --all-hosts, the hosts tell each other what they found.
     """
     from tpustarter.checking.results import results, verdict
 
@@ -137,11 +138,7 @@ def check(
     of_hosts = {name: options.pop(name) for name in all_hosts.NAMES}
     request = CheckRequest(ids=ids, fail_on_warn=fail_on == "warn", **options)
     if minutes is not None:
-        request = replace(request, minutes=minutes)
-        if not any(entry.level == "soak" for entry in _select_checks(request)):
-            raise click.UsageError(
-                "--minutes only works with checks of level soak, so add --level soak"
-            )
+        request = _with_minutes(request, minutes)
     if listing:
         _list(request)
         return
@@ -164,6 +161,15 @@ def check(
         raise not_written  # after the report
     _end(selfcheck, code, is_text=not (as_json or ndjson))
     sys.exit(code)
+
+
+def _with_minutes(request: CheckRequest, minutes: float) -> CheckRequest:
+    request = replace(request, minutes=minutes)
+    if not any(entry.level == "soak" for entry in _select_checks(request)):
+        raise click.UsageError(
+            "--minutes only works with checks of level soak, so add --level soak"
+        )
+    return request
 
 
 def _end(selfcheck: SelfCheck, code: ExitCode, *, is_text: bool) -> None:

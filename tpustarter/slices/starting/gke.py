@@ -24,6 +24,7 @@ from typing import Any
 
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.slices.starting.start_model import StartRequest
+from tpustarter.text import phrases
 
 NAME = "tpustarter-check"
 PLACE = "/tpustarter"
@@ -71,7 +72,7 @@ def job_set(request: StartRequest) -> dict[str, Any]:
     options = request.options
     missing = [key for key in ("image", "accelerator", "topology") if not options.get(key)]
     if missing:
-        raise Problem(f"a JobSet needs {' and '.join(missing)}", code=ExitCode.USAGE)
+        raise Problem(f"a JobSet needs {phrases.join_words(missing)}", code=ExitCode.USAGE)
     name = options.get("name") or NAME
     chips = int(options.get("chips") or CHIPS_PER_HOST)
     count = request.count or _hosts(options["topology"], chips)
