@@ -146,8 +146,7 @@ def check(
         earlier = _read_earlier(compare)
         with _error_in(junit):
             selfcheck = all_hosts.make_check(request, of_hosts)
-            _run(selfcheck, ndjson=ndjson, quiet=as_json or ndjson)
-            run = selfcheck.run
+            run = _run(selfcheck, ndjson=ndjson, quiet=as_json or ndjson)
         if of_hosts["all_hosts"] and (host_end := all_hosts.end_of_other_host(selfcheck)):
             click.echo(escape_text(host_end.sentence), err=as_json or ndjson)
             sys.exit(host_end.code)
@@ -225,7 +224,7 @@ def _write_junit(run: Run, junit: Path | None) -> Problem | None:
     return None
 
 
-def _run(selfcheck: SelfCheck, *, ndjson: bool, quiet: bool) -> None:
+def _run(selfcheck: SelfCheck, *, ndjson: bool, quiet: bool) -> Run:
     with stop_at_signals(selfcheck.stop):
         if quiet:
             _stream(selfcheck, ndjson=ndjson)
@@ -236,6 +235,7 @@ def _run(selfcheck: SelfCheck, *, ndjson: bool, quiet: bool) -> None:
 
     lesson_progress.record_check(selfcheck.run)
     last_failures.save_failures(selfcheck.run)
+    return selfcheck.run
 
 
 def _stream(selfcheck: SelfCheck, *, ndjson: bool) -> None:
