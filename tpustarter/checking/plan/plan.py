@@ -285,7 +285,7 @@ def _one_of_many(
     machine: host.Machine, metadata: host.Metadata, shape: host.Slice
 ) -> BlockedFramework:
     worker = "one" if shape.worker is None else f"worker {shape.worker}"
-    everywhere = host.all_workers_command("tpustarter check", machine, metadata)
+    everywhere = host.all_workers_command("tpustarter check --all-hosts", machine, metadata)
     return BlockedFramework(
         f"this is {worker} of {shape.hosts} hosts in a slice, and a framework started here alone "
         "waits for the others",
