@@ -40,8 +40,7 @@ def add_differences(hosts: Iterable[Mapping[str, Any]], results: Iterable[Result
     for host in hosts:
         differs: list[dict[str, Value]] = host["differs"]
         differs += [
-            {"code": one["code"], "name": one["name"], "found": one["found"],
-             "expected": one["expected"]}
+            {name: one[name] for name in ("code", "name", "found", "expected")}
             for one in findings
             if one["entity"] == f"host:{host['host']}" and one["verdict"] in ("warn", "fail")
-        ]  # fmt: skip
+        ]

@@ -64,7 +64,7 @@ class SliceResults:
         return time.monotonic() - self._began
 
     def waiting(self) -> Iterator[CheckWaiting]:
-        """Yield what is waited for."""
+        """Yield the check that is running or comes next, with the wait for it."""
         check = self.current or self.left.get(ARRIVED) or next(iter(self.left.values()), None)
         if check and self.seconds >= TICK_S:
             yield CheckWaiting(check, self.seconds, self.progress)

@@ -116,7 +116,7 @@ class Roster:
 
 @contextlib.contextmanager
 def receiving(place: Place, own: Facts, timeout_s: float, waiting: Waiting):
-    """Take what the other hosts hand in, on host 0; yields the roster once nobody is waited for.
+    """Take the facts of the other hosts, on host 0; yields the roster once nobody is waited for.
 
     The other hosts have their answer when the block is left, and the port is free again.
 

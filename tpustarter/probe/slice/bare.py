@@ -38,12 +38,12 @@ def main(arguments: list[str]) -> int:
         request: dict[str, Any] = json.loads(archive.read(REQUEST))
     given = {name: getattr(options, name) for name in ("coordinator", "hosts", "host")}
     target = _prepare(request)
+    place = {name: value for name, value in given.items() if value is not None}
     commands = [
         {"do": "target", **target},
-        {**request["slice"], **{name: value for name, value in given.items() if value is not None},
-         "do": "slice"},
+        {**request["slice"], **place, "do": "slice"},
         {"do": "verdict"},
-    ]  # fmt: skip
+    ]
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as control:
         own = ("TMPDIR", "TPU_LOG_DIR", "JAX_COMPILATION_CACHE_DIR")
         os.environ.update(dict.fromkeys(own, folder))

@@ -38,7 +38,7 @@ OWN = (
 
 
 def gather(place: Place) -> dict[str, Any]:
-    """Return what this host hands in: short text and numbers, ready for JSON."""
+    """Return the facts that this host hands in: short text and numbers, ready for JSON."""
     machine = host.Machine(root=target().root, uid=target().uid)
     metadata = host.metadata(machine)
     shape = host.find_slice(machine, metadata)

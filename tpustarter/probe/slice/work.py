@@ -80,7 +80,7 @@ class SignsOfLife:
 
 
 def follow(place: Place, emit: Emit, run_check: RunCheck) -> dict[str, Any]:
-    """Run what host 0 sends, until it says how the run ended; returns that message."""
+    """Run the checks that host 0 sends; returns its last message, with the end of the run."""
     signs, number = SignsOfLife(place), 0
     try:
         while True:
@@ -177,7 +177,7 @@ class Leader:
             self.code = self.code or INCONCLUSIVE
 
     def end(self, message: dict[str, Any]) -> None:
-        """Tell all hosts how the run ended, and disconnect."""
+        """Send all hosts the end of the run, and disconnect."""
         if self._signs is None:
             return
         channel.put(f"command/{self._number}", {**message, "do": "end"})

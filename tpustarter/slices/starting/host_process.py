@@ -192,7 +192,7 @@ class HostProcess:
                 yield HostEnded(self._command, state.stage, end, state.code, tail, host)
 
     def act(self, stops: int) -> None:
-        """Send what may be sent, and end what has to end."""
+        """Send the probe and the heartbeats, and end the process where it has to end."""
         now = time.monotonic()
         if stops > self._stops:
             self._stops = stops

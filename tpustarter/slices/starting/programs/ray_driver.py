@@ -34,8 +34,8 @@ NUMBER = "ray.io/tpu-worker-id"
 """Label that Ray gives a host of a slice."""
 
 
-class SliceHost:
-    """What runs on one host: the probe in a process of its own, which Ray's worker watches."""
+class RayHost:
+    """A host of the run: the probe in a process of its own, which Ray's worker watches."""
 
     def __init__(self) -> None:
         self._lines: Any = SimpleQueue()
@@ -157,7 +157,7 @@ class _Run:
         self._answered = dict[int, float]()
         for number, node in enumerate(nodes):
             chips = node["Resources"].get(CHIPS)
-            actor = ray.remote(SliceHost).options(
+            actor = ray.remote(RayHost).options(
                 num_cpus=0,
                 max_concurrency=4,
                 resources={CHIPS: chips} if chips else None,
