@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from tpustarter.checking.output import results_text
 from tpustarter.checking.output.results_text import fold_hosts
-from tpustarter.checking.results.results import FindingFields, Result, Status, UsedDevices
+from tpustarter.checking.results.results import FindingFields, Result, Run, Status, UsedDevices
 from tpustarter.slices.merged import merge, name_host
 
 PASSED = Result("jax.x", "It holds", "pass", ran_on=UsedDevices("cpu", "cpu", 4, virtual=True))
@@ -97,3 +98,15 @@ def test_same_findings_of_hosts_are_shown_once() -> None:
         None,
         None,
     ]
+
+
+@pytest.mark.parametrize(
+    ("platform", "hosts", "shown"), [("tpu", 2, 1), ("tpu", 1, 0), ("cpu", 2, 0)]
+)
+def test_report_of_slice_says_never_tried(platform: str, hosts: int, shown: int) -> None:
+    """No run over several hosts with TPUs has been seen by anybody here."""
+    run = Run("1", "2026-11-29", "quick", results=[PASSED])
+    run.target = {"platform": platform, "devices": 8, "where": "TPU v5e"}
+    run.hosts = [{"host": number} for number in range(hosts)]
+
+    assert results_text.render(run).replace("\n", " ").count(results_text.NEVER_TRIED) == shown

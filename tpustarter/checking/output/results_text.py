@@ -49,6 +49,11 @@ _NOISE = (
 """Frames of the probe itself and of libtpu's sources, which explain nothing about the machine."""
 _HOST = re.compile(r"host:(\d+) ?(.*)")
 """The entity of a finding in a run on many hosts."""
+NEVER_TRIED = (
+    "This run over many hosts was tested on CPUs, and never on a real slice: if a result "
+    "surprises you, doubt it, and report it."
+)
+"""The sentence below a report on several hosts with TPUs, until somebody has tried one."""
 FOLDED_FROM = 4
 """Number of claims that hold from which they are folded into one line."""
 LOG_LINES = 12
@@ -96,7 +101,10 @@ def render(
         lines += wrap(_skips(run), "", hang=_INDENT)
     if verbose and run.hosts:
         lines += ["", *_hosts(run)]
-    return "\n".join([*lines, "", *wrap(format_headline(run), "")])
+    lines += ["", *wrap(format_headline(run), "")]
+    if len(run.hosts) > 1 and run.target["platform"] == "tpu":
+        lines += wrap(NEVER_TRIED, "")
+    return "\n".join(lines)
 
 
 def _hosts(run: Run) -> Iterator[str]:
