@@ -1,9 +1,11 @@
 """Breaks the program in small ways, one at a time, and tells which of them the tests notice.
 
-    python -m tests.support.mutants --coverage FILE [--seed 34] [--each 4] [--table FILE]
+    python -m tests.support.mutants [--seed 34] [--each 4] [--table FILE] [TESTS ...]
 
-FILE is what `coverage` wrote with a context for each test: of a line, only the tests that run it
-are tried, and they end at the first that fails. Rows that the table has are not tried again. To
+TESTS (else all that the README's command runs) run once, with a mark at the place of each mutant:
+of a mutant, only the tests that passed its mark are tried, the fastest first, and they end at the
+first that fails. What the marks wrote is kept beside the table, and rows that the table has are
+not tried again. The program's files are changed meanwhile: run this in a checkout of its own. To
 compare the tests of two commits, `--since COMMIT` leaves out files that differ, and in the other
 checkout `--like TABLE` takes the same mutants.
 """
@@ -12,21 +14,24 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import csv
+import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from coverage import CoverageData
-
+from tests.support import marks
 from tests.support.places import REPOSITORY
 
-COLUMNS = ("mutant", "tests", "ended", "seconds", "killed_by")
+COLUMNS: tuple[str, ...] = ("mutant", "tests", "ended", "seconds", "killed_by")
 SWAPPED = {
     ast.Lt: "<=",
     ast.LtE: "<",
@@ -44,8 +49,14 @@ SWAPPED = {
     ast.And: "or",
     ast.Or: "and",
 }
-LONGEST_S = 900
-"""Tests that take longer are told as ended by the limit: the mutant made the program hang."""
+LONGEST_S = 300
+"""Tests that take longer are ended: the mutant made the program hang, or they are many."""
+MARK = (
+    '((getattr(__import__("sys"), "_tpustarter_mark", None) or (lambda names: exec('
+    '__import__("pathlib").Path({file!r}).read_text(), names) or __import__("sys").__dict__'
+    '.setdefault("_tpustarter_mark", names["mark"]))({{}}))({notes!r}, {number}) or ('
+)
+"""Stands before an expression, closed by two brackets; `mark` returns None."""
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 
 
@@ -106,52 +117,132 @@ def package_of(file: str) -> str:
     return parts[1] if len(parts) > 2 else "top"
 
 
-def tests_of(data: CoverageData, file: str) -> dict[int, set[str]]:
-    """Return which tests run each line of a file."""
-    contexts = data.contexts_by_lineno(str(REPOSITORY / file))
-    return {
-        line: {re.sub(r"\|(run|setup|teardown)$| \(\w+\)$", "", one) for one in tests if one}
-        for line, tests in contexts.items()
-    }
+def markable_lines(source: str) -> set[int]:
+    """Return the lines that run when a function is called, not when a file is imported."""
+    markable: set[int] = set()
+    nodes = [*ast.walk(ast.parse(source))]
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            for statement in node.body:
+                markable.update(range(statement.lineno, (statement.end_lineno or 0) + 1))
+    for node in nodes:  # a pattern holds no expression; places in an f-string are vague before 3.12
+        if isinstance(node, ast.pattern | ast.JoinedStr):
+            markable -= {*range(node.lineno, (node.end_lineno or 0) + 1)}
+    lines = enumerate(source.splitlines(), start=1)
+    return markable & {number for number, line in lines if line.isascii()}
 
 
-def choose(
-    data: CoverageData, seed: int, each: int, changed: list[str]
-) -> list[tuple[Mutant, list[str]]]:
-    """Choose so many mutants of each package, in lines that tests run."""
+def choose(seed: int, each: int, changed: list[str]) -> list[Mutant]:
+    """Choose so many mutants of each package, one of each package in turn."""
     chance = random.Random(seed)
-    files = sorted(
-        path.relative_to(REPOSITORY).as_posix()
-        for path in (REPOSITORY / "tpustarter").rglob("*.py")
-    )
-    files = [file for file in files if file not in changed]
-    packages: dict[str, list[str]] = {}
-    for file in files:
-        packages.setdefault(package_of(file), []).append(file)
-    chosen: list[tuple[Mutant, list[str]]] = []
-    for names in packages.values():
-        wanted = len(chosen) + each
-        while len(chosen) < wanted:
-            file = chance.choice(names)
-            everything = [*mutants_of(file, (REPOSITORY / file).read_text("utf-8"))]
-            if not everything:
-                continue
-            mutant = chance.choice(everything)
-            if (tests := tests_of(data, file).get(mutant.line)) and mutant not in dict(chosen):
-                chosen.append((mutant, sorted(tests)))
-    return chosen
+    packages: dict[str, list[list[Mutant]]] = defaultdict(list)
+    for path in sorted((REPOSITORY / "tpustarter").rglob("*.py")):
+        file, source = path.relative_to(REPOSITORY).as_posix(), path.read_text("utf-8")
+        lines = markable_lines(source)
+        if file not in changed:
+            found = [one for one in mutants_of(file, source) if one.line in lines]
+            packages[package_of(file)].append(found)
+    chosen: dict[Mutant, None] = {}
+    for _ in range(each):
+        for files in packages.values():
+            left = [[one for one in found if one not in chosen] for found in files]
+            if left := [found for found in left if found]:
+                chosen[chance.choice(chance.choice(left))] = None
+    return [*chosen]
 
 
-def same_as(table: Path, data: CoverageData) -> list[tuple[Mutant, list[str]]]:
-    """Return the mutants of a table, with the tests of this checkout."""
-    chosen = []
+def same_as(table: Path) -> list[Mutant]:
+    """Return the mutants of a table."""
+    chosen: list[Mutant] = []
     for row in read(table):
         place, _, change = row["mutant"].partition(" ")
         file, line, column = place.rsplit(":", 2)
         was, _, is_now = change.partition(" -> ")
-        mutant = Mutant(file, int(line), int(column), was, is_now)
-        chosen.append((mutant, sorted(tests_of(data, file).get(mutant.line, ()))))
+        chosen.append(Mutant(file, int(line), int(column), was, is_now))
     return chosen
+
+
+def marked(source: str, places: list[tuple[int, Mutant]], notes: Path) -> str:
+    """Return a file of the program that notes each place where a mutant will be."""
+    added: list[tuple[int, int, str]] = []
+    for number, mutant in places:
+        at = (mutant.line, mutant.column)
+        around = [
+            (node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0)
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.expr)
+            and not isinstance(node, ast.Slice | ast.Starred)
+            and not isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
+            and (node.lineno, node.col_offset) <= at
+            and at < (node.end_lineno or 0, node.end_col_offset or 0)
+        ]
+        top, left, bottom, right = max(around, key=lambda one: (one[:2], -one[2], -one[3]))
+        added += [(bottom, right, "))")]
+        added += [(top, left, MARK.format(file=marks.__file__, notes=str(notes), number=number))]
+    lines = source.splitlines(keepends=True)
+    for row, column, text in sorted(added, reverse=True):
+        line = lines[row - 1].encode()
+        lines[row - 1] = (line[:column] + text.encode() + line[column:]).decode()
+    return "".join(lines)
+
+
+@contextlib.contextmanager
+def changed_files(sources: dict[str, str]) -> Iterator[None]:
+    """Write files of the program, and afterwards what was there."""
+    before = {file: (REPOSITORY / file).read_bytes() for file in sources}
+    try:
+        for file, source in sources.items():
+            (REPOSITORY / file).write_bytes(source.encode())
+        yield
+    finally:
+        for file, data in before.items():
+            (REPOSITORY / file).write_bytes(data)
+
+
+def run_marked(chosen: list[Mutant], tests: list[str], notes: Path) -> None:
+    """Run the tests once, and have noted which of them come to the place of each mutant."""
+    places: dict[str, list[tuple[int, Mutant]]] = defaultdict(list)
+    for number, mutant in enumerate(chosen):
+        places[mutant.file].append((number, mutant))
+    running = notes.with_suffix(".running")
+    sources = {
+        file: marked((REPOSITORY / file).read_text("utf-8"), those, running)
+        for file, those in places.items()
+    }
+    early = "ignore::pytest.PytestAssertRewriteWarning"  # the plugin comes before conftest.py
+    words = [sys.executable, "-m", "pytest", "-q", "-W", early, "-p", marks.__name__, *tests]
+    environment = os.environ | {marks.NOTES: str(running)}
+    running.write_text("", "utf-8")
+    with changed_files(sources):
+        ended = subprocess.run(words, cwd=REPOSITORY, env=environment, check=False).returncode
+    if ended > 1:  # 1 where tests failed: those are not tried
+        sys.exit(ended)
+    for worker in running.parent.glob(f"{running.name}.*"):
+        worker.unlink()
+    running.rename(notes)
+
+
+def tests_by_mark(notes: Path) -> dict[int, list[str]]:
+    """Return which tests come to each mark and pass, the fastest first.
+
+    What is set up for one test may serve all of its file: then all of them are tried.
+    """
+    seconds: dict[str, float] = defaultdict(float)
+    ended: dict[str, list[str]] = defaultdict(list)
+    comes: dict[int, set[str]] = defaultdict(set)
+    rows = [line.split("\t") for line in notes.read_text("utf-8").splitlines()]
+    for _, test, rest in (row for row in rows if row[0] == "ended"):
+        phase, _, took = rest.partition(" ")
+        seconds[test] += float(took)
+        if phase == "call":
+            ended[test.partition("::")[0]].append(test)
+    for number, test, phase in (row for row in rows if row[0] != "ended"):
+        file = test.partition("::")[0]
+        tests = ended[file] if phase == "(setup)" else [one for one in ended[file] if one == test]
+        comes[int(number)].update(tests)
+    return {
+        mark: sorted(those, key=lambda one: (seconds[one], one)) for mark, those in comes.items()
+    }
 
 
 def read(table: Path) -> list[dict[str, str]]:
@@ -162,27 +253,34 @@ def read(table: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t"))
 
 
-def try_mutant(mutant: Mutant, tests: list[str]) -> dict[str, str]:
+def try_mutant(mutant: Mutant, tests: list[str], arguments: Path) -> dict[str, str]:
     """Break the program, run the tests that may notice, and mend it."""
     if not tests:
-        return {"mutant": str(mutant), "tests": "0", "ended": "survived"}
-    path, began = REPOSITORY / mutant.file, time.monotonic()
-    source = path.read_text("utf-8")
-    lines = source.splitlines(keepends=True)
+        return {"mutant": str(mutant), "tests": "0", "ended": "no test"}
+    began = time.monotonic()
+    lines = (REPOSITORY / mutant.file).read_text("utf-8").splitlines(keepends=True)
     line, end = lines[mutant.line - 1], mutant.column + len(mutant.was)
     lines[mutant.line - 1] = line[: mutant.column] + mutant.is_now + line[end:]
-    words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
-    try:
-        path.write_text("".join(lines), "utf-8")
-        done = subprocess.run(
-            words, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=LONGEST_S
-        )
-        killed = FAILED.findall(done.stdout)
-        ended = "survived" if done.returncode == 0 else "killed"
-    except subprocess.TimeoutExpired:
-        killed, ended = [], "hung"
-    finally:
-        path.write_text(source, "utf-8")
+    arguments.write_text("\n".join(tests), "utf-8")
+    words = [sys.executable, "-m", "pytest", "-n", "0", "-x", "-q", "-p", "no:cacheprovider"]
+    with (
+        changed_files({mutant.file: "".join(lines)}),
+        arguments.with_suffix(".log").open("w+", encoding="utf-8", errors="replace") as log,
+        subprocess.Popen(
+            [*words, f"@{arguments}"],
+            cwd=REPOSITORY,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        ) as process,
+    ):
+        try:
+            ended = "survived" if process.wait(LONGEST_S) == 0 else "killed"
+        except subprocess.TimeoutExpired:
+            ended = "limit"
+            os.killpg(process.pid, signal.SIGKILL)
+        log.seek(0)
+        killed = FAILED.findall(log.read())
     return {
         "mutant": str(mutant),
         "tests": str(len(tests)),
@@ -195,31 +293,34 @@ def try_mutant(mutant: Mutant, tests: list[str]) -> dict[str, str]:
 def main() -> None:
     """Try the mutants that the table does not have yet."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--coverage", required=True, help="a data file with contexts")
+    parser.add_argument("tests", nargs="*", help="for pytest: folders, files")
     parser.add_argument("--seed", type=int, default=34)
     parser.add_argument("--each", type=int, default=4, help="mutants of each package")
     parser.add_argument("--since", default="HEAD", help="leave out what has changed since")
     parser.add_argument("--like", type=Path, help="a table whose mutants are tried")
     parser.add_argument("--table", type=Path, default=Path.home() / ".cache/tpustarter-mutants.tsv")
     options = parser.parse_args()
-    data = CoverageData(options.coverage)
-    data.read()
     if options.like:
-        chosen = same_as(options.like, data)
+        chosen = same_as(options.like)
     else:
         words = ["git", "diff", "--name-only", options.since, "--", "tpustarter"]
         changed = subprocess.run(
             words, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True, check=True
         )
-        chosen = choose(data, options.seed, options.each, changed.stdout.split())
-    tried = {row["mutant"] for row in read(options.table)}
-    with options.table.open("a", newline="", encoding="utf-8") as file:
+        chosen = choose(options.seed, options.each, changed.stdout.split())
+    table = options.table.absolute()
+    notes = table.with_suffix(".marks")
+    if not notes.exists():
+        run_marked(chosen, options.tests, notes)
+    by_mark = tests_by_mark(notes)
+    tried = {row["mutant"] for row in read(table)}
+    with table.open("a", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, delimiter="\t")
         if not tried:
             writer.writeheader()
-        for mutant, tests in chosen:
+        for number, mutant in enumerate(chosen):
             if str(mutant) not in tried:
-                row = try_mutant(mutant, tests)
+                row = try_mutant(mutant, by_mark.get(number, []), table.with_suffix(".args"))
                 writer.writerow(row)
                 file.flush()
                 print(f"{row['ended']:<9} {row['mutant']}", flush=True)
