@@ -158,6 +158,13 @@ def test_multiline_secret_is_removed_in_every_form(name: str) -> None:
         assert form[20:60] not in redacted
 
 
+def test_short_line_of_secret_is_kept_elsewhere() -> None:
+    """A line of few characters is a word of other texts too, and tells nothing by itself."""
+    secret = KEY.replace("\nBAQE", "\nstep\nBAQE")
+
+    assert "step 7 of 9" == Redactor({"SSH_KEY": secret}).redact_text("step 7 of 9")
+
+
 @pytest.mark.parametrize(
     "name", ["GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT"]
 )
