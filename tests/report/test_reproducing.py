@@ -337,6 +337,8 @@ def test_inapplicable_variants_give_reason() -> None:
     assert ["the claim sets the precision itself", "the claim needs 2 devices"] == [
         one.why_not for one in variants.list_variants(alone, ON_CPU)[1::2]
     ][:2]
+    alone_on_tpu = variants.list_variants(on_tpu, replace(ON_TPU, devices=1))
+    assert [False, False, False, True, False] == [bool(one.why_not) for one in alone_on_tpu]
     torch = replace(on_tpu, framework="torch_tpu")
     assert "this framework has no CPU devices" == variants.list_variants(torch, ON_TPU)[2].why_not
 
