@@ -253,6 +253,18 @@ def test_merging_in_either_order_gives_the_same(one: dict[str, Any], other: dict
     assert facts(merge.merge_exports(one, other)) == facts(merge.merge_exports(other, one))
 
 
+def test_merging_ignores_order_of_fields() -> None:
+    """Of two entries of one time each machine keeps the same, however a file orders its fields."""
+    entries = [
+        {"when": "2026-01-01", "hash": hash_, "status": status}
+        for hash_, status in (("b", "fail"), ("a", "pass"))
+    ]
+    one, other = ({"lessons": {"a/one": {"blocks": {"x": entry}}}} for entry in entries)
+    turned = {"lessons": {"a/one": {"blocks": {"x": dict(reversed(entries[0].items()))}}}}
+
+    assert merge.merge_exports(one, other) == merge.merge_exports(turned, other)
+
+
 @given(STORED, STORED)
 def test_merging_again_changes_nothing(one: dict[str, Any], other: dict[str, Any]) -> None:
     """The same export can be read any number of times."""
