@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tpustarter.probe.rehearse.lowering_errors import RequestError, find_error_place
+from tpustarter.probe.rehearse.lowering_errors import (
+    RequestError,
+    describe_error,
+    find_error_place,
+)
 
 
 @pytest.mark.parametrize(
@@ -31,3 +35,18 @@ def test_place_is_last_line_of_own_file(code: str, place: str, tmp_path: Path) -
 def test_request_error_has_no_place(tmp_path: Path) -> None:
     """It is not the file's fault, wherever it was raised."""
     assert "" == find_error_place(RequestError("no torchax"), tmp_path / "mine.py")
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_error_without_message_shows_own_line(tmp_path: Path, *, is_own: bool) -> None:
+    """The user's line, also where a library raised below it; without one, the library's."""
+    library, mine = tmp_path / "library.py", tmp_path / "mine.py"
+    library.write_text("def f(function):\n    assert function is None\n")
+    mine.write_text(f"import runpy\n\nrunpy.run_path({str(library)!r})['f'](print)\n")
+    with pytest.raises(AssertionError) as caught:
+        runpy.run_path(str(mine))
+
+    told = describe_error(caught.value, mine if is_own else tmp_path / "another.py")
+    line = (mine if is_own else library).read_text().splitlines()[-1].strip()
+    assert told.endswith(f"`{line}`")
+    assert is_own == told.startswith("mine.py:3: ")
