@@ -53,6 +53,21 @@ def lay_machine(tmp_path: Path) -> tuple[host.Machine, Path]:
     return lay_out(tmp_path / "machine", env=env), tools
 
 
+def test_long_title_of_step_continues_below_itself(tmp_path: Path) -> None:
+    """On a narrow screen it has two lines, and the second begins where the first does."""
+    machine, _ = lay_machine(tmp_path)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(44, 40), machine=machine) as pilot:
+            pilot.app.lessons, pilot.app.checks = None, CHECKS
+            rows = (await press(pilot, "s", "enter")).splitlines()
+            title = next(row for row, line in enumerate(rows) if line.startswith(" done "))
+            first, rest = (line.replace("done", "    ", 1) for line in rows[title : title + 2])
+            assert len(first) - len(first.lstrip()) == len(rest) - len(rest.lstrip()) > 0
+
+    run(journey)
+
+
 def test_failed_step_shows_output_and_next_run_resumes(tmp_path: Path) -> None:
     """Plan, `y`, failure with its own words, `y` again, done, and a candidate for checks."""
     machine, tools = lay_machine(tmp_path)
