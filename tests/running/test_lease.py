@@ -99,3 +99,16 @@ def test_lease_names_kind_of_accelerator(tmp_path: Path) -> None:
         lease.hold_device_lease("lesson y", machine),
     ):
         pass
+
+
+@pytest.mark.parametrize("is_earlier", [False, True])
+def test_lock_file_of_root_is_removed(tmp_path: Path, *, is_earlier: bool) -> None:
+    """What libtpu made meanwhile, as nobody else could open it; not what was there before."""
+    path = tmp_path / "tmp/libtpu_lockfile"
+    path.parent.mkdir()
+    if is_earlier:
+        path.touch()
+    with lease.hold_device_lease("tpustarter check", Machine(tmp_path)):
+        path.touch()
+
+    assert path.exists() == (is_earlier or os.geteuid() != 0)
