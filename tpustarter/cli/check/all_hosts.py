@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -189,6 +188,7 @@ def _add_places(
 
 
 def _count_hosts(engine: Any) -> Any:
+    import subprocess
     from dataclasses import replace
     from pathlib import Path
 
