@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -91,27 +91,41 @@ def options(function: _Function) -> _Function:
     return function
 
 
-def make_check(request: CheckRequest, given: dict[str, Any]) -> SelfCheck:
-    """Return the run that the options ask for; where it is to be started elsewhere, after a yes."""
+def refuse_contradictions(request: CheckRequest, given: Mapping[str, Any]) -> None:
+    """Raise a usage error for options that do not go together; runs nothing."""
+    start, names = given["start"], _names(given)
     if not given["all_hosts"]:
         for name in _ONLY:
-            if given[name] not in (None, (), False):
+            if given[name] is not None and given[name] is not False and given[name] != ():
                 option = "--set" if name == "settings" else f"--{name}"
                 raise click.UsageError(f"{option} only works with --all-hosts")
-        from tpustarter.checking.selfcheck import SelfCheck
-
-        return SelfCheck(request)
-    from tpustarter.slices.slice_check import SliceCheck, SliceRequest
-
+        return
     if request.framework not in (None, "jax"):
         raise click.UsageError("--all-hosts runs the checks of JAX alone")
     hosts, host = given["hosts"], given["host"]
     if hosts is not None and host is not None and host >= hosts:
         raise click.UsageError(f"--host is {host}, expected 0 to {hosts - 1}")
-    where = SliceRequest(given["coordinator"], hosts, host, given["wait_s"])
-    if given["start"]:
-        return _start(request, where, given)
-    return SliceCheck(request, where)
+    if start and host is not None:
+        raise click.UsageError("--host is what each host gets from --start, so leave it out")
+    if start == "gcloud" and len(names) != 1:
+        raise click.UsageError("--start gcloud needs --on with the name of the TPU")
+    if start == "ssh" and not names:
+        raise click.UsageError("--start ssh needs --on with the names of the hosts")
+    for setting in given["settings"]:
+        if not setting.partition("=")[0] or "=" not in setting:
+            raise click.UsageError(f"--set is `{setting}`, expected KEY=VALUE")
+
+
+def make_check(request: CheckRequest, given: Mapping[str, Any]) -> SelfCheck:
+    """Return the run that the options ask for; where it is to be started elsewhere, after a yes."""
+    if not given["all_hosts"]:
+        from tpustarter.checking.selfcheck import SelfCheck
+
+        return SelfCheck(request)
+    from tpustarter.slices.slice_check import SliceCheck, SliceRequest
+
+    where = SliceRequest(given["coordinator"], given["hosts"], given["host"], given["wait_s"])
+    return _start(request, where, given) if given["start"] else SliceCheck(request, where)
 
 
 def end_of_other_host(check: SelfCheck) -> HostEnd | None:
@@ -121,14 +135,16 @@ def end_of_other_host(check: SelfCheck) -> HostEnd | None:
     return check.host_end if isinstance(check, SliceCheck) else None
 
 
-def _start(request: CheckRequest, where: Any, given: dict[str, Any]) -> SelfCheck:
+def _names(given: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(filter(None, (given["on"] or "").split(",")))
+
+
+def _start(request: CheckRequest, where: Any, given: Mapping[str, Any]) -> SelfCheck:
     from tpustarter.slices.started_check import Engine, StartedCheck
     from tpustarter.slices.starting import start_model
 
-    settings = dict(_split(setting) for setting in given["settings"])
-    names = tuple(filter(None, (given["on"] or "").split(",")))
-    if given["host"] is not None:
-        raise click.UsageError("--host is what each host gets from --start, so leave it out")
+    settings = dict(setting.split("=", 1) for setting in given["settings"])
+    names = _names(given)
     engine = Engine(
         name=given["start"],
         hosts=names if given["start"] in ("ssh", "mpi") else (),
@@ -151,31 +167,20 @@ def _start(request: CheckRequest, where: Any, given: dict[str, Any]) -> SelfChec
     return check
 
 
-def _split(setting: str) -> tuple[str, str]:
-    key, equals, value = setting.partition("=")
-    if not equals or not key:
-        raise click.UsageError(f"--set is `{setting}`, expected KEY=VALUE")
-    return key, value
-
-
 def _port(coordinator: str | None) -> int:
     port = (coordinator or "").rpartition(":")[2]
     return int(port) if port.isdigit() else 8476
 
 
 def _add_places(
-    given: dict[str, Any], names: Sequence[str], settings: dict[str, str]
+    given: Mapping[str, Any], names: Sequence[str], settings: dict[str, str]
 ) -> dict[str, str]:
     match given["start"]:
         case "gcloud":
-            if len(names) != 1:
-                raise click.UsageError("--start gcloud needs --on with the name of the TPU")
             return {"tpu": names[0], **settings}
         case "ssh":
             from tpustarter.slices.starting import ssh
 
-            if not names:
-                raise click.UsageError("--start ssh needs --on with the names of the hosts")
             coordinator = (given["coordinator"] or "").rpartition(":")[0]
             coordinator = coordinator or ssh.find_coordinator(names[0], settings.get("ssh", ""))
             return {"coordinator": coordinator, **settings}

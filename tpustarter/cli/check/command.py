@@ -127,9 +127,8 @@ def check(
     """Check this machine, and say what was proven and on which devices.
 
     ID is the id of a check, a part of one such as all_reduce, or a pattern such as 'jax.*'. Without
-    an ID, it runs every check up to the level that you choose. A run changes nothing outside
-    tpustarter's own state folder, ends no process of yours, and sends nothing anywhere; with
-    --all-hosts, the hosts tell each other what they found.
+    an ID, it runs every check up to the level. A run changes nothing outside tpustarter's own state
+    folder, ends no process of yours, and sends nothing, but to the other hosts with --all-hosts.
     """
     from tpustarter.checking.results import results, verdict
 
@@ -137,6 +136,7 @@ def check(
         raise click.UsageError("give either --json or --ndjson, not both")
     of_hosts = {name: options.pop(name) for name in all_hosts.NAMES}
     request = CheckRequest(ids=ids, fail_on_warn=fail_on == "warn", **options)
+    all_hosts.refuse_contradictions(request, of_hosts)
     if minutes is not None:
         request = _with_minutes(request, minutes)
     if listing:
