@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.places import REPOSITORY, TESTS
+from tpustarter.core import locations
 
-CHECKS = REPOSITORY / "checks"
+CHECKS = locations.content_folder("checks")
 
 WAIT_S = 20
 """Seconds that hosts wait for each other here; the test's own limit is far longer."""
