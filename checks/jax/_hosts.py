@@ -14,7 +14,7 @@ from jax._src import distributed
 
 from tpustarter.probe.finding import Finding, NoAnswer, compare
 
-ANSWER_S = 45
+ANSWER_S = 60
 """Seconds in which a host is expected to answer, beside what loads and compiles JAX there."""
 
 _turns = collections.Counter()
@@ -36,7 +36,7 @@ def exchange(subject, text):
     if client is None:
         raise NoAnswer("these hosts were not joined by jax.distributed.initialize")
     _turns[subject] += 1
-    place = f"tpustarter/{subject}/{_turns[subject]}"
+    place = f"tpustarter/said/{subject}/{_turns[subject]}"
     client.key_value_set(f"{place}/{jax.process_index()}", text)
     until = time.monotonic() + ANSWER_S
     return [answer(client, f"{place}/{process}", until) for process in range(count)]

@@ -37,9 +37,9 @@ def settings():
 
 
 def words():
-    """Return the words of the keys that this host splits from the seed."""
-    keys = jax.random.split(jax.random.key(KEY[1], impl="threefry2x32"), 2)
-    return np.asarray(jax.random.key_data(keys)).tolist()
+    """Return the words of the key that this host makes of the seed."""
+    key = jax.random.key(KEY[1], impl="threefry2x32")
+    return np.asarray(jax.random.key_data(key)).tolist()
 
 
 def programs(devices):
@@ -57,22 +57,22 @@ def programs(devices):
 
 def run():
     """Compare options and keys of all hosts, then each device's numbers with Threefry in NumPy."""
-    name, answers = "hosts with the same options of random numbers", settings()
-    yield from _hosts.agree("SLICE-KEYS-OPTIONS", name, _hosts.exchange("options", answers), ALIKE)
-    yield from drawn()
+    name = "hosts with the same options of random numbers"
+    answers = _hosts.exchange("options", settings())
+    if (yield from _hosts.agree("SLICE-KEYS-OPTIONS", name, answers, ALIKE)):
+        yield from drawn()  # with other options it may be another program
 
 
 @with_defaults
 def drawn():
     """Compare keys, and the numbers drawn with them."""
     answers = _hosts.exchange("keys", json.dumps(words()))
-    yield from _hosts.agree("SLICE-KEYS-SAME", "hosts with the same keys", answers, SEED)
+    yield from _hosts.agree("SLICE-KEYS-SAME", "hosts with the same key", answers, SEED)
     devices = jax.devices()
     expected = _threefry.bits(KEY, WIDTH * len(devices)).reshape(len(devices), 1, WIDTH)
     output = _slices.execute(programs(devices), np.array(KEY, np.uint32))
-    rows = _collectives.shard_rows(output, _slices.own(devices))
-    actual = rows.reshape(-1, 1, WIDTH)
     mine = _slices.own(devices)
+    actual = _collectives.shard_rows(output, mine).reshape(-1, 1, WIDTH)
     right = expected[[devices.index(device) for device in mine]]
     lost = _collectives.wrong(actual, right, {}, mine)
     yield from tally("SLICE-KEYS-DRAWN", "devices with their part of the random numbers", lost)

@@ -76,7 +76,7 @@ SABOTAGE: dict[str, Break] = {
     "slice_dcn": nothing_is_passed_on,
     "slice_devices": says("devices", '{"own": [], "all": []}'),
     "slice_input": a_batch_is_missing,
-    "slice_keys": says("keys", "[[1, 2], [3, 4]]"),
+    "slice_keys": says("keys", "[1, 2]"),
     "slice_order": rows_go_two_on,
     "slice_program": says("hash", "0123456789ab"),
     "slice_rate": nothing_is_swapped,

@@ -169,9 +169,28 @@ def _exchanges(
         ]
         yield op, max(nbytes for nbytes, _ in pairs)
         return
+    if op == "conditional":
+        yield from _of_any_branch(line, program)
+        return
     called = program.get(_called(line, "calls"), {}) | program.get(_called(line, "to_apply"), {})
     for inner in called.values():
         yield from _exchanges(inner, called, program)
+
+
+def _of_any_branch(line: HloInstruction, program: Computations) -> Iterator[tuple[str, int]]:
+    """Yield the collectives that every branch has, or how many kinds of branches there are."""
+    listed = re.search(r"branch_computations=\{([^}]*)\}", line.rest)
+    names = re.findall(r"%?([\w.\-]+)", listed[1]) if listed else []
+    names = names or [_called(line, f"{word}_computation") for word in ("true", "false")]
+    found = {
+        tuple(
+            exchange
+            for inner in program[name].values()
+            for exchange in _exchanges(inner, program[name], program)
+        )
+        for name in names
+    }
+    yield from found.pop() if len(found) == 1 else [("branches that differ", len(found))]
 
 
 def _summed(line: HloInstruction, operands: list[HloInstruction]) -> int:

@@ -69,6 +69,10 @@ OPERATIONS = {
     "psum_scatter": "reduce-scatter",
     "all_to_all": "all-to-all",
     "ppermute": "collective-permute",
+    "within": "all-reduce",
+    "within_small": "all-reduce",
+    "link": "collective-permute",
+    "link_small": "collective-permute",
 }
 
 
@@ -105,6 +109,7 @@ LOOPS: dict[str, tuple[int, Callable[..., None]]] = {
     "collective_rate": (6, exchange),
     "hbm_rate": (4, traffic),
     "matmul_rate": (3, products),
+    "slice_rate": (4, exchange),
 }
 """How many loops a check has at least on every TPU, and what each round of them is to do."""
 
@@ -228,6 +233,28 @@ def test_traffic_of_body_is_its_reads_and_writes(
     assert work is not None
     assert (read * SIZE, written * SIZE) == (work.read, work.written)
     assert (kept, unknown) == (len(work.kept), work.unknown)
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        ("collective-permute(%p)", (("collective-permute", SIZE),)),
+        ("copy(%p)", (("branches that differ", 2),)),
+    ],
+)
+def test_links_in_branches_are_compared(second: str, expected: tuple[Any, ...]) -> None:
+    """A link whose branch sends nothing is seen, wherever it stands."""
+    big = "f32[64,128,1024]{2,1,0:T(8,128)}"
+    branches = "".join(
+        f"%{name} (p: {big}) -> {big} {{\n  %p = {big} parameter(0)\n"
+        f"  ROOT %r = {big} {line}\n}}\n\n"
+        for name, line in (("one", "collective-permute(%p)"), ("two", second))
+    )
+    body = "%z = BIG conditional(%i, %a, %a), branch_computations={%one, %two}"
+    work = loop_bodies.read(text(body).replace("%body", f"{branches}%body", 1))
+
+    assert work is not None
+    assert expected == work.exchanges
 
 
 def test_every_full_check_with_loops_is_examined() -> None:

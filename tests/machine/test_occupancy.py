@@ -107,7 +107,7 @@ def test_inspection_changes_nothing_and_opens_no_node(tmp_path: Path) -> None:
             host.find_container(machine)
             host.count_visible_devices(machine)
             host.find_slice(machine, host.metadata(machine))
-            for check in SOUND:
+            for check in SOUND.keys() - {"slice_alike", "slice_arrived"}:  # of no machine
                 with suppress(NoAnswer):
                     run(check, machine)
 

@@ -84,7 +84,7 @@ def broken_third() -> list[HostRun]:
     [
         ("slice_devices", "SLICE-DEVICES-LIST", ", and most have 0 0 cpu"),
         ("slice_program", "SLICE-PROGRAM-LINE", "dense<5>"),
-        ("slice_keys", "SLICE-KEYS-SAME", "[[1, 2], [3, 4]], and most have"),
+        ("slice_keys", "SLICE-KEYS-SAME", "[1, 2], and most have"),
         ("slice_input", "SLICE-INPUT-LENGTH", "1 of 3 batches"),
     ],
 )

@@ -58,6 +58,10 @@ class Progress:
     text: str
 
 
+NoAnswer = RuntimeError
+"""Raised where what a check asks does not answer."""
+
+
 def compare(code: str, name: str, found: Any, expected: Any, **fields: Any) -> Finding:
     """Return a finding that fails unless the two values are equal."""
     verdict = "ok" if found == expected else "fail"
