@@ -16,6 +16,7 @@ from tests.support.runs import FINDING, HOST, result, run_of
 from tpustarter.checking.output import results_text
 from tpustarter.checking.results.results import Result, Status
 from tpustarter.checking.run.runner import CheckEnded, CheckStarted, CheckWaiting
+from tpustarter.checking.selfcheck import HostSeen
 from tpustarter.cli import rebuild_command
 from tpustarter.cli.check import end as check_end
 from tpustarter.cli.check.command import check
@@ -49,6 +50,19 @@ def follow(monkeypatch: pytest.MonkeyPatch, columns: int = 80) -> tuple[CheckPro
     checks = [SimpleNamespace(id=f"jax.{name}", framework="jax") for name in names]
     selfcheck = SimpleNamespace(run=run_of(), checks=checks)
     return CheckProgress(selfcheck, stream), stream  # pyright: ignore[reportArgumentType]
+
+
+def test_missing_host_keeps_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host that arrives is shown for a moment, and one that is missing for good."""
+    progress, stream = follow(monkeypatch)
+
+    progress.follow(HostSeen(1, "worker 1", "arrived"))
+    assert last_line(stream).endswith("host 1 (worker 1) has arrived")
+    progress.follow(HostSeen(2, "worker 2", "missing", "was not reached"))
+    progress.follow(started())
+
+    assert "host 2 (worker 2) was not reached\n" in stream.getvalue()
+    assert "jax.sample" in last_line(stream)
 
 
 def last_line(stream: Terminal) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Literal
 
 from tpustarter.checking.plan import interpreters
 from tpustarter.checking.plan.check_request import CheckRequest
@@ -51,7 +52,22 @@ class PlanMade:
     plan: plan.FrameworkPlan
 
 
-Event = PlanMade | CheckStarted | CheckWaiting | FindingReported | CheckEnded
+HostState = Literal["connecting", "looking", "waiting", "arrived", "running", "missing", "ended"]
+
+
+@dataclass(frozen=True)
+class HostSeen:
+    """A host of a run on many hosts has come into another state; sent where they are started."""
+
+    host: int
+    name: str
+    """The host as a person calls it; empty if it has no name but its number."""
+    state: HostState
+    detail: str = ""
+    """The check that it runs, or why it is missing or has ended."""
+
+
+Event = PlanMade | HostSeen | CheckStarted | CheckWaiting | FindingReported | CheckEnded
 
 
 class SelfCheck:

@@ -199,6 +199,7 @@ class SliceCheck(SelfCheck):
         results = SliceResults(checks, self.run, self._redact)
         while not (results.is_over or self.host_end):
             event = source.read(TICK_S)
+            yield from self._see_hosts()
             if event is not None:
                 yield from self._take(event, results, read_log)
             elif self._place.leads and (late := self._explain_late(results, target)):
@@ -207,6 +208,10 @@ class SliceCheck(SelfCheck):
                 yield from results.waiting()
         if results.is_complete:
             self._tell_verdict(source)
+
+    def _see_hosts(self) -> Iterator[Event]:
+        """Yield the hosts whose state has changed, where this program has started them."""
+        yield from ()
 
     def _take(
         self, event: ProbeEvent, results: SliceResults, read_log: Callable[[int], str]

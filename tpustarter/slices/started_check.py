@@ -24,12 +24,15 @@ from tpustarter.core.redact import Redactor
 from tpustarter.machine import frameworks, generations
 from tpustarter.running import archive
 from tpustarter.running.process import Event as ProbeEvent
+from tpustarter.slices.host_states import HostStates
 from tpustarter.slices.slice_check import LESSON, SliceCheck, SliceRequest, command_fields
 from tpustarter.slices.slice_results import SliceResults
 from tpustarter.slices.starting.start_model import (
+    Ending,
     HostCommand,
     HostEnded,
     HostLine,
+    HostStage,
     StartRequest,
 )
 from tpustarter.slices.starting.started import Started
@@ -65,6 +68,7 @@ class StartedSource:
         """Why a host did not arrive, by its number."""
         self.tail: list[str] = []
         """The last lines of host 0 that are no events."""
+        self.hosts = HostStates(commands)
         self.ended_early: HostEnded | None = None
         """The end of host 0, or of the command for all hosts."""
         self._started = Started(commands, folder)
@@ -81,8 +85,13 @@ class StartedSource:
                 return None
             event = self._take_line(item) if isinstance(item, HostLine) else self._take_end(item)
             if event is not None:
-                return event
-        return {"event": "gone", "code": 1, "signal": None, "left": []}
+                return self._explain_gone(event)
+        return self._explain_gone({"event": "gone", "code": 1, "signal": None, "left": []})
+
+    def _explain_gone(self, event: ProbeEvent) -> ProbeEvent:
+        """Return an event; the end of host 0 after a stop is the user's."""
+        is_ours = self._is_stopped and event["event"] == "gone"
+        return {"event": "interrupted"} if is_ours else event
 
     def send(self, command: Mapping[str, Any]) -> None:
         """Send nothing: the hosts know what to run, and how to judge it."""
@@ -94,11 +103,21 @@ class StartedSource:
 
     def close(self) -> None:
         """Wait until every host has ended by itself, or ask it to; in bounded time."""
+        for _ in self.finish():
+            pass
+
+    def finish(self) -> Iterator[None]:
+        """Do what `close` does, with a turn for the caller at least once a second."""
         deadline = time.monotonic() + CLOSE_S
-        for _ in self._events:  # gives this loop a turn each second
+        for item in self._events:  # gives this loop a turn each second
+            if isinstance(item, HostLine):
+                self._take_line(item)
+            elif item is not None:
+                self._take_end(item)
             if not self._is_stopped and time.monotonic() > deadline:
                 self._is_stopped = True
                 self._started.stop()  # once: a second call would not wait for the hosts
+            yield
 
     def _take_line(self, line: HostLine) -> ProbeEvent | None:
         if not line.is_event:
@@ -110,18 +129,28 @@ class StartedSource:
         except (ValueError, RecursionError):
             return None
         sender = line.host if event.get("from") is None else event["from"]
+        if isinstance(sender, int):
+            self.hosts.follow(sender, event)
         if sender == 0:
             is_ours = event["event"] in ("started", "ended")  # of the probe's supervisor
             return None if is_ours else event
         if event["event"] in ("not-reached", "no-place"):
-            self._add_reason(sender, self._redact.redact_text(str(event.get("detail"))))
+            why = self._redact.redact_text(str(event.get("detail")))
+            self._add_reason(sender, why)
+            self.hosts.lose(sender, why)
         return None
 
     def _take_end(self, ended: HostEnded) -> ProbeEvent | None:
         words = self._redact.redact_text(
             "; ".join(line for line in ended.tail[-2:] if line.strip())
         )
-        self._add_reason(ended.host, f"{ended.what}: {words}" if words else ended.what)
+        why = f"{ended.what}: {words}" if words else ended.what
+        self._add_reason(ended.host, why)
+        if ended.stage < HostStage.RUNNING and ended.ending is not Ending.STOPPED:
+            self.hosts.lose(ended.host, why)
+        else:
+            is_early = ended.is_unreached and ended.ending is Ending.STOPPED
+            self.hosts.end(ended.host, "was not started" if is_early else why)
         if ended.host:
             return None
         self.ended_early = ended
@@ -135,8 +164,10 @@ class StartedSource:
 class StartedCheck(SliceCheck):
     """A run of the self-check on all hosts, none of which has to be this machine."""
 
-    def __init__(self, request: CheckRequest, where: SliceRequest, engine: Engine) -> None:
-        super().__init__(request, where)
+    def __init__(
+        self, request: CheckRequest, where: SliceRequest, engine: Engine, **options: Any
+    ) -> None:
+        super().__init__(request, where, **options)
         self._engine = engine
         self._commands: tuple[HostCommand, ...] = ()
 
@@ -150,6 +181,7 @@ class StartedCheck(SliceCheck):
         folder = locations.make_state_folder()
         path = archive.build_archive(
             folder / ARCHIVE,
+            self._checks_folder,
             request={
                 "devices": self._request.devices,
                 "minutes": self._request.minutes,
@@ -174,16 +206,29 @@ class StartedCheck(SliceCheck):
         checks = sort_checks(self.list_shared_checks())
         self._planned = len(checks)
         source = StartedSource(self._commands or self.prepare(), folder, self._redact)
+        problem: Problem | None = None
         try:
-            yield from self._read_events(
-                source,
-                lambda _: "\n".join(source.tail)[-LOG_TAIL_CHARACTERS:],
-                checks,
-                {"minutes": self._request.minutes},
-            )
+            try:
+                yield from self._read_events(
+                    source,
+                    lambda _: "\n".join(source.tail)[-LOG_TAIL_CHARACTERS:],
+                    checks,
+                    {"minutes": self._request.minutes},
+                )
+            except Problem as early:
+                problem = early  # told once the hosts have ended
+            for _ in source.finish():
+                yield from self._see_hosts()
+            yield from self._see_hosts()
         finally:
             self._source = None
             source.close()
+        if problem:
+            raise problem
+
+    def _see_hosts(self) -> Iterator[Event]:
+        if isinstance(self._source, StartedSource):  # and not a test's
+            yield from self._source.hosts.take_news()
 
     def _take(
         self, event: ProbeEvent, results: SliceResults, read_log: Callable[[int], str]

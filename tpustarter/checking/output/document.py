@@ -15,7 +15,7 @@ import msgspec
 from tpustarter.checking.results.results import SCHEMA, Result, Run, select_published
 from tpustarter.checking.results.verdict import exit_code, verdict, verified_on
 from tpustarter.checking.run.runner import CheckEnded, CheckStarted, CheckWaiting, FindingReported
-from tpustarter.checking.selfcheck import Event, PlanMade
+from tpustarter.checking.selfcheck import Event, HostSeen, PlanMade
 from tpustarter.core.problem import ExitCode, Problem, find_problem
 from tpustarter.core.redact import Redactor
 
@@ -52,6 +52,9 @@ def event_fields(event: Event) -> dict[str, Any]:
     match event:
         case PlanMade(run=run):
             return {"event": "began", **_head(run)}
+        case HostSeen(host=host, name=name, state=state, detail=detail):
+            fields = {"event": "host", "host": host, "name": name, "state": state}
+            return {**fields, "detail": detail} if detail else fields
         case CheckStarted(check=check):
             limit_s, about_s = check.timeout_s, check.estimate_s
             return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 ENGINES = ("gcloud", "ssh", "slurm", "mpi", "ray", "gke")
-DESCRIBE_S = 60.0
-"""Longest wait for gcloud to say how many hosts a TPU has."""
 
 NAMES = ("all_hosts", "coordinator", "hosts", "host", "wait_s", "start", "on", "settings", "yes")
 """Names of the options, as click passes them."""
@@ -140,21 +138,20 @@ def _names(given: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _start(request: CheckRequest, where: Any, given: Mapping[str, Any]) -> SelfCheck:
-    from tpustarter.slices.started_check import Engine, StartedCheck
+    from tpustarter.slices.start_options import StartOptions, make_engine
+    from tpustarter.slices.started_check import StartedCheck
     from tpustarter.slices.starting import start_model
 
-    settings = dict(setting.split("=", 1) for setting in given["settings"])
-    names = _names(given)
-    engine = Engine(
-        name=given["start"],
-        hosts=names if given["start"] in ("ssh", "mpi") else (),
-        count=given["hosts"] or len(names) or None,
-        port=_port(given["coordinator"]),
-        python=request.python or "python3",
-        options=_add_places(given, names, settings),
+    engine = make_engine(
+        StartOptions(
+            engine=given["start"],
+            names=_names(given),
+            settings=dict(setting.split("=", 1) for setting in given["settings"]),
+            hosts=given["hosts"],
+            coordinator=given["coordinator"] or "",
+            python=request.python or "python3",
+        )
     )
-    if engine.name == "gcloud" and given["hosts"] is None:
-        engine = _count_hosts(engine)
     check = StartedCheck(_without_python(request), where, engine)
     commands = check.prepare()
     if engine.name == "gke":
@@ -165,54 +162,6 @@ def _start(request: CheckRequest, where: Any, given: Mapping[str, Any]) -> SelfC
         click.echo(escape_text(line), err=True)
     _ask(given["yes"])
     return check
-
-
-def _port(coordinator: str | None) -> int:
-    port = (coordinator or "").rpartition(":")[2]
-    return int(port) if port.isdigit() else 8476
-
-
-def _add_places(
-    given: Mapping[str, Any], names: Sequence[str], settings: dict[str, str]
-) -> dict[str, str]:
-    match given["start"]:
-        case "gcloud":
-            return {"tpu": names[0], **settings}
-        case "ssh":
-            from tpustarter.slices.starting import ssh
-
-            coordinator = (given["coordinator"] or "").rpartition(":")[0]
-            coordinator = coordinator or ssh.find_coordinator(names[0], settings.get("ssh", ""))
-            return {"coordinator": coordinator, **settings}
-        case "mpi":
-            from tpustarter.slices.starting import mpi
-
-            return {"version": mpi.find_version(), **settings}
-        case _:
-            return settings
-
-
-def _count_hosts(engine: Any) -> Any:
-    import subprocess
-    from dataclasses import replace
-    from pathlib import Path
-
-    from tpustarter.slices.starting import gcloud
-    from tpustarter.slices.starting.start_model import StartRequest
-
-    words = gcloud.count_command(StartRequest(archive=Path(), options=engine.options))
-    try:
-        done = subprocess.run(words, capture_output=True, timeout=DESCRIBE_S, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Problem(f"gcloud cannot be asked: {error}", hint="give `--hosts N`") from error
-    if count := gcloud.count_hosts(done.stdout):
-        return replace(engine, count=count)
-    detail = done.stderr.decode("utf-8", "replace").strip()
-    raise Problem(
-        f"gcloud does not say how many hosts `{engine.options['tpu']}` has",
-        detail=detail[-2000:],
-        hint="give `--hosts N`, and `--set zone=ZONE` if none is configured",
-    )
 
 
 def _without_python(request: CheckRequest) -> CheckRequest:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, TextIO
 from tpustarter.checking.output import results_text
 from tpustarter.checking.run.runner import CheckEnded, CheckStarted, CheckWaiting
 from tpustarter.checking.run_progress import RunProgress
+from tpustarter.checking.selfcheck import HostSeen
 from tpustarter.text import bars
+from tpustarter.text.terminal import escape_text
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -55,7 +57,9 @@ class CheckProgress:
     def follow(self, event: Event) -> None:
         """Take an event of the run, and rewrite the line with the progress."""
         self._progress.follow(event)
-        if isinstance(event, CheckEnded):
+        if isinstance(event, HostSeen):
+            self._follow_host(event)
+        elif isinstance(event, CheckEnded):
             self._draw("")
         elif isinstance(event, CheckStarted | CheckWaiting):
             seconds, said = (
@@ -69,6 +73,17 @@ class CheckProgress:
                 self._draw(activity, usual)
             elif isinstance(event, CheckWaiting) and int(seconds) % WAIT_LINE_S == 0:
                 self._write(", ".join(filter(None, (activity, usual))) + "\n")
+
+    def _follow_host(self, seen: HostSeen) -> None:
+        """Show a host's new state; a host that is missing gets a line that stays."""
+        from tpustarter.slices.host_states import describe_host
+
+        name = f"host {seen.host}" + (f" ({seen.name})" if seen.name else "")
+        text = escape_text(f"{name} {describe_host(seen)}")
+        if seen.state == "missing":
+            self.clear()
+            self._write(f"{text}\n")
+        self._draw("" if seen.state == "missing" else text)
 
     def _draw(self, activity: str, usual: str = "") -> None:
         if not self.rewrites:

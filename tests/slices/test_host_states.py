@@ -1,0 +1,100 @@
+"""The states of hosts, as a run that was started from here shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tpustarter.checking.output import document
+from tpustarter.checking.selfcheck import HostSeen
+from tpustarter.slices.host_states import LOST, NOT_IN_TIME, HostStates, describe_host
+from tpustarter.slices.starting.start_model import HostCommand
+
+COMMANDS = [HostCommand(words=("ssh",), host=number, name=f"w{number}") for number in range(3)]
+
+
+def sentences(states: HostStates) -> list[str]:
+    """Return what has changed, a sentence for each host."""
+    return [f"{one.name or one.host} {describe_host(one)}" for one in states.take_news()]
+
+
+def test_states_of_run_come_in_order() -> None:
+    """From the connection to the end; each change is told once."""
+    states = HostStates(COMMANDS)
+    assert sentences(states) == [f"w{number} is being connected" for number in range(3)]
+
+    states.follow(0, {"event": "started"})
+    states.follow(1, {"event": "placed", "hosts": 3})
+    assert sentences(states) == ["w0 looks at itself", "w1 waits for the others"]
+
+    states.follow(0, {"event": "placed", "hosts": 3})
+    states.follow(0, {"event": "arriving", "missing": [2]})
+    assert sentences(states) == ["w0 waits for the others", "w1 has arrived"]
+
+    states.follow(0, {"event": "arrived", "missing": []})
+    states.follow(0, {"event": "start", "id": "jax.psum"})
+    states.follow(2, {"event": "progress", "id": "jax.psum"})
+    assert sentences(states) == ["w0 runs jax.psum", "w2 runs jax.psum"]
+
+    states.follow(0, {"event": "connecting"})
+    states.follow(1, {"event": "followed"})
+    states.end(1, "ended (exit code 1): words of JAX")
+    assert sentences(states) == ["w0 has arrived", "w1 has ended"]
+    assert sentences(states) == []
+
+
+def test_reason_of_missing_host_stays() -> None:
+    """The first one counts, and what comes after it changes nothing."""
+    states = HostStates(COMMANDS)
+    states.follow(0, {"event": "placed", "hosts": 3})
+    states.lose(1, "was not reached")
+    states.follow(0, {"event": "arrived", "missing": [1, 2]})
+    states.end(1, "was stopped")
+
+    assert sentences(states)[1:] == ["w1 was not reached", f"w2 {NOT_IN_TIME}"]
+
+
+def test_lost_host_is_named() -> None:
+    """One that host 0 no longer hears of, and one that ends without a verdict."""
+    states = HostStates(COMMANDS)
+    states.follow(0, {"event": "lost", "lost": 2})
+    states.end(1, "ended (exit code 137)")
+
+    assert sentences(states)[1:] == ["w1 ended (exit code 137)", f"w2 {LOST}"]
+
+
+def test_hosts_without_commands_are_known() -> None:
+    """Where one command starts all of them, they are known by what they send."""
+    states = HostStates([HostCommand(words=("srun",))])
+    states.follow(1, {"event": "started"})
+
+    assert sentences(states) == ["1 looks at itself"]
+
+
+def test_events_of_wrong_form_change_nothing() -> None:
+    """A check may have written anything."""
+    wrong: list[dict[str, Any]] = [
+        {"event": "placed", "hosts": "many"},
+        {"event": "arriving", "missing": 3},
+        {"event": "lost", "lost": {"host": 1}},
+        {"event": "lost", "lost": 10**9},
+        {"event": ["placed"]},
+    ]
+    states = HostStates(COMMANDS)
+    states.take_news()
+    for one in wrong:
+        states.follow(0, one)
+
+    assert sentences(states) == ["w0 waits for the others"]
+
+
+def test_stream_has_event_for_each_state() -> None:
+    """A reader of `--ndjson` sees the hosts, too; a detail only where there is one."""
+    told = document.event_fields(HostSeen(1, "w1", "missing", "was not reached"))
+    assert told == {
+        "event": "host",
+        "host": 1,
+        "name": "w1",
+        "state": "missing",
+        "detail": "was not reached",
+    }
+    assert "detail" not in document.event_fields(HostSeen(1, "w1", "arrived"))

@@ -1,0 +1,112 @@
+"""The states of the hosts of a started run: read from their events and their ends, shown live."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from tpustarter.checking.selfcheck import HostSeen, HostState
+from tpustarter.core.json_values import as_type
+from tpustarter.slices.starting.start_model import HostCommand
+
+OVER: tuple[HostState, ...] = ("missing", "ended")
+"""States that a host doesn't leave."""
+NOT_IN_TIME = "did not arrive in time"
+MOST_HOSTS = 4096
+LOST = "was lost in the middle of a check"
+
+_SENTENCES: dict[HostState, str] = {
+    "connecting": "is being connected",
+    "looking": "looks at itself",
+    "waiting": "waits for the others",
+    "arrived": "has arrived",
+    "running": "runs",
+    "missing": "",
+    "ended": "has ended",
+}
+
+
+def describe_host(seen: HostSeen) -> str:
+    """Return the state of a host in words that follow its name."""
+    if seen.state == "running":
+        return f"runs {seen.detail}"
+    return seen.detail or _SENTENCES[seen.state]
+
+
+class HostStates:
+    """The hosts of one run; `take_news` returns those whose state has changed."""
+
+    def __init__(self, commands: Iterable[HostCommand]) -> None:
+        self._names = {one.host: one.name for one in commands if one.host is not None}
+        self._seen: dict[int, HostSeen] = {}
+        self._news: dict[int, HostSeen] = {}
+        self._count = 0
+        self._has_verdict: set[int] = set()
+        """Hosts that know how the run ended."""
+        for host in self._names:
+            self._change(host, "connecting")
+
+    def take_news(self) -> Sequence[HostSeen]:
+        """Return the hosts whose state has changed since the last call, each with its last one."""
+        news, self._news = self._news, {}
+        return [news[host] for host in sorted(news)]
+
+    def follow(self, host: int, event: Mapping[str, Any]) -> None:
+        """Take an event that a host has sent; an event of a wrong form changes nothing."""
+        check, missing = str(event.get("id", "")), _list_numbers(event.get("missing"))
+        match event["event"]:
+            case "started":
+                self._change(host, "looking")
+            case "placed":
+                self._count = max(self._count, *_list_numbers([event.get("hosts")]), 0)
+                self._change(host, "waiting")
+            case "arriving" if host == 0:  # it waits for those that it names
+                self._arrive(missing)
+            case "arrived" if host == 0:  # it waits no longer
+                self._arrive(missing)
+                self._change(host, "arrived")
+                self._lose_all(missing, NOT_IN_TIME)
+            case "arrived" | "connecting":
+                self._change(host, "arrived")
+            case "start":
+                self._change(host, "running", check)
+            case "progress" if host:
+                self._change(host, "running", check)
+            case "lost":
+                self._lose_all(_list_numbers([event.get("lost")]), LOST)
+            case "followed" | "checked-all":
+                self._has_verdict.add(host)
+            case _:
+                pass
+
+    def lose(self, host: Any, why: str) -> None:
+        """Record that a host will not arrive."""
+        if isinstance(host, int):
+            self._change(host, "missing", why)
+
+    def _lose_all(self, hosts: Iterable[int], why: str) -> None:
+        for host in hosts:
+            self.lose(host, why)
+
+    def end(self, host: Any, why: str) -> None:
+        """Record the end of a host; the reason is left out where the run has ended there."""
+        if isinstance(host, int):
+            self._change(host, "ended", "" if host in self._has_verdict else why)
+
+    def _arrive(self, missing: Collection[int]) -> None:
+        for number in range(1, self._count):
+            is_before = number not in self._seen or self._seen[number].state in (
+                "connecting", "looking", "waiting"
+            )  # fmt: skip
+            if number not in missing and is_before:
+                self._change(number, "arrived")
+
+    def _change(self, host: int, state: HostState, detail: str = "") -> None:
+        before = self._seen.get(host)
+        seen = HostSeen(host, self._names.get(host, ""), state, detail)
+        if seen != before and not (before and before.state in OVER):
+            self._seen[host] = self._news[host] = seen
+
+
+def _list_numbers(value: object) -> list[int]:
+    return [one for one in as_type(value, list[int]) or [] if 0 <= one < MOST_HOSTS]

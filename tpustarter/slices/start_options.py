@@ -1,0 +1,94 @@
+"""A start as the user asks for it, by names and settings, and the engine that this makes."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tpustarter.core.problem import Problem
+from tpustarter.slices.started_check import Engine
+from tpustarter.slices.starting import gcloud, mpi, ssh
+from tpustarter.slices.starting.start_model import PORT, StartRequest
+
+DESCRIBE_S = 60.0
+"""Longest wait for gcloud to say how many hosts a TPU has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartOptions:
+    """The options of a start, as on the command line."""
+
+    engine: str
+    """The value of `--start`."""
+    names: tuple[str, ...] = ()
+    """The names of `--on`: one for gcloud, at least one for ssh."""
+    settings: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Those of `--set`."""
+    hosts: int | None = None
+    """The number of hosts; None where it has to be found."""
+    coordinator: str = ""
+    python: str = "python3"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The command that does the same; the number of hosts is found by it."""
+        settings = [word for one in self.settings.items() for word in ("--set", "=".join(one))]
+        names = ("--on", ",".join(self.names)) if self.names else ()
+        return ("tpustarter", "check", "--all-hosts", "--start", self.engine, *names, *settings)
+
+
+def make_engine(options: StartOptions) -> Engine:
+    """Return the engine for these options; gcloud is asked for a number of hosts not given.
+
+    Raises:
+        Problem: the number of hosts is not known, or ssh doesn't know the first of them.
+    """
+    engine = Engine(
+        name=options.engine,
+        hosts=options.names if options.engine in ("ssh", "mpi") else (),
+        count=options.hosts or len(options.names) or None,
+        port=_port(options.coordinator),
+        python=options.python,
+        options=_add_places(options),
+    )
+    if engine.name == "gcloud" and options.hosts is None:
+        return replace(engine, count=_count_hosts(engine))
+    return engine
+
+
+def _port(coordinator: str) -> int:
+    port = coordinator.rpartition(":")[2]
+    return int(port) if port.isdigit() else PORT
+
+
+def _add_places(options: StartOptions) -> dict[str, str]:
+    settings, names = options.settings, options.names
+    match options.engine:
+        case "gcloud":
+            return {"tpu": names[0], **settings}
+        case "ssh":
+            coordinator = options.coordinator.rpartition(":")[0]
+            coordinator = coordinator or ssh.find_coordinator(names[0], settings.get("ssh", ""))
+            return {"coordinator": coordinator, **settings}
+        case "mpi":
+            return {"version": mpi.find_version(), **settings}
+        case _:
+            return {**settings}
+
+
+def _count_hosts(engine: Engine) -> int:
+    words = gcloud.count_command(StartRequest(archive=Path(), options=engine.options))
+    try:
+        done = subprocess.run(words, capture_output=True, timeout=DESCRIBE_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Problem(f"gcloud cannot be asked: {error}", hint="give `--hosts N`") from error
+    if count := gcloud.count_hosts(done.stdout):
+        return count
+    detail = done.stderr.decode("utf-8", "replace").strip()
+    raise Problem(
+        f"gcloud does not say how many hosts `{engine.options['tpu']}` has",
+        detail=detail[-2000:],
+        hint="give `--hosts N`, and `--set zone=ZONE` if none is configured",
+    )
