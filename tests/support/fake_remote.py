@@ -42,6 +42,8 @@ while until and sum(n.startswith("started-") for n in os.listdir(tools)) < until
     time.sleep(0.01)  # until the others have started
 if does.get("child"):
     os.fork()
+while does.get("lifeline") and os.read(0, 65536):
+    pass  # lives as long as its stdin
 time.sleep(does.get("sleep", 0))  # hangs where a test says so
 if does.get("signal"):
     os.kill(os.getpid(), does["signal"])

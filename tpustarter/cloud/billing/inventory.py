@@ -61,6 +61,12 @@ class Tpu:
     project: str = ""
 
     @property
+    def is_slice(self) -> bool:
+        """Whether it is one slice of several hosts, all of which are there."""
+        node = self.nodes[0] if len(self.nodes) == 1 else None
+        return node is not None and node.workers > 1 and node.state == "READY"
+
+    @property
     def troubles(self) -> tuple[str, ...]:
         """Return Google's reports on the health of its nodes, in sentences."""
         found: list[str] = []

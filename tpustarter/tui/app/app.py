@@ -55,6 +55,7 @@ class TpustarterApp(AppSession, inherit_bindings=False):
         "../setup/setup.tcss",
         "../explain/explain.tcss",
         "../tpus/tpus.tcss",
+        "../slices/slices.tcss",
     ]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (14, "-tall"), (20, "-high")]  # noqa: RUF012  as below
     HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (FRAMED, "-wide")]  # noqa: RUF012  declared as Textual does

@@ -12,6 +12,7 @@ from tpustarter.tui.kit.page import Help, Page
 
 if TYPE_CHECKING:
     from tpustarter.checking.selfcheck import CheckRequest
+    from tpustarter.slices.start_options import StartOptions
     from tpustarter.tui.explain.failure import FailedRun
 
 
@@ -140,6 +141,12 @@ class Navigation:
         from tpustarter.tui.tpus.screen import Tpus
 
         self._app.push_screen(Tpus())
+
+    def open_slice(self, options: StartOptions) -> None:
+        """Open the screen of a slice, which shows the commands before it starts anything."""
+        from tpustarter.tui.slices.screen import SliceScreen
+
+        self._app.push_screen(SliceScreen(options))
 
     def open_settings(self) -> None:
         """Open the settings."""

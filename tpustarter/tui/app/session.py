@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tpustarter.cloud.api.clock import Clock
     from tpustarter.learning.content.paths import LessonPath
     from tpustarter.learning.progress.drafts import BlockDraft
+    from tpustarter.slices.start_options import StartOptions
     from tpustarter.tui.explain.failure import FailedRun
     from tpustarter.tui.tpus.form import TpuDraft
 
@@ -89,6 +90,9 @@ class Routes(Protocol):
 
     def open_tpus(self) -> None:
         """Open the list of a project's TPUs, which asks Google Cloud."""
+
+    def open_slice(self, options: StartOptions) -> None:
+        """Open the screen of a slice, which shows the commands before it starts anything."""
 
     def open_settings(self) -> None:
         """Open the settings."""

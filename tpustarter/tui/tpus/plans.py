@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from tpustarter.cloud.api import workers
 from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.project_and_zone import Project
@@ -20,6 +21,7 @@ from tpustarter.cloud.delete.removal import DeletionPlan
 from tpustarter.cloud.delete.stop_and_start import Verb
 from tpustarter.cloud.text import event_text
 from tpustarter.core.problem import Problem
+from tpustarter.slices.start_options import StartOptions
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.safe_text import clean_text
@@ -162,3 +164,19 @@ def can_be_switched(tpu: Tpu) -> Verb | None:
             continue
         return verb
     return None
+
+
+def plan_slice_check(tpu: Tpu, project: Project) -> StartOptions:
+    """Return the options of a check on all hosts of a slice; nobody is asked for them."""
+    node = tpu.nodes[0]
+    needs_iap = any(worker.needs_iap for worker in workers.choose_workers([node]))
+    return StartOptions(
+        engine="gcloud",
+        names=(node.name,),
+        settings={
+            "zone": node.zone,
+            **({} if project.gcloud_knows else {"project": project.name}),
+            **({"iap": "yes"} if needs_iap else {}),
+        },
+        hosts=node.workers,
+    )

@@ -185,6 +185,8 @@ def describe_tpu(
     if state.name in ("ACTIVE", "READY") and tpu.nodes:
         command = f"gcloud compute tpus tpu-vm ssh {tpu.nodes[0].name} --zone={tpu.zone}"
         yield _fact("connect", command)
+    if tpu.is_slice:
+        yield _fact("check", "press h to check all of its hosts as one")
     if tpu.nodes:
         estimates = cost.estimate_costs(tpu.nodes, now, trc_grant.find_grant())
         for estimate in estimates[:1]:

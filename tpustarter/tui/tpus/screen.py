@@ -43,7 +43,7 @@ from tpustarter.tui.tpus.rows import (
 from tpustarter.tui.tpus.run_form_screen import RunForm
 from tpustarter.tui.tpus.tpu_work import StoppedError
 
-_ASK_GOOGLE = ("delete", "watch", "ask", "create", "switch", "command", "leftovers")
+_ASK_GOOGLE = ("delete", "watch", "ask", "create", "switch", "command", "check_hosts", "leftovers")
 """Actions that wait until Google has answered the question before."""
 _PAST = {"stop": "stopped", "start": "started"}
 
@@ -70,8 +70,8 @@ own credentials; before that, nothing is sent. The project is the one that gclou
   the whole screen, and back.
 * **r** asks again. **n** asks for a TPU: a form shows the gcloud command first.
 * **w** follows the marked one live. **d** deletes it: you see what goes, and type its name.
-* **c** runs a command on its workers. **s** stops a TPU VM of one host, so that its chips are no
-  longer billed, and starts it again.
+* **c** runs a command on its workers, and **h** checks all hosts of a slice as one. **s** stops a
+  TPU VM of one host, so that its chips are no longer billed, and starts it again.
 * **l** finds requests that have no TPU but still take up a name and quota. It shows them, and
   deletes them once you have typed `leftovers`.
 * What this program asked for stays in its **ledger** until Google has shown that it is gone. So a
@@ -82,6 +82,12 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         Binding("w", "watch", "watch", tooltip="tpustarter tpu watch NAME"),
         Binding("d", "delete", "delete", tooltip="tpustarter tpu delete NAME"),
         Binding("c", "command", "run a command", tooltip="tpustarter tpu run NAME -- COMMAND"),
+        Binding(
+            "h",
+            "check_hosts",
+            "check all hosts",
+            tooltip="tpustarter check --all-hosts --start gcloud --on NAME",
+        ),
         Binding("s", "switch('stop')", "stop VM", tooltip="tpustarter tpu stop NAME"),
         Binding("s", "switch('start')", "start VM", tooltip="tpustarter tpu start NAME"),
         Binding("l", "leftovers", "leftovers", tooltip="tpustarter tpu delete --leftovers"),
@@ -303,6 +309,11 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         if marked := self._marked:
             self.tutor.push_screen(RunForm(marked, tpu_work.find_project(marked)))
 
+    def action_check_hosts(self) -> None:
+        if marked := self._marked:
+            project = tpu_work.find_project(marked)
+            self.tutor.go.open_slice(tpu_plans.plan_slice_check(marked, project))
+
     def stop_work(self) -> bool:
         if not self.can_stop or self._stopped is None:
             return False
@@ -317,7 +328,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in _ASK_GOOGLE and self.can_stop:
             return False
-        if action in ("delete", "watch", "switch", "command"):
+        if action in ("delete", "watch", "switch", "command", "check_hosts"):
             marked = self._marked if self.is_mounted else None
             return marked is not None and _can_be(action, marked, parameters)
         if action == "leftovers":
@@ -337,6 +348,8 @@ def _can_be(action: str, tpu: Tpu, parameters: tuple[object, ...]) -> bool:
         return _can_be_watched(tpu)
     if action == "switch":
         return tpu_plans.can_be_switched(tpu) in parameters
+    if action == "check_hosts":
+        return tpu.is_slice
     if action == "command":
         return bool(tpu.nodes) and all(node.state == "READY" for node in tpu.nodes)
     return True

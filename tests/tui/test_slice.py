@@ -1,0 +1,225 @@
+"""The screen of a slice: nothing before a yes, hosts as rows, one verdict, and an end on all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cloud_app import add, app_of, text_of
+from tests.support.fake_cloud import FakeCloud
+from tests.support.fake_remote import behave, calls, lay_remote
+from tests.support.tutor import is_alive, on_screen, press, run, settle, until
+from tpustarter.slices.starting.start_model import PLACED, REACHED
+from tpustarter.tui.app.messages import SLICE
+from tpustarter.tui.slices.screen import SliceScreen
+from tpustarter.tui.slices.start_question import StartQuestion
+from tpustarter.tui.tpus.screen import Tpus
+
+CHECKS = ("host.passes", "host.fails", "host.warns")
+UNREACHED = {"code": 255, "error": "ssh: connect to host 192.0.2.2: Connection timed out\n"}
+
+
+def said(host: int, *events: dict[str, Any]) -> str:
+    """Return the output of a worker: its marks, and what the probe there says."""
+    lines = [
+        json.dumps({"event": one["event"], "from": host, "host": host, **one}) for one in events
+    ]
+    return "\n".join([REACHED, PLACED, *lines, ""])
+
+
+def member(host: int) -> dict[str, Any]:
+    """Return the facts that a host hands in."""
+    return {
+        "host": host,
+        "hosts": 2,
+        "name": f"t1v-n-{host}",
+        "python_version": "3.12.1",
+        "frameworks": {"jax": "0.12.0.1"},
+        "platform": "tpu",
+        "chips": 4,
+        "devices": 4,
+        "generation": "v6e",
+    }
+
+
+def finding(found: int, verdict: str) -> dict[str, Any]:
+    """Return a finding of a host."""
+    keys = ("unit", "entity", "hint", "lesson")
+    one = {"code": "SAMPLE-SUM", "name": "sum", "verdict": verdict, "found": found, "expected": 2}
+    return {**one, **dict.fromkeys(keys)}
+
+
+def checked(check: str, found: int = 2) -> list[dict[str, Any]]:
+    """Return the events of a check on two hosts; the sum on host 1 is the one given."""
+    sums = {0: 2, 1: found}
+    findings = [
+        {"event": "finding", "id": check, "host": host,
+         "finding": finding(one, "ok" if one == 2 else "fail")}
+        for host, one in sums.items()
+    ]  # fmt: skip
+    ends = [{"event": "end", "id": check, "host": host, "outcome": "done"} for host in sums]
+    return [{"event": "start", "id": check}, *findings, *ends, {"event": "checked", "id": check}]
+
+
+PLACES = ({"event": "placed", "hosts": 2}, {"event": "arriving", "missing": [1]})
+ARRIVED = {"event": "arrived", "missing": [], "members": [member(0), member(1)]}
+WHOLE = [*PLACES, ARRIVED, *(event for check in CHECKS for event in checked(check))]
+OVER = {"event": "checked-all"}
+OTHER = [{"event": "placed", "hosts": 2}, {"event": "arrived", "missing": []}]
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cloud: FakeCloud) -> Path:
+    """Return the folder of a gcloud that reaches two workers; the project has a slice of two."""
+    folder = lay_remote(tmp_path / "tools", "gcloud")
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
+    add(cloud, workers=2)
+    followed = {"event": "followed", "code": 0, "headline": ""}
+    behave(
+        folder, w0={"say": said(0, *WHOLE, OVER)}, w1={"say": said(1, *OTHER, followed), "until": 2}
+    )
+    return folder
+
+
+def test_nothing_runs_before_the_yes(cloud: FakeCloud, tmp_path: Path, tools: Path) -> None:
+    """The exact commands are shown, Esc runs none of them, and a shows them again."""
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(100, 60)) as pilot:
+            await press(pilot, "u", "h")
+            assert isinstance(pilot.app.screen, StartQuestion)
+            shown = text_of(on_screen(pilot.app))
+            assert "--start gcloud --on bert --set zone=us-central1-b" in shown
+            assert "gcloud compute tpus tpu-vm ssh bert --zone=us-central1-b --worker=0" in shown
+            assert "--worker=1" in shown
+            seen = await press(pilot, "escape")
+            assert "Nothing was started" in seen
+            await press(pilot, "a")
+            assert isinstance(pilot.app.screen, StartQuestion)
+            await press(pilot, "n", "escape")
+            assert isinstance(pilot.app.screen, Tpus)
+
+    run(journey)
+    assert [] == calls(tools)
+
+
+@pytest.mark.parametrize("yes", ["enter", "y"])
+def test_slice_has_one_verdict(cloud: FakeCloud, tmp_path: Path, tools: Path, yes: str) -> None:
+    """Hosts are rows, with their facts; each check has one result."""
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(80, 40)) as pilot:
+            seen = await press(pilot, "u", "h", yes)
+            assert "ended   host 0   worker 0  has ended" in seen
+            assert "ended   host 1   worker 1  has ended" in seen
+            assert "3 of 3 claims hold" in text_of(seen)
+            assert "t1v-n-0" in seen
+            assert "4 chips, 4 devices" in seen
+            seen = await press(pilot, "end")
+            assert "ok    sum (host:1): 2" in seen
+            await press(pilot, "escape")
+            assert isinstance(pilot.app.screen, Tpus)
+
+    run(journey)
+    assert [0, 1] == [one["worker"] for one in calls(tools)]
+
+
+def test_failure_names_its_host(cloud: FakeCloud, tmp_path: Path, tools: Path) -> None:
+    """The failed check stands first, and its finding is of host 1."""
+    events = [*PLACES, ARRIVED, *checked("host.passes", 3), *checked("host.fails")]
+    events += [*checked("host.warns"), OVER]
+    behave(tools, w0={"say": said(0, *events)}, w1={"say": said(1, *OTHER)})
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(80, 40)) as pilot:
+            seen = await press(pilot, "u", "h", "enter", "down", "down")
+            assert "FAIL    host.passes" in seen
+            assert "host:1" in seen
+            assert "1 fail" in seen
+            assert "o open lesson" in seen
+
+    run(journey)
+
+
+def test_unreached_host_has_its_reason(cloud: FakeCloud, tmp_path: Path, tools: Path) -> None:
+    """The others wait, and the row says why that host is missing."""
+    behave(tools, w0={"say": said(0, *PLACES), "lifeline": True}, w1=UNREACHED)
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(80, 24)) as pilot:
+            await press(pilot, "u", "h")
+            await pilot.press("enter")
+            await until(pilot, lambda: "MISSING" in on_screen(pilot.app))
+            seen = text_of(on_screen(pilot.app))
+            assert "host 1 worker 1 was not reached (exit code 255)" in seen
+            assert "Connection timed out" in seen
+            await until(pilot, lambda: "waits for the others" in text_of(on_screen(pilot.app)))
+
+            await pilot.press("escape")
+            await settle(pilot, beside=SLICE)
+            assert isinstance(pilot.app.screen, SliceScreen)
+            assert pilot.app.screen.can_stop  # it has only asked
+            await pilot.press("x")
+            assert "Ending it on every host" in text_of(on_screen(pilot.app))
+            await settle(pilot)
+            assert "Stopped on every host" in text_of(on_screen(pilot.app))
+
+    run(journey)
+    assert is_over(tools)
+
+
+def test_stop_ends_every_host(cloud: FakeCloud, tmp_path: Path, tools: Path) -> None:
+    """In the middle of a check Ctrl-C ends all, and what has not run is listed as such."""
+    begun = [*PLACES, ARRIVED, *checked("host.passes"), {"event": "start", "id": "host.fails"}]
+    running = {"event": "progress", "id": "host.fails", "text": "host.fails"}
+    behave(
+        tools,
+        w0={"say": said(0, *begun), "lifeline": True},
+        w1={"say": said(1, *OTHER, running), "lifeline": True},
+    )
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(80, 40)) as pilot:
+            await press(pilot, "u", "h")
+            await pilot.press("enter")
+            await until(pilot, shows(pilot, "host 0 worker 0 runs host.fails"))
+            await until(pilot, shows(pilot, "host 1 worker 1 runs host.fails"))
+            assert "x stop" in on_screen(pilot.app)
+            await pilot.press("ctrl+c")
+            await settle(pilot)
+            seen = text_of(on_screen(pilot.app))
+            assert "NOT RUN host.fails" in seen
+            assert "host 1 worker 1 was stopped" in seen
+            assert "a again" in seen
+
+    run(journey)
+    assert is_over(tools)
+
+
+def shows(pilot: Any, text: str) -> Callable[[], bool]:
+    """Return a function that looks for a text on the screen."""
+    return lambda: text in text_of(on_screen(pilot.app))
+
+
+def is_over(tools: Path) -> bool:
+    """Return whether no gcloud of this test is left; the run ends after the last of them."""
+    return not any(is_alive(one["pid"]) for one in calls(tools))
+
+
+def test_single_host_has_no_slice(cloud: FakeCloud, tmp_path: Path) -> None:
+    """The key is shown for a TPU of several hosts alone."""
+    add(cloud, workers=1)
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(160, 40)) as pilot:
+            seen = await press(pilot, "u")
+            assert "run a command" in seen
+            assert "check all hosts" not in seen
+            await press(pilot, "h")
+            assert isinstance(pilot.app.screen, Tpus)
+
+    run(journey)

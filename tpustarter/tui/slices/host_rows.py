@@ -1,0 +1,72 @@
+"""The hosts of a slice as rows, and the details of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from textual.content import Content
+
+from tpustarter.checking.selfcheck import HostSeen, HostState
+from tpustarter.slices.host_states import describe_host
+from tpustarter.slices.starting.start_model import HostCommand
+from tpustarter.text.terminal import escape_text
+from tpustarter.tui.kit.row_list import Row
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word
+
+PREFIX = "host:"
+"""Beginning of the id of a host's row; the id of a check has no colon in it."""
+_WORDS: dict[HostState, tuple[str, str]] = {
+    "connecting": ("wait", "wait"),
+    "looking": ("run", "RUN"),
+    "waiting": ("wait", "wait"),
+    "arrived": ("done", "here"),
+    "running": ("run", "RUN"),
+    "missing": ("fail", "MISSING"),
+    "ended": ("done", "ended"),
+}
+"""The style of each state, and its word."""
+
+
+def make_host_row(seen: HostSeen) -> Row:
+    """Return the row of a host: its number, its name and what it does."""
+    style, word = _WORDS[seen.state]
+    is_bad = seen.state == "ended" and seen.detail
+    label = status_word("error" if is_bad else style, word, 8)
+    name = f"host {seen.host:<3} " + (f"{escape_text(seen.name)}  " if seen.name else "")
+    text = label + name
+    return Row(
+        f"{PREFIX}{seen.host}",
+        text + Content(escape_text(describe_host(seen))),
+        hang=text.cell_length,
+    )
+
+
+def describe_one(
+    seen: HostSeen, facts: Mapping[str, Any] | None, command: HostCommand | None = None
+) -> Iterator[LaidOutLines | Content]:
+    """Yield all that is known of a host.
+
+    Args:
+        seen: Its state.
+        facts: Its entry in the run's `hosts`; None until it has arrived.
+        command: The command that starts it, where that is to be shown.
+    """
+    name = f"Host {seen.host}" + (f", {seen.name}" if seen.name else "")
+    yield Content.styled(escape_text(name), "bold")
+    yield HangingText("state     ", escape_text(f"It {describe_host(seen)}."))
+    if facts:
+        yield HangingText("name      ", escape_text(str(facts["name"])))
+        versions = [f"{name} {version}" for name, version in facts["frameworks"].items()]
+        python = f"Python {facts['python_version']}"
+        yield HangingText("versions  ", escape_text(", ".join([python, *versions])))
+        counts = [
+            f"{facts[one]} {one}" for one in ("chips", "devices") if facts.get(one) is not None
+        ]
+        if counts:
+            yield HangingText("sees      ", escape_text(", ".join(counts)))
+        for one in facts["differs"]:
+            found = f"{one['name']} is {one['found']}, expected {one['expected']}"
+            yield HangingText("differs   ", escape_text(found))
+    if command:
+        yield HangingText("command   ", escape_text(command.text), is_typed=False)

@@ -1,0 +1,72 @@
+"""The window with the commands that start a run on all hosts, and the question whether to."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tpustarter.slices.starting.start_model import HostCommand
+from tpustarter.text import phrases
+from tpustarter.text.terminal import escape_text
+from tpustarter.tui.kit.key_line import KeyBar
+from tpustarter.tui.kit.page import RELEASE, ConfirmWindow, DialogWindow
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose
+
+
+class StartQuestion(ConfirmWindow, inherit_bindings=False):
+    """The commands, each with its host; the answer is True to start all of them."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "answer(True)", "start", key_display="Enter", tooltip="run all of these"),
+        Binding("y", "answer(True)", show=False),
+        Binding("escape", "answer(False)", "not now", key_display="Esc", tooltip="run nothing"),
+        Binding("n", "answer(False)", show=False),
+        Binding(
+            "down,pagedown,space", "scroll(1)", "read on", key_display="Down", tooltip="later lines"
+        ),
+        Binding("up,pageup", "scroll(-1)", show=False),
+        *RELEASE,
+    ]
+
+    def __init__(self, commands: Sequence[HostCommand], same: Sequence[str]) -> None:
+        """Ask.
+
+        Args:
+            commands: The commands that are to be started.
+            same: The words of the command of tpustarter that does the same.
+        """
+        super().__init__("Check all hosts: nothing runs yet", "")
+        self._commands, self._same = commands, same
+
+    def compose(self) -> Iterable[Widget]:
+        yield DialogWindow(self._title, Static(Stack(self._lines())))
+        yield KeyBar(markup=False)
+
+    def _lines(self) -> Iterator[LaidOutLines | Content]:
+        count = phrases.format_count(len(self._commands), "command")
+        opening = (
+            f"Enter runs {count} on this machine, which start the checks on every host. They use "
+            "the chips of all hosts for some minutes, and nothing of them stays there."
+        )
+        yield HangingText("", prose(opening))
+        yield HangingText("The same: ", prose(f"`{escape_text(shlex.join(self._same))}`"))
+        for one in self._commands:
+            host = "all hosts" if one.host is None else f"host {one.host}"
+            yield Content("")
+            yield Content.styled(escape_text(f"{host} {one.name}".rstrip()), "bold")
+            yield HangingText("  $ ", escape_text(one.text), is_typed=False)
+
+    def action_scroll(self, pages: int) -> None:
+        self.query_one("#sheet").scroll_relative(y=pages * 5, animate=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Allow `scroll` where there is more than fits."""
+        if action == "scroll":
+            return self.query_one("#sheet").max_scroll_y > 0
+        return super().check_action(action, parameters)
