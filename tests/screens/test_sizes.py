@@ -34,6 +34,7 @@ from tests.support.tutor import (
     write_checks,
 )
 from tpustarter.running.holder import DeviceHolder
+from tpustarter.slices.start_options import StartOptions
 from tpustarter.tui.app.app import TpustarterApp
 from tpustarter.tui.app.heading_place import HeadingPlace
 from tpustarter.tui.app.palette import Palette
@@ -131,6 +132,13 @@ async def walk_on(pilot: Pilot[None]) -> AsyncIterator[str]:
     for field in range(6):
         await press(pilot, "tab", *("v6e-8" if not field else ""))
         yield "form, next field"
+    await home_again(pilot)
+    app: Any = pilot.app
+    app.go.open_slice(StartOptions(engine="gcloud", names=("bert",), hosts=4))
+    await settle(pilot)
+    yield "slice, its commands"
+    await press(pilot, "escape")
+    yield "slice, not started"
     await home_again(pilot)
 
 

@@ -53,6 +53,17 @@ def test_reason_of_missing_host_stays() -> None:
     assert sentences(states)[1:] == ["w1 was not reached", f"w2 {NOT_IN_TIME}"]
 
 
+def test_late_event_takes_nothing_back() -> None:
+    """Each host has a stream of its own: host 0 may have named it before it is heard itself."""
+    states = HostStates(COMMANDS)
+    states.follow(0, {"event": "placed", "hosts": 3})
+    states.follow(0, {"event": "arriving", "missing": [2]})
+    states.follow(1, {"event": "started"})
+    states.follow(1, {"event": "placed", "hosts": 3})
+
+    assert "w1 has arrived" in sentences(states)
+
+
 def test_lost_host_is_named() -> None:
     """One that host 0 no longer hears of, and one that ends without a verdict."""
     states = HostStates(COMMANDS)

@@ -55,18 +55,21 @@ class HostStates:
         """Take an event that a host has sent; an event of a wrong form changes nothing."""
         check, missing = str(event.get("id", "")), _list_numbers(event.get("missing"))
         match event["event"]:
-            case "started":
+            case "started" if self._is_on_its_way(host):
                 self._change(host, "looking")
             case "placed":
                 self._count = max(self._count, *_list_numbers([event.get("hosts")]), 0)
-                self._change(host, "waiting")
+                if self._is_on_its_way(host):
+                    self._change(host, "waiting")
             case "arriving" if host == 0:  # it waits for those that it names
                 self._arrive(missing)
             case "arrived" if host == 0:  # it waits no longer
                 self._arrive(missing)
                 self._change(host, "arrived")
                 self._lose_all(missing, NOT_IN_TIME)
-            case "arrived" | "connecting":
+            case "connecting":
+                self._change(host, "arrived")
+            case "arrived" if self._is_on_its_way(host):
                 self._change(host, "arrived")
             case "start":
                 self._change(host, "running", check)
@@ -95,11 +98,13 @@ class HostStates:
 
     def _arrive(self, missing: Collection[int]) -> None:
         for number in range(1, self._count):
-            is_before = number not in self._seen or self._seen[number].state in (
-                "connecting", "looking", "waiting"
-            )  # fmt: skip
-            if number not in missing and is_before:
+            if number not in missing and self._is_on_its_way(number):
                 self._change(number, "arrived")
+
+    def _is_on_its_way(self, host: int) -> bool:
+        # What a host has sent itself may come after what host 0 has sent about it.
+        seen = self._seen.get(host)
+        return seen is None or seen.state in ("connecting", "looking", "waiting")
 
     def _change(self, host: int, state: HostState, detail: str = "") -> None:
         before = self._seen.get(host)

@@ -58,7 +58,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
 
 * The first rows are the hosts, each with what it does: it is being connected, looks at itself,
   waits for the others, runs a check, or has ended. A host that is not reached has the reason beside
-  it, and the others go on without it.
+  it. The others wait for it, for two minutes at most, and report it as missing.
 * Below them are the checks. A claim holds if it holds on every host, and each finding names its
   host.
 * **Enter** shows all there is to read of the marked host or check. **o** opens the lesson of a
@@ -205,9 +205,11 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         checks = [self._list.row(one, width, has_names=self.has_class("-airy")) for one in ids]
         between = [Row(None, group_heading("On all of them"))] if hosts and checks else []
         rows.show([*hosts, *between, *checks])
-        tally = check_rows.format_tally(self._list.results.values(), len(self._list.checks))
-        count = phrases.format_count(len(hosts), "host")
-        self.set_area_title("rows", f"{count}: {tally}" if hosts else tally)
+        is_left_out = self._list.run is not None and not self._list.results
+        total = 0 if is_left_out else len(self._list.checks)
+        tally = check_rows.format_tally(self._list.results.values(), total)
+        count = phrases.format_count(len(hosts), "host") if hosts else ""
+        self.set_area_title("rows", ": ".join(filter(None, (count, tally))))
         self._show_details()
 
     @property

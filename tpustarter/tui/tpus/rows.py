@@ -174,6 +174,8 @@ def describe_tpu(
         yield _fact("name", _name(tpu, project))
         yield _fact("state", f"{state.name}  {state.meaning}")
     yield _fact("do", _DO.get(state.name, state.do))
+    if tpu.is_slice:
+        yield _fact("check", "Press h to check all of its hosts as one.")
     if tpu.error:
         yield from _of_error(tpu)
     if state.next or state.usually:
@@ -185,8 +187,6 @@ def describe_tpu(
     if state.name in ("ACTIVE", "READY") and tpu.nodes:
         command = f"gcloud compute tpus tpu-vm ssh {tpu.nodes[0].name} --zone={tpu.zone}"
         yield _fact("connect", command)
-    if tpu.is_slice:
-        yield _fact("check", "press h to check all of its hosts as one")
     if tpu.nodes:
         estimates = cost.estimate_costs(tpu.nodes, now, trc_grant.find_grant())
         for estimate in estimates[:1]:
