@@ -54,8 +54,8 @@ from textual.widgets import Input  # noqa: E402
 from tests.figures import figures_of  # noqa: E402
 from tests.support.cloud_app import connecting  # noqa: E402
 from tests.support.fake_cloud import NEVER, serving  # noqa: E402
+from tests.support.fake_remote import UNREACHED, lay_remote, node, told  # noqa: E402
 from tests.support.fake_remote import behave as behave_remotely  # noqa: E402
-from tests.support.fake_remote import lay_remote, node  # noqa: E402
 from tests.support.fake_tools import behave, lay_tools  # noqa: E402  the app reads HOME when it is imported
 from tests.support.machines import lay_out  # noqa: E402
 from tests.support.places import TESTS  # noqa: E402
@@ -326,12 +326,13 @@ async def tpus() -> None:
             one = node("llama", workers=4)
             cloud.nodes[one.name] = one
             tools = lay_remote(WORK / "tools", "gcloud")
-            behave_remotely(tools, w2={"say": "No module named 'jax'\n", "code": 1})
             os.environ["PATH"] = f"{tools}:{os.environ['PATH']}"
             (STUDENT / ".ssh").mkdir()
             (STUDENT / ".ssh/google_compute_engine").touch()
             await press(pilot, "escape", "r", "end")
             await take(pilot, "tpus-slice")
+            await check_slice(pilot, tools)
+            behave_remotely(tools, w2={"say": "No module named 'jax'\n", "code": 1})
             await press(pilot, "c", *"python3 -m pip list")
             await press(pilot, "enter", "down", "down")
             pilot.app.screen._folder = Path("~/.local/state/tpustarter/tpu-runs")  # type: ignore[attr-defined]
@@ -342,6 +343,26 @@ async def tpus() -> None:
             asked.steps, cloud.delete_s = ((0, "ACTIVE"),), 1e9
             await press(pilot, "r", "d", *"bert", "enter", "escape")
             await take(pilot, "tpus-deleting")
+
+
+async def check_slice(pilot: Pilot[None], tools: Path) -> None:
+    """Take a slice of four hosts, one of which is not reached."""
+    placed = {"event": "placed", "hosts": 4}
+    waits = {"event": "arriving", "missing": [1, 3]}
+    hosts: dict[str, Any] = {
+        "w0": {"say": told(0, placed, waits), "lifeline": True},
+        "w1": UNREACHED,
+        "w2": {"say": told(2, placed), "lifeline": True},
+        "w3": {"say": told(3, {"event": "started"}), "lifeline": True},
+    }
+    behave_remotely(tools, **hosts)
+    await press(pilot, "h")
+    await pilot.press("enter")
+    for text in ("MISSING", "has arrived", "looks at itself"):
+        await until(pilot, lambda text=text: text in on_screen(pilot.app))  # type: ignore[misc, arg-type]
+    await pilot.press("down")
+    await take(pilot, "slice")
+    await press(pilot, "x", "escape")
 
 
 STEP = """import jax.numpy as jnp

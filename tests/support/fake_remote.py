@@ -4,7 +4,8 @@
     behave(tools, w3={"sleep": 3600}, w5={"code": 255, "error": "Connection timed out"})
 
 Each program notes its arguments in `calls/`, then does what `behave.json` says of the worker: write
-something, write so many bytes, sleep, end with a code or a signal. Without an entry it says hello.
+something, write so many bytes, sleep, live as long as its stdin, end with a code or a signal.
+Without an entry it says hello.
 """
 
 from __future__ import annotations
@@ -15,6 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from google.cloud import tpu_v2
+
+from tpustarter.slices.starting.start_model import PLACED, REACHED
+
+UNREACHED = {"code": 255, "error": "ssh: connect to host 192.0.2.2: Connection timed out\n"}
+"""A worker that gcloud does not reach."""
 
 PROGRAM = """#!{python} -IS
 import json, os, re, signal, sys, time
@@ -65,6 +71,14 @@ def lay_remote(folder: Path, *names: str) -> Path:
 def behave(folder: Path, **workers: Any) -> None:
     """Say what happens on which worker; `all` is for those that are not named."""
     (folder / "behave.json").write_text(json.dumps(workers))
+
+
+def told(host: int, *events: dict[str, Any]) -> str:
+    """Return what a worker writes in a run on all hosts: its marks, then events of the probe."""
+    lines = [
+        json.dumps({"event": one["event"], "from": host, "host": host, **one}) for one in events
+    ]
+    return "\n".join([REACHED, PLACED, *lines, ""])
 
 
 def calls(folder: Path) -> list[dict[str, Any]]:
