@@ -74,7 +74,7 @@ def behave(folder: Path, **workers: Any) -> None:
 
 
 def told(host: int, *events: dict[str, Any]) -> str:
-    """Return what a worker writes in a run on all hosts: its marks, then events of the probe."""
+    """Return the output of a worker in a run on all hosts: its marks, then events of the probe."""
     lines = [
         json.dumps({"event": one["event"], "from": host, "host": host, **one}) for one in events
     ]

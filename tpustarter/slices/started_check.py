@@ -107,7 +107,7 @@ class StartedSource:
             pass
 
     def finish(self) -> Iterator[None]:
-        """Do what `close` does, with a turn for the caller at least once a second."""
+        """Wait as `close` does, with a turn for the caller at least once a second."""
         deadline = time.monotonic() + CLOSE_S
         for item in self._events:  # gives this loop a turn each second
             if isinstance(item, HostLine):
