@@ -21,7 +21,7 @@ from tpustarter.slices.starting.started import Started
 PYTHON = os.environ.get("TPUSTARTER_RAY_PYTHON", "")
 """A Python that has Ray."""
 pytestmark = pytest.mark.skipif(
-    not PYTHON, reason="TPUSTARTER_RAY_PYTHON names no Python that has Ray; the lane makes one."
+    not PYTHON, reason="TPUSTARTER_RAY_PYTHON names no Python that has Ray and JAX."
 )
 CLUSTER = """
 import sys
