@@ -26,7 +26,7 @@ CLOCK = "`timedatectl` on that host says whether its clock is kept right"
 
 
 def run(members=None):
-    """Compare what each host has handed in with what most of them have."""
+    """Compare the facts of each host with those of most hosts."""
     members = [*(target().members if members is None else members)]
     yield from _compare("SLICE-PYTHON", "Python", members, [*map(_python, members)], INSTALL)
     for package in VERSIONS:
@@ -53,7 +53,7 @@ def run(members=None):
 
 
 def _compare(code, name, members, values, hint):
-    """Yield what differs from most hosts; from the first ones, where as many have either."""
+    """Yield the differences from most hosts; from the first, where as many have either."""
     usual = collections.Counter(values).most_common(1)[0][0]
     if len({*values}) == 1:
         if usual is not None:

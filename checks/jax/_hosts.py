@@ -26,7 +26,7 @@ def label(process):
 
 
 def exchange(subject, text):
-    """Return what each host says on a subject, in their order; null for one that says nothing.
+    """Return the text of each host on a subject, in their order; null for one that is silent.
 
     All hosts call it, equally often for each subject.
     """
@@ -52,7 +52,7 @@ def answer(client, key, until):
 
 
 def usual(answers):
-    """Return what most hosts say, and who says so; of two that differ, the first is right."""
+    """Return the text of most hosts, and a host that has it; of two, the first is right."""
     given = [text for text in answers if text is not None]
     text, times = collections.Counter(given).most_common(1)[0]
     return text, "most have" if 2 * times > len(answers) else f"{label(answers.index(text))} has"

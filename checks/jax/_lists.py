@@ -14,14 +14,14 @@ LIMITS = Hint.see("env | grep -E 'TPU_|JAX_|XLA_FLAGS'", "shows on that host wha
 
 
 def row(device):
-    """Return what tells a device from others: number, host, kind and place."""
+    """Return number, host, kind and place of a device, which no other one has."""
     return (
         f"{device.id} {device.process_index} {device.device_kind} {getattr(device, 'coords', '')}"
     )
 
 
 def listed(devices):
-    """Return what this host says of its own devices, and of all, as text."""
+    """Return this host's list of its own devices, and of all, as text."""
     rows = {"own": list(map(row, _slices.own(devices))), "all": list(map(row, devices))}
     return json.dumps(rows)
 

@@ -35,7 +35,7 @@ def placed(array, abstract):
 
 
 def execute(programs, *numbers):
-    """Return what the one program of a check makes of `numbers`, which every host has."""
+    """Return the result of a check's one program for `numbers`, which every host has."""
     [(_, function, arguments)] = programs
     return jax.jit(function)(*map(placed, numbers, arguments))
 

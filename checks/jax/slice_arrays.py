@@ -27,7 +27,7 @@ def weighted_total(x):
 
 
 def programs(devices):
-    """Yield what reads the rows of all hosts: `x: int32[d, w]`, a row for each device."""
+    """Yield the program that reads the rows of all hosts: `x: int32[d, w]`, one per device."""
     mesh = Mesh(np.array(devices), ("d",))
     x = _collectives.argument(mesh, P("d"), len(devices), _collectives.WIDTH)
     yield "weighted_total", weighted_total, (x,)
@@ -39,7 +39,7 @@ def local_rows(numbers, devices):
 
 
 def gathered(value):
-    """Return what each host has for a value, in the order of hosts."""
+    """Return the value of each host, in the order of hosts."""
     return multihost_utils.process_allgather(np.int32(value)).ravel()
 
 

@@ -20,6 +20,6 @@ def programs(devices):
 
 
 def run():
-    """Compare what each device of this host got along both axes with NumPy's."""
+    """Compare the results of this host's devices along both axes with NumPy's."""
     grid = _slices.grid(jax.devices())
     yield from _axes.findings("SLICE", grid, programs(list(grid.flat)), "hosts")

@@ -26,12 +26,12 @@ AFTER = ["jax.slice_program"]
 
 
 def step(x):
-    """Return what a program made of `x: int32[d, d]`, on the devices."""
+    """Return the result of a program for `x: int32[d, d]`, on the devices."""
     return 3 * x + 1
 
 
 def programs(devices):
-    """Yield what makes the array to save: `x: int32[d, d]`, cut by rows."""
+    """Yield the program that makes the array to save: `x: int32[d, d]`, cut by rows."""
     mesh = Mesh(np.array(devices), ("d",))
     yield "step", step, (_collectives.argument(mesh, P("d"), len(devices), len(devices)),)
 

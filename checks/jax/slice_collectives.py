@@ -62,7 +62,7 @@ def programs(devices):
 
 
 def run():
-    """Compare what each device of this host received with NumPy's."""
+    """Compare the rows that this host's devices received with NumPy's."""
     count = len(devices := jax.devices())
     numbers = _collectives.blocks(count, count)
     rows, sums = numbers[:, 0], numbers.sum(0, dtype=np.int32)

@@ -26,7 +26,7 @@ def answer(x):
 
 
 def programs(devices):
-    """Yield what the devices of all hosts run, each for itself: `x: int32[d, w]`."""
+    """Yield the program of all hosts' devices, each for itself: `x: int32[d, w]`."""
     function, x = _collectives.spread(answer, devices)
     yield "answer", function, (x,)
 

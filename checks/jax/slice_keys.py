@@ -43,7 +43,7 @@ def words():
 
 
 def programs(devices):
-    """Yield what draws one array over the devices of all hosts, from `words: uint32[2]`."""
+    """Yield the program that draws one array on all hosts, from `words: uint32[2]`."""
     mesh = Mesh(np.array(devices), ("d",))
     cut = NamedSharding(mesh, P("d"))
 

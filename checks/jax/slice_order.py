@@ -28,7 +28,7 @@ def ring(devices):
 
 
 def programs(devices):
-    """Yield what sends each device's row once round all hosts: `x: int32[d, w]`."""
+    """Yield the program that sends each device's row once round all hosts: `x: int32[d, w]`."""
 
     def pass_on(x):
         return from_before(x, len(devices))

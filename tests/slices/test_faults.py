@@ -236,7 +236,7 @@ def _wait_for_start(hosts: Slice) -> None:
     hosts.hosts[0].until("started", "jax.probed")
 
 
-SLOW = "time.sleep(0 if host != {host} else 300)"
+SLOW = "time.sleep(0 if host != {host} else 300)"  # a hang, which the test ends
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
