@@ -183,6 +183,7 @@ def test_program_without_its_connection_is_ended(
     )
     come = Started([command], tmp_path).events()
     assert HostLine(0, "on", is_error=False) == next(filter(None, come))
+    assert next(come) is None, "it has not looked at what the command started"
     cut.touch()
 
     (end,) = [event for event in come if isinstance(event, HostEnded)]
