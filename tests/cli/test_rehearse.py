@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import signal
 import subprocess
 import sys
@@ -174,12 +176,16 @@ def test_signal_ends_compilation_without_leftover_process(
         "--compiler",
         stub,
     ]
-    run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert run.stderr is not None
-    while "breaks" not in run.stderr.readline():
-        assert run.poll() is None
+    terminal, stderr = pty.openpty()  # a pipe gets no line before half a minute
+    env = {**os.environ, "TERM": "xterm-256color"}
+    run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=stderr, text=True, env=env)
+    os.close(stderr)
+    told = b""
+    while b"breaks" not in told:
+        told += os.read(terminal, 4096)
     run.send_signal(number)
     out, _ = run.communicate(timeout=60)
+    os.close(terminal)
 
     assert code == run.returncode
     assert "1 program compiles; stopped before the end." in out
