@@ -330,14 +330,14 @@ def test_a_killed_supervisor_takes_the_child_with_it(tmp_path: Path) -> None:
     """Killing the supervisor from outside ends the check as lost, and leaves nothing."""
     runner = CheckRunner(make_session(tmp_path))
     result = None
+    is_killed = False
     for event in runner.run([replace(sample("hangs"), timeout_s=600)]):
-        if isinstance(event, CheckStarted):
-            continue
         if isinstance(event, CheckEnded):
             result = event.result
-            break
-        (line,) = [line for line in ours(str(tmp_path)) if " supervise " in line]
-        os.kill(int(line.split()[0]), signal.SIGKILL)
+        elif not isinstance(event, CheckStarted) and not is_killed:
+            (line,) = [line for line in ours(str(tmp_path)) if " supervise " in line]
+            os.kill(int(line.split()[0]), signal.SIGKILL)
+            is_killed = True
 
     assert result is not None
     assert ("error", "lost") == (result.status, result.reason)
