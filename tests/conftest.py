@@ -110,6 +110,10 @@ if (REPOSITORY / "checks").is_dir() and Path(tpustarter.__file__).parents[1] == 
 def used_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with what the program makes of its own content, as after its first use."""
     folder = tmp_path_factory.mktemp("used-before")
+    from tests.support import kept_archives
+
+    os.environ[kept_archives.FOLDER] = str(tmp_path_factory.mktemp("archives"))
+    kept_archives.keep_archives()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TPUSTARTER_HOME", str(folder / "state"))
         archive.build_archive(folder / "probe.pyz")

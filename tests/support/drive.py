@@ -14,12 +14,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from tests.support import kept_archives
 from tpustarter import __main__
 from tpustarter.checking import selfcheck
 from tpustarter.core import content, locations
 from tpustarter.machine import host
 
 if __name__ == "__main__":
+    kept_archives.keep_archives()
     folder, root, env, uid, *arguments = sys.argv[1:]
     checks = locations.content_folder("checks") if folder == "-" else Path(folder)
     machine = host.Machine(

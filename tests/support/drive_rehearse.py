@@ -13,12 +13,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from tests.support import kept_archives
 from tpustarter import __main__
 from tpustarter.core import content
 from tpustarter.machine import host
 from tpustarter.rehearsal import run as rehearsal
 
 if __name__ == "__main__":
+    kept_archives.keep_archives()
     folder, root, *arguments = sys.argv[1:]
     machine = host.Machine(Path(root), dict(os.environ))
     checks = Path(folder)
