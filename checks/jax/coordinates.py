@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from tpustarter.checks.jax import _collectives, _hardware
+from tpustarter.checks.jax import _collectives, _hardware, _ring
 from tpustarter.checks.jax._tally import AGAIN, tally
 from tpustarter.probe.finding import compare
 
@@ -17,31 +17,16 @@ SOURCE = "https://docs.cloud.google.com/tpu/docs/v5e"
 AFTER = ["jax.devices_visible"]
 
 
-def from_before(x, count):
-    """Return the `x: int32[1, w]` of the device before this one, round the ring."""
-    return jax.lax.ppermute(x, "d", [(place, (place + 1) % count) for place in range(count)])
-
-
-def ring(devices):
-    """Return the devices in the order in which `jax.make_mesh` lays them along the links."""
-    return list(jax.make_mesh((len(devices),), ("d",), devices=devices).devices.flat)
-
-
 def programs(devices):
-    """Yield what sends each device's row once round that ring: `x: int32[d, w]`."""
-
-    def pass_on(x):
-        return from_before(x, len(devices))
-
-    function, x = _collectives.spread(pass_on, ring(devices))
-    yield "pass_on", function, (x,)
+    """Yield what sends each device's row once round the ring of devices: `x: int32[d, w]`."""
+    yield from _ring.programs(devices)
 
 
 def run():
     """Compare the coordinates of all devices, then send rows between the local ones."""
     yield from _hardware.places(jax.devices())
     devices = jax.local_devices()
-    around = ring(devices)
+    around = _ring.order(devices)
     name = "devices in the mesh of jax.make_mesh"
     yield compare("JAX-PLACE-MESH", name, len(set(around)), len(devices), hint=AGAIN)
     numbers = _collectives.blocks(len(around))

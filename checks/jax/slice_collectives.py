@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from tpustarter.checks.jax import _collectives, _slices
+from tpustarter.checks.jax import _collectives, _ring, _slices
 from tpustarter.checks.jax._tally import tally
 
 FRAMEWORK = "jax"
@@ -44,18 +44,13 @@ def scattered(x):
     return jax.lax.psum_scatter(x, "d")
 
 
-def passed_on(x, count):
-    """Return the `x: int32[1, w]` of the device before this one."""
-    return jax.lax.ppermute(x, "d", [(place, (place + 1) % count) for place in range(count)])
-
-
 def programs(devices):
     """Yield one program for all: `x: int32[d, d, w]`, of each device a sheet of d rows."""
 
     def over_all_hosts(x):
         row = x[0, :1]
         apart = gathered(row[0])[None], exchanged(x[0])[None], scattered(x[0])[None]
-        return total(row), *apart, passed_on(row, len(devices))
+        return total(row), *apart, _ring.from_before(row, len(devices))
 
     function, x = _collectives.spread(over_all_hosts, devices, len(devices))
     yield "over_all_hosts", function, (x,)

@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from tpustarter.checks.jax import _collectives, _order, _slices, _torus
+from tpustarter.checks.jax import _collectives, _order, _ring, _slices, _torus
 from tpustarter.checks.jax._tally import tally
 from tpustarter.probe.finding import Finding
 
@@ -17,24 +17,9 @@ SOURCE = "https://docs.cloud.google.com/tpu/docs/system-architecture-tpu-vm"
 AFTER = ["jax.slice_program"]
 
 
-def from_before(x, count):
-    """Return the `x: int32[1, w]` of the device before this one, round the ring."""
-    return jax.lax.ppermute(x, "d", [(place, (place + 1) % count) for place in range(count)])
-
-
-def ring(devices):
-    """Return the devices in the order in which `jax.make_mesh` lays them along the links."""
-    return list(jax.make_mesh((len(devices),), ("d",), devices=devices).devices.flat)
-
-
 def programs(devices):
     """Yield the program that sends each device's row once round all hosts: `x: int32[d, w]`."""
-
-    def pass_on(x):
-        return from_before(x, len(devices))
-
-    function, x = _collectives.spread(pass_on, ring(devices))
-    yield "pass_on", function, (x,)
+    yield from _ring.programs(devices)
 
 
 def order(devices):
@@ -46,7 +31,7 @@ def order(devices):
         yield Finding("SLICE-ORDER-BOX", f"coordinates of {kind}", "info", "none on this device")
         return
     yield from _order.blocks(slice_)
-    yield from _order.wraparound(slice_, ring(slice_))
+    yield from _order.wraparound(slice_, _ring.order(slice_))
 
 
 def slice_of(device):
@@ -58,7 +43,7 @@ def run():
     """Compare order and coordinates, then send rows round the ring of all hosts."""
     devices = jax.devices()
     yield from order(devices)
-    around, numbers = ring(devices), _collectives.blocks(len(devices))
+    around, numbers = _ring.order(devices), _collectives.blocks(len(devices))
     expected, named = np.roll(numbers, 1, axis=0), _collectives.owners(numbers, around)
     output = _slices.execute(programs(devices), numbers)
     lost = _slices.wrong(output, expected[:, None], named, around)

@@ -35,7 +35,7 @@ def three_adds_nothing(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
 def rows_go_two_on(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
     """Send the rows past the next device."""
     patch.setattr(
-        module,
+        module._ring,
         "from_before",
         lambda x, count: jax.lax.ppermute(x, "d", [(i, (i + 2) % count) for i in range(count)]),
     )
