@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -98,6 +99,41 @@ Change = Mapping[str, Any]
 started."""
 
 
+HANG = """
+    from tpustarter.probe.slice import work
+    work.SILENT_S = 10  # so that no test waits as long as a user
+    time.sleep(0 if host != {host} else 300)  # the test ends it
+"""
+"""Body of a check in which one host hangs."""
+CHECK = '''"""The check {name} of a test."""
+import os, time
+import jax
+from tpustarter.probe.finding import Finding
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {{"hosts": 2}}
+TIMEOUT_S = 100
+ESTIMATE_S = 1
+LESSON = "slices/run-everywhere"
+SOURCE = "https://docs.jax.dev"
+def run():
+    host = jax.process_index()
+    {body}
+    yield Finding("TEST-PROBED", "probed", "ok", host)
+'''
+
+
+def write_checks(folder: Path, body: str) -> Path:
+    """Write the checks of all hosts, `jax.probed` with a body of its own, and `jax.after`."""
+    (folder / "host").mkdir(parents=True)
+    (folder / "jax").mkdir()
+    for name in ("slice_arrived", "slice_alike"):
+        shutil.copy(CHECKS / "host" / f"{name}.py", folder / "host")
+    for name, own in (("probed", body), ("after", "pass")):
+        (folder / "jax" / f"{name}.py").write_text(CHECK.format(name=name, body=own))
+    return folder
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """What all hosts of a slice are started with."""
@@ -127,6 +163,32 @@ def started(
                 host.process.send_signal(signal.SIGCONT)
                 host.process.kill()
                 host.process.wait()
+
+
+def start_command(
+    folder: Path, engine: str, *words: str, checks: Path = CHECKS, output: str = "--json"
+) -> tuple[list[str], dict[str, str]]:
+    """Return a check that starts its hosts itself, which wait for an hour, and its variables."""
+    command = [sys.executable, str(TESTS / "support" / "drive_slice.py"), str(checks), "check"]
+    command += ["--all-hosts", output, "--yes", "--wait", "3600", "--devices", "2"]
+    command += ["--python", sys.executable, "--coordinator", f"127.0.0.1:{free_port()}"]
+    env = {**os.environ, "TPUSTARTER_HOME": str(folder / "state")}
+    return [*command, "--start", engine, *words], env
+
+
+def run_started(
+    folder: Path, engine: str, *words: str, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a check that starts its hosts itself to its end."""
+    command, variables = start_command(folder, engine, *words)
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env={**variables, **(env or {})},
+        cwd=REPOSITORY,
+        check=False,
+    )
 
 
 def _start(

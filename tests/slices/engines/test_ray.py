@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,14 +17,15 @@ import pytest
 from tests.slices.engines.seen import Seen, ending
 from tests.slices.fake_slice_probe import events, write_probe
 from tests.support.processes import until
+from tests.support.slice_hosts import run_started
+from tpustarter.core.problem import ExitCode
 from tpustarter.slices.starting import ray
 from tpustarter.slices.starting.start_model import Ending, HostStage, StartRequest
 from tpustarter.slices.starting.started import Started
 
-PYTHON = os.environ.get("TPUSTARTER_RAY_PYTHON", "")
-"""A Python that has Ray."""
 pytestmark = pytest.mark.skipif(
-    not PYTHON, reason="TPUSTARTER_RAY_PYTHON names no Python that has Ray and JAX."
+    importlib.util.find_spec("ray") is None,
+    reason="The Python of the tests has no Ray; that of the lane `slices` has it.",
 )
 CLUSTER = """
 import sys
@@ -42,15 +46,17 @@ ENV = {
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Return the address of a cluster whose nodes have four chips each, as they say."""
-    log = (tmp_path_factory.mktemp("ray") / "log").open("w")
-    with subprocess.Popen(
-        [PYTHON, "-c", CLUSTER],
-        env=ENV,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=log,
-        text=True,
-    ) as process:
+    with (
+        (tmp_path_factory.mktemp("ray") / "log").open("w") as log,
+        subprocess.Popen(
+            [sys.executable, "-c", CLUSTER],
+            env=ENV,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        ) as process,
+    ):
         assert process.stdout
         assert process.stdin
         lines = (line for line in process.stdout if line.startswith("address "))
@@ -64,11 +70,18 @@ class RayRun:
     """A run on the cluster that was not started yet."""
 
     def __init__(
-        self, address: str, folder: Path, there: str = "", reach_s: float = 120, **does: Any
+        self,
+        address: str,
+        folder: Path,
+        there: str = "",
+        *,
+        count: int | None = None,
+        reach_s: float = 120,
+        **does: Any,
     ) -> None:
         probe = write_probe(folder / "probe.pyz", size=1_600_000, **does)
         options = {"address": address, "python-there": there}
-        request = StartRequest(archive=probe, python=PYTHON, options=options)
+        request = StartRequest(archive=probe, python=sys.executable, count=count, options=options)
         self.run = Started(ray.commands(request), folder, env=ENV, reach_s=reach_s)
         self.seen = Seen(self.run)
 
@@ -121,8 +134,25 @@ def test_missing_python_is_named_on_each_host(address: str, tmp_path: Path) -> N
         assert any("/no/python" in line for line in seen.ended[host].tail)
 
 
+def test_cluster_with_too_few_hosts_ends_it(address: str, tmp_path: Path) -> None:
+    """A run on those that are there would pass for one of all hosts."""
+    seen = RayRun(address, tmp_path, count=3).seen.all()
+
+    assert (Ending.EXITED, 1) == ending(seen.ended[None])[1:]
+    assert "2 hosts" in "".join(seen.ended[None].tail)
+
+
+def test_checks_of_a_slice_run_on_both_hosts(address: str, tmp_path: Path) -> None:
+    """The probe itself, with the JAX of Ray's own Python."""
+    done = run_started(tmp_path, "ray", "--set", f"address={address}", "jax.slice_devices")
+
+    report = json.loads(done.stdout)
+    assert ("healthy", ExitCode.OK) == (report["verdict"], done.returncode)
+    assert [0, 1] == [one["host"] for one in report["hosts"]]
+
+
 def test_cluster_that_is_not_there_ends_it(tmp_path: Path) -> None:
     """Ray itself would try again for a quarter of an hour."""
-    seen = RayRun("127.0.0.1:9", tmp_path, reach_s=10).seen.all()
+    seen = RayRun("127.0.0.1:9", tmp_path, reach_s=3).seen.all()
 
     assert (HostStage.STARTED, Ending.LATE) == ending(seen.ended[None])[:2]

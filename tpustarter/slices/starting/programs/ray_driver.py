@@ -32,6 +32,10 @@ CHIPS = "TPU"
 """Ray's name for the chips of a host as a resource."""
 NUMBER = "ray.io/tpu-worker-id"
 """Label that Ray gives a host of a slice."""
+UV_HOOK = "RAY_ENABLE_UV_RUN_RUNTIME_ENV"
+"""Ray's switch for what it does below `uv run`: its workers get a copy of the working directory and
+a `uv run` in it, so another Python than the one under test. If that has no Ray, none starts.
+Source: ray/_private/ray_constants.py of Ray 2.60.0 (read 2026-11)."""
 
 
 class RayHost:
@@ -77,10 +81,13 @@ class RayHost:
         shutil.rmtree(self._folder, ignore_errors=True)
         self._lines.put(code if code >= 0 else 128 - code)
 
-    def take(self) -> list[Any]:
-        """Return the lines that have come, and the exit code behind them; pass a heartbeat on."""
+    def take(self, told: bytes) -> list[Any]:
+        """Return the lines that have come, and the exit code behind them; pass on what is told.
+
+        That is a heartbeat where it is nothing else.
+        """
         with contextlib.suppress(OSError, ValueError):
-            self._process.stdin.write(b"\n")
+            self._process.stdin.write(told or b"\n")
             self._process.stdin.flush()
         taken: list[Any] = []
         with contextlib.suppress(Empty):
@@ -107,11 +114,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--marks", nargs=3, required=True)
     options = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, _exit)
+    os.environ[UV_HOOK] = "0"
     ray: Any = importlib.import_module("ray")
     ray.init(address=options.address, log_to_driver=False, logging_level="ERROR")
     nodes = _nodes(ray.nodes(), options.count)
-    if not nodes:
-        print("the Ray cluster has no such host", file=sys.stderr)
+    if len(nodes) < max(1, options.count):
+        print(f"the Ray cluster has {len(nodes)} hosts, too few for this run", file=sys.stderr)
         return 1
     return _Run(ray, nodes, options).run()
 
@@ -168,6 +176,8 @@ class _Run:
             host = actor.remote()
             self._actors.append(host)
             self._pending[host.__ray_ready__.remote()] = ("ready", number)
+        self._told: Any = SimpleQueue()
+        """What came on stdin behind the probe, for the first host."""
         self._stopped_at: float | None = None
         self._failed = False
 
@@ -195,8 +205,8 @@ class _Run:
         self._pending[call] = ("start", number)
 
     def _watch(self) -> None:
-        while os.read(0, 4096):
-            pass
+        while data := os.read(0, 4096):
+            self._told.put(data)
         self._stopped_at = time.monotonic()
         for actor in self._actors:
             actor.end.remote()
@@ -233,7 +243,11 @@ class _Run:
                 self._say(number, 0, f"{self._ended}{one}".encode())
                 return
             self._say(number, *one)
-        self._pending[self._actors[number].take.remote()] = ("take", number)
+        told = b""
+        with contextlib.suppress(Empty):
+            while number == 0:
+                told += self._told.get_nowait()
+        self._pending[self._actors[number].take.remote(told)] = ("take", number)
 
     def _fail(self, number: int, text: str) -> None:
         self._failed = True
