@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.processes import until
 from tests.support.slice_hosts import free_port
 from tpustarter.probe.slice import arrival
 from tpustarter.probe.slice.arrival import MAX_BYTES, PATH, NotReached, PortTaken, Roster
@@ -38,25 +39,36 @@ def place(host: int, port: int) -> Place:
     return Place(host, 2, f"127.0.0.1:{port}", detected=False)
 
 
-def ignore(members: dict[int, Any], seconds: float) -> None:
-    """Show nothing while host 0 waits."""
+def ignore(members: dict[int, Any], seconds: float) -> tuple[int, ...]:
+    """Show nothing while host 0 waits, and know nothing of the others."""
+    return ()
 
 
 def test_every_host_gets_the_answer() -> None:
     """Also the one that came long before host 0 opened its port."""
-    port, answers = free_port(), list[Any]()
+    port, answers, failures = free_port(), list[Any](), list[NotReached]()
 
     def arrive() -> None:
-        answers.append(arrival.hand_in(place(1, port), facts(1), 60))
+        answers.append(arrival.hand_in(place(1, port), facts(1), 60, failures.append))
 
     early = threading.Thread(target=arrive)
     early.start()
+    until(lambda: failures, "a first try")
     with arrival.receiving(place(0, port), facts(0), 60, ignore) as roster:
         roster.close({"goes_on": True, "code": 0})
     early.join(60)
 
+    assert ["refused"] == [failure.reason for failure in failures]
     assert roster.is_complete
     assert answers == [{"goes_on": True, "code": 0, "missing": []}]
+
+
+def test_host_that_will_not_come_is_not_waited_for() -> None:
+    """Whatever starts the hosts knows that one was not reached, and host 0 has hours left."""
+    with arrival.receiving(place(0, free_port()), facts(0), 3600, lambda *_: (1,)) as roster:
+        roster.close({"goes_on": False, "code": 3})
+
+    assert roster.missing == [1]
 
 
 def test_port_is_free_again() -> None:
@@ -143,7 +155,7 @@ def test_nobody_there_is_said() -> None:
     port = free_port()
 
     with pytest.raises(NotReached, match=str(port)) as raised:
-        arrival.hand_in(place(1, port), facts(1), 0.5)
+        arrival.hand_in(place(1, port), facts(1), 0.5, list[NotReached]().append)
 
     assert raised.value.reason == "refused"
 

@@ -99,8 +99,16 @@ def _serve_slice(command: dict[str, Any], emit: Emit, control: int) -> int:
     def run_check(check: dict[str, Any], emit: Emit) -> None:
         _serve(check, emit, lambda check: _run(check, emit, control))
 
+    def read_unreachable() -> list[int]:
+        # What starts the hosts writes them behind this command, a line each.
+        hosts: list[int] = []
+        with os.fdopen(control, "rb", buffering=0, closefd=False) as lines:
+            while select.select([control], [], [], 0)[0] and (line := lines.readline()):
+                hosts.append(json.loads(line)["host"])
+        return hosts
+
     if command["do"] == "slice":
-        return member.serve(command, emit, run_check)
+        return member.serve(command, emit, run_check, read_unreachable)
     return member.finish(command, emit)
 
 

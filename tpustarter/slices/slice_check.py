@@ -39,7 +39,7 @@ from tpustarter.text import phrases
 FRAMEWORKS = ("host", "jax")
 """Frameworks whose checks run on all hosts."""
 LESSON = "slices/run-everywhere"
-OWN_PROCESS = "it needs a process of its own, which `tpustarter check --this-host` starts"
+OWN_PROCESS = "it needs a process of its own: `tpustarter check --this-host {}` on each host"
 PATIENCE_S = 60.0
 """Seconds beyond its own limit after which host 0's probe is ended."""
 VERDICT_S = 15.0
@@ -153,11 +153,7 @@ class SliceCheck(SelfCheck):
         yield PlanMade(self.run, run_plan)
         if blocked:
             raise Problem(blocked.what, hint=blocked.hint or None, code=blocked.code)
-        for check in self.checks:
-            if check.own_process:
-                yield CheckEnded(
-                    result_without_findings(check, "skip", "not-applicable", OWN_PROCESS)
-                )
+        yield from self._leave_out()
         with contextlib.ExitStack() as stack:
             if run_plan.platform != "cpu":
                 from tpustarter.running import lease
@@ -165,6 +161,12 @@ class SliceCheck(SelfCheck):
                 held = lease.hold_device_lease("tpustarter check --all-hosts", self._machine)
                 session.lease = stack.enter_context(held)
             yield from self._run_here(session, sort_checks(together))
+
+    def _leave_out(self) -> Iterator[Event]:
+        for check in self.checks:
+            if check.own_process:
+                detail = OWN_PROCESS.format(check.id)
+                yield CheckEnded(result_without_findings(check, "skip", "not-applicable", detail))
 
     def _run_here(self, session: ProbeSession, checks: list[Check]) -> Iterator[Event]:
         probe, log = start_probe(session)

@@ -64,8 +64,12 @@ class StartedSource:
     """The events of host 0, read from the output of the commands that started the hosts."""
 
     def __init__(self, commands: Sequence[HostCommand], folder: Path, redact: Redactor) -> None:
-        self.unreached: dict[int, str] = {}
-        """Why a host did not arrive, by its number."""
+        self._unreached: dict[int, str] = {}
+        """Why a host will not arrive any more, by its number."""
+        self._failing: dict[int, str] = {}
+        """Why a host that still tries did not reach host 0 so far."""
+        self._has_waited = False
+        """Whether host 0 waits for nobody any more."""
         self.tail: list[str] = []
         """The last lines of host 0 that are no events."""
         self.hosts = HostStates(commands)
@@ -75,6 +79,11 @@ class StartedSource:
         self._events = self._started.events()
         self._redact = redact
         self._is_stopped = False
+
+    @property
+    def unreached(self) -> dict[int, str]:
+        """Why a host did not arrive, by its number."""
+        return {**self._failing, **self._unreached}
 
     def read(self, timeout_s: float) -> ProbeEvent | None:  # noqa: ARG002  the commands give the beat
         """Return the next event of host 0; None about once a second where there is none."""
@@ -132,10 +141,13 @@ class StartedSource:
         if isinstance(sender, int):
             self.hosts.follow(sender, event)
         if sender == 0:
+            self._has_waited |= event["event"] == "arrived"
             is_ours = event["event"] in ("started", "ended")  # of the probe's supervisor
             return None if is_ours else event
-        if event["event"] in ("not-reached", "no-place"):
-            why = self._redact.redact_text(str(event.get("detail")))
+        why = self._redact.redact_text(str(event.get("detail")))
+        if event["event"] == "trying" and isinstance(sender, int):
+            self._failing[sender] = why
+        elif event["event"] in ("not-reached", "no-place"):
             self._add_reason(sender, why)
             self.hosts.lose(sender, why)
         return None
@@ -157,8 +169,12 @@ class StartedSource:
         return {"event": "gone", "code": ended.code, "signal": None, "left": []}
 
     def _add_reason(self, host: Any, text: str) -> None:
-        if isinstance(host, int):
-            self.unreached.setdefault(host, text)
+        if not isinstance(host, int):
+            return
+        self._unreached.setdefault(host, text)
+        if host and not self._has_waited:  # host 0 need not wait until its time is over
+            line = json.dumps({"do": "unreachable", "host": host})
+            self._started.tell(0, f"{line}\n".encode())
 
 
 class StartedCheck(SliceCheck):
@@ -204,7 +220,7 @@ class StartedCheck(SliceCheck):
 
     def _groups(self, folder: Path) -> Iterator[Event]:
         checks = sort_checks(self.list_shared_checks())
-        self._planned = len(checks)
+        self._planned = len(self.checks)
         source = StartedSource(self._commands or self.prepare(), folder, self._redact)
         problem: Problem | None = None
         try:
@@ -271,6 +287,7 @@ class StartedCheck(SliceCheck):
             where_parts=(str(self.run.target["where"]),),
         )
         yield PlanMade(self.run, plan)
+        yield from self._leave_out()
 
     def _explain_early_end(self, source: Any, event: ProbeEvent) -> Problem:
         if event["event"] == "interrupted":

@@ -15,7 +15,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, cast
 
 from tpustarter.probe.slice.cluster import Place
@@ -31,8 +31,11 @@ ANSWER_S = 3600.0
 """Longest wait of a host's connection for the answer; host 0 gives it far earlier."""
 
 Facts = dict[str, Any]
-Waiting = Callable[[dict[int, Facts], float], None]
-"""Called once a second with the hosts that have arrived, and the seconds since the beginning."""
+Waiting = Callable[[dict[int, Facts], float], Collection[int]]
+"""Called once a second with the hosts that have arrived, and the seconds since the beginning;
+returns the hosts that are known not to come."""
+Failing = Callable[["NotReached"], None]
+"""Called with the reason why host 0 was not reached, whenever it is another one."""
 
 
 class NotReached(Exception):  # noqa: N818  it is an answer, and no error of the program
@@ -55,6 +58,8 @@ class Roster:
         self.members: dict[int, Facts] = {}
         self.strangers: list[Facts] = []
         """Facts of a host whose number another one has, or that counts other hosts."""
+        self.unreachable: set[int] = set()
+        """Hosts that are known not to come."""
         self._changed = threading.Condition()
         self._answer: dict[str, Any] | None = None
 
@@ -79,10 +84,11 @@ class Roster:
     @property
     def is_decided(self) -> bool:
         """Whether nobody more needs to be waited for."""
-        return not self.missing or len(self.members) + len(self.strangers) >= self.hosts
+        is_full = len(self.members) + len(self.strangers) >= self.hosts
+        return is_full or self.unreachable.issuperset(self.missing)
 
     def wait(self, timeout_s: float, waiting: Waiting) -> None:
-        """Wait until all hosts have arrived, or too many did, or the time is over."""
+        """Wait until all hosts that can have arrived, or too many did, or the time is over."""
         began = time.monotonic()
         with self._changed:
             while not self.is_decided:
@@ -90,7 +96,7 @@ class Roster:
                 if passed_s >= timeout_s:
                     return
                 self._changed.wait(min(TICK_S, timeout_s - passed_s))
-                waiting(dict(self.members), time.monotonic() - began)
+                self.unreachable |= {*waiting(dict(self.members), time.monotonic() - began)}
 
     @property
     def is_complete(self) -> bool:
@@ -204,13 +210,13 @@ def _checked(facts: Any) -> Facts | None:
     return cast("Facts", facts) if is_sound else None
 
 
-def hand_in(place: Place, own: Facts, timeout_s: float) -> dict[str, Any]:
+def hand_in(place: Place, own: Facts, timeout_s: float, failing: Failing) -> dict[str, Any]:
     """Hand the facts of this host to host 0, and return its answer; tries until the time is over.
 
     Raises:
         NotReached: host 0 never answered, and the reason of the last try.
     """
-    deadline = time.monotonic() + timeout_s
+    deadline, last = time.monotonic() + timeout_s, ""
     failure = NotReached("no-answer", f"host 0 did not answer at {place.coordinator}")
     while (left_s := deadline - time.monotonic()) > 0:
         try:
@@ -226,6 +232,9 @@ def hand_in(place: Place, own: Facts, timeout_s: float) -> dict[str, Any]:
             failure = NotReached("something-else", text)
         except OSError as error:
             failure = NotReached("network", f"no way to {place.coordinator}: {error.strerror}")
+        if failure.reason != last:
+            last = failure.reason
+            failing(failure)
         time.sleep(RETRY_S)
     raise failure
 

@@ -2,6 +2,7 @@
 
 `request.json` in the zip is the same for every host. stdout gets the events, a line of JSON each;
 stdin is a lifeline, whose end ends the run; so does silence on it, where a limit for that is given.
+Host 0 is also told on it which hosts will not come, a line of JSON each.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from tpustarter.machine import frameworks, host
 from tpustarter.probe.slice.work import INCONCLUSIVE
 
 REQUEST = "request.json"
+_LAST = ("checked-all", "followed", "no-place", "not-reached", "port-taken", "lost")
+"""Events after which the child has nothing left to do but to end the run."""
 
 
 def main(arguments: list[str]) -> int:
@@ -39,21 +42,15 @@ def main(arguments: list[str]) -> int:
     given = {name: getattr(options, name) for name in ("coordinator", "hosts", "host")}
     target = _prepare(request)
     place = {name: value for name, value in given.items() if value is not None}
-    commands = [
-        {"do": "target", **target},
-        {**request["slice"], **place, "do": "slice"},
-        {"do": "verdict"},
-    ]
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as control:
+    commands = [{"do": "target", **target}, {**request["slice"], **place, "do": "slice"}]
+    with tempfile.TemporaryDirectory() as folder:
         own = ("TMPDIR", "TPU_LOG_DIR", "JAX_COMPILATION_CACHE_DIR")
         os.environ.update(dict.fromkeys(own, folder))
-        control.write(b"".join(json.dumps(command).encode() + b"\n" for command in commands))
-        control.seek(0)
-        os.set_inheritable(control.fileno(), True)  # noqa: FBT003
-        return _supervise(control.fileno(), None if options.no_lifeline else options.lifeline_s)
+        return _supervise(commands, None if options.no_lifeline else options.lifeline_s)
 
 
-def _supervise(control: int, lifeline_s: float | None) -> int:
+def _supervise(commands: list[dict[str, Any]], lifeline_s: float | None) -> int:
+    control, control_end = os.pipe()
     events, events_end = os.pipe()
     words = ["supervise", str(control), str(events_end), "-"]
     supervisor = subprocess.Popen(
@@ -62,8 +59,11 @@ def _supervise(control: int, lifeline_s: float | None) -> int:
         stdout=2,  # what C++ runtimes write is no event
         pass_fds=[control, events_end],
     )
+    os.close(control)
     os.close(events_end)
-    relay, rest, last = _Relay(), b"", time.monotonic()
+    relay, rest, last = _Relay(control_end), b"", time.monotonic()
+    for command in commands:
+        relay.send(command)
     watched = [events] if lifeline_s is None else [events, 0]
     limit_s = math.inf if lifeline_s is None else lifeline_s
     while True:
@@ -77,8 +77,9 @@ def _supervise(control: int, lifeline_s: float | None) -> int:
             *lines, rest = (rest + data).split(b"\n")
             for line in filter(None, lines):
                 relay.pass_on(line)
-        if 0 in ready and os.read(0, 4096):
+        if 0 in ready and (data := os.read(0, 4096)):
             last = time.monotonic()
+            relay.take(data)
         elif 0 in ready or (not ready and 0 in watched):  # nobody is there who waits for this run
             if supervisor.stdin:
                 supervisor.stdin.close()
@@ -88,11 +89,33 @@ def _supervise(control: int, lifeline_s: float | None) -> int:
 
 
 class _Relay:
-    """Passes events on to stdout, each with the number of this host."""
+    """Passes events on to stdout, each with the number of this host, and commands to the child."""
 
-    def __init__(self) -> None:
+    def __init__(self, control: int) -> None:
+        """Begin with the descriptor from which the child reads its commands."""
         self.code = INCONCLUSIVE
         self._number: int | None = None
+        self._control: int | None = control
+        self._told = b""
+        """What came on stdin and is for the child of host 0, as long as it waits for the others."""
+        self._is_waiting = True
+
+    def send(self, command: dict[str, Any]) -> None:
+        """Give the child a command."""
+        self._write(json.dumps(command).encode() + b"\n")
+
+    def take(self, data: bytes) -> None:
+        """Take what came on stdin: heartbeats, and hosts that will not come."""
+        self._told += data
+        if self._number == 0 and self._is_waiting:
+            *lines, self._told = self._told.split(b"\n")
+            for line in filter(None, lines):
+                self._write(line + b"\n")
+
+    def _write(self, data: bytes) -> None:
+        if self._control is not None:
+            with contextlib.suppress(OSError):  # it has ended
+                os.write(self._control, data)
 
     def pass_on(self, line: bytes) -> None:
         """Print an event; what is none was written by a check, and is dropped."""
@@ -103,6 +126,13 @@ class _Relay:
             return
         if kind == "placed":
             self._number = event["host"]
+            self.take(b"")
+        elif kind == "arrived":
+            self._is_waiting = False
+        elif kind in _LAST and self._control is not None:
+            self.send({"do": "verdict"})
+            os.close(self._control)
+            self._control = None
         elif kind == "ended" and type(event["code"]) is int:
             self.code = event["code"]
         _write(json.dumps({"event": kind, "from": self._number, **event}).encode() + b"\n")

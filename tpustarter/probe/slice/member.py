@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
@@ -31,10 +32,16 @@ _code = 0
 """The exit code on any other host."""
 
 
-def serve(command: dict[str, Any], emit: Emit, run_check: RunCheck) -> int:
+def serve(
+    command: dict[str, Any],
+    emit: Emit,
+    run_check: RunCheck,
+    read_unreachable: Callable[[], Collection[int]],
+) -> int:
     """Serve a `slice` command: arrive, then lead or follow; returns an exit code.
 
     The command has `checks`, `wait_s`, and what the user gave of `coordinator`, `hosts` and `host`.
+    While host 0 waits for the others, `read_unreachable` returns those that are known not to come.
     """
     global _code  # noqa: PLW0603  the verdict comes with a later command
     statics = [_collect(check, run_check) for check in command["checks"] if _is_static(check)]
@@ -51,7 +58,9 @@ def serve(command: dict[str, Any], emit: Emit, run_check: RunCheck) -> int:
     if place.host:
         _code = _follow(place, own, command["wait_s"], sent, run_check)
     else:
-        _code = _lead(place, own, command, sent, run_check)
+        _code = _lead(
+            place, own, command, sent, run_check=run_check, read_unreachable=read_unreachable
+        )
     return _code
 
 
@@ -89,8 +98,11 @@ def _collect(check: dict[str, Any], run_check: RunCheck) -> dict[str, Any]:
 def _follow(
     place: cluster.Place, own: arrival.Facts, wait_s: float, emit: Emit, run_check: RunCheck
 ) -> int:
+    def failing(failure: arrival.NotReached) -> None:
+        emit({"event": "trying", "reason": failure.reason, "detail": clip(str(failure))})
+
     try:
-        answer = arrival.hand_in(place, own, wait_s + PATIENCE_S)
+        answer = arrival.hand_in(place, own, wait_s + PATIENCE_S, failing)
     except arrival.NotReached as failure:
         emit({"event": "not-reached", "reason": failure.reason, "detail": clip(str(failure))})
         return INCONCLUSIVE
@@ -110,14 +122,17 @@ def _lead(
     own: arrival.Facts,
     command: dict[str, Any],
     emit: Emit,
+    *,
     run_check: RunCheck,
+    read_unreachable: Callable[[], Collection[int]],
 ) -> int:
     global _leader  # noqa: PLW0603  the verdict comes with a later command
 
-    def waiting(members: dict[int, arrival.Facts], seconds: float) -> None:
+    def waiting(members: dict[int, arrival.Facts], seconds: float) -> Collection[int]:
         missing = [number for number in range(place.hosts) if number not in members]
         if missing:
             emit({"event": "arriving", "missing": missing, "seconds": round(seconds, 1)})
+        return read_unreachable()
 
     checks = command["checks"]
     try:

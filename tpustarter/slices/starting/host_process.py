@@ -98,6 +98,11 @@ class HostProcess:
         self._lost_at: float | None = None
 
     @property
+    def host(self) -> int | None:
+        """Number of its host; None where it starts all of them."""
+        return self._command.host
+
+    @property
     def ended(self) -> bool:
         """Whether it is gone, and all that it wrote was read."""
         return self._gone is not None
@@ -190,6 +195,11 @@ class HostProcess:
                 end = Ending.EXITED if has_exited or ending is None else ending
                 tail = tuple(state.tail)
                 yield HostEnded(self._command, state.stage, end, state.code, tail, host)
+
+    def tell(self, line: bytes) -> None:
+        """Write a line to its stdin, behind what is still unsent; not where it has none."""
+        if self._command.archive is not None:
+            self._unsent = memoryview(bytes(self._unsent) + line)
 
     def act(self, stops: int) -> None:
         """Send the probe and the heartbeats, and end the process where it has to end."""

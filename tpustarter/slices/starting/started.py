@@ -84,6 +84,12 @@ class Started:
         with contextlib.suppress(OSError):
             os.write(self._waker, b"!")
 
+    def tell(self, host: int, line: bytes) -> None:
+        """Write a line to the stdin of a host; where one command starts all, each host gets it."""
+        for running in self._running.values():
+            if running.host in (host, None):
+                running.tell(line)
+
     def events(self) -> Generator[StartEvent | None]:
         """Yield the lines of all hosts, and the end of each command once.
 
