@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.server
 import os
-import shutil
 import signal
 import socket
 import threading
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.processes import until
-from tests.support.slice_hosts import CHECKS, Slice, free_port, started
+from tests.support.slice_hosts import HANG, Slice, free_port, started, write_checks
 from tpustarter.core.problem import ExitCode
 
 Fields = dict[str, Any]
@@ -32,32 +31,6 @@ def wrong(report: Fields, check_id: str) -> dict[str, list[tuple[str | None, Any
         if one["verdict"] in ("warn", "fail"):
             found.setdefault(one["code"], []).append((one["entity"], one["found"]))
     return found
-
-
-def write_checks(folder: Path, body: str) -> Path:
-    """Write the checks of all hosts, and `jax.probed` with a body of the test's own."""
-    (folder / "host").mkdir(parents=True)
-    (folder / "jax").mkdir()
-    for name in ("slice_arrived", "slice_alike"):
-        shutil.copy(CHECKS / "host" / f"{name}.py", folder / "host")
-    for name in ("probed", "after"):
-        text = (
-            f'"""The check {name} of a test."""\n'
-            "import os, time\nimport jax\nfrom tpustarter.probe.finding import Finding\n"
-            'FRAMEWORK, LEVEL, NEEDS = "jax", "quick", {"hosts": 2}\n'
-            'TIMEOUT_S, ESTIMATE_S = 100, 1\nLESSON = "slices/run-everywhere"\n'
-            'SOURCE = "https://docs.jax.dev"\n'
-            "def run():\n"
-            f"    host = jax.process_index()\n    {body if name == 'probed' else 'pass'}\n"
-            '    yield Finding("TEST-PROBED", "probed", "ok", host)\n'
-        )
-        text = text.replace(
-            'FRAMEWORK, LEVEL, NEEDS = "jax", "quick", {"hosts": 2}',
-            'FRAMEWORK = "jax"\nLEVEL = "quick"\nNEEDS = {"hosts": 2}',
-        )
-        text = text.replace("TIMEOUT_S, ESTIMATE_S = 100, 1", "TIMEOUT_S = 100\nESTIMATE_S = 1")
-        (folder / "jax" / f"{name}.py").write_text(text)
-    return folder
 
 
 def versions(folder: Path, **names: str) -> Path:
@@ -236,13 +209,10 @@ def _wait_for_start(hosts: Slice) -> None:
     hosts.hosts[0].until("started", "jax.probed")
 
 
-SLOW = "time.sleep(0 if host != {host} else 300)"  # a hang, which the test ends
-
-
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_host_lost_in_the_middle_is_named(number: signal.Signals, tmp_path: Path) -> None:
     """Killed or stopped: it is named within a minute, and no process is left on any host."""
-    checks = write_checks(tmp_path / "checks", SLOW.format(host=1))
+    checks = write_checks(tmp_path / "checks", HANG.format(host=1))
 
     with started(tmp_path, [{}, {}, {}], "jax.probed", checks=checks, output="--ndjson") as hosts:
         _wait_for_start(hosts)
@@ -298,7 +268,7 @@ def test_error_outside_a_collective_goes_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize("host", [0, 1])
 def test_ctrl_c_ends_every_host(host: int, tmp_path: Path) -> None:
     """Wherever it is pressed, no process is left on any host."""
-    checks = write_checks(tmp_path / "checks", SLOW.format(host=1))
+    checks = write_checks(tmp_path / "checks", HANG.format(host=1))
 
     with started(tmp_path, [{}, {}], "jax.probed", checks=checks, output="--ndjson") as hosts:
         _wait_for_start(hosts)

@@ -26,7 +26,7 @@ from tests.support.processes import until
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 ETC = Path("/etc/netns")
 """Folder of files that a namespace has in place of those in `/etc`: all hosts know their names."""
-TOOLS = ("ip", "unshare", "ssh", "ssh-keygen", "mount")
+TOOLS = ("ip", "tc", "unshare", "ssh", "ssh-keygen", "mount")
 
 
 def run(*words: str) -> str:
@@ -127,6 +127,16 @@ class Host:
     def mend(self) -> None:
         """Join its link again."""
         run("ip", "link", "set", self.link, "up")
+
+    def slow_down(self) -> None:
+        """Let so little through its link, in either direction, that arrays take long."""
+        limit = ("root", "tbf", "rate", "20mbit", "burst", "32kbit", "latency", "400ms")
+        run("tc", "qdisc", "add", "dev", self.link, *limit)
+        run("tc", "-n", self.space, "qdisc", "add", "dev", "eth0", *limit)
+
+    def filter(self) -> None:
+        """Drop what it and other filtered hosts send each other; this machine reaches all."""
+        run("ip", "link", "set", self.link, "type", "bridge_slave", "isolated", "on")
 
     def processes(self) -> dict[int, str]:
         """Return what runs on it, by process id, but for its sshd."""
