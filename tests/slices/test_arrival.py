@@ -63,7 +63,7 @@ def test_every_host_gets_the_answer() -> None:
     assert answers == [{"goes_on": True, "code": 0, "missing": []}]
 
 
-def test_host_that_will_not_come_is_not_waited_for() -> None:
+def test_unreachable_host_is_not_waited_for() -> None:
     """Whatever starts the hosts knows that one was not reached, and host 0 has hours left."""
     with arrival.receiving(place(0, free_port()), facts(0), 3600, lambda *_: (1,)) as roster:
         roster.close({"goes_on": False, "code": 3})

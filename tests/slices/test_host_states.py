@@ -53,6 +53,18 @@ def test_reason_of_missing_host_stays() -> None:
     assert sentences(states)[1:] == ["w1 was not reached", f"w2 {NOT_IN_TIME}"]
 
 
+def test_host_that_still_tries_says_why() -> None:
+    """Until it has arrived: the first tries often come before host 0 listens."""
+    states = HostStates(COMMANDS[:2])
+    states.follow(0, {"event": "placed", "hosts": 2})
+    states.delay(1, "cannot reach `w0:8476`")
+    assert "w1 cannot reach `w0:8476`" in sentences(states)
+
+    states.follow(0, {"event": "arriving", "missing": []})
+    states.delay(1, "cannot reach `w0:8476`")
+    assert ["w1 has arrived"] == sentences(states)
+
+
 def test_late_event_takes_nothing_back() -> None:
     """Each host has a stream of its own: host 0 may have named it before it is heard itself."""
     states = HostStates(COMMANDS)

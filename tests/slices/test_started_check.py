@@ -53,7 +53,7 @@ def check(folder: Path, names: str, *ids: str) -> subprocess.CompletedProcess[st
         ("stray", ("this host has number 7", "expected 0 to 2")),
     ],
 )
-def test_host_that_cannot_come_is_not_waited_for(
+def test_unreachable_host_ends_the_wait(
     name: str, reasons: tuple[str, str], tmp_path: Path
 ) -> None:
     """Host 0 is told, and its report has the reason; the other hosts are shown as they are."""
@@ -68,7 +68,7 @@ def test_host_that_cannot_come_is_not_waited_for(
     assert ExitCode.FAILED == done.returncode
 
 
-def test_check_that_needs_its_own_process_is_left_out(tmp_path: Path) -> None:
+def test_check_with_own_process_is_left_out(tmp_path: Path) -> None:
     """The report has it, with the command that runs it."""
     done = check(tmp_path, "here,there", "jax.dlpack", "jax.slice_devices")
 
@@ -98,7 +98,7 @@ ECHO = 'read -r line; printf \'{"event": "told", "from": 0, "line": %s}\\n\' "$l
 
 
 @pytest.mark.parametrize("kind", ["not-reached", "no-place"])
-def test_host_that_gives_up_is_told_to_host_0(kind: str, tmp_path: Path) -> None:
+def test_host_0_learns_who_gives_up(kind: str, tmp_path: Path) -> None:
     """It says why itself, before its command has ended."""
     other = event(kind, 1, detail="no such JAX") + WAIT
     commands = [shell(0, ECHO + WAIT, tmp_path), shell(1, other, tmp_path)]
@@ -112,7 +112,7 @@ def test_host_that_gives_up_is_told_to_host_0(kind: str, tmp_path: Path) -> None
     assert "no such JAX" == source.unreached[1]
 
 
-def test_reason_of_host_that_still_tries_is_known(tmp_path: Path) -> None:
+def test_reason_of_trying_host_is_known(tmp_path: Path) -> None:
     """The last one counts, and the end of the host comes before it."""
     go = tmp_path / "go"
     tries = "".join(event("trying", 1, detail=text) for text in ("refused", "no answer"))

@@ -53,9 +53,9 @@ class Host:
         """What it has printed on stderr so far."""
         return (self.folder / "stderr").read_text()
 
-    def wait(self) -> int:
+    def wait(self, limit_s: float = END_S) -> int:
         """Wait for its end, and return its exit code."""
-        code = self.process.wait(END_S)
+        code = self.process.wait(limit_s)
         self.seconds = time.monotonic() - self.began
         return code
 
@@ -87,10 +87,10 @@ class Slice:
     hosts: Sequence[Host]
     port: int
 
-    def report(self) -> dict[str, Any]:
+    def report(self, limit_s: float = END_S) -> dict[str, Any]:
         """Wait for all hosts, and return the report of host 0."""
         for host in self.hosts:
-            host.wait()
+            host.wait(limit_s)
         return json.loads(self.hosts[0].output)
 
 

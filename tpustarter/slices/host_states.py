@@ -82,6 +82,11 @@ class HostStates:
             case _:
                 pass
 
+    def delay(self, host: int, why: str) -> None:
+        """Record why a host has not reached host 0 so far; it goes on trying."""
+        if self._is_on_its_way(host):
+            self._change(host, "waiting", why)
+
     def lose(self, host: Any, why: str) -> None:
         """Record that a host will not arrive."""
         if isinstance(host, int):

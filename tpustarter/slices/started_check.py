@@ -147,6 +147,7 @@ class StartedSource:
         why = self._redact.redact_text(str(event.get("detail")))
         if event["event"] == "trying" and isinstance(sender, int):
             self._failing[sender] = why
+            self.hosts.delay(sender, why)
         elif event["event"] in ("not-reached", "no-place"):
             self._add_reason(sender, why)
             self.hosts.lose(sender, why)

@@ -5,7 +5,9 @@ What starts the run reaches every host all the time: only the hosts do not reach
 
 from __future__ import annotations
 
+import contextlib
 import json
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +37,19 @@ def words(hosts: Hosts, *more: str) -> tuple[str, ...]:
     return ("--on", ",".join(hosts.names), "--set", f"ssh=-F {hosts.config}", *place, *more)
 
 
+@contextlib.contextmanager
+def events_of(
+    folder: Path, *words: str, **options: Any
+) -> Iterator[tuple[subprocess.Popen[str], Iterator[dict[str, Any]]]]:
+    """Start a run over ssh, and yield its process and the events that it prints."""
+    command, env = start_command(folder, "ssh", *words, output="--ndjson", **options)
+    with subprocess.Popen(
+        command, env=env, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        yield process, map(json.loads, process.stdout)
+
+
 def test_host_with_slow_link_is_named(hosts: Hosts, tmp_path: Path) -> None:
     """Its links are the slowest, and so is it, whichever of its neighbours measures them."""
     hosts[1].slow_down()
@@ -50,17 +65,25 @@ def test_host_with_slow_link_is_named(hosts: Hosts, tmp_path: Path) -> None:
     assert "pass" == rate["status"]
 
 
-def test_host_behind_a_filter_is_named(hosts: Hosts, tmp_path: Path) -> None:
+def test_host_behind_a_filter_says_why_it_waits(hosts: Hosts, tmp_path: Path) -> None:
+    """The others would wait for it for an hour, and it for host 0."""
+    for number in (0, 1):
+        hosts[number].filter()
+    with events_of(tmp_path, *words(hosts, "jax.all_reduce")) as (process, events):
+        waits = (one for one in events if (one["event"], one.get("host")) == ("host", 1))
+        detail = next(one["detail"] for one in waits if "detail" in one)
+        process.send_signal(signal.SIGINT)
+        process.wait()
+
+    assert f"{hosts[0].address}:8476" in detail
+    assert ExitCode.INTERRUPTED == process.returncode
+    hosts.wait_until_clean()
+
+
+def test_host_lost_behind_a_filter_is_named(hosts: Hosts, tmp_path: Path) -> None:
     """A firewall drops what hosts 0 and 1 send each other in the middle of a check."""
     checks = write_checks(tmp_path / "checks", HANG.format(host=1))
-    command, env = start_command(
-        tmp_path, "ssh", *words(hosts, "jax.probed"), checks=checks, output="--ndjson"
-    )
-    with subprocess.Popen(
-        command, env=env, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout
-        events = map(json.loads, process.stdout)
+    with events_of(tmp_path, *words(hosts, "jax.probed"), checks=checks) as (process, events):
         next(one for one in events if (one["event"], one.get("id")) == ("started", "jax.probed"))
         for number in (0, 1):
             hosts[number].filter()
