@@ -17,7 +17,7 @@ from tests.support.processes import until
 
 TOOLS = {
     name: shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
-    for name in ("munged", "slurmctld", "slurmd", "srun", "sinfo", "squeue")
+    for name in ("munged", "slurmctld", "slurmd", "srun", "sinfo", "squeue", "unshare")
 }
 _MISSING = " ".join(name for name, path in TOOLS.items() if path is None)
 SLURM = [
@@ -86,10 +86,13 @@ def cluster(folder: Path) -> Iterator[dict[str, str]]:
         ["slurmctld", "-D", "-c"],
         *(["slurmd", "-D", "-c", "-N", host] for host in ("s0", "s1")),
     ]
+    names = folder / "hosts"
+    names.write_text(f"127.0.0.1 localhost {name} s0 s1\n")  # JAX takes a name for an address
+    known = ("unshare", "--mount", "sh", "-c", f'mount --bind {names} /etc/hosts; exec "$0" "$@"')
     with contextlib.ExitStack() as stack:
         for name, *words in daemons:
             daemon = subprocess.Popen(
-                [str(TOOLS[name]), *words],
+                [*known, str(TOOLS[name]), *words],
                 env=env,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

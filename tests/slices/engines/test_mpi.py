@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -15,7 +16,8 @@ import pytest
 from tests.slices.engines.seen import Seen, ending
 from tests.slices.fake_slice_probe import events, write_probe
 from tests.support.processes import until
-from tpustarter.core.problem import Problem
+from tests.support.slice_hosts import run_started
+from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.slices.starting import mpi
 from tpustarter.slices.starting.start_model import Ending, HostStage, StartRequest
 from tpustarter.slices.starting.started import Started
@@ -25,7 +27,7 @@ SECOND = os.environ.get("TPUSTARTER_OPEN_MPI_5")
 AGENT = """#!/bin/sh
 while :; do case "$1" in -*) shift;; *) break;; esac; done
 name=$1; shift
-exec unshare --uts sh -c "hostname $name; $*"
+exec unshare --uts --mount sh -c "mount --bind {hosts} /etc/hosts; hostname $name; $*"
 """
 
 
@@ -60,7 +62,9 @@ class Machine:
         self.temporary = folder / "tmp"
         self.temporary.mkdir()
         agent = folder / "agent"
-        agent.write_text(AGENT)
+        hosts = folder / "hosts"
+        hosts.write_text("127.0.0.1 localhost h0 h1\n")  # a host of Gloo's knows its own name
+        agent.write_text(AGENT.format(hosts=hosts))
         agent.chmod(0o755)
         self.options = {"mpi": f"--mca plm_rsh_agent {agent}", "version": name}
         if name == "5":
@@ -100,6 +104,20 @@ def test_both_hosts_come_with_their_numbers(name: str, programs: str, tmp_path: 
         assert ("--coordinator" in found[0]["words"]) == (name == "5")
     assert (HostStage.RUNNING, Ending.EXITED, 0) == ending(seen.ended[None])
     until(machine.is_clean, "a clean host")
+
+
+@pytest.mark.root
+@pytest.mark.skipif(bool(lacks(None)), reason=lacks(None) or "-")
+def test_checks_of_a_slice_run_on_both_hosts(tmp_path: Path) -> None:
+    """The probe itself, whose JAX reads its place from Open MPI 4."""
+    machine = Machine("4", os.environ["PATH"], tmp_path)
+    options = ("--on", "h0,h1", "--set", f"mpi={machine.options['mpi']}")
+
+    done = run_started(tmp_path, "mpi", *options, "jax.slice_devices", env=machine.env)
+
+    report = json.loads(done.stdout)
+    assert ("healthy", ExitCode.OK) == (report["verdict"], done.returncode)
+    assert [0, 1] == [one["host"] for one in report["hosts"]]
 
 
 @both

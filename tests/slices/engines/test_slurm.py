@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -16,6 +17,8 @@ from tests.slices.engines.seen import Seen, ending
 from tests.slices.engines.slurm_cluster import SLURM, ask, cluster
 from tests.slices.fake_slice_probe import events, write_probe
 from tests.support.processes import until
+from tests.support.slice_hosts import run_started
+from tpustarter.core.problem import ExitCode
 from tpustarter.slices.starting import slurm
 from tpustarter.slices.starting.start_model import Ending, HostStage, StartRequest
 from tpustarter.slices.starting.started import Started
@@ -61,6 +64,15 @@ def test_both_hosts_come_with_their_numbers(env: dict[str, str], tmp_path: Path)
         assert (HostStage.RUNNING, Ending.EXITED, 0) == ending(seen.ended[host])
     assert (HostStage.RUNNING, Ending.EXITED, 0) == ending(seen.ended[None])
     until(lambda: is_clean(env, tmp_path), "a clean host")
+
+
+def test_checks_of_a_slice_run_on_both_hosts(env: dict[str, str], tmp_path: Path) -> None:
+    """The probe itself, whose JAX reads its place from Slurm."""
+    done = run_started(tmp_path, "slurm", "--hosts", "2", "jax.slice_devices", env=env)
+
+    report = json.loads(done.stdout)
+    assert ("healthy", ExitCode.OK) == (report["verdict"], done.returncode)
+    assert [0, 1] == [one["host"] for one in report["hosts"]]
 
 
 @pytest.mark.parametrize(
