@@ -10,6 +10,7 @@ import contextlib
 import os
 import selectors
 import shutil
+import time
 from collections import deque
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
@@ -101,6 +102,7 @@ class Started:
         ends.
         """
         allow_descriptors(len(self._waiting))
+        turn_at = time.monotonic() + LOOK_S
         probe = archive.build_archive(self._folder / "starting.pyz")
         with selectors.DefaultSelector() as selector:
             selector.register(self._wake, selectors.EVENT_READ)
@@ -110,7 +112,10 @@ class Started:
                     ready = {key.fd for key, _ in selector.select(self._patience_s())}
                     if self._wake in ready:
                         os.read(self._wake, 512)
-                    if not ready:
+                    if ready:
+                        turn_at = time.monotonic() + LOOK_S
+                    elif time.monotonic() >= turn_at:  # it looks more often while it sends
+                        turn_at = time.monotonic() + LOOK_S
                         yield None
                     for descriptor, running in list(self._running.items()):
                         yield from running.read()
