@@ -1,9 +1,11 @@
 """Produces the logs of jobs that fail for real, for `tests/samples/worker_logs`.
 
     python -m tests.explain.produce_workers FOLDER [--python PATH] [--processes 3] [SCENARIO ...]
+    python -m tests.explain.produce_workers FOLDER --other-python PATH other-version
 
 Each scenario starts processes of one JAX job on this machine, one of which fails; the log of each
-goes to FOLDER/SCENARIO/worker-N.log. One that still runs after a minute hangs, and is ended.
+goes to FOLDER/SCENARIO/worker-N.log. One that still runs after a minute hangs, and is ended. The
+Python of the last process may be another, with a JAX of a version that does not fit.
 """
 
 from __future__ import annotations
@@ -82,8 +84,8 @@ print("done", flush=True)
 """
 
 
-def produce(folder: Path, scenario: str, python: str, processes: int) -> list[int]:
-    """Run a scenario, and return how each process ended, as a shell reports it."""
+def produce(folder: Path, scenario: str, pythons: list[str]) -> list[int]:
+    """Run a scenario with a Python for each process, and return how each ended, as a shell does."""
     folder.mkdir(parents=True, exist_ok=True)
     with socket.socket() as free:
         free.bind(("localhost", 0))
@@ -92,11 +94,11 @@ def produce(folder: Path, scenario: str, python: str, processes: int) -> list[in
         "JAX_PLATFORMS": "cpu",
         "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
     }
-    words = ["bash", "-c", '"$0" "$@"; exit $?', python, "-c", PROGRAM, scenario]
     running: list[subprocess.Popen[bytes]] = []
-    for index in range(processes):
+    for index, python in enumerate(pythons):
         with (folder / f"worker-{index}.log").open("wb") as log:
-            own = [*words, str(index), str(processes), str(port)]
+            own = ["bash", "-c", '"$0" "$@"; exit $?', python, "-c", PROGRAM, scenario]
+            own += map(str, (index, len(pythons), port))
             running.append(
                 subprocess.Popen(own, env=env, stdout=log, stderr=log, start_new_session=True)
             )
@@ -117,9 +119,11 @@ def main() -> None:
     parser.add_argument("scenarios", nargs="*", default=SCENARIOS)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--processes", type=int, default=3)
+    parser.add_argument("--other-python")
     options = parser.parse_args()
+    pythons = [options.python] * (options.processes - 1) + [options.other_python or options.python]
     for scenario in options.scenarios:
-        codes = produce(options.folder / scenario, scenario, options.python, options.processes)
+        codes = produce(options.folder / scenario, scenario, pythons)
         print(scenario, *codes, flush=True)
 
 

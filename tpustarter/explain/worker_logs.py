@@ -164,12 +164,14 @@ def _state(found: Explanation, peers: Sequence[FailureMatch]) -> WorkerState:
     if found.has_own_error or (found.has_failed and not peers):
         return WorkerState.FAILED
     first_peer = min((match.signs[0].line for match in peers), default=found.lines + 1)
+    said = {match.failure.id for match in peers}
     own = [
         match
         for match in found.matches
         if not match.failure.of_peer
         and match.failure.role != "notice"
-        and match.signs[0].line < first_peer
+        # The line that blames a peer may end with the reason why it is this process's own.
+        and match.signs[0].line < first_peer + (not said.isdisjoint(match.failure.explains))
     ]
     if own:
         return WorkerState.FAILED
