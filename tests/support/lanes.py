@@ -130,7 +130,7 @@ LANES = (
     ),
     Lane(
         name="slices",
-        tries="many hosts: faults, and starts over ssh, gcloud, Slurm and Open MPI for real",
+        tries="many hosts: faults, and starts over ssh, gcloud, Slurm, MPI and Ray for real",
         command=f"{PYTEST} -n 2 tests/slices",
         seconds=280,
         is_prepared=True,
