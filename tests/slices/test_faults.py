@@ -67,53 +67,47 @@ def test_missing_host_is_named(tmp_path: Path) -> None:
     assert [host.process.returncode for host in hosts.hosts] == [1, 1]
 
 
-DIFFERENT = {
-    "jax": ({"jax": "0.99.2"}, "host.slice_alike", "SLICE-JAX", "0.99.2"),
-    "jaxlib": ({"jaxlib": "0.1.1"}, "host.slice_alike", "SLICE-JAXLIB", "0.1.1"),
-    "libtpu": ({"libtpu": "0.0.7"}, "host.slice_alike", "SLICE-LIBTPU", "0.0.7"),
-}
-
-
-@pytest.mark.parametrize("case", DIFFERENT)
-def test_other_version_is_named(case: str, tmp_path: Path) -> None:
-    """Nothing is started on any device where one host has another version."""
-    names, check_id, code, found = DIFFERENT[case]
-    path = versions(tmp_path / "packages", **names)
-
-    with started(tmp_path, [{}, {}, {"path": path}], "jax.all_reduce") as hosts:
-        report = hosts.report()
-
-    assert wrong(report, check_id) == {code: [("host:2", found)]}
-    assert result(report, "jax.all_reduce")["reason"] == "dependency"
-    assert [one["code"] for one in report["hosts"][2]["differs"]] == [code]
-    assert [host.process.returncode for host in hosts.hosts] == [1, 1, 1]
-
-
+VERSIONS = {"jax": "0.99.2", "jaxlib": "0.1.1", "libtpu": "0.0.7"}
 SETTINGS = {
     "XLA_FLAGS": "--xla_cpu_enable_fast_math=true",
     "LIBTPU_INIT_ARGS": "--xla_tpu_spmd_rng_bit_generator_unsafe=true",
     "JAX_ENABLE_X64": "1",
 }
+DIFFERENCES = [
+    *((f"SLICE-{name.upper()}", version) for name, version in VERSIONS.items()),
+    *(("SLICE-SETTING", value) for value in SETTINGS.values()),
+]
+"""Code and value of what differs on the hosts from number 2."""
 
 
-@pytest.mark.parametrize("name", SETTINGS)
-def test_other_setting_is_named(name: str, tmp_path: Path) -> None:
-    """A flag that one host has makes its programs others."""
-    other = {"env": {name: SETTINGS[name]}}
-
-    with started(tmp_path, [{}, other], "jax.all_reduce") as hosts:
+@pytest.fixture(scope="module")
+def different(tmp_path_factory: pytest.TempPathFactory) -> Fields:
+    """Return the report of hosts of which two are alike, and each other one differs in one way."""
+    folder = tmp_path_factory.mktemp("different")
+    changes: list[Fields] = [{}, {}]
+    for name, version in VERSIONS.items():
+        changes.append({"path": versions(folder / name, **{name: version})})
+    for name, value in SETTINGS.items():
+        changes.append({"env": {name: value}})
+    with started(folder, changes, "jax.all_reduce") as hosts:
         report = hosts.report()
+    assert [host.process.returncode for host in hosts.hosts] == [1] * len(changes)
+    return report
 
-    assert wrong(report, "host.slice_alike") == {"SLICE-SETTING": [("host:1", SETTINGS[name])]}
-    assert [host.process.returncode for host in hosts.hosts] == [1, 1]
+
+@pytest.mark.parametrize("host", range(2, 2 + len(DIFFERENCES)))
+def test_version_or_setting_that_differs_is_named(host: int, different: Fields) -> None:
+    """A host with another version or another flag runs other programs than the others."""
+    code, found = DIFFERENCES[host - 2]
+
+    assert (f"host:{host}", found) in wrong(different, "host.slice_alike")[code]
+    assert [one["code"] for one in different["hosts"][host]["differs"]] == [code]
 
 
-def test_fewer_devices_are_named(tmp_path: Path) -> None:
-    """A host that sees fewer devices than the others is found before anything waits."""
-    with started(tmp_path, [{}, {"arguments": {"--devices": 1}}, {}], "jax.all_reduce") as hosts:
-        report = hosts.report()
-
-    assert wrong(report, "host.slice_alike")["SLICE-DEVICES"] == [("host:1", 1)]
+def test_hosts_that_differ_start_no_device(different: Fields) -> None:
+    """JAX would wait, or say something else."""
+    assert result(different, "jax.all_reduce")["reason"] == "dependency"
+    assert [[], []] == [one["differs"] for one in different["hosts"][:2]]
 
 
 def test_wrong_order_is_named(tmp_path: Path) -> None:
@@ -124,6 +118,14 @@ def test_wrong_order_is_named(tmp_path: Path) -> None:
         report = hosts.report()
 
     assert wrong(report, "host.slice_alike")["SLICE-ORDER"] == [("host:0", 1), ("host:1", 0)]
+
+
+def test_fewer_devices_are_named(tmp_path: Path) -> None:
+    """A host that sees fewer devices than the others is found before anything waits."""
+    with started(tmp_path, [{}, {"arguments": {"--devices": 1}}, {}], "jax.all_reduce") as hosts:
+        report = hosts.report()
+
+    assert wrong(report, "host.slice_alike")["SLICE-DEVICES"] == [("host:1", 1)]
 
 
 def test_number_given_twice_is_named(tmp_path: Path) -> None:
@@ -167,31 +169,26 @@ class _Stranger(http.server.BaseHTTPRequestHandler):
         """Print nothing."""
 
 
-@pytest.mark.parametrize("kind", ["nothing", "stranger", "unknown name"])
-def test_host_says_why_it_reached_nobody(kind: str, tmp_path: Path) -> None:
+def test_host_says_why_it_reached_nobody(tmp_path: Path) -> None:
     """An address of the last attempt, another program on the port, a name that nobody knows."""
     server = http.server.HTTPServer(("127.0.0.1", 0), _Stranger)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    address = {
-        "nothing": f"127.0.0.1:{free_port()}",
-        "stranger": f"127.0.0.1:{server.server_port}",
-        "unknown name": "no-such-host.invalid:8476",
-    }[kind]
-    change = {"arguments": {"--coordinator": address, "--wait": 2}}
+    reasons = {
+        f"127.0.0.1:{free_port()}": "nothing listens",
+        f"127.0.0.1:{server.server_port}": "something else",
+        "no-such-host.invalid:8476": "is not known",
+    }
+    changes = [{"arguments": {"--coordinator": one, "--wait": 2}} for one in reasons]
 
-    with started(tmp_path, [None, change], "jax.all_reduce", output="-v") as hosts:
-        code = hosts.hosts[0].wait()
+    with started(tmp_path, [None, *changes], "jax.all_reduce", output="-v") as hosts:
+        codes = {host.wait() for host in hosts.hosts}
     server.shutdown()
     server.server_close()
 
-    words = {
-        "nothing": "nothing listens",
-        "stranger": "something else",
-        "unknown name": "is not known",
-    }
-    assert words[kind] in hosts.hosts[0].errors
-    assert address.rpartition(":")[0] in hosts.hosts[0].errors
-    assert code == ExitCode.INCONCLUSIVE
+    for host, (address, reason) in zip(hosts.hosts, reasons.items(), strict=True):
+        assert reason in host.errors
+        assert address.rpartition(":")[0] in host.errors
+    assert codes == {ExitCode.INCONCLUSIVE}
 
 
 def child_of(host: Any) -> int:
