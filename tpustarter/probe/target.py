@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tpustarter.probe.slice.messages import HostFacts
+    from tpustarter.probe.slice.messages import ArrivalFacts
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Target:
     """Minutes that checks of the level `soak` run; None if not set."""
     hosts: int = 1
     """Number of hosts that take part in this run."""
-    members: tuple[HostFacts, ...] = ()
+    members: tuple[ArrivalFacts, ...] = ()
     """On host 0 of a run on several: the facts that each host which arrived has handed in."""
     uid: int | None = None
     """The user whose rights are judged; None for the user this process runs as."""

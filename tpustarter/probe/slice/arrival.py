@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any, TypeGuard
 
 from tpustarter.probe.slice.host_place import HostPlace
-from tpustarter.probe.slice.messages import ArrivalAnswer, HostFacts
+from tpustarter.probe.slice.messages import ArrivalAnswer, ArrivalFacts
 
 PATH = "/tpustarter/arrive"
 MAX_BYTES = 1 << 20
@@ -31,7 +31,7 @@ TICK_S = 1.0
 ANSWER_S = 3600.0
 """Longest wait of a host's connection for the answer; host 0 gives it far earlier."""
 
-Waiting = Callable[[dict[int, HostFacts], float], None]
+Waiting = Callable[[dict[int, ArrivalFacts], float], None]
 """Called once a second with the hosts that have arrived, and the seconds since the beginning."""
 
 
@@ -52,13 +52,13 @@ class Roster:
 
     def __init__(self, hosts: int) -> None:
         self.hosts = hosts
-        self.members: dict[int, HostFacts] = {}
-        self.strangers: list[HostFacts] = []
+        self.members: dict[int, ArrivalFacts] = {}
+        self.strangers: list[ArrivalFacts] = []
         """Facts of a host whose number another one has, or that counts other hosts."""
         self._changed = threading.Condition()
         self._answer: ArrivalAnswer | None = None
 
-    def add(self, facts: HostFacts) -> None:
+    def add(self, facts: ArrivalFacts) -> None:
         """Add a host; its clock is compared with this one's."""
         facts["clock_ahead_s"] = round(facts["time"] - time.time(), 1)
         with self._changed:
@@ -97,7 +97,7 @@ class Roster:
         """Whether every host has arrived, and nobody else."""
         return not self.missing and not self.strangers
 
-    def everyone(self) -> list[HostFacts]:
+    def everyone(self) -> list[ArrivalFacts]:
         """Return the facts of all that arrived, hosts in their order and strangers last."""
         return [*(self.members[number] for number in sorted(self.members)), *self.strangers]
 
@@ -115,7 +115,7 @@ class Roster:
 
 
 @contextlib.contextmanager
-def receive_facts(place: HostPlace, own: HostFacts, timeout_s: float, waiting: Waiting):
+def receive_facts(place: HostPlace, own: ArrivalFacts, timeout_s: float, waiting: Waiting):
     """Take the facts of the other hosts, on host 0; yields the roster once nobody is waited for.
 
     The other hosts have their answer when the block is left, and the port is free again.
@@ -198,14 +198,14 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 """Fields that host 0 reads itself; the others are handed on as they came."""
 
 
-def _are_facts(body: Any) -> TypeGuard[HostFacts]:
+def _are_facts(body: Any) -> TypeGuard[ArrivalFacts]:
     # What comes from the network is used only in the form that `collect_facts` gives it.
     return isinstance(body, dict) and all(
         isinstance(body.get(name), kind) for name, kind in _TYPES.items()
     )
 
 
-def send_facts(place: HostPlace, own: HostFacts, timeout_s: float) -> ArrivalAnswer:
+def send_facts(place: HostPlace, own: ArrivalFacts, timeout_s: float) -> ArrivalAnswer:
     """Hand the facts of this host to host 0, and return its answer; tries until the time is over.
 
     Raises:
@@ -233,7 +233,7 @@ def send_facts(place: HostPlace, own: HostFacts, timeout_s: float) -> ArrivalAns
     raise failure
 
 
-def _post(place: HostPlace, own: HostFacts, left_s: float) -> ArrivalAnswer:
+def _post(place: HostPlace, own: ArrivalFacts, left_s: float) -> ArrivalAnswer:
     connection = http.client.HTTPConnection(
         place.name, place.port, timeout=max(0.1, min(CONNECT_S, left_s))
     )

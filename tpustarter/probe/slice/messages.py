@@ -76,7 +76,7 @@ class CollectedFacts(TypedDict):
     time: float
 
 
-class HostFacts(CollectedFacts, total=False):
+class ArrivalFacts(CollectedFacts, total=False):
     """The facts that a host hands in, with its static checks; host 0 adds the clock."""
 
     checks: list[CheckRecord] | None
@@ -92,7 +92,7 @@ class ArrivalAnswer(TypedDict):
 
 
 class SlicePlace(TypedDict, total=False):
-    """What the user gave of a host's place; JAX detects the rest."""
+    """The part of a host's place that the user gave; JAX detects the rest."""
 
     coordinator: str | None
     hosts: int | None

@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from tpustarter.probe.slice import message_store
 from tpustarter.probe.slice.host_place import HostPlace
 from tpustarter.probe.slice.messages import (
+    ArrivalFacts,
     CheckFields,
     CheckRecord,
     Emit,
     EndCommand,
     Event,
-    HostFacts,
     RunCheck,
     SignOfLife,
     Verdict,
@@ -102,7 +102,7 @@ class Leader:
     """Host 0 of a run; `members` are the facts of all hosts, by their number."""
 
     def __init__(
-        self, place: HostPlace, members: Mapping[int, HostFacts], emit: Emit, run_check: RunCheck
+        self, place: HostPlace, members: Mapping[int, ArrivalFacts], emit: Emit, run_check: RunCheck
     ) -> None:
         self._place = place
         self._members = members

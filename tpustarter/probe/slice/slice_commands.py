@@ -9,11 +9,11 @@ from dataclasses import replace
 from tpustarter.probe.finding import clip, describe_error
 from tpustarter.probe.slice import arrival, host_facts, host_place, message_store
 from tpustarter.probe.slice.messages import (
+    ArrivalFacts,
     CheckFields,
     CheckRecord,
     Emit,
     Event,
-    HostFacts,
     RunCheck,
     SliceCommand,
     Verdict,
@@ -49,7 +49,7 @@ def serve_slice(command: SliceCommand, emit: Emit, run_check: RunCheck) -> int:
         return _code
     set_target(replace(target(), hosts=place.hosts))
     sent = _with_host(place.host, emit)
-    own: HostFacts = {**host_facts.collect_facts(place), "checks": statics}
+    own: ArrivalFacts = {**host_facts.collect_facts(place), "checks": statics}
     sent({"event": "placed", "hosts": place.hosts, "coordinator": place.coordinator})
     if place.host:
         _code = _follow(place, own, command["wait_s"], sent, run_check)
@@ -90,7 +90,7 @@ def _run_alone(check: CheckFields, run_check: RunCheck) -> CheckRecord:
 
 
 def _follow(
-    place: host_place.HostPlace, own: HostFacts, wait_s: float, emit: Emit, run_check: RunCheck
+    place: host_place.HostPlace, own: ArrivalFacts, wait_s: float, emit: Emit, run_check: RunCheck
 ) -> int:
     try:
         answer = arrival.send_facts(place, own, wait_s + PATIENCE_S)
@@ -110,14 +110,14 @@ def _follow(
 
 def _lead(
     place: host_place.HostPlace,
-    own: HostFacts,
+    own: ArrivalFacts,
     command: SliceCommand,
     emit: Emit,
     run_check: RunCheck,
 ) -> int:
     global _leader  # noqa: PLW0603  the verdict comes with a later command
 
-    def waiting(members: dict[int, HostFacts], seconds: float) -> None:
+    def waiting(members: dict[int, ArrivalFacts], seconds: float) -> None:
         missing = [number for number in range(place.hosts) if number not in members]
         if missing:
             emit({"event": "arriving", "missing": missing, "seconds": round(seconds, 1)})
@@ -125,7 +125,7 @@ def _lead(
     checks = command["checks"]
     try:
         with arrival.receive_facts(place, own, command["wait_s"], waiting) as roster:
-            shown: list[HostFacts] = [{**facts, "checks": None} for facts in roster.everyone()]
+            shown: list[ArrivalFacts] = [{**facts, "checks": None} for facts in roster.everyone()]
             set_target(replace(target(), members=tuple(shown)))
             emit({"event": "arrived", "missing": roster.missing, "members": shown})
             _leader = Leader(place, roster.members, emit, run_check)

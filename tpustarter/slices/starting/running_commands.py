@@ -147,7 +147,7 @@ class RunningCommands:
         return LOOK_S / 5 if self._waiting else LOOK_S
 
     def _end_all(self) -> None:
-        """End what is left, all at the same time."""
+        """End the commands that still run, all at the same time."""
         for running in self._running.values():
             running.probe.begin_end()
         for running in self._running.values():
