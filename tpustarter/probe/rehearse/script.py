@@ -40,7 +40,7 @@ MOST_TEXT = 120
 
 def run_script(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Run `path` with `argv`; emits `met` for each set of shapes, and `called` at the end."""
-    jax = importlib.import_module("jax")
+    jax: Any = importlib.import_module("jax")  # it is patched below
     path = Path(command["path"])
     with DeviceAnswers(jax) as answers:
         watch = JitWatch(Path(command["folder"]), path, emit, answers, command["tpus"])

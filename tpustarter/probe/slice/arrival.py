@@ -200,9 +200,8 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 def _are_facts(body: Any) -> TypeGuard[ArrivalFacts]:
     # What comes from the network is used only in the form that `collect_facts` gives it.
-    return isinstance(body, dict) and all(
-        isinstance(body.get(name), kind) for name, kind in _TYPES.items()
-    )
+    fields: dict[str, object] = body if isinstance(body, dict) else {}
+    return all(isinstance(fields.get(name), kind) for name, kind in _TYPES.items())
 
 
 def send_facts(place: HostPlace, own: ArrivalFacts, timeout_s: float) -> ArrivalAnswer:

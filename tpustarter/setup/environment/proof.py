@@ -259,7 +259,7 @@ PROOFS: dict[str, Callable[[SetupStep, EnvironmentFacts, host.Machine, Path | No
     "rehearse": CompileProof,
     "serve": ServerProof,
 }
-"""StepProof of a profile, by its `command`."""
+"""Proof of a profile, by its `command`."""
 
 
 def _why_not_on_tpu(machine: host.Machine) -> str | None:

@@ -169,7 +169,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         if run:
             text = self._format_verdict(run) if run.results else self._explain_nothing()
         elif self._run.is_stopped:
-            text = f"EndReason it on every host, {self._run.seconds:.0f} s, usually at most 10 s."
+            text = f"Ending it on every host, {self._run.seconds:.0f} s, usually at most 10 s."
         elif self._list.results or self._list.running:
             text = check_end_line.format_progress(self._list, self.size.width)
         else:
