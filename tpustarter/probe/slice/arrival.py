@@ -200,8 +200,10 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 def _are_facts(body: Any) -> TypeGuard[ArrivalFacts]:
     # What comes from the network is used only in the form that `collect_facts` gives it.
-    fields: dict[str, object] = body if isinstance(body, dict) else {}
-    return all(isinstance(fields.get(name), kind) for name, kind in _TYPES.items())
+    try:
+        return all(isinstance(body[name], kind) for name, kind in _TYPES.items())
+    except (TypeError, KeyError):  # it is no object, or lacks a field
+        return False
 
 
 def send_facts(place: HostPlace, own: ArrivalFacts, timeout_s: float) -> ArrivalAnswer:
