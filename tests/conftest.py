@@ -21,7 +21,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import tpustarter
 from tpustarter.core import locations, redact
-from tpustarter.learning.content import older_claims, paths
+from tpustarter.learning.content import paths, tutorial_claims
 from tpustarter.learning.search import index, search
 from tpustarter.running import archive, run_folder
 
@@ -120,7 +120,7 @@ def used_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
         index.open_index(search.read_sources())
         search.read_synonyms()
         paths.read_paths()
-        older_claims.read_claims()
+        tutorial_claims.read_claims()
         redact.Redactor({}).redact_text("looks like a token: abc123def456ghi789")
     return folder / "state" / "cache"
 

@@ -47,7 +47,8 @@ def run(members=None):
         if member["worker"] not in (None, member["host"]):
             yield Finding("SLICE-ORDER", "number of this worker in its TPU", "fail",
                           member["worker"], member["host"], None, entity, ORDER)  # fmt: skip
-        if abs(ahead_s := member["clock_ahead_s"]) > CLOCK_S:
+        ahead_s = float(member.get("clock_ahead_s", 0))
+        if abs(ahead_s) > CLOCK_S:
             yield Finding("SLICE-CLOCK", "clock, ahead of that of host 0", "warn",
                           ahead_s, f"within {CLOCK_S}", "s", entity, CLOCK)  # fmt: skip
 

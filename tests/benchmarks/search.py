@@ -58,12 +58,12 @@ def main() -> None:
         import os
 
         os.environ["TPUSTARTER_HOME"] = home
-        shelf, synonyms = search.read_sources(), search.read_synonyms()
-        fresh, _ = timed(lambda: search.SearchLibrary(shelf, synonyms))
-        kept, library = timed(lambda: search.SearchLibrary(shelf, synonyms))
-    without = PassageScan(shelf)
+        sources, synonyms = search.read_sources(), search.read_synonyms()
+        fresh, _ = timed(lambda: search.SearchLibrary(sources, synonyms))
+        kept, library = timed(lambda: search.SearchLibrary(sources, synonyms))
+    without = PassageScan(sources)
     ways: dict[str, Callable[[str], list[str]]] = {
-        "scanner": lambda text: scan(shelf.lessons, text),
+        "scanner": lambda text: scan(sources.lessons, text),
         "index": lambda text: [hit.id for hit in library.search(text).select_kind("lesson")],
         "no FTS5": lambda text: [
             hit.id for hit in search.search(without, text, synonyms).select_kind("lesson")

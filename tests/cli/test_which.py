@@ -12,9 +12,9 @@ import jsonschema
 import pytest
 
 from tests.support.terminal import Terminal, terminal
-from tpustarter.cli.learn import which_library as command
+from tpustarter.cli.learn import library_choice as command
 from tpustarter.core import content
-from tpustarter.learning.content import which_library
+from tpustarter.learning.content import library_choice
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.machine import host
 from tpustarter.text.terminal import WIDTH
@@ -37,7 +37,7 @@ def learn(*arguments: str) -> subprocess.CompletedProcess[str]:
 def answer(tty: Terminal, *answers: str) -> None:
     """Type one answer after the other, each when its question is there."""
     for number, typed in enumerate(answers):
-        ask = which_library.read_guide().questions[number].ask
+        ask = library_choice.read_guide().questions[number].ask
         tty.until(lambda text, ask=ask: ask in text and text.rstrip().endswith(":"))
         tty.press(f"{typed}\n")
 
@@ -66,13 +66,13 @@ def test_recommendation_has_reasons_sources_dates_and_steps() -> None:
 
 def test_every_recommendation_prints_as_text_and_json() -> None:
     """The lines keep their width and the documents their schema, whatever was answered."""
-    guide = which_library.read_guide()
+    guide = library_choice.read_guide()
     lessons, paths = content.read_lessons(), read_paths()
     ids = {lesson.id for lesson in lessons}
-    for answers in which_library.list_answers(guide):
-        advice = which_library.advise(guide, answers)
+    for answers in library_choice.list_answers(guide):
+        advice = library_choice.advise(guide, answers)
         lines = "\n".join(command._describe(advice, lessons, paths)).splitlines()
-        jsonschema.Draft202012Validator(SCHEMA).validate(which_library.make_document(advice))
+        jsonschema.Draft202012Validator(SCHEMA).validate(library_choice.make_document(advice))
 
         assert [] == [line for line in lines if len(line) > WIDTH and len(line.split()) > 1]
         assert advice.start.lesson not in ids or any(advice.start.lesson in one for one in lines)
@@ -80,11 +80,11 @@ def test_every_recommendation_prints_as_text_and_json() -> None:
 
 def test_named_path_holds_recommended_lesson() -> None:
     """The learner's own comes first, then the one that is advised, then any."""
-    guide = which_library.read_guide()
+    guide = library_choice.read_guide()
     lessons, paths = content.read_lessons(), read_paths()
     own = next(path for path in paths if path.id == "laptop")
-    for answers in which_library.list_answers(guide):
-        advice = which_library.advise(guide, answers)
+    for answers in library_choice.list_answers(guide):
+        advice = library_choice.advise(guide, answers)
         for followed in (None, own):
             told = " ".join("\n".join(command._describe(advice, lessons, paths, followed)).split())
             holding = [path for path in paths if f' path "{path.title}".' in told]
@@ -219,13 +219,13 @@ def test_tpu_of_machine_is_default_answer(tmp_path: Path) -> None:
     device.mkdir(parents=True)
     (device / "vendor").write_text("0x1ae0\n")
     (device / "device").write_text("0x006f\n")
-    question = which_library.read_guide().questions[-1]
+    question = library_choice.read_guide().questions[-1]
     there = host.Machine(tmp_path, {}, None)
     nowhere = host.Machine(tmp_path / "empty", {}, None)
 
     assert 3 == command._number_of_this_machine(question, there)
     assert None is command._number_of_this_machine(question, nowhere)
-    assert None is command._number_of_this_machine(which_library.read_guide().questions[0], there)
+    assert None is command._number_of_this_machine(library_choice.read_guide().questions[0], there)
 
 
 def test_path_option_still_lists_lessons() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tpustarter.core import content
 from tpustarter.core.problem import Problem
-from tpustarter.learning.content import lesson_text, markdown, notebook, older_claims
+from tpustarter.learning.content import lesson_text, markdown, notebook, tutorial_claims
 from tpustarter.learning.content.blocks import parse_lesson
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.learning.lint import lesson_problems
@@ -170,7 +170,7 @@ def test_linter_names_mistakes_of_broken_lessons(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "read"), [("paths.yml", read_paths), ("then-now.yml", older_claims.read_claims)]
+    ("name", "read"), [("paths.yml", read_paths), ("then-now.yml", tutorial_claims.read_claims)]
 )
 @FUZZ
 @given(data=LISTS)

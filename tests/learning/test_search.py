@@ -14,8 +14,8 @@ from tests.support.made_lessons import make_lesson
 from tests.support.searches import SEARCHES
 from tpustarter.core import content, locations
 from tpustarter.core.content import Check
-from tpustarter.learning.content.older_claims import TutorialClaim
 from tpustarter.learning.content.paths import read_paths
+from tpustarter.learning.content.tutorial_claims import TutorialClaim
 from tpustarter.learning.lint import lint_synonyms
 from tpustarter.learning.search import index, search
 from tpustarter.learning.search.index import Index, open_index
@@ -71,7 +71,7 @@ def test_markdown_marks_are_not_shown() -> None:
     assert RAW.search("See **this**.")
 
 
-def shelf(tmp_path: Path) -> SearchSources:
+def sources(tmp_path: Path) -> SearchSources:
     """Write three lessons, and something of all else."""
     lessons = [
         make_lesson(tmp_path, "## Part\n\nThe loader works.\n", name="01-whole"),
@@ -93,7 +93,7 @@ def library(
     """Return a library with an index, and one without."""
     if request.param == "scan":
         monkeypatch.setattr(index, "has_fts5", lambda: False)
-    made = SearchLibrary(shelf(tmp_path), {"sharding": ["shard"], "data feeder": ["loader"]})
+    made = SearchLibrary(sources(tmp_path), {"sharding": ["shard"], "data feeder": ["loader"]})
     assert isinstance(made._texts, Index if request.param == "index" else PassageScan)
     return made
 
@@ -129,7 +129,7 @@ def test_hit_has_line_section_and_matched_word(library: SearchLibrary) -> None:
     hit = next(
         hit for hit in library.search("loader").select_kind("lesson") if hit.id == "made/whole"
     )
-    lesson = next(one for one in library.shelf.lessons if one.id == "made/whole")
+    lesson = next(one for one in library.sources.lessons if one.id == "made/whole")
     [spot] = hit.spots
 
     assert (spot.heading, spot.is_code) == ("Part", False)
@@ -142,7 +142,9 @@ def test_excerpt_names_program_and_starts_code(
 ) -> None:
     """Whichever of its words was found; the path that works here would fill the sentence."""
     monkeypatch.setattr(invocation, "program_command", lambda: "uv run tpustarter")
-    lesson = make_lesson(library.shelf.lessons[0].path.parents[1], "Run `tpustarter check` then.\n")
+    lesson = make_lesson(
+        library.sources.lessons[0].path.parents[1], "Run `tpustarter check` then.\n"
+    )
 
     for word in ("tpustarter", "check", "then"):
         [hit] = SearchLibrary(SearchSources([lesson]), {}).search(word).hits
@@ -242,7 +244,7 @@ def test_index_is_kept_and_rebuilt_for_changed_texts(tmp_path: Path) -> None:
     """A kept one that SQLite refuses costs time and nothing else."""
     if not hasattr(sqlite3.Connection, "serialize"):
         pytest.skip("Python before 3.11 cannot keep an index, and makes one each time")
-    made = shelf(tmp_path)
+    made = sources(tmp_path)
     kept = locations.state_folder_path() / "cache" / "search"
     for words in ({"shard": ("shard", "A part.")}, {"zebra": ("zebra", "An animal.")}):
         texts = open_index(SearchSources(made.lessons, words))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.core import content
-from tpustarter.learning.content import blocks, exercises, markdown, older_claims
+from tpustarter.learning.content import blocks, exercises, markdown, tutorial_claims
 from tpustarter.learning.content.paths import read_paths
 
 COUNTS = {"000": 14, "001": 29, "002": 10, "003": 14, "004": 10}
@@ -68,7 +68,7 @@ def figures() -> str:
     """Return how much there is of what, a line each."""
     lessons = content.read_lessons()
     parts = [part for one in lessons for part in blocks.parse_lesson(one)]
-    claims = older_claims.read_claims()
+    claims = tutorial_claims.read_claims()
     minutes = sum(one.header["minutes"] for one in lessons)
     proven = sum(bool(one.proof) for one in claims)
     return "\n".join([

@@ -30,9 +30,8 @@ from tpustarter.tui.home.screen import Home
 from tpustarter.tui.kit import text_layout
 from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.lesson.screen import Reader
-from tpustarter.tui.library.older_claim_screen import OlderClaim
 from tpustarter.tui.library.rows import ExcerptLine, mark_terms
-from tpustarter.tui.library.screen import Lessons
+from tpustarter.tui.library.screen import Lessons, TutorialClaimSheet
 
 CLAIMS = """- id: 000-01
   then: "`jnp.gone` is *fast*, [bold]really[/bold]"
@@ -92,7 +91,7 @@ def test_enter_shows_claim_with_lesson_and_source(downs: int, read: bool, tmp_pa
             number = downs + 1
             address = ("gone", "second")[downs]
             seen = await _wait_for(pilot, f"Source: https://example.com/{address}")
-            assert isinstance(pilot.app.screen, OlderClaim)
+            assert isinstance(pilot.app.screen, TutorialClaimSheet)
             status = ("Done in another way today", "Gone today")[downs]
             assert f"─ {status} (no. 000-0{number} of lessons/then-now.yml) ─" in seen
             seen = re.sub(" *│", "", seen)

@@ -14,8 +14,8 @@ import pytest
 from tests.support.processes import until
 from tests.support.slice_hosts import free_port
 from tpustarter.probe.slice import arrival
-from tpustarter.probe.slice.arrival import MAX_BYTES, PATH, NotReached, PortTaken, Roster
-from tpustarter.probe.slice.cluster import NoPlace, Place, find_place
+from tpustarter.probe.slice.arrival import MAX_BYTES, PATH, ArrivalFailed, PortInUse, Roster
+from tpustarter.probe.slice.host_place import HostPlace, UnknownPlace, find_place
 
 
 def facts(host: int, **changes: Any) -> dict[str, Any]:
@@ -34,9 +34,9 @@ def facts(host: int, **changes: Any) -> dict[str, Any]:
     }
 
 
-def place(host: int, port: int) -> Place:
+def place(host: int, port: int) -> HostPlace:
     """Return the place of a host on this machine."""
-    return Place(host, 2, f"127.0.0.1:{port}", detected=False)
+    return HostPlace(host, 2, f"127.0.0.1:{port}", detected=False)
 
 
 def ignore(members: dict[int, Any], seconds: float) -> tuple[int, ...]:
@@ -46,16 +46,16 @@ def ignore(members: dict[int, Any], seconds: float) -> tuple[int, ...]:
 
 def test_every_host_gets_the_answer() -> None:
     """Also the one that came long before host 0 opened its port."""
-    port, answers, failures = free_port(), list[Any](), list[NotReached]()
+    port, answers, failures = free_port(), list[Any](), list[ArrivalFailed]()
 
     def arrive() -> None:
-        answers.append(arrival.hand_in(place(1, port), facts(1), 60, failures.append))
+        answers.append(arrival.send_facts(place(1, port), facts(1), 60, failures.append))
 
     early = threading.Thread(target=arrive)
     early.start()
     until(lambda: failures, "a first try")
-    with arrival.receiving(place(0, port), facts(0), 60, ignore) as roster:
-        roster.close({"goes_on": True, "code": 0})
+    with arrival.receive_facts(place(0, port), facts(0), 60, ignore) as roster:
+        roster.close(goes_on=True, code=0)
     early.join(60)
 
     assert ["refused"] == [failure.reason for failure in failures]
@@ -74,8 +74,8 @@ def test_unreachable_host_is_not_waited_for() -> None:
 def test_port_is_free_again() -> None:
     """JAX opens the same one next."""
     port = free_port()
-    with arrival.receiving(place(0, port), facts(0), 0.1, ignore) as roster:
-        roster.close({"goes_on": False, "code": 3})
+    with arrival.receive_facts(place(0, port), facts(0), 0.1, ignore) as roster:
+        roster.close(goes_on=False, code=3)
 
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -89,8 +89,8 @@ def test_taken_port_is_said() -> None:
         taken.bind(("", 0))
         taken.listen()
         with (
-            pytest.raises(PortTaken, match=str(taken.getsockname()[1])),
-            arrival.receiving(place(0, taken.getsockname()[1]), facts(0), 1, ignore),
+            pytest.raises(PortInUse, match=str(taken.getsockname()[1])),
+            arrival.receive_facts(place(0, taken.getsockname()[1]), facts(0), 1, ignore),
         ):
             pass
 
@@ -107,12 +107,12 @@ STRANGERS = {
 def test_what_is_no_host_is_refused(case: str) -> None:
     """Anybody on the network can send something."""
     port = free_port()
-    with arrival.receiving(place(0, port), facts(0), 0.1, ignore) as roster:
+    with arrival.receive_facts(place(0, port), facts(0), 0.1, ignore) as roster:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         connection.request("POST", PATH, STRANGERS[case])
         status = connection.getresponse().status
         connection.close()
-        roster.close({"goes_on": False, "code": 3})
+        roster.close(goes_on=False, code=3)
 
     assert status == http.HTTPStatus.BAD_REQUEST
     assert roster.everyone() == [roster.members[0]]
@@ -121,14 +121,14 @@ def test_what_is_no_host_is_refused(case: str) -> None:
 def test_too_long_facts_are_refused_unread() -> None:
     """A host hands in a few KiB."""
     port = free_port()
-    with arrival.receiving(place(0, port), facts(0), 0.1, ignore) as roster:
+    with arrival.receive_facts(place(0, port), facts(0), 0.1, ignore) as roster:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         connection.putrequest("POST", PATH)
         connection.putheader("Content-Length", str(MAX_BYTES + 1))
         connection.endheaders()
         status = connection.getresponse().status
         connection.close()
-        roster.close({"goes_on": False, "code": 3})
+        roster.close(goes_on=False, code=3)
 
     assert status == http.HTTPStatus.BAD_REQUEST
 
@@ -154,8 +154,8 @@ def test_nobody_there_is_said() -> None:
     """The reason is data, and the text has the address."""
     port = free_port()
 
-    with pytest.raises(NotReached, match=str(port)) as raised:
-        arrival.hand_in(place(1, port), facts(1), 0.5, list[NotReached]().append)
+    with pytest.raises(ArrivalFailed, match=str(port)) as raised:
+        arrival.send_facts(place(1, port), facts(1), 0.5, list[ArrivalFailed]().append)
 
     assert raised.value.reason == "refused"
 
@@ -169,5 +169,5 @@ def test_nobody_there_is_said() -> None:
 )
 def test_contradicting_place_is_refused(given: dict[str, Any]) -> None:
     """Before JAX is asked for anything."""
-    with pytest.raises(NoPlace, match="expected"):
+    with pytest.raises(UnknownPlace, match="expected"):
         find_place(given, 1)

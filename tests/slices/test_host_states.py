@@ -14,7 +14,7 @@ COMMANDS = [HostCommand(words=("ssh",), host=number, name=f"w{number}") for numb
 
 def sentences(states: HostStates) -> list[str]:
     """Return what has changed, a sentence for each host."""
-    return [f"{one.name or one.host} {describe_host(one)}" for one in states.take_news()]
+    return [f"{one.name or one.host} {describe_host(one)}" for one in states.take_changes()]
 
 
 def test_states_of_run_come_in_order() -> None:
@@ -103,7 +103,7 @@ def test_events_of_wrong_form_change_nothing() -> None:
         {"event": ["placed"]},
     ]
     states = HostStates(COMMANDS)
-    states.take_news()
+    states.take_changes()
     for one in wrong:
         states.follow(0, one)
 

@@ -14,7 +14,7 @@ import pytest
 from tests.slices.fake_slice_probe import write_probe
 from tpustarter.core.problem import Problem
 from tpustarter.slices.starting import gcloud, mpi, slurm, ssh, start_model
-from tpustarter.slices.starting.shell_line import remote_line
+from tpustarter.slices.starting.shell_line import make_remote_command
 from tpustarter.slices.starting.start_model import HostCommand, StartRequest
 
 
@@ -164,7 +164,7 @@ def test_hosts_are_counted_by_their_endpoints(document: bytes, expected: int | N
 )
 def test_python_is_one_word_on_the_host(probe: Path, python: str, expected: str) -> None:
     """A path may have spaces, and `~` is the home there."""
-    line = remote_line(StartRequest(archive=probe, python=python), ())
+    line = make_remote_command(StartRequest(archive=probe, python=python), ())
 
     inner = shlex.split(line)[3]
     assert f' && TMPDIR="$d" {expected} "$d/probe.pyz" slice ' in inner
@@ -199,7 +199,7 @@ def test_shown_command_feeds_the_probe(probe: Path, monkeypatch: pytest.MonkeyPa
     done = subprocess.run(["sh", "-c", one.text], capture_output=True, check=True)
 
     assert b"2000" == done.stdout.strip()
-    assert f"{one.text} &\n{one.text} &\nwait" == start_model.script([one, one])
+    assert f"{one.text} &\n{one.text} &\nwait" == start_model.format_script([one, one])
 
 
 @pytest.mark.parametrize("login", ["sh", "bash", "zsh", "fish", "tcsh", "busybox"])
@@ -210,7 +210,9 @@ def test_line_runs_in_any_login_shell(tmp_path: Path, login: str) -> None:
     temporary = tmp_path / "my tmp"
     temporary.mkdir()
     archive = write_probe(tmp_path / "probe.pyz", h0={"code": 3})
-    line = remote_line(StartRequest(archive=archive, python=sys.executable), ("--host", "0"))
+    line = make_remote_command(
+        StartRequest(archive=archive, python=sys.executable), ("--host", "0")
+    )
 
     done = subprocess.run(
         [login, *(["sh"] if login == "busybox" else []), "-c", line],

@@ -142,7 +142,7 @@ def _mend(found: Explanation) -> None:
         if not click.confirm("Run it?", default=False, err=True):
             continue
         code = fixes.run_fix(offer)
-        gone = fixes.is_mended(match)
+        gone = fixes.is_fixed(match)
         ended = "" if code == 0 else f"The command ended with {code}. "
         state = "It is no longer so." if gone else f"It is still so: {match.failure.what}."
         click.echo(f"{ended}{state}", err=True)

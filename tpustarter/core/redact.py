@@ -403,8 +403,8 @@ def _maintained() -> tuple[re.Pattern[str], ...]:
 def _maintained_now() -> list[list[str | int]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # requests, which it imports, warns about other versions
-        base: Any = import_module("detect_secrets.plugins.base")
-        util: Any = import_module("detect_secrets.core.plugins.util")
+        base = import_module("detect_secrets.plugins.base")
+        util = import_module("detect_secrets.core.plugins.util")
     detectors = util.get_mapping_from_secret_type_to_class().values()
     return [
         [pattern.pattern, pattern.flags]

@@ -88,7 +88,7 @@ def _runs(pid: int) -> bool:
     return process is not None and not process.zombie
 
 
-def is_mended(match: FailureMatch) -> bool:
+def is_fixed(match: FailureMatch) -> bool:
     """Look at this machine again, and return whether a confirmed failure is gone."""
     before = replace(match, confidence="likely", here="", hint="")
     return (

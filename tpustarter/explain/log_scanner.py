@@ -148,7 +148,7 @@ class Scanner:
 @functools.cache
 def _compiled(pattern: str) -> Any:
     """Compile one pattern for texts or bytes; RE2 as for all of them together."""
-    re2: Any = import_module("re2")  # it has no types
+    re2 = import_module("re2")  # it has no types
     options = re2.Options()
     options.case_sensitive = options.log_errors = False
     return re2.compile(pattern, options)
@@ -160,7 +160,7 @@ def _together(patterns: tuple[str, ...]) -> tuple[Any, tuple[Any, ...]]:
 
     Cached, since most logs are searched for all patterns from beginning to end.
     """
-    re2: Any = import_module("re2")  # it has no types
+    re2 = import_module("re2")  # it has no types
     options = re2.Options()
     options.max_mem, options.case_sensitive = _MEMORY, False
     options.never_capture = options.longest_match = True

@@ -39,7 +39,7 @@ class FrameworkAdapter(NamedTuple):
 
 
 def _jax_devices() -> tuple[str, str, int]:
-    jax: Any = importlib.import_module("jax")
+    jax = importlib.import_module("jax")
     devices = jax.local_devices()
     return devices[0].platform, devices[0].device_kind, len(devices)
 
@@ -51,7 +51,7 @@ def _jax_is_initialised() -> bool:
 
 
 def _torch_configuration() -> dict[str, object]:
-    torch: Any = importlib.import_module("torch")
+    torch = importlib.import_module("torch")
     with warnings.catch_warnings():  # torch warns of the one function that reports this in 2.9
         warnings.simplefilter("ignore")
         precision = torch.get_float32_matmul_precision()
@@ -72,9 +72,9 @@ def _digest(data: bytes) -> str:
 
 
 def _torch_xla_configuration() -> dict[str, object]:
-    torch_xla: Any = importlib.import_module("torch_xla")
-    runtime: Any = importlib.import_module("torch_xla.runtime")
-    backends: Any = importlib.import_module("torch_xla.backends")
+    torch_xla = importlib.import_module("torch_xla")
+    runtime = importlib.import_module("torch_xla.runtime")
+    backends = importlib.import_module("torch_xla.backends")
     eager = torch_xla._XLAC._get_use_eager_mode()  # noqa: SLF001  it has no public getter in 2.9
     return {
         **_torch_configuration(),
@@ -85,9 +85,9 @@ def _torch_xla_configuration() -> dict[str, object]:
 
 
 def _torch_xla_devices() -> tuple[str, str, int]:
-    torch_xla: Any = importlib.import_module("torch_xla")
-    model: Any = importlib.import_module("torch_xla.core.xla_model")
-    runtime: Any = importlib.import_module("torch_xla.runtime")
+    torch_xla = importlib.import_module("torch_xla")
+    model = importlib.import_module("torch_xla.core.xla_model")
+    runtime = importlib.import_module("torch_xla.runtime")
     # `torch_xla.devices()` is one, and a virtual one, where SPMD is on.
     count = runtime.addressable_runtime_device_count()
     platform = str(runtime.device_type()).lower()
@@ -111,7 +111,7 @@ def _torch_tpu_configuration() -> dict[str, object]:
 
 
 def _torch_tpu_devices() -> tuple[str, str, int] | None:
-    torch: Any = importlib.import_module("torch")
+    torch = importlib.import_module("torch")
     accelerator = torch.accelerator
     if not accelerator.is_available() or accelerator.current_accelerator().type != "tpu":
         return None
@@ -124,7 +124,7 @@ def _torch_tpu_is_initialised() -> bool:
 
 
 def _tensorflow_configuration() -> dict[str, object]:
-    tensorflow: Any = importlib.import_module("tensorflow")
+    tensorflow = importlib.import_module("tensorflow")
     _make_logical_devices(tensorflow)
     experimental = tensorflow.config.experimental
     return {
@@ -153,7 +153,7 @@ def _make_logical_devices(tensorflow: Any) -> None:
 
 
 def _tensorflow_devices() -> tuple[str, str, int]:
-    config: Any = importlib.import_module("tensorflow").config
+    config = importlib.import_module("tensorflow").config
     # Those of a TPU exist once a check has initialised it; without one TensorFlow computes on
     # the CPU, whatever machine it is on, so that is the answer.
     found: list[Any] = next(
@@ -177,7 +177,7 @@ def _tensorflow_is_initialised() -> bool:
 
 
 def _keras_configuration() -> dict[str, object]:
-    keras: Any = importlib.import_module("keras")
+    keras = importlib.import_module("keras")
     found: dict[str, object] = {
         "keras backend": keras.config.backend(),
         "keras float type": keras.config.floatx(),
@@ -190,7 +190,7 @@ def _keras_configuration() -> dict[str, object]:
 
 
 def _keras_devices() -> tuple[str, str, int] | None:
-    keras: Any = importlib.import_module("keras")
+    keras = importlib.import_module("keras")
     ask = {"jax": _jax_devices, "tensorflow": _tensorflow_devices}.get(keras.config.backend())
     return ask() if ask else None
 

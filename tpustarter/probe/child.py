@@ -94,10 +94,11 @@ def _rehearse(command: dict[str, Any], emit: Emit) -> dict[str, object]:
 
 
 def _serve_slice(command: dict[str, Any], emit: Emit, control: int) -> int:
-    from tpustarter.probe.slice import member
+    from tpustarter.probe.slice import slice_commands
+    from tpustarter.probe.slice.messages import CheckFields
 
-    def run_check(check: dict[str, Any], emit: Emit) -> None:
-        _serve(check, emit, lambda check: _run(check, emit, control))
+    def run_check(check: CheckFields, emit: Emit) -> None:
+        _serve({**check, "do": "check"}, emit, lambda check: _run(check, emit, control))
 
     def read_unreachable() -> list[int]:
         # What starts the hosts writes them behind this command, a line each.
@@ -108,8 +109,9 @@ def _serve_slice(command: dict[str, Any], emit: Emit, control: int) -> int:
         return hosts
 
     if command["do"] == "slice":
-        return member.serve(command, emit, run_check, read_unreachable)
-    return member.finish(command, emit)
+        fields: Any = command  # a `SliceCommand`, as the app has written it
+        return slice_commands.serve_slice(fields, emit, run_check, read_unreachable)
+    return slice_commands.serve_verdict(command.get("code"), command.get("headline", ""), emit)
 
 
 def _commands(control: int) -> Iterator[dict[str, Any]]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tpustarter.probe.slice.messages import ArrivalFacts
 
 
 @dataclass(frozen=True)
@@ -25,8 +28,8 @@ class Target:
     """Minutes that checks of the level `soak` run; None if not set."""
     hosts: int = 1
     """Number of hosts that take part in this run."""
-    members: tuple[dict[str, Any], ...] = ()
-    """On host 0 of a run on several: what each that arrived has handed in, see `slice/facts.py`."""
+    members: tuple[ArrivalFacts, ...] = ()
+    """On host 0 of a run on several: the facts that each host which arrived has handed in."""
     uid: int | None = None
     """The user whose rights are judged; None for the user this process runs as."""
 

@@ -20,7 +20,7 @@ if __name__ == "__main__":
 
         sys.exit(main(sys.argv[1:]))
     if sys.argv[1:2] == ["slice"]:
-        from tpustarter.probe.slice.bare import main
+        from tpustarter.probe.slice.standalone_host import main
 
         sys.exit(main(sys.argv[1:]))
     import os

@@ -108,7 +108,7 @@ def _lower(
     arguments: tuple[Any, ...],
     named: dict[str, Any],
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    jax: Any = importlib.import_module("jax")
+    jax = importlib.import_module("jax")
     fields = lowering.tpu_fields([topology])[topology.name]
     device = (
         device_questions.read_device(fields)

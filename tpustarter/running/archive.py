@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.core import cache, locations
-from tpustarter.probe.slice.bare import REQUEST
+from tpustarter.probe.slice.standalone_host import REQUEST
 
 ENTRY = "probe/zip_main.py"
 COMPILED = ("tpustarter/machine/", "tpustarter/probe/", "tpustarter/checks/host/")
@@ -30,7 +30,7 @@ def build_archive(
     Args:
         path: The zip.
         checks: Folder of the checks, if they are not those of this program.
-        request: What hosts without tpustarter run; `probe/slice/bare.py` reads it.
+        request: What hosts without tpustarter run; `probe/slice/standalone_host.py` reads it.
     """
     with locations.convert_write_errors(path):
         files = _files(checks or locations.content_folder("checks"))

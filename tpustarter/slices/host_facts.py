@@ -12,7 +12,7 @@ from tpustarter.probe.finding import Value
 
 
 class HostFacts(msgspec.Struct, kw_only=True):
-    """The facts that a host has handed in; `probe/slice/facts.py` gathers them."""
+    """The facts that a host has handed in; `probe/slice/host_facts.py` gathers them."""
 
     host: int
     hosts: int
@@ -29,7 +29,7 @@ class HostFacts(msgspec.Struct, kw_only=True):
     clock_ahead_s: float = 0.0
 
 
-def publish(facts: HostFacts) -> dict[str, Any]:
+def make_fields(facts: HostFacts) -> dict[str, Any]:
     """Return the facts of a host as the document has them."""
     return {**msgspec.to_builtins(facts), "differs": []}
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
 
 from tpustarter.checking.selfcheck import HostSeen, HostState
 from tpustarter.core.json_values import as_type
+from tpustarter.running.process import Event
 from tpustarter.slices.starting.start_model import HostCommand
 
 OVER: tuple[HostState, ...] = ("missing", "ended")
@@ -34,7 +34,7 @@ def describe_host(seen: HostSeen) -> str:
 
 
 class HostStates:
-    """The hosts of one run; `take_news` returns those whose state has changed."""
+    """The hosts of one run; `take_changes` returns those whose state has changed."""
 
     def __init__(self, commands: Iterable[HostCommand]) -> None:
         self._names = {one.host: one.name for one in commands if one.host is not None}
@@ -46,12 +46,12 @@ class HostStates:
         for host in self._names:
             self._change(host, "connecting")
 
-    def take_news(self) -> Sequence[HostSeen]:
+    def take_changes(self) -> Sequence[HostSeen]:
         """Return the hosts whose state has changed since the last call, each with its last one."""
         news, self._news = self._news, {}
         return [news[host] for host in sorted(news)]
 
-    def follow(self, host: int, event: Mapping[str, Any]) -> None:
+    def follow(self, host: int, event: Event) -> None:
         """Take an event that a host has sent; an event of a wrong form changes nothing."""
         check, missing = str(event.get("id", "")), _list_numbers(event.get("missing"))
         match event["event"]:
@@ -87,7 +87,7 @@ class HostStates:
         if self._is_on_its_way(host):
             self._change(host, "waiting", why)
 
-    def lose(self, host: Any, why: str) -> None:
+    def lose(self, host: object, why: str) -> None:
         """Record that a host will not arrive."""
         if isinstance(host, int):
             self._change(host, "missing", why)
@@ -96,7 +96,7 @@ class HostStates:
         for host in hosts:
             self.lose(host, why)
 
-    def end(self, host: Any, why: str) -> None:
+    def end(self, host: object, why: str) -> None:
         """Record the end of a host; the reason is left out where the run has ended there."""
         if isinstance(host, int):
             self._change(host, "ended", "" if host in self._has_verdict else why)

@@ -31,6 +31,7 @@ from tpustarter.core import content
 from tpustarter.core.content import Check
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import drop_cut_line
+from tpustarter.probe.slice.messages import CheckFields
 from tpustarter.running.process import Event as ProbeEvent
 from tpustarter.slices import host_facts
 from tpustarter.slices.slice_results import BEFORE_ANYTHING_WAITS, SliceResults
@@ -56,14 +57,14 @@ NOT_REACHED = {
 """What to do where host 0 was not reached, by the probe's reason."""
 
 
-class Source(Protocol):
+class EventSource(Protocol):
     """The source of host 0's events: a probe on this host, or a command started elsewhere."""
 
     def read(self, timeout_s: float) -> ProbeEvent | None:
         """Return the next event; None when none came in time."""
         ...
 
-    def send(self, command: Mapping[str, Any]) -> None:
+    def send(self, command: Mapping[str, object]) -> None:
         """Send a command to the probe."""
         ...
 
@@ -125,7 +126,7 @@ class SliceCheck(SelfCheck):
             for check in content.read_checks(options.get("checks"))
             if check.id in BEFORE_ANYTHING_WAITS and check.id not in names
         ]
-        self._source: Source | None = None
+        self._source: EventSource | None = None
         self._place = _Place()
 
     def stop(self, number: int = signal.SIGINT) -> None:
@@ -190,10 +191,10 @@ class SliceCheck(SelfCheck):
 
     def _read_events(
         self,
-        source: Source,
+        source: EventSource,
         read_log: Callable[[int], str],
         checks: list[Check],
-        target: Mapping[str, Any],
+        target: Mapping[str, object],
     ) -> Iterator[Event]:
         self._source = source
         if self.run.stopped_by is not None:  # stop() came while there was nothing to reach
@@ -248,7 +249,7 @@ class SliceCheck(SelfCheck):
         if event["event"] == "progress" and (check := results.left.get(str(event.get("id")))):
             yield CheckStarted(check)
 
-    def _explain_late(self, results: SliceResults, target: Mapping[str, Any]) -> str:
+    def _explain_late(self, results: SliceResults, target: Mapping[str, object]) -> str:
         check = results.current
         limit_s = (time_limit_s(check, target) if check else self._where.wait_s) + PATIENCE_S
         if results.seconds <= limit_s:
@@ -271,7 +272,7 @@ class SliceCheck(SelfCheck):
             target["where"] = f"{kind}, {phrases.format_count(chips, 'chip')}"
         yield from ()
 
-    def _tell_verdict(self, source: Source) -> None:
+    def _tell_verdict(self, source: EventSource) -> None:
         host_facts.add_differences(self.run.hosts, self.run.results)
         code = verdict.exit_code(self.run)
         source.send(
@@ -290,7 +291,7 @@ def _after_arrival(check: Check) -> Check:
     return replace(check, after=(*BEFORE_ANYTHING_WAITS, *check.after))
 
 
-def command_fields(check: Check, target: Mapping[str, Any]) -> dict[str, Any]:
+def command_fields(check: Check, target: Mapping[str, object]) -> CheckFields:
     """Return a check as the probe on every host is told of it."""
     return {
         "id": check.id,

@@ -6,7 +6,15 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tpustarter.checking.results.results import FindingFields, Reason, Result, Run, Status
+from tpustarter.checking.results.results import (
+    WORST_FIRST,
+    FindingFields,
+    Reason,
+    Result,
+    Run,
+    Status,
+    UsedDevices,
+)
 from tpustarter.checking.run import probe_events
 from tpustarter.checking.run.outcomes import judge_check, read_ending, result_without_findings
 from tpustarter.checking.run.runner import (
@@ -21,8 +29,7 @@ from tpustarter.core.content import Check
 from tpustarter.core.json_values import as_type
 from tpustarter.core.redact import Redactor
 from tpustarter.running.process import Event
-from tpustarter.slices import merged
-from tpustarter.slices.host_facts import HostFacts, publish
+from tpustarter.slices.host_facts import HostFacts, make_fields
 from tpustarter.text import phrases
 
 ARRIVED = "host.slice_arrived"
@@ -31,6 +38,8 @@ ALIKE = "host.slice_alike"
 BEFORE_ANYTHING_WAITS = (ARRIVED, ALIKE)
 """Checks without which no host is connected with the others."""
 
+HOST = "host:"
+"""Beginning of the entity of a finding of one host, as in `host:3 device:5`."""
 MISSING = "SLICE-MISSING"
 """Code of the finding about a host that did not arrive."""
 
@@ -81,7 +90,7 @@ class SliceResults:
             case "arrived":
                 self.progress = ""
                 members = as_type(event.get("members"), list[HostFacts]) or []
-                self._run.hosts = [publish(self._redact.redact_value(one)) for one in members]
+                self._run.hosts = [make_fields(self._redact.redact_value(one)) for one in members]
             case "connecting":
                 self.progress = "connecting through JAX"
                 yield from self.waiting()
@@ -101,7 +110,7 @@ class SliceResults:
                 detail = f"after {describe_blockers(names, results)}"
                 self._hosts[None] = result_without_findings(check, "skip", "dependency", detail)
             case "checked" if check:
-                yield from self._end(check, merged.merge(self._hosts) if self._hosts else None)
+                yield from self._end(check, merge_hosts(self._hosts) if self._hosts else None)
             case "checked-all":
                 self.is_complete = self.is_over = True
             case _:
@@ -125,10 +134,10 @@ class SliceResults:
             return
         kept = self._redact.redact_value(found)
         if kept["code"] == MISSING:
-            number = int(kept["entity"].removeprefix(merged.HOST))
+            number = int(kept["entity"].removeprefix(HOST))
             kept["found"] = self.unreached.get(number, kept["found"])
         self._findings.setdefault(host, []).append(kept)
-        yield FindingReported(check.id, merged.name_host(kept, host))
+        yield FindingReported(check.id, name_host(kept, host))
 
     def _end_on_host(self, check: Check, event: Event) -> None:
         host, ending = event.get("host"), read_ending(event, self._redact)
@@ -146,3 +155,48 @@ class SliceResults:
             result
             or result_without_findings(check, "error", "protocol", "no host said how it ended")
         )
+
+
+def name_host(finding: FindingFields, host: int | None) -> FindingFields:
+    """Return a finding of a host with the host in its entity; one that names a host keeps it."""
+    entity = finding["entity"] or ""
+    if host is None or entity.startswith(HOST):
+        return finding
+    return {**finding, "entity": f"{HOST}{host} {entity}".rstrip()}
+
+
+def merge_hosts(results: Mapping[int | None, Result]) -> Result:
+    """Return one result for those of all hosts; None is the key of what is about all of them.
+
+    Of several errors the earliest counts: hosts that waited for that one fail after it.
+    """
+    worst = min(results.values(), key=lambda one: (WORST_FIRST.index(one.status), one.seconds))
+    alike = [
+        host
+        for host, one in results.items()
+        if host is not None and (one.status, one.detail) == (worst.status, worst.detail)
+    ]
+    detail = worst.detail
+    if detail and None not in results and len(alike) < len(results):
+        detail = f"{_list_hosts(alike)}: {detail}"
+    return replace(
+        worst,
+        detail=detail,
+        seconds=max(one.seconds for one in results.values()),
+        ran_on=_together([one.ran_on for one in results.values() if one.ran_on]),
+        findings=tuple(
+            name_host(finding, host) for host, one in results.items() for finding in one.findings
+        ),
+    )
+
+
+def _list_hosts(hosts: list[int]) -> str:
+    numbers = phrases.join_words([str(host) for host in hosts])
+    return f"{phrases.choose_plural(len(hosts), 'host', 'hosts')} {numbers}"
+
+
+def _together(places: list[UsedDevices]) -> UsedDevices | None:
+    if not places:
+        return None
+    first = places[0]
+    return UsedDevices(first.platform, first.kind, sum(one.count for one in places), first.virtual)

@@ -27,15 +27,15 @@ from tpustarter.running.process import Event as ProbeEvent
 from tpustarter.slices.host_states import HostStates
 from tpustarter.slices.slice_check import LESSON, SliceCheck, SliceRequest, command_fields
 from tpustarter.slices.slice_results import SliceResults
+from tpustarter.slices.starting.running_commands import RunningCommands
 from tpustarter.slices.starting.start_model import (
-    Ending,
+    EndReason,
     HostCommand,
     HostEnded,
     HostLine,
     HostStage,
     StartRequest,
 )
-from tpustarter.slices.starting.started import Started
 from tpustarter.text import phrases
 
 ENGINES = ("gcloud", "ssh", "slurm", "mpi", "ray")
@@ -75,7 +75,7 @@ class StartedSource:
         self.hosts = HostStates(commands)
         self.ended_early: HostEnded | None = None
         """The end of host 0, or of the command for all hosts."""
-        self._started = Started(commands, folder)
+        self._started = RunningCommands(commands, folder)
         self._events = self._started.events()
         self._redact = redact
         self._is_stopped = False
@@ -102,7 +102,7 @@ class StartedSource:
         is_ours = self._is_stopped and event["event"] == "gone"
         return {"event": "interrupted"} if is_ours else event
 
-    def send(self, command: Mapping[str, Any]) -> None:
+    def send(self, command: Mapping[str, object]) -> None:
         """Send nothing: the hosts know what to run, and how to judge it."""
 
     def interrupt(self) -> None:
@@ -159,17 +159,17 @@ class StartedSource:
         )
         why = f"{ended.what}: {words}" if words else ended.what
         self._add_reason(ended.host, why)
-        if ended.stage < HostStage.RUNNING and ended.ending is not Ending.STOPPED:
+        if ended.stage < HostStage.RUNNING and ended.ending is not EndReason.STOPPED:
             self.hosts.lose(ended.host, why)
         else:
-            is_early = ended.is_unreached and ended.ending is Ending.STOPPED
+            is_early = ended.is_unreached and ended.ending is EndReason.STOPPED
             self.hosts.end(ended.host, "was not started" if is_early else why)
         if ended.host:
             return None
         self.ended_early = ended
         return {"event": "gone", "code": ended.code, "signal": None, "left": []}
 
-    def _add_reason(self, host: Any, text: str) -> None:
+    def _add_reason(self, host: object, text: str) -> None:
         if not isinstance(host, int):
             return
         self._unreached.setdefault(host, text)
@@ -245,7 +245,7 @@ class StartedCheck(SliceCheck):
 
     def _see_hosts(self) -> Iterator[Event]:
         if isinstance(self._source, StartedSource):  # and not a test's
-            yield from self._source.hosts.take_news()
+            yield from self._source.hosts.take_changes()
 
     def _take(
         self, event: ProbeEvent, results: SliceResults, read_log: Callable[[int], str]

@@ -7,20 +7,20 @@ from collections.abc import Callable
 import pytest
 
 from tests.slices.fake_slice_probe import events
+from tpustarter.slices.starting.running_commands import RunningCommands
 from tpustarter.slices.starting.start_model import (
-    Ending,
+    EndReason,
     HostEnded,
     HostLine,
     HostStage,
     StartEvent,
 )
-from tpustarter.slices.starting.started import Started
 
 
 class Seen:
     """What a run has brought so far, by host."""
 
-    def __init__(self, run: Started) -> None:
+    def __init__(self, run: RunningCommands) -> None:
         self._events = run.events()
         self.lines: dict[int | None, list[str]] = {}
         self.ended: dict[int | None, HostEnded] = {}
@@ -62,6 +62,6 @@ class Seen:
         }
 
 
-def ending(one: HostEnded) -> tuple[HostStage, Ending, int | None]:
+def ending(one: HostEnded) -> tuple[HostStage, EndReason, int | None]:
     """Return the part of an end that is compared."""
     return one.stage, one.ending, one.code

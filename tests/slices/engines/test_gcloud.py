@@ -24,8 +24,8 @@ from tests.slices.engines.seen import Seen, ending
 from tests.slices.fake_slice_probe import events, write_probe
 from tests.support.processes import until
 from tpustarter.slices.starting import gcloud, shell_line, start_model
-from tpustarter.slices.starting.start_model import Ending, HostStage, StartRequest
-from tpustarter.slices.starting.started import Started
+from tpustarter.slices.starting.running_commands import RunningCommands
+from tpustarter.slices.starting.start_model import EndReason, HostStage, StartRequest
 
 pytestmark = [
     *NETWORK,
@@ -36,7 +36,7 @@ pytestmark = [
 ]
 PLACE = "projects/my-project/locations/us-central1-b"
 SLEEPING: dict[str, Any] = {f"h{i}": {"sleep": 600} for i in range(3)}
-WELL = (HostStage.RUNNING, Ending.EXITED, 0)
+WELL = (HostStage.RUNNING, EndReason.EXITED, 0)
 
 
 @dataclass
@@ -153,7 +153,7 @@ def cloud(three_workers: Cloud) -> Iterator[Cloud]:
         host.clear()
 
 
-def begin(cloud: Cloud, folder: Path, *, reach_s: float = 60.0, **does: Any) -> Started:
+def begin(cloud: Cloud, folder: Path, *, reach_s: float = 60.0, **does: Any) -> RunningCommands:
     """Return a run on all workers that was not started yet."""
     request = StartRequest(
         archive=write_probe(folder / "probe.pyz", **does),
@@ -161,7 +161,9 @@ def begin(cloud: Cloud, folder: Path, *, reach_s: float = 60.0, **does: Any) -> 
         count=3,
         options=OPTIONS,
     )
-    return Started(gcloud.commands(request), folder, env=cloud.environment(), reach_s=reach_s)
+    return RunningCommands(
+        gcloud.commands(request), folder, env=cloud.environment(), reach_s=reach_s
+    )
 
 
 OPTIONS = {
@@ -176,7 +178,7 @@ def test_each_worker_sends_its_output(cloud: Cloud, tmp_path: Path) -> None:
     """Lines come under the number of their worker, and the exit code of each."""
     seen = Seen(begin(cloud, tmp_path, h0={"lines": 500}, h1={"code": 7})).all()
 
-    assert {0: WELL, 1: (HostStage.RUNNING, Ending.EXITED, 7), 2: WELL} == {
+    assert {0: WELL, 1: (HostStage.RUNNING, EndReason.EXITED, 7), 2: WELL} == {
         host: ending(one) for host, one in seen.ended.items()
     }
     for number in range(3):
@@ -195,7 +197,9 @@ def test_stop_ends_every_worker(cloud: Cloud, tmp_path: Path) -> None:
 
     seen.all()
 
-    assert {(HostStage.RUNNING, Ending.STOPPED, 4)} == {ending(one) for one in seen.ended.values()}
+    assert {(HostStage.RUNNING, EndReason.STOPPED, 4)} == {
+        ending(one) for one in seen.ended.values()
+    }
     assert all(host.is_clean() for host in cloud.hosts)
 
 
@@ -204,11 +208,11 @@ PROGRAM = """
     from pathlib import Path
     from tpustarter.slices.starting import gcloud
     from tpustarter.slices.starting.start_model import StartRequest
-    from tpustarter.slices.starting.started import Started
+    from tpustarter.slices.starting.running_commands import RunningCommands
     folder, options, python = sys.argv[1:]
     request = StartRequest(archive=Path(folder, "probe.pyz"), python=python, count=3,
                            options=json.loads(options))
-    for event in Started(gcloud.commands(request), Path(folder)).events():
+    for event in RunningCommands(gcloud.commands(request), Path(folder)).events():
         print(event, flush=True)
 """
 
@@ -245,7 +249,7 @@ def test_unreached_worker_is_given_up_and_others_kept(cloud: Cloud, tmp_path: Pa
         cloud.hosts[1].start()
 
     assert {0: WELL, 2: WELL} == {i: ending(seen.ended[i]) for i in (0, 2)}
-    assert (HostStage.STARTED, Ending.LATE) == ending(seen.ended[1])[:2]
+    assert (HostStage.STARTED, EndReason.LATE) == ending(seen.ended[1])[:2]
     print(f"\n{seen.ended[1].tail}")
     assert any("Connection refused" in line for line in seen.ended[1].tail)
 
@@ -267,11 +271,11 @@ def test_lost_connection_is_not_begun_again(
 
     seen.until(lambda: seen.ended)
     cloud.hosts[1].mend()
-    assert (HostStage.RUNNING, Ending.LOST) == ending(seen.ended[1])[:2]
+    assert (HostStage.RUNNING, EndReason.LOST) == ending(seen.ended[1])[:2]
     going.stop()
     seen.all()
 
-    assert {(HostStage.RUNNING, Ending.STOPPED, 4)} == {ending(seen.ended[i]) for i in (0, 2)}
+    assert {(HostStage.RUNNING, EndReason.STOPPED, 4)} == {ending(seen.ended[i]) for i in (0, 2)}
     cloud.hosts.wait_until_clean()
 
 
@@ -300,7 +304,9 @@ def test_refusal_of_gcloud_is_its_own_words(cloud: Cloud, tmp_path: Path, state:
     finally:
         cloud.state = "READY"
 
-    assert {(HostStage.STARTED, Ending.EXITED, 1)} == {ending(one) for one in seen.ended.values()}
+    assert {(HostStage.STARTED, EndReason.EXITED, 1)} == {
+        ending(one) for one in seen.ended.values()
+    }
     assert all(any(one.tail) for one in seen.ended.values())
 
 

@@ -19,8 +19,8 @@ from tests.support.processes import until
 from tests.support.slice_hosts import run_started
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.slices.starting import mpi
-from tpustarter.slices.starting.start_model import Ending, HostStage, StartRequest
-from tpustarter.slices.starting.started import Started
+from tpustarter.slices.starting.running_commands import RunningCommands
+from tpustarter.slices.starting.start_model import EndReason, HostStage, StartRequest
 
 SECOND = os.environ.get("TPUSTARTER_OPEN_MPI_5")
 """Folder of the programs of Open MPI 5, beside those of the machine."""
@@ -72,13 +72,13 @@ class Machine:
         path = f"{programs}:{os.environ['PATH']}"
         self.env = {**os.environ, "PATH": path, "TMPDIR": str(self.temporary)}
 
-    def begin(self, python: str = sys.executable, **does: Any) -> Started:
+    def begin(self, python: str = sys.executable, **does: Any) -> RunningCommands:
         """Return a run on both hosts that was not started yet."""
         probe = write_probe(self.folder / "probe.pyz", size=1_600_000, **does)
         request = StartRequest(
             archive=probe, python=python, hosts=("h0", "h1"), options=self.options
         )
-        return Started(mpi.commands(request), self.folder, env=self.env)
+        return RunningCommands(mpi.commands(request), self.folder, env=self.env)
 
     def is_clean(self) -> bool:
         """Return whether no probe is left on the hosts."""
@@ -100,9 +100,9 @@ def test_both_hosts_come_with_their_numbers(name: str, programs: str, tmp_path: 
         found = events(seen.lines[host])
         assert ["hello", "line", "line", "line", "end"] == [event["event"] for event in found]
         assert f"log of {host}" in seen.lines[host]
-        assert (HostStage.RUNNING, Ending.EXITED, 0) == ending(seen.ended[host])
+        assert (HostStage.RUNNING, EndReason.EXITED, 0) == ending(seen.ended[host])
         assert ("--coordinator" in found[0]["words"]) == (name == "5")
-    assert (HostStage.RUNNING, Ending.EXITED, 0) == ending(seen.ended[None])
+    assert (HostStage.RUNNING, EndReason.EXITED, 0) == ending(seen.ended[None])
     until(machine.is_clean, "a clean host")
 
 
@@ -131,7 +131,7 @@ def test_failing_host_is_named_and_the_other_kept(
     seen = Seen(Machine(name, programs, tmp_path).begin(h0={"sleep": 60}, h1=does))
 
     seen.until(lambda: 1 in seen.ended)
-    assert (HostStage.RUNNING, Ending.EXITED, code) == ending(seen.ended[1])
+    assert (HostStage.RUNNING, EndReason.EXITED, code) == ending(seen.ended[1])
     assert 0 not in seen.ended
 
     os.kill(events(seen.lines[0])[0]["pid"], signal.SIGTERM)
@@ -144,7 +144,7 @@ def test_missing_python_is_named_on_each_host(name: str, programs: str, tmp_path
     seen = Seen(Machine(name, programs, tmp_path).begin(python="/no/python")).all()
 
     for host in (0, 1):
-        assert (HostStage.PLACED, Ending.EXITED, 127) == ending(seen.ended[host])
+        assert (HostStage.PLACED, EndReason.EXITED, 127) == ending(seen.ended[host])
         assert "/no/python" in seen.ended[host].tail[-1]
 
 
@@ -160,7 +160,7 @@ def test_stop_ends_both_hosts(name: str, programs: str, tmp_path: Path) -> None:
     run.stop()
     seen.all()
 
-    assert Ending.STOPPED == seen.ended[None].ending
+    assert EndReason.STOPPED == seen.ended[None].ending
     until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in processes), "the end of both")
     until(machine.is_clean, "a clean host")
 

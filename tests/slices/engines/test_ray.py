@@ -20,8 +20,8 @@ from tests.support.processes import until
 from tests.support.slice_hosts import run_started
 from tpustarter.core.problem import ExitCode
 from tpustarter.slices.starting import ray
-from tpustarter.slices.starting.start_model import Ending, HostStage, StartRequest
-from tpustarter.slices.starting.started import Started
+from tpustarter.slices.starting.running_commands import RunningCommands
+from tpustarter.slices.starting.start_model import EndReason, HostStage, StartRequest
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None,
@@ -82,7 +82,7 @@ class RayRun:
         probe = write_probe(folder / "probe.pyz", size=1_600_000, **does)
         options = {"address": address, "python-there": there}
         request = StartRequest(archive=probe, python=sys.executable, count=count, options=options)
-        self.run = Started(ray.commands(request), folder, env=ENV, reach_s=reach_s)
+        self.run = RunningCommands(ray.commands(request), folder, env=ENV, reach_s=reach_s)
         self.seen = Seen(self.run)
 
     def is_clean(self) -> bool:
@@ -105,9 +105,9 @@ def test_both_hosts_come_with_their_numbers(address: str, tmp_path: Path) -> Non
         place = dict(zip(found[0]["words"][1::2], found[0]["words"][2::2], strict=True))
         assert ("2", str(host)) == (place["--hosts"], place["--host"])
         assert f"log of {host}" in seen.lines[host]
-        assert (HostStage.RUNNING, Ending.EXITED, code) == ending(seen.ended[host])
+        assert (HostStage.RUNNING, EndReason.EXITED, code) == ending(seen.ended[host])
     assert 3 == len([one for one in events(seen.lines[0]) if one["event"] == "line"])
-    assert (Ending.EXITED, 0) == ending(seen.ended[None])[1:]
+    assert (EndReason.EXITED, 0) == ending(seen.ended[None])[1:]
     until(made.is_clean, "clean hosts")
 
 
@@ -117,7 +117,7 @@ def test_killed_host_is_named_and_the_other_kept(address: str, tmp_path: Path) -
     seen = made.seen
 
     seen.until(lambda: 1 in seen.ended and events(seen.lines.get(0, [])))
-    assert (HostStage.RUNNING, Ending.EXITED, 137) == ending(seen.ended[1])
+    assert (HostStage.RUNNING, EndReason.EXITED, 137) == ending(seen.ended[1])
     assert 0 not in seen.ended
 
     made.run.stop()
@@ -130,7 +130,7 @@ def test_missing_python_is_named_on_each_host(address: str, tmp_path: Path) -> N
     seen = RayRun(address, tmp_path, there="/no/python").seen.all()
 
     for host in (0, 1):
-        assert (HostStage.REACHED, Ending.EXITED, 127) == ending(seen.ended[host])
+        assert (HostStage.REACHED, EndReason.EXITED, 127) == ending(seen.ended[host])
         assert any("/no/python" in line for line in seen.ended[host].tail)
 
 
@@ -138,7 +138,7 @@ def test_cluster_with_too_few_hosts_ends_it(address: str, tmp_path: Path) -> Non
     """A run on those that are there would pass for one of all hosts."""
     seen = RayRun(address, tmp_path, count=3).seen.all()
 
-    assert (Ending.EXITED, 1) == ending(seen.ended[None])[1:]
+    assert (EndReason.EXITED, 1) == ending(seen.ended[None])[1:]
     assert "2 hosts" in "".join(seen.ended[None].tail)
 
 
@@ -155,4 +155,4 @@ def test_cluster_that_is_not_there_ends_it(tmp_path: Path) -> None:
     """Ray itself would try again for a quarter of an hour."""
     seen = RayRun("127.0.0.1:9", tmp_path, reach_s=3).seen.all()
 
-    assert (HostStage.STARTED, Ending.LATE) == ending(seen.ended[None])[:2]
+    assert (HostStage.STARTED, EndReason.LATE) == ending(seen.ended[None])[:2]

@@ -14,8 +14,8 @@ from tests.slices.fake_slice_probe import events
 from tpustarter.core import content
 from tpustarter.running import archive
 from tpustarter.slices.starting import ssh
+from tpustarter.slices.starting.running_commands import RunningCommands
 from tpustarter.slices.starting.start_model import StartRequest
-from tpustarter.slices.starting.started import Started
 
 pytestmark = NETWORK
 IDS = ("host.slice_arrived", "host.slice_alike", "jax.slice_devices", "jax.slice_collectives")
@@ -36,7 +36,7 @@ def hosts(two_hosts: Hosts) -> Iterator[Hosts]:
         host.clear()
 
 
-def begin(hosts: Hosts, folder: Path, ids: tuple[str, ...] = IDS) -> Started:
+def begin(hosts: Hosts, folder: Path, ids: tuple[str, ...] = IDS) -> RunningCommands:
     """Return a run of some checks on all hosts."""
     checks = [
         {"id": check.id, "framework": check.framework, "needs": check.needs,
@@ -56,7 +56,7 @@ def begin(hosts: Hosts, folder: Path, ids: tuple[str, ...] = IDS) -> Started:
         hosts=hosts.names,
         options={"ssh": options, "coordinator": ssh.find_coordinator("h0", options)},
     )
-    return Started(ssh.commands(request), folder)
+    return RunningCommands(ssh.commands(request), folder)
 
 
 def test_checks_of_a_slice_run_behind_ssh(hosts: Hosts, tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ from tests.support.processes import until
 from tests.support.slice_hosts import run_started
 from tpustarter.core.problem import ExitCode
 from tpustarter.slices.starting import slurm
-from tpustarter.slices.starting.start_model import Ending, HostStage, StartRequest
-from tpustarter.slices.starting.started import Started
+from tpustarter.slices.starting.running_commands import RunningCommands
+from tpustarter.slices.starting.start_model import EndReason, HostStage, StartRequest
 
 pytestmark = SLURM
 
@@ -33,12 +33,16 @@ def env() -> Iterator[dict[str, str]]:
         yield made
 
 
-def begin(env: dict[str, str], folder: Path, python: str = sys.executable, **does: Any) -> Started:
+def begin(
+    env: dict[str, str], folder: Path, python: str = sys.executable, **does: Any
+) -> RunningCommands:
     """Return a run on both hosts that was not started yet."""
     probe = write_probe(folder / "probe.pyz", size=1_600_000, **does)
     (folder / "tmp").mkdir()
     request = StartRequest(archive=probe, python=python, count=2)
-    return Started(slurm.commands(request), folder, env={**env, "TMPDIR": str(folder / "tmp")})
+    return RunningCommands(
+        slurm.commands(request), folder, env={**env, "TMPDIR": str(folder / "tmp")}
+    )
 
 
 def is_clean(env: dict[str, str], folder: Path) -> bool:
@@ -61,8 +65,8 @@ def test_both_hosts_come_with_their_numbers(env: dict[str, str], tmp_path: Path)
         names = [event["event"] for event in events(seen.lines[host])]
         assert ["hello", "line", "line", "line", "end"] == names
         assert f"log of {host}" in seen.lines[host]
-        assert (HostStage.RUNNING, Ending.EXITED, 0) == ending(seen.ended[host])
-    assert (HostStage.RUNNING, Ending.EXITED, 0) == ending(seen.ended[None])
+        assert (HostStage.RUNNING, EndReason.EXITED, 0) == ending(seen.ended[host])
+    assert (HostStage.RUNNING, EndReason.EXITED, 0) == ending(seen.ended[None])
     until(lambda: is_clean(env, tmp_path), "a clean host")
 
 
@@ -85,7 +89,7 @@ def test_failing_host_is_named_and_the_other_kept(
     seen = Seen(begin(env, tmp_path, h0={"sleep": 60}, h1=does))
 
     seen.until(lambda: 1 in seen.ended)
-    assert (HostStage.RUNNING, Ending.EXITED, code) == ending(seen.ended[1])
+    assert (HostStage.RUNNING, EndReason.EXITED, code) == ending(seen.ended[1])
     assert 0 not in seen.ended
 
     os.kill(pids(seen)[0], signal.SIGTERM)
@@ -97,7 +101,7 @@ def test_missing_python_is_named_on_each_host(env: dict[str, str], tmp_path: Pat
     seen = Seen(begin(env, tmp_path, python="/no/python")).all()
 
     for host in (0, 1):
-        assert (HostStage.PLACED, Ending.EXITED, 127) == ending(seen.ended[host])
+        assert (HostStage.PLACED, EndReason.EXITED, 127) == ending(seen.ended[host])
         assert "/no/python" in seen.ended[host].tail[-1]
 
 
@@ -111,7 +115,7 @@ def test_stop_ends_both_hosts(env: dict[str, str], tmp_path: Path) -> None:
     seen.all()
 
     assert {0: "lifeline ended", 1: "lifeline ended"} == seen.whys()
-    assert (HostStage.RUNNING, Ending.STOPPED) == ending(seen.ended[None])[:2]
+    assert (HostStage.RUNNING, EndReason.STOPPED) == ending(seen.ended[None])[:2]
     until(lambda: is_clean(env, tmp_path), "a clean host")
 
 

@@ -19,8 +19,8 @@ from tests.slices.engines.seen import Seen, ending
 from tests.slices.fake_slice_probe import events, write_probe
 from tests.support.processes import until
 from tpustarter.slices.starting import shell_line, ssh, start_model
-from tpustarter.slices.starting.start_model import Ending, HostStage, StartRequest
-from tpustarter.slices.starting.started import Started
+from tpustarter.slices.starting.running_commands import RunningCommands
+from tpustarter.slices.starting.start_model import EndReason, HostStage, StartRequest
 
 pytestmark = NETWORK
 
@@ -48,18 +48,18 @@ def begin(hosts: Hosts, folder: Path, *more: str, python: str = sys.executable, 
         hosts=hosts.names,
         options={"ssh": " ".join(("-F", str(hosts.config), *more))},
     )
-    return Started(ssh.commands(request), folder)
+    return RunningCommands(ssh.commands(request), folder)
 
 
 SLEEPING: dict[str, Any] = {f"h{i}": {"sleep": 600} for i in range(3)}
-WELL = (HostStage.RUNNING, Ending.EXITED, 0)
+WELL = (HostStage.RUNNING, EndReason.EXITED, 0)
 
 
 def test_each_host_sends_its_output(hosts: Hosts, tmp_path: Path) -> None:
     """Lines come under the number of their host, and exit codes; nothing stays there."""
     seen = Seen(begin(hosts, tmp_path, h0={"lines": 500}, h1={"code": 7})).all()
 
-    assert {0: WELL, 1: (HostStage.RUNNING, Ending.EXITED, 7), 2: WELL} == {
+    assert {0: WELL, 1: (HostStage.RUNNING, EndReason.EXITED, 7), 2: WELL} == {
         host: ending(one) for host, one in seen.ended.items()
     }
     for number in range(3):
@@ -83,7 +83,9 @@ def test_stop_ends_every_host(hosts: Hosts, tmp_path: Path) -> None:
 
     seen.all()
 
-    assert {(HostStage.RUNNING, Ending.STOPPED, 4)} == {ending(one) for one in seen.ended.values()}
+    assert {(HostStage.RUNNING, EndReason.STOPPED, 4)} == {
+        ending(one) for one in seen.ended.values()
+    }
     assert dict.fromkeys(range(3), "lifeline ended") == seen.whys()
     assert all(host.is_clean() for host in hosts)
 
@@ -98,7 +100,7 @@ def test_second_stop_does_not_wait(hosts: Hosts, tmp_path: Path) -> None:
 
     seen.all()
 
-    assert {Ending.STOPPED} == {one.ending for one in seen.ended.values()}
+    assert {EndReason.STOPPED} == {one.ending for one in seen.ended.values()}
     hosts.wait_until_clean()
 
 
@@ -117,11 +119,11 @@ PROGRAM = """
     from pathlib import Path
     from tpustarter.slices.starting import ssh
     from tpustarter.slices.starting.start_model import StartRequest
-    from tpustarter.slices.starting.started import Started
+    from tpustarter.slices.starting.running_commands import RunningCommands
     folder, names, options, python = sys.argv[1:]
     request = StartRequest(archive=Path(folder, "probe.pyz"), python=python,
                            hosts=tuple(names.split()), options={"ssh": options})
-    for event in Started(ssh.commands(request), Path(folder)).events():
+    for event in RunningCommands(ssh.commands(request), Path(folder)).events():
         print(event, flush=True)
 """
 
@@ -162,7 +164,7 @@ def test_killed_in_the_transfer_leaves_nothing(hosts: Hosts, tmp_path: Path) -> 
     hosts.wait_until_clean()
 
 
-UNREACHED = (HostStage.STARTED, Ending.EXITED, 255)
+UNREACHED = (HostStage.STARTED, EndReason.EXITED, 255)
 
 
 @pytest.fixture
@@ -232,13 +234,13 @@ def greet(hosts: Hosts) -> None:
         (change_key, UNREACHED),
         (deny, UNREACHED),
         (forget_name, UNREACHED),
-        (fill_disk, (HostStage.REACHED, Ending.EXITED, 1)),
-        (forbid_temporary, (HostStage.REACHED, Ending.EXITED, 1)),
+        (fill_disk, (HostStage.REACHED, EndReason.EXITED, 1)),
+        (forbid_temporary, (HostStage.REACHED, EndReason.EXITED, 1)),
         (greet, WELL),
     ],
 )
 def test_broken_host_is_named_and_others_kept(
-    broken: Hosts, tmp_path: Path, fault: Any, expected: tuple[HostStage, Ending, int]
+    broken: Hosts, tmp_path: Path, fault: Any, expected: tuple[HostStage, EndReason, int]
 ) -> None:
     """The stage and the code say how far it got, and the last lines are those of ssh."""
     fault(broken)
@@ -262,7 +264,9 @@ def test_host_without_python_is_at_its_start(
     """It has the probe, and the shell's exit code says the rest."""
     seen = Seen(begin(hosts, tmp_path, python=python)).all()
 
-    assert {(HostStage.PLACED, Ending.EXITED, code)} == {ending(one) for one in seen.ended.values()}
+    assert {(HostStage.PLACED, EndReason.EXITED, code)} == {
+        ending(one) for one in seen.ended.values()
+    }
     assert all(host.is_clean() for host in hosts)
 
 
@@ -279,13 +283,13 @@ def test_cut_link_ends_both_sides(
     broken[1].cut()
 
     seen.until(lambda: seen.ended)
-    assert (HostStage.RUNNING, Ending.EXITED, 255) == ending(seen.ended[1])
+    assert (HostStage.RUNNING, EndReason.EXITED, 255) == ending(seen.ended[1])
     seen.until(broken[1].is_clean)
     assert all(len(broken[number].processes()) >= 3 for number in (0, 2))
     going.stop()
     seen.all()
 
-    assert {(HostStage.RUNNING, Ending.STOPPED, 4)} == {ending(seen.ended[i]) for i in (0, 2)}
+    assert {(HostStage.RUNNING, EndReason.STOPPED, 4)} == {ending(seen.ended[i]) for i in (0, 2)}
     assert all(host.is_clean() for host in broken)
 
 
@@ -331,8 +335,8 @@ def test_killed_process_ends_its_host_alone(hosts: Hosts, tmp_path: Path, victim
     seen.until(lambda: seen.ended)
     assert [1] == [*seen.ended]
     until(lambda: not hosts[1].processes(), hosts[1].processes)
-    expected = {"ssh": (Ending.SIGNALLED, None), "probe": (Ending.EXITED, 137)}
-    assert expected.get(victim, (Ending.EXITED, 255)) == ending(seen.ended[1])[1:]
+    expected = {"ssh": (EndReason.SIGNALLED, None), "probe": (EndReason.EXITED, 137)}
+    assert expected.get(victim, (EndReason.EXITED, 255)) == ending(seen.ended[1])[1:]
     if victim == "shell":  # nobody is left who could remove it
         shutil.rmtree(hello["folder"])
     assert not hosts[1].files()
@@ -364,7 +368,7 @@ def test_shown_commands_do_the_same(hosts: Hosts, tmp_path: Path) -> None:
         hosts=hosts.names,
         options={"ssh": f"-F {hosts.config}"},
     )
-    text = start_model.script(ssh.commands(request))
+    text = start_model.format_script(ssh.commands(request))
 
     done = subprocess.run(
         ["bash", "-c", text], capture_output=True, text=True, timeout=60, check=False

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import msgspec
 
 from tpustarter.checking.results.results import STATUSES
 from tpustarter.checking.results.saved_reports import SavedFinding, SavedReport, SavedResult
 from tpustarter.core.json_values import is_array
+from tpustarter.probe.finding import Value
 
 
 class Noise(NamedTuple):
@@ -93,8 +94,8 @@ class FigureChange(msgspec.Struct):
     entity: Any
     name: Any
     unit: Any
-    before: Any
-    now: Any
+    before: Value
+    now: Value
     relative: float | None
     noise_factor: float | None
 
@@ -103,8 +104,8 @@ class ValueChange(msgspec.Struct):
     """A value of the target, the versions or the environment that differs between two runs."""
 
     name: str
-    before: Any
-    now: Any
+    before: Value
+    now: Value
 
 
 class RunComparison(msgspec.Struct):
@@ -150,7 +151,7 @@ def compare(file: str, before: SavedReport, now: SavedReport) -> RunComparison:
     )
 
 
-def _environment(report: SavedReport) -> dict[str, Any]:
+def _environment(report: SavedReport) -> dict[str, object]:
     names = report.target.settings if is_array(report.target.settings) else []
     return {**{str(name)[:200]: "set" for name in names}, **report.target.env}
 
@@ -237,13 +238,15 @@ def _figure(
     yield change, is_beyond_noise(old, new, factor)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> TypeGuard[int | float]:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return abs(value) < 1e300  # a whole number may be too large for a float
 
 
-def find_noise(code: str, unit: Any, before: Any, now: Any, rows: Sequence[Noise]) -> Noise | None:
+def find_noise(
+    code: str, unit: object, before: object, now: object, rows: Sequence[Noise]
+) -> Noise | None:
     """Return the first row that matches a figure; None for an exact one."""
     whole = all(_is_number(value) and float(value).is_integer() for value in (before, now))
     for row in rows:
@@ -253,7 +256,7 @@ def find_noise(code: str, unit: Any, before: Any, now: Any, rows: Sequence[Noise
     return None
 
 
-def is_beyond_noise(before: Any, now: Any, factor: float | None) -> bool:
+def is_beyond_noise(before: object, now: object, factor: float | None) -> bool:
     """Return whether a figure changed beyond noise; without a factor any difference does."""
     if before == now:
         return False
@@ -263,7 +266,7 @@ def is_beyond_noise(before: Any, now: Any, factor: float | None) -> bool:
     return large > small * factor
 
 
-def compute_relative_change(before: Any, now: Any) -> float | None:
+def compute_relative_change(before: object, now: object) -> float | None:
     """Return the change relative to `before`, as a fraction; None without a usable base."""
     if not (_is_number(before) and _is_number(now)) or before == 0:
         return None
@@ -271,18 +274,18 @@ def compute_relative_change(before: Any, now: Any) -> float | None:
     return round(change, 4) if abs(change) < 1e12 else None
 
 
-def _place(report: SavedReport) -> dict[str, Any]:
+def _place(report: SavedReport) -> dict[str, object]:
     fields = {name: getattr(report.target, name) for name in _TARGET}
     fields |= {name: report.host.get(name) for name in _HOST}
     return {**fields, "level": report.selection.get("level")}
 
 
-def _versions(report: SavedReport) -> dict[str, Any]:
+def _versions(report: SavedReport) -> dict[str, object]:
     own = {"tpustarter": report.tool.get("version"), "python": report.target.python_version}
     return {**own, **report.target.frameworks}
 
 
-def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[ValueChange]:
+def _differences(before: dict[str, object], now: dict[str, object]) -> list[ValueChange]:
     return [
         ValueChange(name[:200], _plain(before.get(name)), _plain(now.get(name)))
         for name in dict.fromkeys([*before, *now])
@@ -290,5 +293,5 @@ def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[ValueChang
     ]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Value:
     return value if isinstance(value, bool) or _is_number(value) else _text(value)

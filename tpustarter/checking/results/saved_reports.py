@@ -10,7 +10,6 @@ import contextlib
 import re
 import time
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -33,11 +32,11 @@ _DEFECT = re.compile(r"(?:field `(?P<missing>\w+)`)?(?: - at `\$\.?(?P<place>.*)
 class SavedFinding(msgspec.Struct):
     """A finding of an earlier run, whose fields may hold anything."""
 
-    code: Any = None
-    entity: Any = None
-    name: Any = None
-    found: Any = None
-    unit: Any = None
+    code: object = None
+    entity: object = None
+    name: object = None
+    found: object = None
+    unit: object = None
 
 
 class SavedResult(msgspec.Struct):
@@ -51,31 +50,31 @@ class SavedResult(msgspec.Struct):
 class SavedTarget(msgspec.Struct):
     """The target of an earlier run."""
 
-    frameworks: dict[str, Any]
-    env: dict[str, Any]
-    python: Any = None
-    python_version: Any = None
-    platform: Any = None
-    kind: Any = None
-    devices: Any = None
-    virtual: Any = None
-    settings: Any = None
+    frameworks: dict[str, object]
+    env: dict[str, object]
+    python: object = None
+    python_version: object = None
+    platform: object = None
+    kind: object = None
+    devices: object = None
+    virtual: object = None
+    settings: object = None
 
 
 class SavedReport(msgspec.Struct):
     """The document of a run, as far as it is compared."""
 
     target: SavedTarget
-    tool: dict[str, Any]
-    host: dict[str, Any]
-    selection: dict[str, Any]
+    tool: dict[str, object]
+    host: dict[str, object]
+    selection: dict[str, object]
     results: list[SavedResult]
-    started: Any = None
-    verdict: Any = None
-    verified_on: Any = None
+    started: object = None
+    verdict: object = None
+    verified_on: object = None
 
 
-def save(run: Run, document: dict[str, Any]) -> Path:
+def save(run: Run, document: dict[str, object]) -> Path:
     """Save a report in the state folder, all of it or nothing; raises Problem on a full disk."""
     timestamp = re.sub(r"[^0-9T]", "", run.started.partition("+")[0]).replace("T", "-")
     kind = re.sub(r"[^a-z0-9]+", "-", str(run.target.get("kind", "")).lower()).strip("-")[:40]
@@ -130,7 +129,7 @@ def read(name: str) -> tuple[str, SavedReport]:
         raise _unusable(shown_path, str(error)) from error
 
 
-def parse(document: dict[str, Any]) -> SavedReport:
+def parse(document: dict[str, object]) -> SavedReport:
     """Return a document of a run as a type; raises ValueError with what is wrong in it."""
     try:
         return msgspec.convert(document, SavedReport)

@@ -158,7 +158,7 @@ def _start(request: CheckRequest, where: Any, given: Mapping[str, Any]) -> SelfC
         click.echo(commands)
         sys.exit(ExitCode.OK)
     click.echo("This starts the run on every host:", err=True)
-    for line in start_model.script(commands).splitlines():
+    for line in start_model.format_script(commands).splitlines():
         click.echo(escape_text(line), err=True)
     _ask(given["yes"])
     return check

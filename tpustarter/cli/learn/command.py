@@ -358,15 +358,15 @@ def _exported(name: str) -> str:
 
 
 def _search_claims(text: str) -> None:
-    from tpustarter.cli.learn import old_claims
+    from tpustarter.cli.learn import tutorial_claims
 
-    old_claims.print_claims(text)
+    tutorial_claims.print_claims(text)
 
 
 def _recommend(options: SimpleNamespace) -> None:
-    from tpustarter.cli.learn import which_library
+    from tpustarter.cli.learn import library_choice
 
-    which_library.recommend(_answers(options), as_json=options.as_json)
+    library_choice.recommend(_answers(options), as_json=options.as_json)
 
 
 def _search(text: str) -> None:

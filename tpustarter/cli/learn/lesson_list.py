@@ -33,21 +33,21 @@ def print_overview(lessons: list[Lesson], *, every: bool = False) -> None:
     """
     if not lessons:
         raise Problem("there are no lessons here", hint="install tpustarter again")
-    shelf = _Shelf(lessons)
+    listing = _LessonListing(lessons)
     paths = read_paths()
     path = learn_next_step.find_path(paths)
-    standing = shelf.standing(path) if path else None
-    echo_rows(shelf.path_lines(standing, every=every) if standing else ())
+    progress = listing.find_progress(path) if path else None
+    echo_rows(listing.path_lines(progress, every=every) if progress else ())
     others = [lesson for lesson in lessons if not path or lesson.id not in path.lessons]
-    if every or not standing:
-        echo_rows(shelf.by_track(others, "Not on your path: " if standing else ""))
-        echo_rows(shelf.other_paths([other for other in paths if other is not path]))
-    echo_lines(shelf.end(standing, 0 if every else len(others)))
+    if every or not progress:
+        echo_rows(listing.by_track(others, "Not on your path: " if progress else ""))
+        echo_rows(listing.other_paths([other for other in paths if other is not path]))
+    echo_lines(listing.end(progress, 0 if every else len(others)))
 
 
 def print_learning_path(chosen: str = "") -> None:
     """Print the learner's path with all its lessons, after switching to the chosen one, if any."""
-    shelf = _Shelf(content.read_lessons())
+    listing = _LessonListing(content.read_lessons())
     paths = read_paths()
     if chosen:
         from tpustarter.core import short_ids
@@ -61,15 +61,15 @@ def print_learning_path(chosen: str = "") -> None:
     if path is None:
         raise Problem("there are no paths here", hint="install tpustarter again")
     click.echo(escape_text(f"{path.title}. {path.who}"))
-    standing = shelf.standing(path)
-    echo_rows(list(shelf.path_lines(standing, every=True))[1:])
-    echo_lines(shelf.end(standing, 0))
+    progress = listing.find_progress(path)
+    echo_rows(list(listing.path_lines(progress, every=True))[1:])
+    echo_lines(listing.end(progress, 0))
 
 
 def print_track(lessons: list[Lesson], track: str) -> None:
     """Print the lessons of one track."""
-    shelf = _Shelf(lessons)
-    rows = shelf.by_track([one for one in lessons if _track(one) == track], "")
+    listing = _LessonListing(lessons)
+    rows = listing.by_track([one for one in lessons if _track(one) == track], "")
     echo_rows(list(rows)[:-1])
 
 
@@ -82,7 +82,7 @@ def print_document(lessons: list[Lesson]) -> None:
     click.echo(document.format_json_line(lesson_run.make_document(BatchRun(lessons))))
 
 
-class _Shelf:
+class _LessonListing:
     def __init__(self, lessons: Iterable[Lesson]) -> None:
         from tpustarter.learning.progress import lesson_progress
 
@@ -93,30 +93,30 @@ class _Shelf:
             lesson_progress.list_read_lessons(),
         )
 
-    def standing(self, path: LessonPath) -> PathProgress:
+    def find_progress(self, path: LessonPath) -> PathProgress:
         from tpustarter.learning.progress.path_progress import find_path_progress
 
         return find_path_progress(path, self._lessons, self._done, self._read)
 
-    def path_lines(self, standing: PathProgress, *, every: bool) -> Iterator[str]:
+    def path_lines(self, progress: PathProgress, *, every: bool) -> Iterator[str]:
         """Yield a path: its stages, and the lessons of the current one."""
         from tpustarter.learning.progress import solved_exercises
 
-        yield escape_text(f"Your path: {standing.path.title}")
-        yield f"{_bar(standing.whole)}  {standing.whole.words}"
-        on_path = [self._lessons[name] for name in standing.whole.lessons]
+        yield escape_text(f"Your path: {progress.path.title}")
+        yield f"{_bar(progress.whole)}  {progress.whole.words}"
+        on_path = [self._lessons[name] for name in progress.whole.lessons]
         if achieved := solved_exercises.describe_achievements(on_path, self._records):
             yield achieved
         yield ""
-        for number, stage in enumerate(standing.stages):
-            is_here = number == standing.current
+        for number, stage in enumerate(progress.stages):
+            is_here = number == progress.current
             if stage.title:
                 mark = "done" if stage.is_done else "next" if is_here else ""
                 yield f"  {mark:<5} {escape_text(stage.title):<38} {_amount(stage):>33}"
             if every or is_here or not stage.title:
                 indent = "    " if stage.title else ""
                 for name in stage.lessons:
-                    yield from self._lesson_lines(name, standing.next, indent)
+                    yield from self._lesson_lines(name, progress.next, indent)
         yield ""
 
     def by_track(self, lessons: Collection[Lesson], prefix: str) -> Iterator[str]:
@@ -133,16 +133,16 @@ class _Shelf:
         if paths:
             yield format_commands("Other paths, to be followed with `tpustarter learn --path ID`")
             for path in paths:
-                amount = _amount(self.standing(path).whole)
+                amount = _amount(self.find_progress(path).whole)
                 yield escape_text(f"  {path.id:<15} {path.title:<27} {amount:>34}")
             yield ""
 
-    def end(self, standing: PathProgress | None, left_out: int) -> Iterator[str]:
-        if standing and standing.next:
-            lesson = self._lessons[standing.next]
+    def end(self, progress: PathProgress | None, left_out: int) -> Iterator[str]:
+        if progress and progress.next:
+            lesson = self._lessons[progress.next]
             yield escape_text(f"Next: {lesson.title}, {_minutes(lesson)}")
             yield escape_text(f"  tpustarter learn {lesson.id}")
-        elif standing:
+        elif progress:
             yield "You have done all of your path. `tpustarter learn -v` shows what else there is."
         if left_out:
             yield ""

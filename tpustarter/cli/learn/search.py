@@ -15,7 +15,7 @@ from tpustarter.cli.echo import echo_lines
 from tpustarter.core import state
 from tpustarter.core.problem import ExitCode
 from tpustarter.learning.content.paths import read_paths
-from tpustarter.learning.search import search as searching
+from tpustarter.learning.search import search
 from tpustarter.learning.search.passages import Kind
 from tpustarter.learning.search.search import SPOTS, FoundLine, Parts, SearchHit, SearchResult
 from tpustarter.text.terminal import (
@@ -42,7 +42,7 @@ Mark = Callable[[str], str]
 
 def print_hits(text: str) -> None:
     """Print the hits for a text, and exit with 5 if there are none."""
-    library = searching.SearchLibrary(searching.read_sources(), searching.read_synonyms())
+    library = search.SearchLibrary(search.read_sources(), search.read_synonyms())
     chosen = state.load("settings").get("path")
     path = next((path for path in read_paths() if path.id == chosen), None)
     found = library.search(text, path.lessons if path else ())

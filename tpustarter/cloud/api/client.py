@@ -18,7 +18,7 @@ from tpustarter.cloud.api import errors as api_errors
 from tpustarter.cloud.api import messages as api_messages
 from tpustarter.cloud.api.clock import Clock, WallClock
 from tpustarter.cloud.api.errors import CloudProblem
-from tpustarter.cloud.api.resources import Listing, QueuedResource, TpuNode
+from tpustarter.cloud.api.resources import QueuedResource, ResourceList, TpuNode
 from tpustarter.cloud.create.request import TpuRequest
 
 ENDPOINT = "TPUSTARTER_TPU_ENDPOINT"
@@ -99,15 +99,15 @@ class Client:
         rows, _ = self._all_pages("runtime_versions", zone)
         return sorted(api_messages.clean_text(row.version) for row in rows)
 
-    def nodes(self, zone: str = EVERY_ZONE) -> Listing[TpuNode]:
+    def nodes(self, zone: str = EVERY_ZONE) -> ResourceList[TpuNode]:
         """Return the TPU VMs and slices of a zone; of all zones if it is `-`."""
         rows, unreachable = self._all_pages("nodes", zone)
-        return Listing(tuple(map(api_messages.parse_node, rows)), unreachable)
+        return ResourceList(tuple(map(api_messages.parse_node, rows)), unreachable)
 
-    def queued_resources(self, zone: str = EVERY_ZONE) -> Listing[QueuedResource]:
+    def queued_resources(self, zone: str = EVERY_ZONE) -> ResourceList[QueuedResource]:
         """Return the requests for TPUs in a zone; in all zones if it is `-`."""
         rows, unreachable = self._all_pages("queued_resources", zone)
-        return Listing(tuple(map(api_messages.parse_queued_resource, rows)), unreachable)
+        return ResourceList(tuple(map(api_messages.parse_queued_resource, rows)), unreachable)
 
     def node(self, zone: str, name: str) -> TpuNode | None:
         """Return a TPU VM or slice by its name; None if Google has none."""

@@ -71,8 +71,8 @@ _Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True)
-class Listing(Generic[_Item]):
-    """The rows of a listing over several zones, and the zones that did not answer."""
+class ResourceList(Generic[_Item]):
+    """Resources of one kind in several zones, and the zones that could not be asked."""
 
     items: tuple[_Item, ...]
     unreachable: tuple[str, ...] = ()

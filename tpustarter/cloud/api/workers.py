@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tpustarter.cloud.api import states
 from tpustarter.cloud.api.client import EVERY_ZONE, Client
-from tpustarter.cloud.api.resources import Listing, TpuNode
+from tpustarter.cloud.api.resources import ResourceList, TpuNode
 from tpustarter.cloud.delete import removal
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.terminal import escape_text
@@ -69,7 +69,7 @@ def find_nodes(client: Client, name: str, zone: str | None) -> list[TpuNode]:
     return matches
 
 
-def list_nodes(client: Client, zone: str | None) -> Listing[TpuNode]:
+def list_nodes(client: Client, zone: str | None) -> ResourceList[TpuNode]:
     """Return the nodes of a zone or of all zones, with the project named as in the request."""
     listing = client.nodes(zone or EVERY_ZONE)
     items = tuple(replace(node, project=client.project) for node in listing.items)

@@ -39,15 +39,15 @@ def count_chips(resource: Resource) -> int | None:
     return tpu.chips * max(1, slices)
 
 
-def drop_requested_nodes(resources: Iterable[Resource]) -> list[Resource]:
-    """Return requests, and nodes whose request is not among them, as quota counts them."""
+def select_counted_by_quota(resources: Iterable[Resource]) -> list[Resource]:
+    """Return the resources that count against quota: requests, and nodes without a request here."""
     rows = list(resources)
     requested = {make_key(row) for row in rows if isinstance(row, QueuedResource)}
     return [row for row in rows if not (isinstance(row, TpuNode) and _request(row) in requested)]
 
 
-def drop_fulfilled_requests(resources: Iterable[Resource]) -> list[Resource]:
-    """Return nodes, and requests none of whose nodes is among them, as the bill has them."""
+def select_billed(resources: Iterable[Resource]) -> list[Resource]:
+    """Return the resources that may cost money: nodes, and requests without a node here."""
     rows = list(resources)
     nodes = [row for row in rows if isinstance(row, TpuNode)]
     from_requests = {_request(node) for node in nodes} | _named(rows, nodes)

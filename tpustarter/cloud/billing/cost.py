@@ -93,7 +93,7 @@ def estimate_costs(
         now: The current time.
         grant: A grant of TRC's, whose chips cost nothing.
     """
-    rows = chips.drop_fulfilled_requests(resources)
+    rows = chips.select_billed(resources)
     within = _within(rows, grant) if grant else frozenset[int]()
     end = _midnight(grant.end) if grant else None
     return [_estimate(row, now, end, granted=id(row) in within) for row in rows]

@@ -11,7 +11,7 @@ from collections.abc import Generator
 from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
-from tpustarter.cloud.api.resources import Listing, QueuedResource, TpuNode
+from tpustarter.cloud.api.resources import QueuedResource, ResourceList, TpuNode
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import KEPT_AFTER_UNANSWERED_S, LedgerEntry
 from tpustarter.cloud.create.events import Event, RequestGone, RequestKept, StateSeen
@@ -25,8 +25,8 @@ def reconcile(
     client: Client,
     clock: Clock,
     *,
-    queued_resources: Listing[QueuedResource] | None = None,
-    nodes: Listing[TpuNode] | None = None,
+    queued_resources: ResourceList[QueuedResource] | None = None,
+    nodes: ResourceList[TpuNode] | None = None,
 ) -> Generator[Event, None, list[LedgerEntry]]:
     """Yield the outcome for each entry of a project, and return the entries that stay.
 

@@ -179,7 +179,7 @@ def _notes(request: TpuRequest, grant: Grant, today: date) -> list[str]:
 def chips_in_use(resources: Sequence[Resource], allowances: Sequence[GrantLine]) -> int | None:
     """Return the chips under some lines that are in use or requested; None where unknown."""
     total = 0
-    for row in chips.drop_requested_nodes(resources):
+    for row in chips.select_counted_by_quota(resources):
         if not (states.find_resource_state(row).held and _may_be_under(row, allowances)):
             continue
         number = chips.count_chips(row)

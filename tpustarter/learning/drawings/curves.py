@@ -13,7 +13,6 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 from tpustarter.text.terminal import escape_text
 
@@ -101,11 +100,13 @@ def _names(names: list[str]) -> tuple[str, list[str]]:
     units = {last for _, _, last in pieces}
     unit = units.pop() if len(units) == 1 else ""
     if len(names) > 1 and unit in _AXIS_UNITS and all(first for first, _, _ in pieces):
-        return _AXIS_UNITS[unit], [escape_text(format_name(first)) for first, _, _ in pieces]
-    return "", [escape_text(format_name(name)) for name in names]
+        return _AXIS_UNITS[unit], [
+            escape_text(format_variable_name(first)) for first, _, _ in pieces
+        ]
+    return "", [escape_text(format_variable_name(name)) for name in names]
 
 
-def format_name(name: str) -> str:
+def format_variable_name(name: str) -> str:
     """Return the name of a variable as words: `train_loss` is `train loss`, and `per` is a slash.
 
     Units get their letters: `tflops_per_s` is `TFLOP/s`, and `kib_per_device` is `KiB/device`.
@@ -154,7 +155,7 @@ def _curve(
     width: int,
     sign: str,
 ) -> list[str]:
-    figure: Any = importlib.import_module("plotext")  # it has no types
+    figure = importlib.import_module("plotext")  # it has no types
     figure.clear_figure()
     figure.theme("clear")
     figure.limitsize(*_NO_LIMIT)
@@ -162,7 +163,7 @@ def _curve(
     figure.xaxes(*_ONE_SIDE)
     figure.yaxes(*_ONE_SIDE)
     figure.plot([x for x, _ in points], [y for _, y in points], marker=sign)
-    figure.xlabel(escape_text(format_name(lines.x_name)))
+    figure.xlabel(escape_text(format_variable_name(lines.x_name)))
     first, last = min(lines.x), max(lines.x)
     for limit, (low, high) in ((figure.xlim, (first, last)), (figure.ylim, limits)):
         if low < high:

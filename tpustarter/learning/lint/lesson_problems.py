@@ -22,8 +22,8 @@ from tpustarter.learning.content import (
     block_names,
     code_files,
     exercises,
-    older_claims,
-    which_library,
+    library_choice,
+    tutorial_claims,
 )
 from tpustarter.learning.content.blocks import list_blocks
 from tpustarter.learning.content.markdown import (
@@ -70,8 +70,8 @@ def list_problems(folder: Path | None = None) -> list[str]:
     unreadable = [result.full_text for result in results if isinstance(result, Problem)]
     check_ids = {check.id for check in content.read_checks()}
     messages = lint(lessons, check_ids)
-    claim_messages = older_claims.find_mistakes(
-        older_claims.read_claims(folder), lessons, check_ids
+    claim_messages = tutorial_claims.find_mistakes(
+        tutorial_claims.read_claims(folder), lessons, check_ids
     )
     return [
         *unreadable,
@@ -335,12 +335,12 @@ def _lint_stages(path: LessonPath) -> Iterator[str]:
 
 
 def _lint_which(folder: Path, lesson_ids: Collection[str]) -> list[str]:
-    if not (folder / which_library.FILE).exists():
+    if not (folder / library_choice.FILE).exists():
         return []
     try:
         path_ids = [path.id for path in read_paths(folder)]
         return list(
-            which_library.find_mistakes(which_library.read_guide(folder), lesson_ids, path_ids)
+            library_choice.find_mistakes(library_choice.read_guide(folder), lesson_ids, path_ids)
         )
     except Problem as problem:
         return [problem.full_text]

@@ -9,7 +9,7 @@ from tpustarter.core import content, locations
 from tpustarter.core.content import Lesson
 from tpustarter.core.json_values import is_array, is_object
 from tpustarter.core.problem import Problem
-from tpustarter.learning.content import glossary, older_claims
+from tpustarter.learning.content import glossary, tutorial_claims
 from tpustarter.learning.search.passages import SearchSources
 from tpustarter.learning.search.query import MOST_IN_A_ROW
 from tpustarter.learning.search.search import SYNONYMS, SearchLibrary
@@ -60,7 +60,10 @@ def _library(folder: Path, lessons: Sequence[Lesson]) -> SearchLibrary:
     checks = [check for check in content.read_checks() if not check.broken]
     return SearchLibrary(
         SearchSources(
-            list(lessons), glossary.read_glossary(folder), checks, older_claims.read_claims(folder)
+            list(lessons),
+            glossary.read_glossary(folder),
+            checks,
+            tutorial_claims.read_claims(folder),
         ),
         {},
     )

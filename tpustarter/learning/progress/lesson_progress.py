@@ -269,7 +269,10 @@ def record_verdict(lesson_id: str, name: str, *, is_right: bool) -> None:
 
 
 def record_solution_shown(lesson_id: str, name: str) -> None:
-    """Remember that the solution was shown."""
+    """Store that the learner has looked up the solution of an exercise.
+
+    Wrong answers leave that state, and a right one replaces it.
+    """
     _change_exercise(lesson_id, name, status="shown")
 
 

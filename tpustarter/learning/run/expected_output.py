@@ -62,7 +62,7 @@ class OutputDifference:
 
     @property
     def absence(self) -> str:
-        """Return what stands in the place of a line that was not printed."""
+        """Return the words that take the place of a line that was not printed."""
         return "nothing" if self.prints_nothing else "no such line"
 
     @property

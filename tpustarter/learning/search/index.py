@@ -98,12 +98,14 @@ class Index:
             return self._database.execute(statement, values).fetchall()
 
 
-def open_index(shelf: SearchSources) -> Index:
+def open_index(sources: SearchSources) -> Index:
     """Return the index of the texts, from the cache or made now."""
     if not hasattr(sqlite3.Connection, "serialize"):  # before Python 3.11
-        return Index(_made(shelf))
+        return Index(_made(sources))
     database: Any = _opened()
-    kept = cache.read_or_build("search", _source(shelf), __file__, lambda: _bytes_of(_made(shelf)))
+    kept = cache.read_or_build(
+        "search", _source(sources), __file__, lambda: _bytes_of(_made(sources))
+    )
     try:
         if kept:
             database.deserialize(kept)
@@ -111,23 +113,23 @@ def open_index(shelf: SearchSources) -> Index:
             return Index(database)
     except sqlite3.Error:  # another SQLite wrote it
         pass
-    return Index(_made(shelf))
+    return Index(_made(sources))
 
 
 def _bytes_of(database: Any) -> bytes:
     return database.serialize()
 
 
-def _source(shelf: SearchSources) -> bytes:
+def _source(sources: SearchSources) -> bytes:
     """Return all texts of the index, as the key of the cache."""
     texts = [
         f"{lesson.id}\n{lesson.title}\n{lesson.first_line}\n{lesson.text}"
-        for lesson in shelf.lessons
+        for lesson in sources.lessons
     ]
-    checks = [(check.id, check.title) for check in shelf.checks]
-    claims = [(claim.id, claim.then, claim.now) for claim in shelf.claims]
+    checks = [(check.id, check.title) for check in sources.checks]
+    claims = [(claim.id, claim.then, claim.now) for claim in sources.claims]
     return repr(
-        (passages.FORM, sqlite3.sqlite_version, texts, shelf.words, checks, claims)
+        (passages.FORM, sqlite3.sqlite_version, texts, sources.words, checks, claims)
     ).encode()
 
 
@@ -135,9 +137,9 @@ def _opened() -> sqlite3.Connection:
     return sqlite3.connect(":memory:", check_same_thread=False)
 
 
-def _made(shelf: SearchSources) -> sqlite3.Connection:
+def _made(sources: SearchSources) -> sqlite3.Connection:
     database = _opened()
-    _fill(database, passages.list_passages(shelf))
+    _fill(database, passages.list_passages(sources))
     return database
 
 

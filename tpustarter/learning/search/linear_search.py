@@ -30,8 +30,8 @@ _ENOUGH = 6
 class PassageScan:
     """All passages, searched one after the other."""
 
-    def __init__(self, shelf: SearchSources) -> None:
-        self._passages = list(passages.list_passages(shelf))
+    def __init__(self, sources: SearchSources) -> None:
+        self._passages = list(passages.list_passages(sources))
         texts = " ".join(f"{one.title} {one.heading} {one.prose}" for one in self._passages)
         self._words = sorted(set(re.findall(r"\w{3,}", texts.casefold())))
 

@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 from tpustarter.core.content import Check, Lesson
 from tpustarter.learning.content import markdown
-from tpustarter.learning.content.older_claims import TutorialClaim
+from tpustarter.learning.content.tutorial_claims import TutorialClaim
 
 Kind = Literal["lesson", "section", "word", "check", "old"]
 COLUMNS = ("title", "heading", "prose", "code")
@@ -91,18 +91,18 @@ class PassageSource(Protocol):
         ...
 
 
-def list_passages(shelf: SearchSources) -> Iterator[Passage]:
+def list_passages(sources: SearchSources) -> Iterator[Passage]:
     """Yield all passages of the texts that are searched."""
-    for lesson in shelf.lessons:
+    for lesson in sources.lessons:
         sections = list(_sections(lesson))
         yield _whole(lesson, sections)
         yield from sections
-    for anchor, (name, meaning) in shelf.words.items():
+    for anchor, (name, meaning) in sources.words.items():
         yield Passage("word", anchor, name, "", markdown.strip_markup(" ".join(meaning.split())))
-    for check in shelf.checks:
+    for check in sources.checks:
         name = check.id.replace("_", " ").replace(".", " ")
         yield Passage("check", check.id, markdown.strip_markup(check.title), name)
-    for claim in shelf.claims:
+    for claim in sources.claims:
         then, now = (markdown.strip_markup(text) for text in (claim.then, claim.now))
         yield Passage("old", claim.id, then, claim.id, now)
 

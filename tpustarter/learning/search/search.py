@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tpustarter.core import cache, content, locations
 from tpustarter.core.json_values import as_object, is_array
-from tpustarter.learning.content import glossary, older_claims
+from tpustarter.learning.content import glossary, tutorial_claims
 from tpustarter.learning.search import index
 from tpustarter.learning.search import query as search_query
 from tpustarter.learning.search.excerpts import Excerpt, extend_to_words, find_excerpts
@@ -118,10 +118,10 @@ class SearchResult:
 class SearchLibrary:
     """All texts of a search with their index, safe in any thread."""
 
-    def __init__(self, shelf: SearchSources, synonyms: Mapping[str, Sequence[str]]) -> None:
-        self.shelf = shelf
+    def __init__(self, sources: SearchSources, synonyms: Mapping[str, Sequence[str]]) -> None:
+        self.sources = sources
         self._synonyms = synonyms
-        self._texts: PassageSource = _searchable(shelf)
+        self._texts: PassageSource = _searchable(sources)
 
     def search(self, text: str, preferred: Collection[str] = ()) -> SearchResult:
         """Search a text; preferred lessons come before those that fit about as well.
@@ -130,7 +130,7 @@ class SearchLibrary:
         titles, the preferred lessons that link to the word come first.
         """
         found = search(self._texts, text, self._synonyms, preferred)
-        lessons = {lesson.id: lesson for lesson in self.shelf.lessons}
+        lessons = {lesson.id: lesson for lesson in self.sources.lessons}
         hits = {hit.id: hit for hit in found.select_kind("lesson")}
         own = {_framework(lesson) for lesson in lessons.values() if lesson.id in preferred} | {""}
         of_others = [one for one in hits if _framework(lessons[one]) not in own]
@@ -152,12 +152,12 @@ def _framework(lesson: content.Lesson) -> str:
     return lesson.framework or (track if track in ("pytorch", "tensorflow") else "")
 
 
-def _searchable(shelf: SearchSources) -> PassageSource:
+def _searchable(sources: SearchSources) -> PassageSource:
     if index.has_fts5():
-        return index.open_index(shelf)
+        return index.open_index(sources)
     from tpustarter.learning.search.linear_search import PassageScan
 
-    return PassageScan(shelf)
+    return PassageScan(sources)
 
 
 def read_sources(lessons: Path | None = None, checks: Path | None = None) -> SearchSources:
@@ -166,7 +166,7 @@ def read_sources(lessons: Path | None = None, checks: Path | None = None) -> Sea
         content.read_lessons(lessons),
         glossary.read_glossary(lessons),
         [check for check in content.read_checks(checks) if not check.broken],
-        older_claims.read_claims(lessons),
+        tutorial_claims.read_claims(lessons),
     )
 
 

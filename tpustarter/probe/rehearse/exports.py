@@ -97,8 +97,8 @@ def export_to_file(
         warn: Called with warnings before the program is lowered.
         named: Further arguments, by name.
     """
-    jax: Any = importlib.import_module("jax")
-    export: Any = importlib.import_module("jax.export")
+    jax = importlib.import_module("jax")
+    export = importlib.import_module("jax.export")
     jitted, values, by_name, notes = jitted_functions.make_jitted(jax, function, arguments, named)
     answers = answers or DeviceAnswers(jax)
     with lowering_errors.show_whole_tracebacks(jax), answers.use_abstract_device():

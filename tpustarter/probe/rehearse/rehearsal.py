@@ -72,7 +72,7 @@ def compile_programs(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
 def _topology(expected: Mapping[str, Any], *, ask: bool) -> Any:
     name = str(expected["name"])
     if name not in _topologies:
-        topologies: Any = importlib.import_module("jax.experimental.topologies")
+        topologies = importlib.import_module("jax.experimental.topologies")
         raw: dict[str, Any] = expected["arguments"]
         # A tuple crosses the pipe as a list.
         lists: dict[str, list[int]] = {k: v for k, v in raw.items() if isinstance(v, list)}
@@ -109,7 +109,7 @@ def _add_one(x: Any) -> Any:
 
 def _hbm_gib(device: Any) -> float | None:
     # The refusal of a program that needs 1 TiB names the memory that one program may use.
-    jax: Any = importlib.import_module("jax")
+    jax = importlib.import_module("jax")
     sharding = jax.sharding.SingleDeviceSharding(device)
     too_large = jax.ShapeDtypeStruct((1 << 40,), "int8", sharding=sharding)
     try:
@@ -164,7 +164,7 @@ def _programs(command: Mapping[str, Any], devices: list[Any]) -> Iterable[tuple[
 
 
 def _lower(function: Any, arguments: Any) -> _Lowered:
-    jax: Any = importlib.import_module("jax")
+    jax = importlib.import_module("jax")
     jitted = function if hasattr(function, "lower") else jax.jit(function)
     lowered = jitted.lower(*arguments)
 

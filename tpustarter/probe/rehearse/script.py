@@ -40,7 +40,7 @@ MOST_TEXT = 120
 
 def run_script(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Run `path` with `argv`; emits `met` for each set of shapes, and `called` at the end."""
-    jax: Any = importlib.import_module("jax")
+    jax: Any = importlib.import_module("jax")  # it is patched below
     path = Path(command["path"])
     with DeviceAnswers(jax) as answers:
         watch = JitWatch(Path(command["folder"]), path, emit, answers, command["tpus"])
@@ -147,7 +147,7 @@ class JitWatch:
         self._titles[title] = function.where
         event = {"event": "met", "program": title}
         wanted = tuple(name for names in self._kinds.values() for name in names)
-        jax: Any = importlib.import_module("jax")
+        jax = importlib.import_module("jax")
 
         def warn(text: str) -> None:
             self._emit({"event": "warning", "program": title, "text": text})
@@ -227,7 +227,7 @@ class WatchedFunction:
             raise
 
     def _look(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
-        jax: Any = importlib.import_module("jax")
+        jax = importlib.import_module("jax")
         leaves = jax.tree_util.tree_leaves((arguments, named))
         if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
             return  # a part of another function that is being traced

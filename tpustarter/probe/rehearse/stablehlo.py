@@ -20,8 +20,8 @@ _NAMED = re.compile(r'loc\("((?:[^"\\]|\\.)+)"(?:\(.*)?\)', re.DOTALL)
 def read_argument_names(artifact: bytes) -> list[str]:
     """Return the program's names of its arguments; empty where they cannot be read."""
     with contextlib.suppress(Exception):  # the names are only for display
-        mlir: Any = importlib.import_module("jax._src.interpreters.mlir")
-        dialect: Any = importlib.import_module("jax._src.lib.mlir.dialects").hlo
+        mlir = importlib.import_module("jax._src.interpreters.mlir")
+        dialect = importlib.import_module("jax._src.lib.mlir.dialects").hlo
         with mlir.make_ir_context() as context:
             return list_argument_names(dialect.deserialize_portable_artifact(context, artifact))
     return []
@@ -44,11 +44,11 @@ def compile_for_devices(devices: list[Any], artifact: bytes, lowered: Mapping[st
             sharding of each, or None where that is unknown; `aliases`, pairs of an argument and
             the output that takes its memory, where the artifact has no such pairs.
     """
-    compiler: Any = importlib.import_module("jax._src.compiler")
-    mlir: Any = importlib.import_module("jax._src.interpreters.mlir")
-    client: Any = importlib.import_module("jax._src.lib").xla_client
-    dialect: Any = importlib.import_module("jax._src.lib.mlir.dialects").hlo
-    numpy: Any = importlib.import_module("numpy")
+    compiler = importlib.import_module("jax._src.compiler")
+    mlir = importlib.import_module("jax._src.interpreters.mlir")
+    client = importlib.import_module("jax._src.lib").xla_client
+    dialect = importlib.import_module("jax._src.lib.mlir.dialects").hlo
+    numpy = importlib.import_module("numpy")
     ids = [[device.id for device in devices]]
     options = compiler.get_compile_options(
         num_replicas=1, num_partitions=len(devices), device_assignment=numpy.array(ids)
@@ -86,7 +86,7 @@ def _all_free(module: Any, devices: int) -> tuple[list[bool], list[bool]]:
 
 def _alias(module: Any, aliases: Sequence[Sequence[int]]) -> None:
     # XLA reads from attributes of the arguments which output takes their memory.
-    ir: Any = importlib.import_module("jax._src.lib.mlir").ir
+    ir = importlib.import_module("jax._src.lib.mlir").ir
     main = _main(module)
     output_of: dict[int, int] = {argument: output for argument, output in aliases}  # noqa: C416  pairs are lists
     kind = ir.IntegerType.get_signless(32)

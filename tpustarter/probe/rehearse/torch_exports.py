@@ -88,9 +88,9 @@ def lower_programs(
 def _programs(
     command: Mapping[str, Any], load: Callable[[], Callable[..., Any]]
 ) -> Iterator[Program]:
-    torch_xla: Any = importlib.import_module("torch_xla")
+    torch_xla = importlib.import_module("torch_xla")
     for check in command["checks"]:
-        module: Any = importlib.import_module(f"tpustarter.checks.{check}")
+        module = importlib.import_module(f"tpustarter.checks.{check}")
         for name, function, arguments in module.programs(torch_xla.devices()):
             yield check, name, partial(_call, function, arguments)
     if not command["checks"]:
@@ -120,7 +120,7 @@ def _lowered(tracing: Callable[[], TracedOutputs], file: Path, own: Path) -> dic
 
 
 def _write(traced: TracedOutputs, file: Path) -> dict[str, Any]:
-    xla_model: Any = importlib.import_module("torch_xla.core.xla_model")
+    xla_model = importlib.import_module("torch_xla.core.xla_model")
     if not traced.outputs:
         raise TypeError("it returns no tensor of the XLA device, so there is nothing to compile")
     arguments: list[int] = _library()._get_tensors_xla_device_data_node(traced.outputs)[0]  # noqa: SLF001
@@ -145,8 +145,8 @@ def _write(traced: TracedOutputs, file: Path) -> dict[str, Any]:
 
 def _placeholder(tensor: Any) -> Any:
     # A placeholder has a shape and a type, and no memory.
-    torch: Any = importlib.import_module("torch")
-    builder: Any = importlib.import_module("torch_xla.core.xla_builder")
+    torch = importlib.import_module("torch")
+    builder = importlib.import_module("torch_xla.core.xla_builder")
     placeholder = builder.create_placeholder_tensor(tensor.shape, tensor.dtype)
     if isinstance(tensor, torch.nn.Parameter):
         return torch.nn.Parameter(placeholder, requires_grad=tensor.requires_grad)
@@ -154,8 +154,8 @@ def _placeholder(tensor: Any) -> Any:
 
 
 def _on_device(values: Any) -> Any:
-    torch: Any = importlib.import_module("torch")
-    pytree: Any = importlib.import_module("torch.utils._pytree")
+    torch = importlib.import_module("torch")
+    pytree = importlib.import_module("torch.utils._pytree")
     return pytree.tree_map_only(torch.Tensor, _placeholder, values)
 
 
@@ -182,7 +182,7 @@ def _call(function: Callable[..., Any], arguments: Any) -> TracedOutputs:
 
 
 def _forward(made: MadeModule) -> TracedOutputs:
-    torch: Any = importlib.import_module("torch")
+    torch = importlib.import_module("torch")
     with torch_module.set_training_mode(made.module, training=False), torch.no_grad():
         output = made.module(*made.arguments, **made.named)
     return TracedOutputs(_of_device(torch_module.list_tensors(output)))
@@ -230,7 +230,7 @@ def _states(module: Any, optimizer: Any) -> Tensors:
 
 
 def _of_device(values: Tensors) -> Tensors:
-    torch: Any = importlib.import_module("torch")
+    torch = importlib.import_module("torch")
     return [
         value for value in values if isinstance(value, torch.Tensor) and value.device.type == "xla"
     ]
@@ -247,9 +247,9 @@ def _library() -> Any:
 
 def _guard() -> Any:
     # torch_xla would end the process, so an operation is refused before it gets there.
-    torch: Any = importlib.import_module("torch")
-    dispatch: Any = importlib.import_module("torch.utils._python_dispatch")
-    pytree: Any = importlib.import_module("torch.utils._pytree")
+    torch = importlib.import_module("torch")
+    dispatch = importlib.import_module("torch.utils._python_dispatch")
+    pytree = importlib.import_module("torch.utils._pytree")
     asking = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
 
     class Guard(dispatch.TorchDispatchMode):  # pyright: ignore[reportUntypedBaseClass]
@@ -265,7 +265,7 @@ def _guard() -> Any:
 
 
 def _refuse(operation: Any, arguments: Any, named: Mapping[str, Any], asking: set[Any]) -> None:
-    torch: Any = importlib.import_module("torch")
+    torch = importlib.import_module("torch")
     name = operation.name()
     to_host = "device" in named and str(named["device"]) == "cpu"
     asks = bool(asking & set(operation.tags))

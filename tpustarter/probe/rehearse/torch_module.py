@@ -81,7 +81,7 @@ def describe_versions(name: str) -> str:
 
 def call_make(function: Callable[..., Any], name: str) -> MadeModule:
     """Call `make()` and return its parts; raises TypeError where they are no module with inputs."""
-    torch: Any = importlib.import_module("torch")
+    torch = importlib.import_module("torch")
     if required := _required(function):
         raise TypeError(
             f"`{name}` takes {', '.join(required)}, expected a function of no arguments"
@@ -113,7 +113,7 @@ def call_make(function: Callable[..., Any], name: str) -> MadeModule:
 
 def find_loss(output: Any) -> Any:
     """Return the loss, one number, of an output: its `loss`, itself, or the mean of its tensors."""
-    torch: Any = importlib.import_module("torch")
+    torch = importlib.import_module("torch")
     loss = output.get("loss") if _is_mapping(output) else getattr(output, "loss", None)
     if loss is None:
         tensors = [tensor for tensor in list_tensors(output) if tensor.is_floating_point()]
@@ -127,14 +127,14 @@ def find_loss(output: Any) -> Any:
 
 def list_tensors(output: Any) -> Tensors:
     """Return the tensors of an output, in any nesting of containers."""
-    torch: Any = importlib.import_module("torch")
+    torch = importlib.import_module("torch")
     if isinstance(output, torch.Tensor):
         return [output]
     if _is_mapping(output):
         output = [*output.values()]
     if _is_sequence(output):
         return [tensor for item in output for tensor in list_tensors(item)]
-    pytree: Any = importlib.import_module("torch.utils._pytree")
+    pytree = importlib.import_module("torch.utils._pytree")
     leaves: Tensors = pytree.tree_leaves(output)
     return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
 
@@ -152,7 +152,7 @@ def set_training_mode(module: Any, *, training: bool) -> Generator[None]:
 
 
 def _adamw(parameters: Tensors) -> Any:
-    torch: Any = importlib.import_module("torch")
+    torch = importlib.import_module("torch")
     return torch.optim.AdamW(parameters, lr=LEARNING_RATE)
 
 

@@ -29,10 +29,10 @@ class _Module:
     """A module as functions of its weights."""
 
     def __init__(self, made: MadeModule) -> None:
-        interop: Any = importlib.import_module("torchax.interop")
+        interop = importlib.import_module("torchax.interop")
         self._made = made
-        self._jax: Any = importlib.import_module("jax")
-        self._env: Any = importlib.import_module("torchax").default_env()
+        self._jax = importlib.import_module("jax")
+        self._env = importlib.import_module("torchax").default_env()
         self._module: Any = interop.JittableModule(made.module)
         self.weights: dict[str, Any] = self._abstract(self._module.params)
         self._buffers = self._abstract(self._module.buffers)
@@ -107,9 +107,9 @@ class _Module:
         return env.t2j_iso(weights), env.t2j_iso(arrays), numbers
 
     def _abstract(self, values: Any) -> Any:
-        torch: Any = importlib.import_module("torch")
-        pytree: Any = importlib.import_module("torch.utils._pytree")
-        mappings: Any = importlib.import_module("torchax.ops.mappings")
+        torch = importlib.import_module("torch")
+        pytree = importlib.import_module("torch.utils._pytree")
+        mappings = importlib.import_module("torchax.ops.mappings")
 
         def abstract(tensor: Any) -> Any:
             kind = self._jax.dtypes.canonicalize_dtype(mappings.t2j_dtype(tensor.dtype))

@@ -54,7 +54,7 @@ def lower_programs(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         return torch_exports.lower_programs(
             command, emit, lambda: _find(_load(path), command["name"], path)
         )
-    jax: Any = importlib.import_module("jax")
+    jax = importlib.import_module("jax")
     if route:
         importlib.import_module(route)
     with DeviceAnswers(jax) as answers:

@@ -16,9 +16,10 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Collection
-from typing import Any, cast
+from typing import Any, TypeGuard
 
-from tpustarter.probe.slice.cluster import Place
+from tpustarter.probe.slice.host_place import HostPlace
+from tpustarter.probe.slice.messages import ArrivalAnswer, ArrivalFacts
 
 PATH = "/tpustarter/arrive"
 MAX_BYTES = 1 << 20
@@ -30,15 +31,14 @@ TICK_S = 1.0
 ANSWER_S = 3600.0
 """Longest wait of a host's connection for the answer; host 0 gives it far earlier."""
 
-Facts = dict[str, Any]
-Waiting = Callable[[dict[int, Facts], float], Collection[int]]
+Waiting = Callable[[dict[int, ArrivalFacts], float], Collection[int]]
 """Called once a second with the hosts that have arrived, and the seconds since the beginning;
 returns the hosts that are known not to come."""
-Failing = Callable[["NotReached"], None]
+Failing = Callable[["ArrivalFailed"], None]
 """Called with the reason why host 0 was not reached, whenever it is another one."""
 
 
-class NotReached(Exception):  # noqa: N818  it is an answer, and no error of the program
+class ArrivalFailed(Exception):  # noqa: N818  it is an answer, and no error of the program
     """Raised on a host that could not hand in its facts; `reason` is one of the words below."""
 
     def __init__(self, reason: str, text: str) -> None:
@@ -46,7 +46,7 @@ class NotReached(Exception):  # noqa: N818  it is an answer, and no error of the
         self.reason = reason
 
 
-class PortTaken(Exception):  # noqa: N818  it is an answer, and no error of the program
+class PortInUse(Exception):  # noqa: N818  it is an answer, and no error of the program
     """Raised on host 0 where the coordinator's port cannot be opened."""
 
 
@@ -55,15 +55,15 @@ class Roster:
 
     def __init__(self, hosts: int) -> None:
         self.hosts = hosts
-        self.members: dict[int, Facts] = {}
-        self.strangers: list[Facts] = []
+        self.members: dict[int, ArrivalFacts] = {}
+        self.strangers: list[ArrivalFacts] = []
         """Facts of a host whose number another one has, or that counts other hosts."""
         self.unreachable: set[int] = set()
         """Hosts that are known not to come."""
         self._changed = threading.Condition()
-        self._answer: dict[str, Any] | None = None
+        self._answer: ArrivalAnswer | None = None
 
-    def add(self, facts: Facts) -> None:
+    def add(self, facts: ArrivalFacts) -> None:
         """Add a host; its clock is compared with this one's."""
         facts["clock_ahead_s"] = round(facts["time"] - time.time(), 1)
         with self._changed:
@@ -103,17 +103,17 @@ class Roster:
         """Whether every host has arrived, and nobody else."""
         return not self.missing and not self.strangers
 
-    def everyone(self) -> list[Facts]:
+    def everyone(self) -> list[ArrivalFacts]:
         """Return the facts of all that arrived, hosts in their order and strangers last."""
         return [*(self.members[number] for number in sorted(self.members)), *self.strangers]
 
-    def close(self, answer: dict[str, Any]) -> None:
+    def close(self, *, goes_on: bool, code: int) -> None:
         """Give every host that waits its answer."""
         with self._changed:
-            self._answer = {**answer, "missing": self.missing}
+            self._answer = {"goes_on": goes_on, "code": code, "missing": self.missing}
             self._changed.notify_all()
 
-    def wait_for_answer(self, timeout_s: float) -> dict[str, Any] | None:
+    def wait_for_answer(self, timeout_s: float) -> ArrivalAnswer | None:
         """Return the answer for a host that has arrived; None where there is none in time."""
         with self._changed:
             self._changed.wait_for(lambda: self._answer is not None, timeout_s)
@@ -121,13 +121,13 @@ class Roster:
 
 
 @contextlib.contextmanager
-def receiving(place: Place, own: Facts, timeout_s: float, waiting: Waiting):
+def receive_facts(place: HostPlace, own: ArrivalFacts, timeout_s: float, waiting: Waiting):
     """Take the facts of the other hosts, on host 0; yields the roster once nobody is waited for.
 
     The other hosts have their answer when the block is left, and the port is free again.
 
     Raises:
-        PortTaken: the coordinator's port cannot be opened here.
+        PortInUse: the coordinator's port cannot be opened here.
     """
     roster = Roster(place.hosts)
     roster.add(own)
@@ -137,7 +137,7 @@ def receiving(place: Place, own: Facts, timeout_s: float, waiting: Waiting):
     try:
         server = _Server(("", place.port), _Handler)
     except OSError as error:
-        raise PortTaken(f"port {place.port} cannot be opened: {error.strerror or error}") from error
+        raise PortInUse(f"port {place.port} cannot be opened: {error.strerror or error}") from error
     server.roster = roster
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
@@ -172,16 +172,15 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         length = self.headers.get("Content-Length", "")
-        facts = None
+        facts: object = None
         if self.path == PATH and length.isdigit() and int(length) <= MAX_BYTES:
             with contextlib.suppress(ValueError):
-                facts = _checked(json.loads(self.rfile.read(int(length))))
-        if facts is None:
+                facts = json.loads(self.rfile.read(int(length)))
+        if not _are_facts(facts) or not isinstance(self.server, _Server):
             self.send_error(400)
             return
-        roster = cast("_Server", self.server).roster
-        roster.add(facts)
-        answer = json.dumps(roster.wait_for_answer(ANSWER_S) or {}).encode()
+        self.server.roster.add(facts)
+        answer = json.dumps(self.server.roster.wait_for_answer(ANSWER_S) or {}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
@@ -191,47 +190,54 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         """Print nothing."""
 
 
-def _checked(facts: Any) -> Facts | None:
-    # What comes from the network is used only in the form that `facts.gather` gives it.
-    kinds = {
-        "host": int,
-        "hosts": int,
-        "name": str,
-        "process": int,
-        "python_version": str,
-        "frameworks": dict,
-        "settings": dict,
-        "time": (int, float),
-        "checks": list,
-    }
-    is_sound = isinstance(facts, dict) and all(
-        isinstance(cast("Facts", facts).get(name), kind) for name, kind in kinds.items()
-    )
-    return cast("Facts", facts) if is_sound else None
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "host": int,
+    "hosts": int,
+    "name": str,
+    "process": int,
+    "python_version": str,
+    "frameworks": dict,
+    "settings": dict,
+    "time": (int, float),
+    "checks": list,
+}
+"""Fields that host 0 reads itself; the others are handed on as they came."""
 
 
-def hand_in(place: Place, own: Facts, timeout_s: float, failing: Failing) -> dict[str, Any]:
+def _are_facts(body: Any) -> TypeGuard[ArrivalFacts]:
+    # What comes from the network is used only in the form that `collect_facts` gives it.
+    try:
+        return all(isinstance(body[name], kind) for name, kind in _TYPES.items())
+    except (TypeError, KeyError):  # it is no object, or lacks a field
+        return False
+
+
+def send_facts(
+    place: HostPlace, own: ArrivalFacts, timeout_s: float, failing: Failing
+) -> ArrivalAnswer:
     """Hand the facts of this host to host 0, and return its answer; tries until the time is over.
 
     Raises:
-        NotReached: host 0 never answered, and the reason of the last try.
+        ArrivalFailed: host 0 never answered, and the reason of the last try.
     """
     deadline, last = time.monotonic() + timeout_s, ""
-    failure = NotReached("no-answer", f"host 0 did not answer at {place.coordinator}")
+    failure = ArrivalFailed("no-answer", f"host 0 did not answer at {place.coordinator}")
     while (left_s := deadline - time.monotonic()) > 0:
         try:
             return _post(place, own, left_s)
         except ConnectionRefusedError:
-            failure = NotReached("refused", f"nothing listens at {place.coordinator}")
+            failure = ArrivalFailed("refused", f"nothing listens at {place.coordinator}")
         except socket.gaierror as error:
-            failure = NotReached("unknown-name", f"`{place.name}` is not known: {error.strerror}")
+            failure = ArrivalFailed(
+                "unknown-name", f"`{place.name}` is not known: {error.strerror}"
+            )
         except TimeoutError:
-            failure = NotReached("no-answer", f"host 0 did not answer at {place.coordinator}")
+            failure = ArrivalFailed("no-answer", f"host 0 did not answer at {place.coordinator}")
         except (http.client.HTTPException, ValueError):
             text = f"something else than tpustarter answers at {place.coordinator}"
-            failure = NotReached("something-else", text)
+            failure = ArrivalFailed("something-else", text)
         except OSError as error:
-            failure = NotReached("network", f"no way to {place.coordinator}: {error.strerror}")
+            failure = ArrivalFailed("network", f"no way to {place.coordinator}: {error.strerror}")
         if failure.reason != last:
             last = failure.reason
             failing(failure)
@@ -239,7 +245,7 @@ def hand_in(place: Place, own: Facts, timeout_s: float, failing: Failing) -> dic
     raise failure
 
 
-def _post(place: Place, own: Facts, left_s: float) -> dict[str, Any]:
+def _post(place: HostPlace, own: ArrivalFacts, left_s: float) -> ArrivalAnswer:
     connection = http.client.HTTPConnection(
         place.name, place.port, timeout=max(0.1, min(CONNECT_S, left_s))
     )
@@ -250,9 +256,13 @@ def _post(place: Place, own: Facts, left_s: float) -> dict[str, Any]:
         connection.request("POST", PATH, body, {"Content-Type": "application/json"})
         response = connection.getresponse()
         is_answer = response.status == http.HTTPStatus.OK
-        answer: Any = json.loads(response.read(MAX_BYTES)) if is_answer else None
-        if not isinstance(answer, dict) or "goes_on" not in answer:
+        answer = json.loads(response.read(MAX_BYTES)) if is_answer else None
+        if not _is_answer(answer):
             raise http.client.HTTPException(response.reason)
-        return cast("Facts", answer)
+        return answer
     finally:
         connection.close()
+
+
+def _is_answer(body: Any) -> TypeGuard[ArrivalAnswer]:
+    return isinstance(body, dict) and "goes_on" in body

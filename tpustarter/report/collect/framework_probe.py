@@ -70,12 +70,12 @@ def _answered(name: str, step: Step, say: Say) -> bool:
 
 
 def _version(name: str) -> dict[str, Any]:
-    module: Any = importlib.import_module(name)
+    module = importlib.import_module(name)
     return {"version": str(getattr(module, "__version__", "unknown"))}
 
 
 def _jax_devices() -> dict[str, Any]:
-    jax: Any = importlib.import_module("jax")
+    jax = importlib.import_module("jax")
     devices = jax.local_devices()
     facts = {
         "platform": devices[0].platform,
@@ -92,12 +92,12 @@ def _jax_devices() -> dict[str, Any]:
 
 
 def _jax_environment() -> dict[str, Any]:
-    jax: Any = importlib.import_module("jax")
+    jax = importlib.import_module("jax")
     return {"environment_info": str(jax.print_environment_info(return_string=True))}
 
 
 def _jax_product() -> dict[str, Any]:
-    numpy: Any = importlib.import_module("jax.numpy")
+    numpy = importlib.import_module("jax.numpy")
     ones = numpy.ones((128, 128))
     return {"sum_of_product": float((ones @ ones).sum())}
 
@@ -106,7 +106,7 @@ def _torch_xla_version() -> dict[str, Any]:
     """Include the commits, by which its maintainers name a nightly build."""
     facts = _version("torch_xla")
     with contextlib.suppress(Exception):
-        built: Any = importlib.import_module("torch_xla.version")
+        built = importlib.import_module("torch_xla.version")
         facts["commits"] = {"torch": built.__torch_gitrev__, "torch_xla": built.__xla_gitrev__}
     return facts
 
@@ -122,7 +122,7 @@ def _tensorflow_version() -> dict[str, Any]:
 
 def _tensorflow_devices() -> dict[str, Any]:
     """Find the TPU of this VM in the way a training program begins."""
-    tensorflow: Any = importlib.import_module("tensorflow")
+    tensorflow = importlib.import_module("tensorflow")
     resolver = tensorflow.distribute.cluster_resolver.TPUClusterResolver("local")
     tensorflow.config.experimental_connect_to_cluster(resolver)
     tensorflow.tpu.experimental.initialize_tpu_system(resolver)
@@ -130,12 +130,12 @@ def _tensorflow_devices() -> dict[str, Any]:
 
 
 def _torch_environment() -> dict[str, Any]:
-    collect: Any = importlib.import_module("torch.utils.collect_env")
+    collect = importlib.import_module("torch.utils.collect_env")
     return {"environment_info": str(collect.get_pretty_env_info())}
 
 
 def _torch_xla_devices() -> dict[str, Any]:
-    runtime: Any = importlib.import_module("torch_xla.runtime")
+    runtime = importlib.import_module("torch_xla.runtime")
     return {
         "platform": str(runtime.device_type()).lower(),
         "local": runtime.addressable_runtime_device_count(),
@@ -145,7 +145,7 @@ def _torch_xla_devices() -> dict[str, Any]:
 
 
 def _torch_tpu_devices() -> dict[str, Any]:
-    torch: Any = importlib.import_module("torch")
+    torch = importlib.import_module("torch")
     accelerator = torch.accelerator
     if not accelerator.is_available():
         return {"local": 0}
@@ -156,7 +156,7 @@ def _torch_tpu_devices() -> dict[str, Any]:
 def _sdk() -> dict[str, Any]:
     told: dict[str, Any] = {}
     try:
-        monitoring: Any = importlib.import_module("libtpu.sdk").tpumonitoring  # type: ignore[attr-defined]
+        monitoring = importlib.import_module("libtpu.sdk").tpumonitoring  # type: ignore[attr-defined]
     except ImportError:  # an older libtpu has none
         return {"metrics": told}
     for name in METRICS:

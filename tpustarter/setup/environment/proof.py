@@ -47,8 +47,8 @@ class ProofOutcome:
     """Text for the log only."""
 
 
-class Proof(Protocol):
-    """A proof of the environment in `facts.folder`."""
+class StepProof(Protocol):
+    """The run that shows whether a step of set-up works, by a check, a compilation or a server."""
 
     outcome: ProofOutcome
 
@@ -254,7 +254,7 @@ class ServerProof:
         return ProofOutcome("done", last + ("" if self._facts.on_tpu else "; no TPU was tested"))
 
 
-PROOFS: dict[str, Callable[[SetupStep, EnvironmentFacts, host.Machine, Path | None], Proof]] = {
+PROOFS: dict[str, Callable[[SetupStep, EnvironmentFacts, host.Machine, Path | None], StepProof]] = {
     "check": CheckProof,
     "rehearse": CompileProof,
     "serve": ServerProof,

@@ -24,7 +24,7 @@ from tpustarter.running.command import Command, LineLog, find_hint
 from tpustarter.setup.environment import made_environment as folders
 from tpustarter.setup.environment import profiles, proof, steps
 from tpustarter.setup.environment.facts import collect_facts, find_home
-from tpustarter.setup.environment.proof import Proof
+from tpustarter.setup.environment.proof import StepProof
 from tpustarter.setup.environment.steps import SetupStep, State
 
 SCHEMA = "tpustarter.setup/1"
@@ -132,7 +132,7 @@ class Setup:
         self._checks = checks
         self._own = own
         self._redact = Redactor({**self._machine.env, "HOME": str(home)})
-        self._running: Command | Proof | None = None
+        self._running: Command | StepProof | None = None
         self._stopped = False
         self._has_run = False
         self._facts = collect_facts(self.profile, self.folder, self._machine, own)

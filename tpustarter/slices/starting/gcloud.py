@@ -21,7 +21,7 @@ from typing import Any
 
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.slices.starting.shell_line import remote_line
+from tpustarter.slices.starting.shell_line import make_remote_command
 from tpustarter.slices.starting.ssh import OPTIONS
 from tpustarter.slices.starting.start_model import HostCommand, StartRequest
 
@@ -37,7 +37,7 @@ def commands(request: StartRequest) -> tuple[HostCommand, ...]:
     if user := request.options.get("user"):
         name = f"{user}@{name}"
     options = " ".join([*shlex.split(request.options.get("ssh", "")), *OPTIONS])
-    line = remote_line(request, ())
+    line = make_remote_command(request, ())
     has_key = locations.expand_path(KEY).exists()
     return tuple(
         HostCommand(

@@ -37,7 +37,7 @@ CHIPS_PER_HOST = 4
 DATE = (2026, 1, 1, 0, 0, 0)
 
 
-def manifest(request: StartRequest) -> str:
+def format_manifest(request: StartRequest) -> str:
     """Return the JobSet and its ConfigMap as YAML, below the commands that use them.
 
     Raises:
@@ -54,7 +54,7 @@ def manifest(request: StartRequest) -> str:
         f"kubectl logs{where} --follow --prefix --max-log-requests=1000 {selector}",
         f"kubectl delete{where} jobset/{name} configmap/{name}",
     )
-    documents = [job_set(request), config_map(request)]
+    documents = [make_job_set(request), make_config_map(request)]
     if namespace:
         for one in documents:
             one["metadata"]["namespace"] = namespace
@@ -64,10 +64,10 @@ def manifest(request: StartRequest) -> str:
 
 def commands(request: StartRequest) -> str:
     """Return the manifest in place of commands: nothing is run from here."""
-    return manifest(request)
+    return format_manifest(request)
 
 
-def job_set(request: StartRequest) -> dict[str, Any]:
+def make_job_set(request: StartRequest) -> dict[str, Any]:
     """Return the JobSet: one job with a pod for each host, which is never repeated."""
     options = request.options
     missing = [key for key in ("image", "accelerator", "topology") if not options.get(key)]
@@ -130,9 +130,9 @@ def _hosts(topology: str, chips: int) -> int:
     return hosts
 
 
-def config_map(request: StartRequest) -> dict[str, Any]:
+def make_config_map(request: StartRequest) -> dict[str, Any]:
     """Return the ConfigMap with the probe."""
-    data = pack(request.archive)
+    data = compress_archive(request.archive)
     if len(data) > MAX_BYTES:
         raise Problem(f"the probe has {len(data)} bytes, and a ConfigMap takes {MAX_BYTES}")
     return {
@@ -143,7 +143,7 @@ def config_map(request: StartRequest) -> dict[str, Any]:
     }
 
 
-def pack(archive: Path) -> bytes:
+def compress_archive(archive: Path) -> bytes:
     """Return the probe's zip without bytecode, and compressed."""
     stream = io.BytesIO()
     with zipfile.ZipFile(archive) as old, zipfile.ZipFile(stream, "w") as new:

@@ -20,7 +20,7 @@ from tpustarter.slices.starting.start_model import (
     ENDED,
     PLACED,
     REACHED,
-    Ending,
+    EndReason,
     HostCommand,
     HostEnded,
     HostLine,
@@ -86,7 +86,7 @@ class HostProcess:
             raise
         self._lines = {name: _lines(command) for name in ("stdout", "stderr")}
         self._hosts = {command.host: _HostState()}
-        self._ending: Ending | None = None
+        self._ending: EndReason | None = None
         self._gone: Mapping[str, int | None] | None = None
         self._began = self._beat_at = time.monotonic()
         self._reach_by = self._began + reach_s
@@ -181,9 +181,9 @@ class HostProcess:
         elif state.stage is HostStage.STARTED:
             state.stage = HostStage.REACHED
         else:
-            self._end(Ending.LOST)
+            self._end(EndReason.LOST)
 
-    def _host_ends(self, ending: Ending | None = None) -> Generator[HostEnded, None, None]:
+    def _host_ends(self, ending: EndReason | None = None) -> Generator[HostEnded, None, None]:
         """Yield the ends of hosts that have told one; with an ending, also those of the others."""
         late = time.monotonic() - STDERR_S
         for host, state in self._hosts.items():
@@ -192,7 +192,7 @@ class HostProcess:
                 continue
             if (has_exited and state.code_at < late) or ending:
                 state.has_ended = True
-                end = Ending.EXITED if has_exited or ending is None else ending
+                end = EndReason.EXITED if has_exited or ending is None else ending
                 tail = tuple(state.tail)
                 yield HostEnded(self._command, state.stage, end, state.code, tail, host)
 
@@ -206,7 +206,7 @@ class HostProcess:
         now = time.monotonic()
         if stops > self._stops:
             self._stops = stops
-            self._ending = self._ending or Ending.STOPPED
+            self._ending = self._ending or EndReason.STOPPED
             self.probe.close_stdin()
             # Without a lifeline, or a second time: at once.
             waits = self._command.archive is not None and stops == 1
@@ -216,9 +216,9 @@ class HostProcess:
                 self.probe.begin_end()
             return
         if self._command.marks and self._stage is HostStage.STARTED and now > self._reach_by:
-            self._end(Ending.LATE)
+            self._end(EndReason.LATE)
         elif self._command.reconnects and self._has_lost(now):
-            self._end(Ending.LOST)
+            self._end(EndReason.LOST)
         elif self._may_send and self._command.archive is not None:
             self._send(now)
 
@@ -240,7 +240,7 @@ class HostProcess:
             self._unsent = self._unsent[sent:]
             self._beat_at = now
 
-    def _end(self, ending: Ending) -> None:
+    def _end(self, ending: EndReason) -> None:
         self._ending = ending
         self._end_by = time.monotonic()
         self.probe.close_stdin()
@@ -251,7 +251,7 @@ class HostProcess:
         gone = self._gone or self.probe.end()
         self.probe.close()
         self._log.close()
-        ending = self._ending or (Ending.SIGNALLED if gone["signal"] else Ending.EXITED)
+        ending = self._ending or (EndReason.SIGNALLED if gone["signal"] else EndReason.EXITED)
         if self._command.labels and self._command.marks:
             yield from self._host_ends(ending)
         tail = tuple(self._hosts[self._command.host].tail)

@@ -24,7 +24,7 @@ import subprocess
 
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.slices.starting.labels import Labels
-from tpustarter.slices.starting.shell_line import engine_script
+from tpustarter.slices.starting.shell_line import make_task_script
 from tpustarter.slices.starting.ssh import plain_name
 from tpustarter.slices.starting.start_model import HostCommand, StartRequest
 
@@ -65,7 +65,7 @@ def commands(request: StartRequest) -> tuple[HostCommand, ...]:
         *shlex.split(request.options.get("mpi", "")),
         "sh",
         "-c",
-        engine_script(request, _place(request, version), shared=shared, exits=False),
+        make_task_script(request, _place(request, version), shared=shared, exits=False),
     ]
     return (
         HostCommand(

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from tpustarter.slices.starting.start_model import ENDED, LIFELINE_S, PLACED, REACHED, StartRequest
 
 
-def remote_line(request: StartRequest, options: Sequence[str]) -> str:
-    """Return the text for a host's login shell, whichever shell that is.
+def make_remote_command(request: StartRequest, options: Sequence[str]) -> str:
+    """Return the command line that ssh hands to a host's login shell, whichever shell that is.
 
     Args:
         request: The run.
@@ -25,10 +25,10 @@ def remote_line(request: StartRequest, options: Sequence[str]) -> str:
     return f"exec sh -c {shlex.quote(_script(request, receive, words, 'exit $c'))}"
 
 
-def engine_script(
+def make_task_script(
     request: StartRequest, options: str = "", *, shared: bool = False, exits: bool = True
 ) -> str:
-    """Return the script of `sh -c` for an engine that runs it on all hosts, and labels its output.
+    """Return the script of `sh -c` that `srun` or `mpirun` runs as a task on every host.
 
     Args:
         request: The run.

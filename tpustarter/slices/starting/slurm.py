@@ -13,7 +13,7 @@ import re
 import shlex
 
 from tpustarter.slices.starting.labels import Labels
-from tpustarter.slices.starting.shell_line import engine_script
+from tpustarter.slices.starting.shell_line import make_task_script
 from tpustarter.slices.starting.start_model import HostCommand, StartRequest
 
 LABELS = Labels(re.compile(rb" *(\d+): "), wrap=1024)
@@ -38,7 +38,7 @@ def commands(request: StartRequest) -> tuple[HostCommand, ...]:
         *shlex.split(request.options.get("slurm", "")),
         "sh",
         "-c",
-        engine_script(request),
+        make_task_script(request),
     ]
     return (
         HostCommand(

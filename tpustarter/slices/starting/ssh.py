@@ -12,7 +12,7 @@ import shlex
 import subprocess
 
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.slices.starting.shell_line import remote_line
+from tpustarter.slices.starting.shell_line import make_remote_command
 from tpustarter.slices.starting.start_model import HostCommand, StartRequest
 
 CONNECT_S = 20
@@ -54,7 +54,7 @@ def commands(request: StartRequest) -> tuple[HostCommand, ...]:
                 *OPTIONS,
                 name,
                 "--",
-                remote_line(request, (*place, "--host", str(number))),
+                make_remote_command(request, (*place, "--host", str(number))),
             ),
             host=number,
             name=name,

@@ -69,21 +69,21 @@ class HostCommand:
     @property
     def text(self) -> str:
         """The command as a person can paste it into a shell."""
-        command = " ".join(quote(word) for word in self.words)
+        command = " ".join(quote_word(word) for word in self.words)
         if self.archive is None:
             return command
         beats = f"while sleep {HEARTBEAT_S}; do echo; done"
-        return f"{{ cat {quote(str(self.archive))}; {beats}; }} | {command}"
+        return f"{{ cat {quote_word(str(self.archive))}; {beats}; }} | {command}"
 
 
-def quote(word: str) -> str:
+def quote_word(word: str) -> str:
     """Return a word for a POSIX shell; one with single quotes in it stands in double ones."""
     if "'" not in word or "!" in word:
         return shlex.quote(word)
     return '"' + re.sub(r'([\\"$`])', r"\\\1", word) + '"'
 
 
-def script(commands: Sequence[HostCommand]) -> str:
+def format_script(commands: Sequence[HostCommand]) -> str:
     """Return all commands as a person can paste them into a shell, a line each."""
     if len(commands) == 1:
         return commands[0].text
@@ -103,7 +103,7 @@ class HostStage(enum.IntEnum):
     """The probe has sent its first event."""
 
 
-class Ending(enum.Enum):
+class EndReason(enum.Enum):
     """The reason why a command ended."""
 
     EXITED = "exited"
@@ -142,7 +142,7 @@ class HostEnded:
 
     command: HostCommand
     stage: HostStage
-    ending: Ending
+    ending: EndReason
     code: int | None
     """Exit code of ssh, gcloud and so on, or the one that the host has printed. None where it has
     none; after a stop that means that the host may still be ending."""
@@ -165,14 +165,14 @@ class HostEnded:
     def is_lost(self) -> bool:
         """Whether there was a connection, and it did not last."""
         was_there = self.command.marks and not self.is_unreached
-        ended = self.ending is Ending.EXITED and self.code == NOT_CONNECTED
-        return was_there and (ended or self.ending is Ending.LOST)
+        ended = self.ending is EndReason.EXITED and self.code == NOT_CONNECTED
+        return was_there and (ended or self.ending is EndReason.LOST)
 
     @property
     def what(self) -> str:
         """The end in words that follow the host's name."""
         code = "" if self.code is None else f" (exit code {self.code})"
-        if self.ending is Ending.STOPPED:
+        if self.ending is EndReason.STOPPED:
             return f"was stopped{code}" if code else "was stopped, and may still be ending"
         if self.ending in _ENDINGS:
             return _ENDINGS[self.ending]
@@ -182,10 +182,10 @@ class HostEnded:
 
 
 _ENDINGS = {
-    Ending.NOT_STARTED: "could not be started from this machine",
-    Ending.LATE: "was not reached in time",
-    Ending.LOST: "was lost: its connection ended",
-    Ending.SIGNALLED: "is no longer connected: the command here was killed",
+    EndReason.NOT_STARTED: "could not be started from this machine",
+    EndReason.LATE: "was not reached in time",
+    EndReason.LOST: "was lost: its connection ended",
+    EndReason.SIGNALLED: "is no longer connected: the command here was killed",
 }
 _STAGES = {
     HostStage.STARTED: "was not reached",

@@ -75,10 +75,10 @@ class EventsArrived(Message, bubble=False):
 
 
 @dataclass
-class LookedUp(Message, Generic[Facts], bubble=False):
-    """Facts read in the background; their type depends on the screen."""
+class FactsLoaded(Message, Generic[Facts], bubble=False):
+    """Facts that a worker has read or computed for its screen, which knows their type."""
 
-    what: Facts
+    facts: Facts
 
 
 @dataclass

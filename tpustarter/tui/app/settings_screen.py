@@ -17,7 +17,7 @@ from tpustarter.checking.plan import interpreters
 from tpustarter.core.problem import Problem
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app import settings
-from tpustarter.tui.app.messages import LOOK, LookedUp
+from tpustarter.tui.app.messages import LOOK, FactsLoaded
 from tpustarter.tui.app.settings import Settings
 from tpustarter.tui.app.theme import COLOURS
 from tpustarter.tui.home import machine_facts
@@ -125,11 +125,11 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _look(self) -> None:
         self.post_message(
-            LookedUp(machine_facts.collect_facts(self.tutor.machine, self.tutor.choices))
+            FactsLoaded(machine_facts.collect_facts(self.tutor.machine, self.tutor.choices))
         )
 
-    def on_looked_up(self, message: LookedUp[MachineFacts]) -> None:
-        self._facts = message.what
+    def on_facts_loaded(self, message: FactsLoaded[MachineFacts]) -> None:
+        self._facts = message.facts
         self._show()
 
     def _show(self) -> None:

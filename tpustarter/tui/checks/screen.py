@@ -20,7 +20,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import lesson_progress
 from tpustarter.running.holder import DeviceHolder
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import CHECKS, LOOK, EventsArrived, LookedUp
+from tpustarter.tui.app.messages import CHECKS, LOOK, EventsArrived, FactsLoaded
 from tpustarter.tui.checks import check_explanation as check_about
 from tpustarter.tui.checks import end_line as check_end_line
 from tpustarter.tui.checks import rows as check_rows
@@ -241,10 +241,10 @@ class Checks(Split):
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _look(self, check: Check) -> None:
         about = check_about.read_explanation(check, self.tutor.lessons)
-        self.post_message(LookedUp((check.id, about)))
+        self.post_message(FactsLoaded((check.id, about)))
 
-    def on_looked_up(self, message: LookedUp[tuple[str, CheckExplanation]]) -> None:
-        name, about = message.what
+    def on_facts_loaded(self, message: FactsLoaded[tuple[str, CheckExplanation]]) -> None:
+        name, about = message.facts
         self._about[name] = about
         self._show_details()
 

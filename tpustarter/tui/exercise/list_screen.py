@@ -16,7 +16,7 @@ from tpustarter.learning.content.exercises import Exercise, State
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import LOOK, LookedUp
+from tpustarter.tui.app.messages import LOOK, FactsLoaded
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.kit.page import EXPLAIN
 from tpustarter.tui.kit.row_list import DetailRows, Row, RowList
@@ -100,16 +100,16 @@ those that are solved, then all of them.
     def _read(self) -> None:
         course = course_facts.read_course(self.tutor.lessons)
         path = self.tutor.find_path(course.paths)
-        standing = course.find_path_progress(path) if path else None
-        on_path = standing.whole.lessons if standing else ()
+        progress = course.find_path_progress(path) if path else None
+        on_path = progress.whole.lessons if progress else ()
         listed, trouble = list[_Listed](), [course.trouble] if course.trouble else []
         for name in dict.fromkeys((*on_path, *course.lessons)):
             listed += _of(course.lessons[name], trouble, is_on_path=name in on_path)
-        following = course.next_exercise(standing) if standing else None
-        self.post_message(LookedUp(_Found(listed, following, "\n".join(trouble))))
+        following = course.find_next_exercise(progress) if progress else None
+        self.post_message(FactsLoaded(_Found(listed, following, "\n".join(trouble))))
 
-    def on_looked_up(self, message: LookedUp[_Found]) -> None:
-        found = message.what
+    def on_facts_loaded(self, message: FactsLoaded[_Found]) -> None:
+        found = message.facts
         rows, before = self.query_one(DetailRows), self._listed
         self._listed = {one.exercise.id: one for one in found.listed}
         rows.leading = self._listed.keys()

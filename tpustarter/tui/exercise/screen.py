@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from textual import work
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
@@ -19,14 +19,13 @@ from tpustarter.learning.content import exercises
 from tpustarter.learning.content.exercises import Exercise
 from tpustarter.learning.progress.lesson_end import NextStep
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import LOOK, EventsArrived, LookedUp
-from tpustarter.tui.exercise import keys as exercise_keys
+from tpustarter.tui.app.messages import LOOK, EventsArrived, FactsLoaded
 from tpustarter.tui.exercise import status_text as exercise_status
 from tpustarter.tui.exercise.judge_answer import AnswerEnd, AnswerJudge, read_end
 from tpustarter.tui.exercise.view import ExerciseView
 from tpustarter.tui.explain import failure
 from tpustarter.tui.kit import external_editor
-from tpustarter.tui.kit.page import ConfirmWindow, Page
+from tpustarter.tui.kit.page import CTRL_C, ConfirmWindow, Page
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word
 from tpustarter.tui.lesson.block.block_output import Printout
@@ -41,8 +40,38 @@ judged there."""
 class ExercisePage(Page):
     """The screen of one exercise."""
 
-    HELP = exercise_keys.HELP
-    BINDINGS: ClassVar[list[BindingType]] = exercise_keys.BINDINGS
+    HELP = """
+Fill the gap in the file that is named here.
+
+* **Enter** or **e** lets you type here. Ctrl+R judges what you typed, and Esc ends typing.
+  Everything you type is in the file at once.
+* **o** opens the file in another editor, and says how to come back from it before it does. You can
+  also edit the file elsewhere, because it is judged whenever you **save** it there.
+* **r** judges it now, and **x** or **Esc** stops an answer that doesn't end.
+* **f** says why an answer broke, and F2 does so while you type.
+* Once an answer is right, **Enter** or **n** goes on to the lesson's next exercise, or to the next
+  lesson of your path.
+* **h** shows the next hint, and **s** the whole solution, which is worth a look once your answer is
+  right, too. **u** begins anew, and keeps your file under another name.
+
+The lines below `# Judged below` are written again each time, so changing them has no effect.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        CTRL_C,
+        Binding("enter,n", "next", "go on", key_display="Enter", tooltip="tpustarter learn"),
+        Binding("enter", "edit", "edit", key_display="Enter", tooltip="type here, as e does"),
+        Binding("e", "edit", "edit", tooltip="type here"),
+        Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
+        Binding(
+            "f2", "explain", "why it failed", key_display="F2", tooltip="as f does, while you type"
+        ),
+        Binding("r", "judge", "judge", tooltip="tpustarter learn --exercise ID"),
+        Binding("h", "hint", "hint", tooltip="tpustarter learn --exercise ID --hint"),
+        Binding("s,v", "solution", "solution", tooltip="tpustarter learn --exercise ID --solution"),
+        Binding("o", "open", "own editor", tooltip="opens it in $EDITOR"),
+        Binding("u", "anew", "begin anew", tooltip="tpustarter learn --exercise ID --reset"),
+        Binding("space", "page_down", show=False),
+    ]
 
     def __init__(self, exercise: str) -> None:
         super().__init__(escape_text(exercise))
@@ -80,14 +109,14 @@ class ExercisePage(Page):
             lessons = content.read_lessons(self.tutor.lessons)
             exercise = exercises.find_exercise(lessons, self._exercise_id)
             exercises.open_file(exercise)
-            self.post_message(LookedUp(exercise))
+            self.post_message(FactsLoaded(exercise))
         except Problem as problem:
-            self.post_message(LookedUp(problem))
+            self.post_message(FactsLoaded(problem))
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _look_on(self, exercise: Exercise) -> None:
         """Look up the next step after a right answer."""
-        self.post_message(LookedUp(read_end(self.tutor, exercise, self._below)))
+        self.post_message(FactsLoaded(read_end(self.tutor, exercise, self._below)))
 
     @property
     def _below(self) -> Page:
@@ -95,19 +124,19 @@ class ExercisePage(Page):
         pages = [screen for screen in self.tutor.screen_stack if isinstance(screen, Page)]
         return pages[pages.index(self) - 1]
 
-    def on_looked_up(self, message: LookedUp[AnswerEnd | Problem | Exercise]) -> None:
+    def on_facts_loaded(self, message: FactsLoaded[AnswerEnd | Problem | Exercise]) -> None:
         """Show the task or its Problem; after a right answer, the next step."""
-        if isinstance(message.what, AnswerEnd):
-            end, self._back = message.what.end, message.what.back
+        if isinstance(message.facts, AnswerEnd):
+            end, self._back = message.facts.end, message.facts.back
             self._way, self._achieved = end.next_step, end.achieved
             self._show()
             self.refresh_bindings()
             self._view.show_more_of_answer()
             return
-        if isinstance(message.what, Problem):
-            self._view.show_answer("", [Content(clean_text(str(message.what)))])
+        if isinstance(message.facts, Problem):
+            self._view.show_answer("", [Content(clean_text(str(message.facts)))])
             return
-        exercise = self._exercise = message.what
+        exercise = self._exercise = message.facts
         self.rename(escape_text(exercise.title))
         self._path = exercises.learner_file(exercise)
         self._saved = exercises.read_save_stamp(self._path)

@@ -15,7 +15,7 @@ from textual.widgets import Static
 from tpustarter.core.problem import Problem
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import break_command, cut_text, escape_text
-from tpustarter.tui.app.messages import EXPLAIN, EventsArrived, LookedUp
+from tpustarter.tui.app.messages import EXPLAIN, EventsArrived, FactsLoaded
 from tpustarter.tui.explain.failure import ANSWER, BLOCK, OWN, PROGRAM, FailedRun
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import Page
@@ -106,7 +106,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         app = self.tutor
         try:
             scan = self._failed.scan()
-            self.post_message(LookedUp(self._failed.last_words()))
+            self.post_message(FactsLoaded(self._failed.last_words()))
         except OSError as error:
             raise Problem(f"its log cannot be read: {error.strerror or error}") from error
         end = explain_output.CommandEnd(self._failed.code)
@@ -133,8 +133,8 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             result = "it shows the same" if shows else "it shows no sign of this"
             yield replace(found, matches=matches), f"This machine was looked at, and {result}."
 
-    def on_looked_up(self, message: LookedUp[str]) -> None:
-        self._written = message.what.strip("\n")
+    def on_facts_loaded(self, message: FactsLoaded[str]) -> None:
+        self._written = message.facts.strip("\n")
         self._show_written()
 
     def _show_written(self) -> None:

@@ -47,32 +47,36 @@ class Course:
         """Return the number of open tasks and questions of a lesson that was read, in words."""
         return solved_exercises.format_open_count(self.records[lesson_id].open)
 
-    def open_in(self, lesson_id: str) -> list[str]:
+    def list_unsolved_in_lesson(self, lesson_id: str) -> list[str]:
         """Return the ids of a lesson's exercises that are not solved."""
         return solved_exercises.list_unsolved(self.lessons[lesson_id], self.records)
 
-    def open_on(self, standing: PathProgress) -> list[str]:
+    def list_unsolved_on_path(self, progress: PathProgress) -> list[str]:
         """Return the ids of a path's exercises that are not solved."""
-        return [one for lesson_id in standing.whole.lessons for one in self.open_in(lesson_id)]
+        return [
+            one
+            for lesson_id in progress.whole.lessons
+            for one in self.list_unsolved_in_lesson(lesson_id)
+        ]
 
-    def next_exercise(self, standing: PathProgress) -> str | None:
-        """Return the first open exercise that the user has met; None without any.
+    def find_next_exercise(self, progress: PathProgress) -> str | None:
+        """Return the first unlocked exercise on a path; None without any."""
+        return next(iter(self.list_unlocked_exercises(progress)), None)
 
-        A lesson prepares for its exercises, so none of them is named before the lesson is read.
+    def list_unlocked_exercises(self, progress: PathProgress) -> list[str]:
+        """Return the ids of the unsolved exercises of those lessons on a path that were read.
+
+        A lesson prepares for its exercises, so none is named before; all are once the path is done.
         """
-        return next(iter(self.exercises_met(standing)), None)
-
-    def exercises_met(self, standing: PathProgress) -> list[str]:
-        """Return the open exercises of lessons already read; of all, once the path is done."""
         met = self.done | self.read
         return [
             one
-            for lesson in standing.whole.lessons
-            if lesson in met or not standing.next
-            for one in self.open_in(lesson)
+            for lesson in progress.whole.lessons
+            if lesson in met or not progress.next
+            for one in self.list_unsolved_in_lesson(lesson)
         ]
 
-    def exercise_title(self, exercise_id: str) -> str:
+    def find_exercise_title(self, exercise_id: str) -> str:
         """Return the title of an exercise, or for a broken file the words of its id."""
         from tpustarter.learning.content import exercises
 
@@ -82,25 +86,25 @@ class Course:
             return exercises.find_exercise(lessons, exercise_id).title
         return name.replace("-", " ")
 
-    def list_half_done(self, standing: PathProgress) -> list[str]:
+    def list_half_done(self, progress: PathProgress) -> list[str]:
         """Return the lessons begun, or read with something open; those of the path come first.
 
         The next lesson is not among them.
         """
-        on_path = [one for one in standing.whole.lessons if one in self.begun or one in self.read]
+        on_path = [one for one in progress.whole.lessons if one in self.begun or one in self.read]
         others = [one for one in (*self.begun, *self.lessons) if one in self.begun]
         open_ones = dict.fromkeys((*on_path, *others))
-        return [one for one in open_ones if one != standing.next]
+        return [one for one in open_ones if one != progress.next]
 
-    def find_next_lesson(self, standing: PathProgress) -> str | None:
+    def find_next_lesson(self, progress: PathProgress) -> str | None:
         """Return the next lesson of a path, else its first lesson with an open exercise."""
-        with_open = (one for one in standing.whole.lessons if self.open_in(one))
-        return standing.next or next(with_open, None)
+        with_open = (one for one in progress.whole.lessons if self.list_unsolved_in_lesson(one))
+        return progress.next or next(with_open, None)
 
-    def describe_achievements(self, standing: PathProgress) -> str:
+    def describe_achievements(self, progress: PathProgress) -> str:
         """Return the achievements on a path, and today's, in words."""
         return solved_exercises.describe_achievements(
-            [self.lessons[one] for one in standing.whole.lessons], self.records
+            [self.lessons[one] for one in progress.whole.lessons], self.records
         )
 
     def find_path_progress(self, path: LessonPath) -> PathProgress:

@@ -22,15 +22,15 @@ FEWEST = 3
 """The least number of lessons shown of the stage with the next one."""
 
 
-def open_stages(standing: PathProgress, following: str | None, free: int) -> set[int]:
+def open_stages(progress: PathProgress, following: str | None, free: int) -> set[int]:
     """Return the stage with the next lesson, and the stages after it that fit.
 
     Args:
-        standing: The progress on the path.
+        progress: The progress on the path.
         following: The next lesson.
         free: Lines of the list that the rows above and below the path do not need.
     """
-    stages = standing.stages
+    stages = progress.stages
     current = next((n for n, stage in enumerate(stages) if following in stage.lessons), None)
     if current is None:
         return set()

@@ -230,9 +230,9 @@ when you change.
         return super().check_action(action, parameters)
 
 
-def _amount(standing: PathProgress) -> str:
+def _amount(progress: PathProgress) -> str:
     """Return the number of lessons, or of those done, and the time that the path takes."""
-    part = standing.whole
+    part = progress.whole
     count = len(part.lessons)
     said = f"{part.done} of {count} done" if part.is_begun else f"{count} lessons"
     return f"{said}  {phrases.format_duration(60 * part.minutes):>11}"

@@ -58,40 +58,40 @@ def title_row(text: str) -> Row:
 
 
 def next_rows(
-    known: Course, facts: MachineFacts | None, standing: PathProgress | None
+    known: Course, facts: MachineFacts | None, progress: PathProgress | None
 ) -> Iterator[Row]:
     """Yield the rows of the next step; its id is always `next`."""
     yield title_row("Next")
-    lesson = known.lessons[standing.next] if standing and standing.next else None
+    lesson = known.lessons[progress.next] if progress and progress.next else None
     if needs_setup(facts, lesson):
         text = "There is no JAX here yet. Enter shows the plan first, which changes only ~/tpu."
         yield Row("next", "> Make an environment with the newest JAX", "3 min", _note(text))
-    elif lesson and standing:
-        note = _note(escape_text(_place(known, standing, lesson.id)))
+    elif lesson and progress:
+        note = _note(escape_text(_place(known, progress, lesson.id)))
         yield Row("next", f"> {escape_text(lesson.title)}", format_minutes(lesson), note, hang=2)
     else:
-        yield _last_row(known, standing)
+        yield _last_row(known, progress)
     yield from _tpu_rows(known)
     for line in known.trouble.splitlines():
         yield Row(None, HangingText("", prose(line)))
 
 
-def _last_row(known: Course, standing: PathProgress | None) -> Row:
+def _last_row(known: Course, progress: PathProgress | None) -> Row:
     """Return the row for a path without a next lesson: an open exercise, else a check."""
     every = "Every lesson of this path is done."
-    if standing and (left := known.open_on(standing)):
-        name = known.exercise_title(left[0])
+    if progress and (left := known.list_unsolved_on_path(progress)):
+        name = known.find_exercise_title(left[0])
         exercises = phrases.format_count(len(left), "exercise of it is", "exercises of it are")
         text = f"{every} {exercises} open."
         return Row("next", f"> Exercise: {escape_text(name)}", "", _note(text), hang=2)
     text = f"{every} p shows the other paths."
-    return Row("next", "> Check this machine", "1 min", _note(text) if standing else ())
+    return Row("next", "> Check this machine", "1 min", _note(text) if progress else ())
 
 
-def make_unfinished_rows(known: Course, standing: PathProgress) -> Iterator[Row]:
+def make_unfinished_rows(known: Course, progress: PathProgress) -> Iterator[Row]:
     """Yield the rows of half-done lessons and of the next exercise."""
-    half_done, name = known.list_half_done(standing), known.next_exercise(standing)
-    if standing.next is None:  # the exercise is the next step itself
+    half_done, name = known.list_half_done(progress), known.find_next_exercise(progress)
+    if progress.next is None:  # the exercise is the next step itself
         name = None
     if not half_done and not name:
         return
@@ -105,10 +105,12 @@ def make_unfinished_rows(known: Course, standing: PathProgress) -> Iterator[Row]
         yield Row(None, Content.styled(f"        and {lessons}, which l lists", "$muted"))
     if name:
         label = Content("  ") + status_word("next", "open", 6)
-        label += f"Exercise: {escape_text(known.exercise_title(name))}"
-        lesson = next(one for one in standing.whole.lessons if name in known.open_in(one))
-        more = len(known.exercises_met(standing)) - 1
-        others = f", and {more} more" if more and standing.next else ""
+        label += f"Exercise: {escape_text(known.find_exercise_title(name))}"
+        lesson = next(
+            one for one in progress.whole.lessons if name in known.list_unsolved_in_lesson(one)
+        )
+        more = len(known.list_unlocked_exercises(progress)) - 1
+        others = f", and {more} more" if more and progress.next else ""
         yield Row(EXERCISE, label, f"{escape_text(known.lessons[lesson].title)}{others}", hang=8)
 
 
@@ -150,7 +152,7 @@ def needs_setup(facts: MachineFacts | None, lesson: Lesson | None) -> bool:
     return bool(facts and not facts.has_framework and "framework" in needs)
 
 
-def _place(known: Course, standing: PathProgress, lesson_id: str) -> str:
+def _place(known: Course, progress: PathProgress, lesson_id: str) -> str:
     """Return a sentence on the next lesson: its state, or its place on the path."""
     if lesson_id in known.begun:
         passed, count = known.begun[lesson_id]
@@ -158,38 +160,38 @@ def _place(known: Course, standing: PathProgress, lesson_id: str) -> str:
         return f"You have begun it{of}."
     if lesson_id in known.read:
         return f"You have read it: {known.describe_open_tasks(lesson_id)}."
-    if not standing.whole.is_begun:
-        return f"The first of {len(standing.whole.lessons)} lessons of your path"
-    stage = standing.stages[standing.current or 0]
+    if not progress.whole.is_begun:
+        return f"The first of {len(progress.whole.lessons)} lessons of your path"
+    stage = progress.stages[progress.current or 0]
     number = stage.lessons.index(lesson_id) + 1
     return f"{stage.title or 'This path'}, lesson {number} of {len(stage.lessons)}"
 
 
-def path_title(standing: PathProgress) -> Content:
+def path_title(progress: PathProgress) -> Content:
     """Return the title of a path, to go above its stages."""
-    return Content.styled(f"Path: {escape_text(standing.path.title)}", "bold")
+    return Content.styled(f"Path: {escape_text(progress.path.title)}", "bold")
 
 
 def path_rows(
-    known: Course, standing: PathProgress, unfolded: Collection[int], most: int | None = None
+    known: Course, progress: PathProgress, unfolded: Collection[int], most: int | None = None
 ) -> Iterator[Row]:
     """Yield the progress on a path, and its stages, with the lessons of those in `unfolded`.
 
     Of the stage with the next lesson at most `most` lessons are shown, those around it.
     """
-    yield Row(None, PathBar(standing))
-    if achieved := known.describe_achievements(standing):
+    yield Row(None, PathBar(progress))
+    if achieved := known.describe_achievements(progress):
         yield Row(None, HangingText("", prose(achieved)))
-    for number, stage in enumerate(standing.stages):
+    for number, stage in enumerate(progress.stages):
         if not stage.title:
-            yield from _lesson_rows(known, standing, stage, "  ")
+            yield from _lesson_rows(known, progress, stage, "  ")
             continue
         is_open = number in unfolded
-        label = Content(f"{'▼' if is_open else '▶'} ") + _stage_title(stage, standing)
+        label = Content(f"{'▼' if is_open else '▶'} ") + _stage_title(stage, progress)
         yield Row(f"{STAGE}{number}", label, _stage_note(known, stage), hang=2)
         if is_open:
-            shown = _around(stage.lessons, known.find_next_lesson(standing), most)
-            yield from _lesson_rows(known, standing, replace(stage, lessons=shown), "    ")
+            shown = _around(stage.lessons, known.find_next_lesson(progress), most)
+            yield from _lesson_rows(known, progress, replace(stage, lessons=shown), "    ")
             if more := len(stage.lessons) - len(shown):
                 yield Row(MORE, Content.styled(f"          and {more} more", "$muted"))
 
@@ -197,9 +199,9 @@ def path_rows(
 class PathBar(LaidOutLines):
     """The share of a path's time that is done: a bar with a part for each stage, and words."""
 
-    def __init__(self, standing: PathProgress) -> None:
-        self._stages = [(stage.minutes, stage.done_share) for stage in standing.stages]
-        self._words = standing.whole.words
+    def __init__(self, progress: PathProgress) -> None:
+        self._stages = [(stage.minutes, stage.done_share) for stage in progress.stages]
+        self._words = progress.whole.words
 
     def lines(self, width: int) -> list[Content]:
         """Return the bar with the words at its right, where there is room for both.
@@ -217,17 +219,20 @@ class PathBar(LaidOutLines):
         ]
 
 
-def _stage_title(stage: PathPart, standing: PathProgress) -> Content:
+def _stage_title(stage: PathPart, progress: PathProgress) -> Content:
     text = escape_text(stage.title)
     if stage.is_done:
         return Content(text)
-    style = "next" if standing.next in stage.lessons else "stage"
+    style = "next" if progress.next in stage.lessons else "stage"
     return status_word(style, text)
 
 
 def _stage_note(known: Course, stage: PathPart) -> str:
     if stage.is_done:
-        count, left = len(stage.lessons), sum(len(known.open_in(one)) for one in stage.lessons)
+        count, left = (
+            len(stage.lessons),
+            sum(len(known.list_unsolved_in_lesson(one)) for one in stage.lessons),
+        )
         said = f"{phrases.format_count(count, 'lesson')}, done"
         return ", ".join(filter(None, (said, solved_exercises.format_unsolved_count(left))))
     if stage.is_begun:
@@ -244,10 +249,10 @@ def _around(lessons: tuple[str, ...], name: str | None, most: int | None) -> tup
 
 
 def _lesson_rows(
-    known: Course, standing: PathProgress, stage: PathPart, indent: str
+    known: Course, progress: PathProgress, stage: PathPart, indent: str
 ) -> Iterator[Row]:
     for lesson_id in stage.lessons:
-        yield lesson_row(known, lesson_id, standing.next, indent)
+        yield lesson_row(known, lesson_id, progress.next, indent)
 
 
 def lesson_row(
@@ -272,7 +277,7 @@ def lesson_row(
         passed, count = known.begun[lesson_id]
         begun = f"begun {passed} of {count}  " if count else "begun  "
     if state == "done":
-        left = solved_exercises.format_unsolved_count(len(known.open_in(lesson_id)))
+        left = solved_exercises.format_unsolved_count(len(known.list_unsolved_in_lesson(lesson_id)))
     elif lesson_id in known.read:
         left = known.describe_open_tasks(lesson_id)
     else:

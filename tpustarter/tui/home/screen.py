@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from tpustarter.core import locations
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import LOOK, LookedUp
+from tpustarter.tui.app.messages import LOOK, FactsLoaded
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.home import layout as home_layout
 from tpustarter.tui.home import rows as home_rows
@@ -139,9 +139,9 @@ the mark as the arrow keys do.
     def _is_beside(self) -> bool:
         return self.size.width >= BESIDE
 
-    def _frame_title(self, standing: PathProgress) -> str:
+    def _frame_title(self, progress: PathProgress) -> str:
         """Return the path as the title of its area; empty if there is no room for all of it."""
-        title = home_rows.path_title(standing).plain
+        title = home_rows.path_title(progress).plain
         has_room = len(title) + CORNERS <= self.query_one(RowList).size.width
         return title if self.size.height >= FRAMED_HEIGHT and has_room else ""
 
@@ -157,21 +157,21 @@ the mark as the arrow keys do.
         from tpustarter.tui.home import machine_facts  # not needed for the first paint
 
         self.post_message(
-            LookedUp(machine_facts.collect_facts(self.tutor.machine, self.tutor.choices))
+            FactsLoaded(machine_facts.collect_facts(self.tutor.machine, self.tutor.choices))
         )
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-course")
     def _read_course(self) -> None:
-        self.post_message(LookedUp(course_facts.read_course(self.tutor.lessons)))
+        self.post_message(FactsLoaded(course_facts.read_course(self.tutor.lessons)))
 
-    def on_looked_up(self, message: LookedUp[Course | MachineFacts]) -> None:
+    def on_facts_loaded(self, message: FactsLoaded[Course | MachineFacts]) -> None:
         previous = (self._facts, self._course)
-        if isinstance(message.what, Course):
-            self._course = message.what
-            lessons = message.what.lessons
+        if isinstance(message.facts, Course):
+            self._course = message.facts
+            lessons = message.facts.lessons
             self.tutor.titles = {name: one.title for name, one in lessons.items()}
         else:
-            facts = self._facts = message.what
+            facts = self._facts = message.facts
             self.tutor.show_place(facts.place, on_tpu=facts.on_tpu, lacks_tpu=facts.lacks_tpu)
         if previous != (self._facts, self._course):
             self._show()
@@ -182,15 +182,15 @@ the mark as the arrow keys do.
 
     def _show(self) -> None:
         rows = self.query_one(RowList)
-        standing = self._standing()
-        following = standing.next if standing else None
+        progress = self._progress()
+        following = progress.next if progress else None
         is_other = following != self._following and self._following is not None
         self._following = following
         is_first = rows.highlighted_id is None or is_other
         rows.show(self._rows(), highlight="next" if is_first else None)
-        if standing:
-            self.set_area_title("home", self._frame_title(standing))
-            self._describe(standing)
+        if progress:
+            self.set_area_title("home", self._frame_title(progress))
+            self._describe(progress)
         last = self._course.last if self._course else None
         for name, lines in (
             ("machine", home_rows.panel_lines(self._facts)),
@@ -198,39 +198,39 @@ the mark as the arrow keys do.
         ):
             self.query_one(f"#{name}", Static).update(Stack(lines))
 
-    def _describe(self, standing: PathProgress) -> None:
+    def _describe(self, progress: PathProgress) -> None:
         """Show the details of the marked lesson, else of the next one, where there is room."""
         course, panel = self._course, self.query_one(SidePanel)
         marked = (self.query_one(RowList).highlighted_id or "").removeprefix(home_rows.LEFT)
         is_marked = course is not None and marked in course.lessons
-        name = marked if is_marked else course.find_next_lesson(standing) if course else None
+        name = marked if is_marked else course.find_next_lesson(progress) if course else None
         lesson = course.lessons[name] if course and name else None
         panel.display = bool(lesson) and self._is_beside
         if course and lesson and panel.display:
             from tpustarter.tui.library import lesson_details  # not needed on most terminals
 
-            label = "Next: " if standing.next else "The lesson of this exercise: "
+            label = "Next: " if progress.next else "The lesson of this exercise: "
             panel.border_title = Content(f"{label * (not is_marked)}{escape_text(lesson.title)}")
-            panel.show(lesson_details.describe(lesson, course, standing))
+            panel.show(lesson_details.describe(lesson, course, progress))
 
     @on(RowList.OptionHighlighted)
     def highlighted(self) -> None:
-        if standing := self._standing():
-            self._describe(standing)
+        if progress := self._progress():
+            self._describe(progress)
 
     def _rows(self) -> Iterator[Row]:
-        course, standing = self._course, self._standing()
+        course, progress = self._course, self._progress()
         if course is None:
             yield home_rows.title_row("Next")
             yield Row(None, "  reading the lessons ...")
         else:
-            above = [*home_rows.next_rows(course, self._facts, standing)]
-            if standing:
-                above += home_rows.make_unfinished_rows(course, standing)
+            above = [*home_rows.next_rows(course, self._facts, progress)]
+            if progress:
+                above += home_rows.make_unfinished_rows(course, progress)
                 above.append(Row(None, ""))
-                if not self._frame_title(standing):
-                    above.append(Row(None, HangingText("", home_rows.path_title(standing))))
-                above = self._with_path(above, course, standing)
+                if not self._frame_title(progress):
+                    above.append(Row(None, HangingText("", home_rows.path_title(progress))))
+                above = self._with_path(above, course, progress)
             yield from above
         if not self._is_beside:
             yield from home_rows.group_rows(
@@ -240,44 +240,44 @@ the mark as the arrow keys do.
                 lines = home_rows.check_lines(course.last, "  ")
                 yield from home_rows.group_rows("Last check", lines)
 
-    def _with_path(self, above: list[Row], course: Course, standing: PathProgress) -> list[Row]:
+    def _with_path(self, above: list[Row], course: Course, progress: PathProgress) -> list[Row]:
         """Return the rows above the path, the path, and the activities beside it where they fit."""
-        opened = self._open_stages(standing)
+        opened = self._open_stages(progress)
 
         def path(most: int | None) -> list[Row]:
-            return [*home_rows.path_rows(course, standing, opened, most)]
+            return [*home_rows.path_rows(course, progress, opened, most)]
 
         if not self._is_beside or self.size.height < home_layout.HIGH:
             return [*above, *path(None)]
         size = self.query_one(RowList).scrollable_content_region.size
         return home_layout.add_activities(above, path, size, is_whole=self._unfolded is not None)
 
-    def _standing(self) -> PathProgress | None:
+    def _progress(self) -> PathProgress | None:
         course = self._course
         path = self.tutor.find_path(course.paths if course else [])
         return course.find_path_progress(path) if course and path else None
 
-    def _open_stages(self, standing: PathProgress) -> set[int]:
+    def _open_stages(self, progress: PathProgress) -> set[int]:
         if self._unfolded is not None:
             return self._unfolded
         if self._course is None:
             return set()
         below = 0 if self._is_beside else len(self._facts.rows if self._facts else "...") + 6
-        left = len(list(home_rows.make_unfinished_rows(self._course, standing)))
+        left = len(list(home_rows.make_unfinished_rows(self._course, progress)))
         also = home_rows.ALSO_LINES if self._is_beside else 0
         free = self.query_one(RowList).size.height - below - left - also
-        return home_layout.open_stages(standing, self._course.find_next_lesson(standing), free)
+        return home_layout.open_stages(progress, self._course.find_next_lesson(progress), free)
 
     @on(RowList.OptionSelected)
     def open_row(self, event: RowList.OptionSelected) -> None:
-        name, standing = event.option_id or "", self._standing()
+        name, progress = event.option_id or "", self._progress()
         if name == "next":
-            self._take_next_step(standing)
-        elif name.startswith(home_rows.STAGE) and standing:
-            self._unfolded = self._open_stages(standing) ^ {int(name.removeprefix(home_rows.STAGE))}
+            self._take_next_step(progress)
+        elif name.startswith(home_rows.STAGE) and progress:
+            self._unfolded = self._open_stages(progress) ^ {int(name.removeprefix(home_rows.STAGE))}
             self._show()
-        elif name == home_rows.MORE and standing:
-            self._unfolded = self._open_stages(standing)
+        elif name == home_rows.MORE and progress:
+            self._unfolded = self._open_stages(progress)
             self._show()
         elif name == home_rows.EXERCISE:
             if name := self._next_exercise():
@@ -290,14 +290,14 @@ the mark as the arrow keys do.
         elif name:
             self.tutor.go.open_lesson(name.removeprefix(home_rows.LEFT))
 
-    def _take_next_step(self, standing: PathProgress | None) -> None:
-        following = standing.next if standing else None
+    def _take_next_step(self, progress: PathProgress | None) -> None:
+        following = progress.next if progress else None
         lesson = self._course.lessons[following] if self._course and following else None
         if home_rows.needs_setup(self._facts, lesson):
             self.tutor.go.open_setup()
         elif lesson:
             self.tutor.go.open_lesson(lesson.id)
-        elif self._course and standing and (left := self._course.open_on(standing)):
+        elif self._course and progress and (left := self._course.list_unsolved_on_path(progress)):
             self.tutor.go.open_exercise(left[0])
         else:
             self.action_check()
@@ -307,15 +307,15 @@ the mark as the arrow keys do.
             self.tutor.go.open_lesson(following)
 
     def _next_lesson(self) -> str | None:
-        standing = self._standing()
-        return standing.next if standing else None
+        progress = self._progress()
+        return progress.next if progress else None
 
     def action_exercises(self) -> None:
         self.tutor.go.open_exercises()
 
     def _next_exercise(self) -> str | None:
-        course, standing = self._course, self._standing()
-        return course.next_exercise(standing) if course and standing else None
+        course, progress = self._course, self._progress()
+        return course.find_next_exercise(progress) if course and progress else None
 
     def action_check(self) -> None:
         self.tutor.go.open_checks()

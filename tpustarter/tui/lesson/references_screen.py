@@ -16,7 +16,7 @@ from textual.widgets import Static
 from tpustarter.checking.selfcheck import CheckRequest
 from tpustarter.core import content
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import LOOK, LookedUp
+from tpustarter.tui.app.messages import LOOK, FactsLoaded
 from tpustarter.tui.app.session import session_of
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.kit.markdown_text import LessonText
@@ -98,7 +98,7 @@ This is what the lesson refers to, and Enter follows the marked line.
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _read(self) -> None:
         self.post_message(
-            LookedUp(
+            FactsLoaded(
                 (
                     course_facts.read_course(self.tutor.lessons),
                     {one.id: one for one in content.read_checks(self.tutor.checks)},
@@ -106,8 +106,10 @@ This is what the lesson refers to, and Enter follows the marked line.
             )
         )
 
-    def on_looked_up(self, message: LookedUp[tuple[Course, dict[str, content.Check]]]) -> None:
-        self._course, self._checks = message.what
+    def on_facts_loaded(
+        self, message: FactsLoaded[tuple[Course, dict[str, content.Check]]]
+    ) -> None:
+        self._course, self._checks = message.facts
         self._describe()
 
     @on(RowList.OptionHighlighted)

@@ -15,7 +15,7 @@ from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import bookmarks, lesson_progress
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import LOOK, LookedUp
+from tpustarter.tui.app.messages import LOOK, FactsLoaded
 from tpustarter.tui.kit.page import Notice, Page
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.lesson import opened_lesson as lesson_opened_lesson
@@ -59,17 +59,19 @@ class LessonScreen(Page):
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _read(self) -> None:
         try:
-            self.post_message(LookedUp(lesson_opened_lesson.read_lesson(self.tutor, self.lesson)))
+            self.post_message(
+                FactsLoaded(lesson_opened_lesson.read_lesson(self.tutor, self.lesson))
+            )
         except Problem as problem:
-            self.post_message(LookedUp(problem))
+            self.post_message(FactsLoaded(problem))
 
-    async def on_looked_up(self, message: LookedUp[OpenedLesson | Problem]) -> None:
-        if isinstance(message.what, Problem):
+    async def on_facts_loaded(self, message: FactsLoaded[OpenedLesson | Problem]) -> None:
+        if isinstance(message.facts, Problem):
             await self._curtain.remove()
-            await self._page.mount(Static(Content(clean_text(str(message.what)))))
+            await self._page.mount(Static(Content(clean_text(str(message.facts)))))
             self.take_keys()
             return
-        opened_lesson = self._opened = message.what
+        opened_lesson = self._opened = message.facts
         minutes = escape_text(str(opened_lesson.lesson.header.get("minutes", "?")))
         self.rename(f"{escape_text(opened_lesson.lesson.title)}  {minutes} min")
         await self._page.show(opened_lesson, "tpu" if self.tutor.on_tpu else "cpu")

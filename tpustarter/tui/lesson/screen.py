@@ -107,7 +107,7 @@ class Reader(LessonScreen):
     action_jump_too = action_jump  # when Enter does it, and its key shows that
 
     def action_to_end(self) -> None:
-        """Say that no block and no question is open, and go where the course goes on."""
+        """Note that no block and no question is open, and go where the course goes on."""
         self.show_notice("Each block has passed, and each question is answered.")
         self._page.scroll_end(animate=False)
 

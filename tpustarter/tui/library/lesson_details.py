@@ -26,16 +26,16 @@ EVERYWHERE = ("Your turn", "What you learned", "If it fails", "In practice")
 """Sections that most lessons have, so that their titles do not help to tell lessons apart."""
 
 
-def describe(lesson: Lesson, course: Course, standing: PathProgress | None) -> Stack:
+def describe(lesson: Lesson, course: Course, progress: PathProgress | None) -> Stack:
     """Return the details of a lesson."""
-    return Stack(_lines(lesson, course, standing))
+    return Stack(_lines(lesson, course, progress))
 
 
 def _lines(
-    lesson: Lesson, course: Course, standing: PathProgress | None
+    lesson: Lesson, course: Course, progress: PathProgress | None
 ) -> Iterator[LaidOutLines | Content]:
     lines = list(markdown.plain_lines(lesson))
-    minutes, state = home_rows.format_minutes(lesson), _state(lesson, course, standing)
+    minutes, state = home_rows.format_minutes(lesson), _state(lesson, course, progress)
     yield Content.styled(f"{escape_text(lesson.id)}, {minutes}; {state}", "$muted")
     yield Content("")
     yield Content(escape_text(find_first_paragraph(lines)))
@@ -58,7 +58,7 @@ def _lines(
             yield HangingText(mark, escape_text(item))
 
 
-def _state(lesson: Lesson, course: Course, standing: PathProgress | None) -> str:
+def _state(lesson: Lesson, course: Course, progress: PathProgress | None) -> str:
     if lesson.id in course.done:
         return "done"
     if lesson.id in course.read:
@@ -66,7 +66,7 @@ def _state(lesson: Lesson, course: Course, standing: PathProgress | None) -> str
     if lesson.id in course.begun:
         passed, count = course.begun[lesson.id]
         return f"begun, {passed} of {count} blocks and questions are done" if count else "begun"
-    return "next on your path" if standing and standing.next == lesson.id else "not begun"
+    return "next on your path" if progress and progress.next == lesson.id else "not begun"
 
 
 def _learned(lesson: Lesson) -> Iterator[str]:

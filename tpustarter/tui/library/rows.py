@@ -52,23 +52,23 @@ TRACKS = {
 
 
 def make_lesson_rows(
-    course: Course, standing: PathProgress | None, states: Collection[bool]
+    course: Course, progress: PathProgress | None, states: Collection[bool]
 ) -> Iterator[Row]:
     """Yield all lessons: those of the path in its stages, then the others by track.
 
     Args:
         course: The lessons and the progress.
-        standing: The progress on the path.
+        progress: The progress on the path.
         states: The lessons to show: done ones (True), open ones (False).
     """
-    groups = [(stage.title, stage.lessons) for stage in standing.stages] if standing else []
+    groups = [(stage.title, stage.lessons) for stage in progress.stages] if progress else []
     on_path = {name for _, names in groups for name in names}
     others: dict[str, list[str]] = {}
     for name in course.lessons:
         if name not in on_path:
             others.setdefault(name.partition("/")[0], []).append(name)
     tracks = [(_track(track), names) for track, names in others.items()]
-    following = standing.next if standing else None
+    following = progress.next if progress else None
     is_first = True
     for heading, names in [(None, groups), ("Not on your path" if on_path else None, tracks)]:
         for label, members in names:

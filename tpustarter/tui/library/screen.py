@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.events import Paste
 from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Input
@@ -18,22 +19,23 @@ from tpustarter.learning.content import exercises
 from tpustarter.learning.search import search
 from tpustarter.learning.search.search import SearchLibrary, SearchResult
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import LOOK, SEARCH, LookedUp
+from tpustarter.tui.app.messages import LOOK, SEARCH, FactsLoaded
+from tpustarter.tui.app.session import session_of
 from tpustarter.tui.explain.failure import find_file, read_failure
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.home.course_facts import Course
-from tpustarter.tui.kit.page import EXPLAIN, Page
+from tpustarter.tui.kit.markdown_text import LessonText
+from tpustarter.tui.kit.page import EXPLAIN, Page, Sheet
 from tpustarter.tui.kit.row_list import Row, RowList, SidePanel
-from tpustarter.tui.kit.search_line import SearchLine
+from tpustarter.tui.kit.safe_text import plain_source
 from tpustarter.tui.kit.text_layout import HangingText, Stack, prose
 from tpustarter.tui.lesson.references_screen import GlossaryEntry
 from tpustarter.tui.library import lesson_details, search_details
 from tpustarter.tui.library import rows as lesson_rows
-from tpustarter.tui.library.older_claim_screen import OlderClaim
 from tpustarter.tui.library.rows import CHECK, EXERCISE, LOG, MEANT, OLD
 
 if TYPE_CHECKING:
-    from tpustarter.learning.content.older_claims import TutorialClaim
+    from tpustarter.learning.content.tutorial_claims import TutorialClaim
     from tpustarter.learning.progress.path_progress import PathProgress
     from tpustarter.learning.search.search import FoundLine, SearchHit
 
@@ -43,6 +45,36 @@ HEAD, FOR_SENTENCE = 12, 10
 """Lines that a search needs besides the lessons found, and for one more sentence of each."""
 STATES = {"all": (True, False), "open": (False,), "done": (True,)}
 """The lessons that each filter shows: done ones (True), open ones (False)."""
+
+
+class SearchLine(Input):
+    """The search line above a list; Enter opens the first result, or takes the suggested word."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "open the first", key_display="Enter"),
+        Binding("enter", "submit_meant", "search for it", key_display="Enter"),
+        Binding(
+            "down", "screen.to_list", "to the list", key_display="Down", tooltip="choose among them"
+        ),
+    ]
+
+    is_meant = False
+    """Whether Enter searches for the suggested word, because nothing was found."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer for Enter the one of its two actions that applies now."""
+        if action in ("submit", "submit_meant"):
+            return self.is_meant == (action == "submit_meant")
+        return super().check_action(action, parameters)
+
+    action_submit_meant = Input.action_submit
+
+    def on_paste(self, event: Paste) -> None:
+        """Paste a line; an error of many lines is explained, because a search takes only words."""
+        if "\n" in event.text.strip():
+            event.stop()
+            event.prevent_default()
+            session_of(self).go.open_explanation(read_failure(event.text))
 
 
 class Lessons(Page):
@@ -117,26 +149,26 @@ opens the marked one.
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _read(self) -> None:
         course = course_facts.read_course(self.tutor.lessons)
-        self.post_message(LookedUp(course))
-        self.post_message(LookedUp(exercises.read_titles(course.lessons.values())))
+        self.post_message(FactsLoaded(course))
+        self.post_message(FactsLoaded(exercises.read_titles(course.lessons.values())))
         try:
-            shelf = search.read_sources(self.tutor.lessons, self.tutor.checks)
-            if self._library is None or self._library.shelf != shelf:
+            sources = search.read_sources(self.tutor.lessons, self.tutor.checks)
+            if self._library is None or self._library.sources != sources:
                 synonyms = search.read_synonyms(self.tutor.lessons)
-                self.post_message(LookedUp(SearchLibrary(shelf, synonyms)))
+                self.post_message(FactsLoaded(SearchLibrary(sources, synonyms)))
         except Problem as problem:
-            self.post_message(LookedUp(problem))
+            self.post_message(FactsLoaded(problem))
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SEARCH)
     def _search(self, library: SearchLibrary, text: str) -> None:
         path = self.tutor.find_path(self._course.paths) if self._course else None
-        self.post_message(LookedUp(library.search(text, path.lessons if path else ())))
+        self.post_message(FactsLoaded(library.search(text, path.lessons if path else ())))
 
-    def on_looked_up(
+    def on_facts_loaded(
         self,
-        message: LookedUp[Problem | Course | dict[str, str] | SearchLibrary | SearchResult],
+        message: FactsLoaded[Problem | Course | dict[str, str] | SearchLibrary | SearchResult],
     ) -> None:
-        what = message.what
+        what = message.facts
         if isinstance(what, Problem):
             self._is_readable, self._wanted = False, None
             self.set_area_title("lessons", "Nothing can be looked up")
@@ -231,7 +263,7 @@ opens the marked one.
         self.query_one(SidePanel).read_on()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow only the filter that follows the current one."""
+        """Show the key of the next filter alone, and `read_on` where text is hidden."""
         if action == "read_on":
             return self.query_one(SidePanel).max_scroll_y > 0
         if action == "filter":
@@ -253,11 +285,11 @@ opens the marked one.
         course = self._course
         if course is None or course.trouble:
             return
-        rows, standing = list(self._rows(course)), self._standing(course)
+        rows, progress = list(self._rows(course)), self._progress(course)
         shown = self.query_one(RowList)
         first = next((row.id for row in rows if row.id), None)
-        is_first_time = shown.highlighted_id is None and not self._found and standing
-        target = standing.next if is_first_time and standing else first if from_first else None
+        is_first_time = shown.highlighted_id is None and not self._found and progress
+        target = progress.next if is_first_time and progress else first if from_first else None
         name, is_place, _ = (shown.highlighted_id or "").partition("#")
         if is_place and not self._found and any(row.id == name for row in rows):
             target = name  # after a search, mark the lesson of the marked line
@@ -289,10 +321,10 @@ opens the marked one.
                 course, self._found, states, titles=self._titles, spots=most
             )
             return
-        rows = list(lesson_rows.make_lesson_rows(course, self._standing(course), states))
+        rows = list(lesson_rows.make_lesson_rows(course, self._progress(course), states))
         yield from rows or [Row(None, "None yet. Press v to see the others.")]
 
-    def _standing(self, course: Course) -> PathProgress | None:
+    def _progress(self, course: Course) -> PathProgress | None:
         path = self.tutor.find_path(course.paths)
         return course.find_path_progress(path) if path else None
 
@@ -308,10 +340,10 @@ opens the marked one.
     def _said_of(self, option: str) -> tuple[str, VisualType]:
         """Return the title and the details of a row."""
         name, _, rest = option.partition("#")
-        course, shelf = self._course, self._library.shelf if self._library else None
+        course, sources = self._course, self._library.sources if self._library else None
         if course and name in course.lessons:
             lesson, spot = course.lessons[name], self._leads_to(name, int(rest) if rest else None)
-            said = lesson_details.describe(lesson, course, self._standing(course))
+            said = lesson_details.describe(lesson, course, self._progress(course))
             return lesson.title, Stack(
                 [*search_details.lay_out_paragraph(spot), said]
             ) if spot else said
@@ -319,23 +351,25 @@ opens the marked one.
             with contextlib.suppress(Problem):  # the exercise's own page shows the problem
                 asked = exercises.find_exercise([*course.lessons.values()], rest)
                 return asked.title, Stack([*search_details.describe_exercise(asked)])
-        if shelf and not name and rest in shelf.words:
-            return shelf.words[rest][0], search_details.describe_word(*shelf.words[rest], course)
-        if shelf and name == CHECK:
-            [check] = [check for check in shelf.checks if check.id == rest]
+        if sources and not name and rest in sources.words:
+            return sources.words[rest][0], search_details.describe_word(
+                *sources.words[rest], course
+            )
+        if sources and name == CHECK:
+            [check] = [check for check in sources.checks if check.id == rest]
             return rest, search_details.describe_check(check)
-        if shelf and name == OLD:
+        if sources and name == OLD:
             return "Older tutorials", search_details.describe_claim(self._claim(rest))
         return "", ""
 
     def _claim(self, name: str) -> TutorialClaim:
-        claims = self._library.shelf.claims if self._library else ()
+        claims = self._library.sources.claims if self._library else ()
         return next(claim for claim in claims if claim.id == name)
 
     @on(RowList.OptionSelected)
     def open_row(self, event: RowList.OptionSelected) -> None:
         name, hash_, rest = str(event.option_id).partition("#")
-        shelf = self._library.shelf if self._library else None
+        sources = self._library.sources if self._library else None
         if name == CHECK:
             self._run_check(rest)
         elif name == EXERCISE:
@@ -344,10 +378,10 @@ opens the marked one.
             self._search_instead(rest)
         elif name == LOG and self._found:
             self.tutor.go.open_explanation(read_failure(self._found.text))
-        elif name == OLD and shelf:
-            self.tutor.push_screen(OlderClaim(self._claim(rest)))
-        elif not name and shelf:
-            self.tutor.push_screen(GlossaryEntry(*shelf.words[rest], self._course))
+        elif name == OLD and sources:
+            self.tutor.push_screen(TutorialClaimSheet(self._claim(rest)))
+        elif not name and sources:
+            self.tutor.push_screen(GlossaryEntry(*sources.words[rest], self._course))
         elif name:
             spot = self._leads_to(name, int(rest) if hash_ else None)
             self.tutor.go.open_lesson(name, at=spot.line if spot else "")
@@ -379,3 +413,30 @@ opens the marked one.
     def _hit(self, lesson: str) -> SearchHit | None:
         hits = self._found.select_kind("lesson") if self._found else []
         return next((hit for hit in hits if hit.id == lesson), None)
+
+
+class TutorialClaimSheet(Sheet):
+    """A claim of older tutorials, and the state of today."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "lesson", "open lesson", tooltip="tpustarter learn LESSON"),
+    ]
+
+    def __init__(self, claim: TutorialClaim) -> None:
+        self._lesson = (claim.lesson or "").partition("#")[0]
+        fields = {"Then": claim.then, "Now": claim.now}
+        fields |= {"Lesson": f"`{self._lesson}`"} if self._lesson else {}
+        fields |= {"Shown by": f"`{claim.proof}`"} if claim.proof else {}
+        fields |= {"Source": claim.source}
+        text = "\n\n".join(f"**{name}:** {value}" for name, value in fields.items())
+        title = escape_text(claim.heading)
+        super().__init__(title, LessonText(plain_source(text)))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "lesson":
+            return bool(self._lesson)
+        return super().check_action(action, parameters)
+
+    def action_lesson(self) -> None:
+        """Open the lesson in place of the one below this window."""
+        session_of(self).go.replace_with_lesson(self._lesson)

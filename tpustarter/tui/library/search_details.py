@@ -22,7 +22,7 @@ from tpustarter.tui.library import rows as lesson_rows
 if TYPE_CHECKING:
     from tpustarter.core.content import Check, Lesson
     from tpustarter.learning.content.exercises import Exercise
-    from tpustarter.learning.content.older_claims import TutorialClaim
+    from tpustarter.learning.content.tutorial_claims import TutorialClaim
     from tpustarter.learning.search.search import FoundLine
     from tpustarter.tui.home.course_facts import Course
 

@@ -18,7 +18,7 @@ from tpustarter.core.content import Check
 from tpustarter.rehearsal.compile import compiler
 from tpustarter.rehearsal.programs import user_python
 from tpustarter.text import phrases
-from tpustarter.tui.app.messages import LOOK, LookedUp
+from tpustarter.tui.app.messages import LOOK, FactsLoaded
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.kit.text_layout import Stack, adapt_commands, prose
@@ -146,21 +146,21 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         available = RehearsalMeans(
             programs, has_compiler=has_compiler, own=own, has_torch=has_torch
         )
-        self.post_message(LookedUp(available))
+        self.post_message(FactsLoaded(available))
 
-    def on_looked_up(
-        self, message: LookedUp[RehearsalMeans | TypedProgram | OfferedPrograms]
+    def on_facts_loaded(
+        self, message: FactsLoaded[RehearsalMeans | TypedProgram | OfferedPrograms]
     ) -> None:
-        if isinstance(message.what, RehearsalMeans):
-            self._offer_all(message.what)
+        if isinstance(message.facts, RehearsalMeans):
+            self._offer_all(message.facts)
         elif not self.query_one(OwnLine).display:  # Esc came first
             return
-        elif isinstance(message.what, TypedProgram):
-            self._choice.select_program(message.what)
+        elif isinstance(message.facts, TypedProgram):
+            self._choice.select_program(message.facts)
             self.action_back()
-            self._show(message.what.name)
+            self._show(message.facts.name)
         else:
-            self._offer(message.what)
+            self._offer(message.facts)
 
     def _offer_all(self, available: RehearsalMeans) -> None:
         """Update the choice; checks that no Python here can lower are left out."""
@@ -289,7 +289,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-own")
     def _read(self, kind: str, typed: str) -> None:
         self.post_message(
-            LookedUp(
+            FactsLoaded(
                 typed_program.read_typed(kind, typed, self.tutor.choices.python, self.tutor.machine)
             )
         )

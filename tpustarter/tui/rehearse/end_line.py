@@ -59,8 +59,11 @@ def format_headline(
     return verdict.format_headline(results, own=own, script=script, stopped_of=stopped_of)
 
 
-def format_problem(problem: Problem, request: RehearsalRequest) -> str:
-    """Return a problem as text; without a hint, it names the key to change the arguments."""
+def format_error(problem: Problem, request: RehearsalRequest) -> str:
+    """Return the text of an error that ended a rehearsal.
+
+    If it has no hint and the user had typed arguments, the last line names the key to edit them.
+    """
     may_change = request.arguments and not problem.hint
     return f"{problem}\n{_CHANGE}." if may_change else str(problem)
 

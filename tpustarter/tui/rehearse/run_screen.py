@@ -28,7 +28,7 @@ from tpustarter.rehearsal.run import (
 )
 from tpustarter.rehearsal.text import rehearsal_text
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import REHEARSE, EventsArrived, LookedUp
+from tpustarter.tui.app.messages import REHEARSE, EventsArrived, FactsLoaded
 from tpustarter.tui.explain.failure import FailedRun, program_failure
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import ConfirmWindow
@@ -151,7 +151,7 @@ class RehearsalScreen(Split):
         app = self.tutor
         if describe_local_chips(app.machine):
             if not request.beside_tpu:
-                self.post_message(LookedUp(BESIDE_TPU))
+                self.post_message(FactsLoaded(BESIDE_TPU))
                 return
             app.live.release()
         rehearsal = Rehearsal(request, machine=app.machine, checks=app.checks)
@@ -163,9 +163,9 @@ class RehearsalScreen(Split):
                 yield list(rehearsal.skipped)
         yield list(rehearsal.skipped)
 
-    def on_looked_up(self, message: LookedUp[str]) -> None:
+    def on_facts_loaded(self, message: FactsLoaded[str]) -> None:
         """Ask the user before the compiler is used beside a TPU."""
-        self.tutor.push_screen(ConfirmWindow("TPU chips", message.what), self._answered)
+        self.tutor.push_screen(ConfirmWindow("TPU chips", message.facts), self._answered)
 
     def _answered(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
         if answer:
@@ -181,7 +181,7 @@ class RehearsalScreen(Split):
         elif not self._run.is_stopped:
             self._problem = error
             self._without_compiler = Hint.of(error.hint).setup == "rehearse"
-            self.show_text(clean_text(line.format_problem(error, self._request)))
+            self.show_text(clean_text(line.format_error(error, self._request)))
             self.refresh_bindings()
 
     def action_setup(self) -> None:

@@ -21,7 +21,7 @@ from tpustarter.setup.environment.run import Setup, SetupStep, StepEnded, StepSt
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import SETUP, EventsArrived, LookedUp
+from tpustarter.tui.app.messages import SETUP, EventsArrived, FactsLoaded
 from tpustarter.tui.explain import failure
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import ConfirmWindow
@@ -85,9 +85,9 @@ tpustarter notes where the folder is. No command gets administrator rights.
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
     def _plan(self) -> None:
         try:
-            self.post_message(LookedUp(self._make()))
+            self.post_message(FactsLoaded(self._make()))
         except Problem as problem:
-            self.post_message(LookedUp(problem))
+            self.post_message(FactsLoaded(problem))
 
     def _make(self) -> Setup:
         app = self.tutor
@@ -107,8 +107,8 @@ tpustarter notes where the folder is. No command gets administrator rights.
         """The steps that `y` runs."""
         return [step for step in self._steps if step.state != "done"]
 
-    def on_looked_up(self, message: LookedUp[Any]) -> None:
-        self._take(message.what)
+    def on_facts_loaded(self, message: FactsLoaded[Any]) -> None:
+        self._take(message.facts)
         self.take_keys()
         self.refresh_bindings()
 
@@ -319,7 +319,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
     def _ask(self) -> None:
         if self._setup:
             self.tutor.live.release()  # its Python may be removed
-            self.post_message(LookedUp(self._setup.removed_by_undo()))
+            self.post_message(FactsLoaded(self._setup.removed_by_undo()))
 
     def _answered(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
         if answer:

@@ -18,7 +18,7 @@ from tpustarter.setup.environment.profiles import MACHINE, PROFILES, Profile
 from tpustarter.setup.environment.run import Setup, SetupStep
 from tpustarter.setup.machine.machine_setup import MachineSetup
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import LOOK, LookedUp
+from tpustarter.tui.app.messages import LOOK, FactsLoaded
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.kit.row_list import AwaitedDetailRows, DetailRows, Row, RowList
 from tpustarter.tui.kit.split import Split
@@ -148,10 +148,10 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         setups.sort(key=lambda one: place.get(one.profile.name, len(order)))
         known_before = [one for one in self._setups.values() if one.is_machine]
         machine = known_before or [SetUp(profile, None) for profile in MACHINE.values()]
-        self.post_message(LookedUp([*setups, *machine]))
+        self.post_message(FactsLoaded([*setups, *machine]))
         # Plans of the machine take longer, so the others are shown first.
         machine = [self._stand(profile, order) for profile in MACHINE.values()]
-        self.post_message(LookedUp([*setups, *machine]))
+        self.post_message(FactsLoaded([*setups, *machine]))
 
     def _stand(self, profile: Profile, lessons: Collection[str]) -> SetUp:
         """Return a set-up with its plan, given the ids of the lessons of the user's path."""
@@ -169,8 +169,8 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         is_wanted = plan.lesson.id in lessons and profile.name not in SERVED
         return SetUp(profile, plan, is_on_path=is_wanted)
 
-    def on_looked_up(self, message: LookedUp[list[SetUp]]) -> None:
-        self._setups = {one.profile.name: one for one in message.what}
+    def on_facts_loaded(self, message: FactsLoaded[list[SetUp]]) -> None:
+        self._setups = {one.profile.name: one for one in message.facts}
         self._show()
 
     def on_resize(self) -> None:

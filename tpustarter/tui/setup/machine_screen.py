@@ -17,7 +17,7 @@ from tpustarter.setup.machine import as_root
 from tpustarter.setup.machine.machine_setup import MachineSetup
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import SETUP, LookedUp
+from tpustarter.tui.app.messages import SETUP, FactsLoaded
 from tpustarter.tui.kit.confirm_commands import SeenCommands
 from tpustarter.tui.kit.page import Notice
 from tpustarter.tui.kit.safe_text import clean_text
@@ -101,14 +101,14 @@ you do in another place, such as your own computer.
         try:
             setup = self._make()
         except Problem as problem:
-            self.post_message(LookedUp(problem))
+            self.post_message(FactsLoaded(problem))
             return
         try:
             setup.list_undo_steps()
             can_undo = True
         except Problem:
             can_undo = False
-        self.post_message(LookedUp(PlannedMachine(setup, can_undo)))
+        self.post_message(FactsLoaded(PlannedMachine(setup, can_undo)))
 
     def _take(self, what: Any) -> None:
         """Show a plan or a problem; for steps that undo changes, ask the user."""
@@ -206,7 +206,7 @@ you do in another place, such as your own computer.
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
     def _ask(self) -> None:
-        self.post_message(LookedUp(self._make().list_undo_steps()))
+        self.post_message(FactsLoaded(self._make().list_undo_steps()))
 
     def _ask_to_put_back(self, steps: Sequence[SetupStep]) -> None:
         if self._planned is None:

@@ -42,7 +42,7 @@ def make_host_row(seen: HostSeen) -> Row:
     )
 
 
-def describe_one(
+def describe_details(
     seen: HostSeen, facts: Mapping[str, Any] | None, command: HostCommand | None = None
 ) -> Iterator[LaidOutLines | Content]:
     """Yield all that is known of a host.

@@ -23,7 +23,7 @@ from tpustarter.slices.started_check import StartedCheck
 from tpustarter.slices.starting.start_model import HostCommand
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import LOOK, SLICE, EventsArrived, LookedUp
+from tpustarter.tui.app.messages import LOOK, SLICE, EventsArrived, FactsLoaded
 from tpustarter.tui.checks import end_line as check_end_line
 from tpustarter.tui.checks import rows as check_rows
 from tpustarter.tui.checks.check_details import describe_claim, describe_result
@@ -32,7 +32,7 @@ from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import Row, RowList
 from tpustarter.tui.kit.split import LOW, Split
 from tpustarter.tui.kit.text_layout import LaidOutLines, Stack, group_heading
-from tpustarter.tui.slices.host_rows import PREFIX, describe_one, make_host_row
+from tpustarter.tui.slices.host_rows import PREFIX, describe_details, make_host_row
 from tpustarter.tui.slices.start_question import StartQuestion
 
 MOST_NAMED = 4
@@ -42,7 +42,7 @@ WHERE = SliceRequest()
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedStart:
     """A run that can be started: the commands are made, and none has been run."""
 
     check: StartedCheck
@@ -78,7 +78,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
     def __init__(self, options: StartOptions) -> None:
         super().__init__(f"All hosts of {escape_text(', '.join(options.names) or 'the slice')}")
         self._options = options
-        self._prepared: Prepared | None = None
+        self._prepared: PreparedStart | None = None
         self._hosts: dict[int, HostSeen] = {}
         self._list = CheckList()
         self.live_run = self._run = LiveRun[Event | Run](self, SLICE, self._tick)
@@ -97,18 +97,18 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         try:
             engine = make_engine(self._options)
             check = StartedCheck(CheckRequest(), WHERE, engine, checks=self.tutor.checks)
-            self.post_message(LookedUp(Prepared(check, check.prepare())))
+            self.post_message(FactsLoaded(PreparedStart(check, check.prepare())))
         except Problem as problem:
-            self.post_message(LookedUp(problem))
+            self.post_message(FactsLoaded(problem))
 
-    def on_looked_up(self, message: LookedUp[Prepared | Problem]) -> None:
-        if isinstance(message.what, Problem):
+    def on_facts_loaded(self, message: FactsLoaded[PreparedStart | Problem]) -> None:
+        if isinstance(message.facts, Problem):
             self.show_text("Nothing was started. Press a to try again, or Esc to go back.")
-            self.show_error(message.what)
+            self.show_error(message.facts)
             return
-        self._prepared = message.what
+        self._prepared = message.facts
         self.show_text("Nothing has been started yet.")
-        question = StartQuestion(message.what.commands, self._options.words)
+        question = StartQuestion(message.facts.commands, self._options.words)
         self.tutor.push_screen(question, lambda yes: self._answer(yes=yes))
 
     def _answer(self, *, yes: bool | None) -> None:
@@ -237,7 +237,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         facts = next((one for one in run.hosts if one["host"] == host), None) if run else None
         commands = self._prepared.commands if self._prepared and self.has_class("-details") else ()
         command = next((one for one in commands if one.host == host), None)
-        return describe_one(self._hosts[host], facts, command)
+        return describe_details(self._hosts[host], facts, command)
 
     def action_details(self) -> None:
         if self._marked in self._list.find_folds() and not self.has_class("-details"):

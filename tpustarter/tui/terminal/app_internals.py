@@ -1,4 +1,4 @@
-"""What an app needs of Textual's `App` that has no public name (8.2.8)."""
+"""The private parts of Textual's `App` that this app needs (8.2.8)."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.cloud.trc.grant import Grant
 from tpustarter.core.problem import Problem
 from tpustarter.text import phrases
-from tpustarter.tui.app.messages import LOOK, LookedUp
+from tpustarter.tui.app.messages import LOOK, FactsLoaded
 from tpustarter.tui.kit.confirm_name import TypedName
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.text_layout import Stack, prose
@@ -122,14 +122,14 @@ scripts and several slices.
         except Problem:
             pass  # Enter shows the reason
         try:
-            self.post_message(LookedUp(CloudPlace(project, zone, trc_grant.load_grant())))
+            self.post_message(FactsLoaded(CloudPlace(project, zone, trc_grant.load_grant())))
         except Problem as trouble:
-            self.post_message(LookedUp(CloudPlace(project, zone, None, trouble)))
+            self.post_message(FactsLoaded(CloudPlace(project, zone, None, trouble)))
 
-    def on_looked_up(
-        self, message: LookedUp[CloudPlace | OfferList | GrantVerdicts | Problem | None]
+    def on_facts_loaded(
+        self, message: FactsLoaded[CloudPlace | OfferList | GrantVerdicts | Problem | None]
     ) -> None:
-        what = message.what
+        what = message.facts
         if isinstance(what, CloudPlace):
             self._place, self._is_read = what, True
             self._take_tier()
@@ -173,15 +173,15 @@ scripts and several slices.
     @work(thread=True, exit_on_error=False, group=f"{LOOK}-offers")
     def _ask_google(self, project: str, zone: str) -> None:
         if known := tpu_offers.read_stored_offers(project, zone):
-            self.post_message(LookedUp(known))
+            self.post_message(FactsLoaded(known))
         try:
             client, clock = tpu_work.connect(self.tutor, project, self._left)
-            self.post_message(LookedUp(tpu_offers.fetch_offers(client, clock, zone)))
+            self.post_message(FactsLoaded(tpu_offers.fetch_offers(client, clock, zone)))
         except StoppedError:
             pass
         except Problem as problem:
             why = problem.summary
-            self.post_message(LookedUp(OfferList(zone, known.offer if known else None, why)))
+            self.post_message(FactsLoaded(OfferList(zone, known.offer if known else None, why)))
 
     def _first_zone(self, draft: TpuDraft) -> str:
         """Return the first typed zone that Google has, as far as its zones are known."""
@@ -297,11 +297,11 @@ scripts and several slices.
             client, clock = tpu_work.connect(self.tutor, project.name, stopped)
             used = tpu_grant.fetch_used(client)
             judged = tpu_grant.judge_requests(requests, grant, used, clock.now())
-            self.post_message(LookedUp(None if stopped.is_set() else judged))
+            self.post_message(FactsLoaded(None if stopped.is_set() else judged))
         except StoppedError:
-            self.post_message(LookedUp(None))
+            self.post_message(FactsLoaded(None))
         except Problem as problem:
-            self.post_message(LookedUp(problem))
+            self.post_message(FactsLoaded(problem))
 
     def _look_for_project(self) -> None:
         try:

@@ -22,7 +22,7 @@ from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.delete.stop_and_start import Verb
 from tpustarter.core.problem import Problem
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import TPUS, LookedUp
+from tpustarter.tui.app.messages import TPUS, FactsLoaded
 from tpustarter.tui.kit.confirm_name import TypedName
 from tpustarter.tui.kit.row_list import DetailRows, RowList
 from tpustarter.tui.kit.split import Split
@@ -134,18 +134,18 @@ own credentials; before that, nothing is sent. The project is the one that gclou
     @work(thread=True, exclusive=True, exit_on_error=False, group=TPUS)
     def _ask(self, number: int, stopped: threading.Event) -> None:
         seen = _remembered()
-        self.post_message(LookedUp(CloudAnswer(0, seen)))
+        self.post_message(FactsLoaded(CloudAnswer(0, seen)))
         try:
             seen = self._look(seen, stopped)
         except StoppedError:
-            self.post_message(LookedUp(CloudAnswer(number, None)))
+            self.post_message(FactsLoaded(CloudAnswer(number, None)))
             return
         except Problem as problem:
             if project := project_and_zone.find_project(None):
                 seen = replace(seen, project=project, trouble=str(problem))
             else:
                 seen = replace(seen, needs_project=True)
-        self.post_message(LookedUp(CloudAnswer(number, seen)))
+        self.post_message(FactsLoaded(CloudAnswer(number, seen)))
 
     def _look(self, before: SeenTpus, stopped: threading.Event) -> SeenTpus:
         """Return Google's list; raises Problem if there is no answer."""
@@ -170,8 +170,8 @@ own credentials; before that, nothing is sent. The project is the one that gclou
             unreadable=before.unreadable,
         )
 
-    def on_looked_up(self, message: LookedUp[CloudAnswer | TpuPlan | str | Problem]) -> None:
-        what = message.what
+    def on_facts_loaded(self, message: FactsLoaded[CloudAnswer | TpuPlan | str | Problem]) -> None:
+        what = message.facts
         if isinstance(what, CloudAnswer):
             self._take(what)
         elif isinstance(what, TpuPlan):
@@ -295,11 +295,11 @@ own credentials; before that, nothing is sent. The project is the one that gclou
     ) -> None:
         try:
             client, clock = tpu_work.connect(self.tutor, project.name, stopped)
-            self.post_message(LookedUp(make(client, clock)))
+            self.post_message(FactsLoaded(make(client, clock)))
         except StoppedError:
-            self.post_message(LookedUp(CloudAnswer(self._number, None)))
+            self.post_message(FactsLoaded(CloudAnswer(self._number, None)))
         except Problem as problem:
-            self.post_message(LookedUp(problem))
+            self.post_message(FactsLoaded(problem))
 
     def _begin(self, plan: TpuPlan, *, yes: bool | None) -> None:
         if yes:

@@ -21,7 +21,7 @@ import tempfile
 import threading
 import time
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import IO, Any
 
 ACTOR_WAIT_S = 1.0
 FINISH_S = 8.0
@@ -38,12 +38,16 @@ a `uv run` in it, so another Python than the one under test. If that has no Ray,
 Source: ray/_private/ray_constants.py of Ray 2.60.0 (read 2026-11)."""
 
 
+Output = tuple[int, bytes] | int
+"""A line of the probe, with 1 for stderr; or its exit code, behind all of them."""
+
+
 class RayHost:
     """A host of the run: the probe in a process of its own, which Ray's worker watches."""
 
     def __init__(self) -> None:
-        self._lines: Any = SimpleQueue()
-        self._process: Any = None
+        self._lines: SimpleQueue[Output] = SimpleQueue()
+        self._stdin: IO[bytes] | None = None
         self._folder = ""
 
     def start(self, probe: bytes, python: str, words: list[str]) -> None:
@@ -53,7 +57,7 @@ class RayHost:
         with open(path, "wb") as file:  # noqa: PTH123
             file.write(probe)
         try:
-            self._process = subprocess.Popen(
+            process = subprocess.Popen(
                 [os.path.expanduser(python or sys.executable), path, *words],  # noqa: PTH111
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -62,34 +66,37 @@ class RayHost:
         except OSError:
             shutil.rmtree(self._folder, ignore_errors=True)
             raise
+        self._stdin = process.stdin
         threads = [
             threading.Thread(target=self._read, args=(stream, is_error), daemon=True)
-            for is_error, stream in enumerate((self._process.stdout, self._process.stderr))
+            for is_error, stream in enumerate((process.stdout, process.stderr))
+            if stream
         ]
         for thread in threads:
             thread.start()
-        threading.Thread(target=self._wait, args=(threads,), daemon=True).start()
+        threading.Thread(target=self._wait, args=(process, threads), daemon=True).start()
 
-    def _read(self, stream: Any, is_error: int) -> None:
+    def _read(self, stream: IO[bytes], is_error: int) -> None:
         for line in stream:
             self._lines.put((is_error, line.rstrip(b"\n")))
 
-    def _wait(self, threads: list[threading.Thread]) -> None:
-        code = self._process.wait()
+    def _wait(self, process: subprocess.Popen[bytes], threads: list[threading.Thread]) -> None:
+        code = process.wait()
         for thread in threads:
             thread.join(ACTOR_WAIT_S)
         shutil.rmtree(self._folder, ignore_errors=True)
         self._lines.put(code if code >= 0 else 128 - code)
 
-    def take(self, told: bytes) -> list[Any]:
+    def take(self, told: bytes) -> list[Output]:
         """Return the lines that have come, and the exit code behind them; pass on what is told.
 
         That is a heartbeat where it is nothing else.
         """
         with contextlib.suppress(OSError, ValueError):
-            self._process.stdin.write(told or b"\n")
-            self._process.stdin.flush()
-        taken: list[Any] = []
+            if self._stdin:
+                self._stdin.write(told or b"\n")
+                self._stdin.flush()
+        taken: list[Output] = []
         with contextlib.suppress(Empty):
             taken.append(self._lines.get(timeout=ACTOR_WAIT_S))
             while True:
@@ -99,7 +106,8 @@ class RayHost:
     def end(self) -> None:
         """End the lifeline of the probe."""
         with contextlib.suppress(OSError):
-            self._process.stdin.close()
+            if self._stdin:
+                self._stdin.close()
 
 
 def main(arguments: list[str]) -> int:
@@ -115,7 +123,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, _exit)
     os.environ[UV_HOOK] = "0"
-    ray: Any = importlib.import_module("ray")
+    ray = importlib.import_module("ray")
     ray.init(address=options.address, log_to_driver=False, logging_level="ERROR")
     nodes = _nodes(ray.nodes(), options.count)
     if len(nodes) < max(1, options.count):
@@ -153,7 +161,7 @@ class _Run:
     """The actors of one run."""
 
     def __init__(self, ray: Any, nodes: list[dict[str, Any]], options: Any) -> None:
-        strategies: Any = importlib.import_module("ray.util.scheduling_strategies")
+        strategies = importlib.import_module("ray.util.scheduling_strategies")
         self._ray = ray
         self._options = options
         self._reached, self._placed, self._ended = options.marks

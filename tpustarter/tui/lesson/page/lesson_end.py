@@ -11,7 +11,7 @@ from textual.widgets import Static
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import lesson_end
 from tpustarter.learning.progress.lesson_end import LessonEnd
-from tpustarter.tui.app.messages import LOOK, LookedUp
+from tpustarter.tui.app.messages import LOOK, FactsLoaded
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose, status_word
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 
@@ -42,15 +42,15 @@ class LessonEndView(Static):
             end = lesson_end.read_lesson_end(
                 opened.lesson, opened.parts, opened.exercises, opened.path, opened.lessons
             )
-            self.post_message(LookedUp(end))
+            self.post_message(FactsLoaded(end))
         except Problem as problem:
-            self.post_message(LookedUp(problem))
+            self.post_message(FactsLoaded(problem))
 
-    def on_looked_up(self, message: LookedUp[LessonEnd | Problem]) -> None:
-        if isinstance(message.what, Problem):
-            self.update(prose(str(message.what)))
+    def on_facts_loaded(self, message: FactsLoaded[LessonEnd | Problem]) -> None:
+        if isinstance(message.facts, Problem):
+            self.update(prose(str(message.facts)))
         else:
-            self._show(message.what)
+            self._show(message.facts)
             self.screen.refresh_bindings()
 
     def _show(self, end: LessonEnd) -> None:

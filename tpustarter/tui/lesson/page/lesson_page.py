@@ -16,7 +16,6 @@ from textual.widgets import Collapsible, TextArea
 
 from tpustarter.tui.app.messages import ProgressRemembered
 from tpustarter.tui.kit.follow_output import OutputFollower
-from tpustarter.tui.kit.scroll_anchor import Anchor
 from tpustarter.tui.lesson.block.block import BlockGrew, BlockView
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 from tpustarter.tui.lesson.page import widget_places
@@ -59,7 +58,7 @@ class LessonPage(VerticalScroll):
         self._jumped_to: BlockView | QuestionView | None = None
         self._ending: LessonEndView | None = None
         self._following = OutputFollower(self, lambda: self.views)
-        self._anchor = Anchor(self)
+        self._anchor = widget_places.ScrollAnchor(self)
         for name in ("scroll_y", "virtual_size"):
             self.watch(self, name, self.mark_soon, init=False)
         self._laid_out: tuple[object, ...] = ()

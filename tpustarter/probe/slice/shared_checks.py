@@ -9,12 +9,21 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
-from tpustarter.probe.slice import channel
-from tpustarter.probe.slice.arrival import Facts
-from tpustarter.probe.slice.cluster import Place
+from tpustarter.probe.slice import message_store
+from tpustarter.probe.slice.host_place import HostPlace
+from tpustarter.probe.slice.messages import (
+    ArrivalFacts,
+    CheckFields,
+    CheckRecord,
+    Emit,
+    EndCommand,
+    Event,
+    RunCheck,
+    SignOfLife,
+    Verdict,
+)
 
 ALIVE_S = 1.0
 """Seconds between two signs of life of a host."""
@@ -25,38 +34,28 @@ LEFT_S = 10.0
 FAILED, INCONCLUSIVE = 1, 3
 """Exit codes of the contract."""
 
-Event = Mapping[str, object]
-Emit = Callable[[Event], None]
-RunCheck = Callable[[dict[str, Any], Emit], None]
-"""Runs one check in this process, and emits its findings and its end."""
-
 _FINE = ("done", "unmet")
 """Outcomes that do not keep other checks from running."""
 
 
-class Collected:
-    """The findings and the end of one check on one host."""
+class CheckRecorder:
+    """Keeps the events of a check on this host."""
 
     def __init__(self) -> None:
-        self.findings: list[object] = []
-        self.end: dict[str, object] = {}
+        self.record: CheckRecord = {"findings": [], "end": {}}
 
     def emit(self, event: Event) -> None:
         """Keep an event of the check."""
         if event["event"] == "finding":
-            self.findings.append(event["finding"])
+            self.record["findings"].append(event["finding"])
         elif event["event"] == "end":
-            self.end = {name: value for name, value in event.items() if name != "event"}
-
-    def as_message(self) -> dict[str, Any]:
-        """Return it ready for JSON."""
-        return {"findings": self.findings, "end": self.end}
+            self.record["end"] = {name: event[name] for name in event if name != "event"}
 
 
-class SignsOfLife:
-    """The thread by which a host shows that it lives, and what it is at."""
+class Heartbeat:
+    """The thread that writes signs of life of this host, with the check that it runs."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: HostPlace) -> None:
         self.at = -1
         """Number of the check that it runs, or ran last."""
         self._place = place
@@ -69,7 +68,9 @@ class SignsOfLife:
         while not self._is_over.wait(ALIVE_S):
             self._count += 1
             try:
-                channel.put(f"alive/{self._place.host}", {"count": self._count, "at": self.at})
+                message_store.write_message(
+                    f"alive/{self._place.host}", {"count": self._count, "at": self.at}
+                )
             except Exception:  # noqa: BLE001  the connection is gone: whoever works sees it
                 return
 
@@ -79,19 +80,19 @@ class SignsOfLife:
         self._thread.join(ALIVE_S)
 
 
-def follow(place: Place, emit: Emit, run_check: RunCheck) -> dict[str, Any]:
+def run_received_checks(place: HostPlace, emit: Emit, run_check: RunCheck) -> EndCommand:
     """Run the checks that host 0 sends; returns its last message, with the end of the run."""
-    signs, number = SignsOfLife(place), 0
+    signs, number = Heartbeat(place), 0
     try:
         while True:
-            message = channel.take(f"command/{number}")
+            message = message_store.wait_for_message(f"command/{number}")
             if message["do"] == "end":
                 return message
             signs.at = number
             emit({"event": "progress", "id": message["id"], "text": message["id"]})
-            collected = Collected()
-            run_check(message, collected.emit)
-            channel.put(f"result/{number}/{place.host}", collected.as_message())
+            recorder = CheckRecorder()
+            run_check(message, recorder.emit)
+            message_store.write_message(f"result/{number}/{place.host}", recorder.record)
             number += 1
     finally:
         signs.close()
@@ -101,7 +102,7 @@ class Leader:
     """Host 0 of a run; `members` are the facts of all hosts, by their number."""
 
     def __init__(
-        self, place: Place, members: Mapping[int, Facts], emit: Emit, run_check: RunCheck
+        self, place: HostPlace, members: Mapping[int, ArrivalFacts], emit: Emit, run_check: RunCheck
     ) -> None:
         self._place = place
         self._members = members
@@ -110,19 +111,19 @@ class Leader:
         self._number = 0
         self._blocking: set[str] = set()
         """Checks that failed on a host, or have no verdict."""
-        self._signs: SignsOfLife | None = None
+        self._signs: Heartbeat | None = None
         self.code = 0
         """Exit code of what has run so far: 1 for a failure, 3 for a check without a verdict."""
 
     def connected(self) -> None:
         """Begin to show that this host lives; called once JAX has connected all of them."""
-        self._signs = SignsOfLife(self._place)
+        self._signs = Heartbeat(self._place)
 
-    def can_run(self, check: dict[str, Any]) -> bool:
+    def can_run(self, check: CheckFields) -> bool:
         """Return whether no check that one depends on has failed."""
         return self._blocking.isdisjoint(check["after"])
 
-    def run(self, check: dict[str, Any]) -> None:
+    def run(self, check: CheckFields) -> None:
         """Run one check on the hosts it is for, and emit what each of them found."""
         self._emit({"event": "start", "id": check["id"]})
         if not self.can_run(check):
@@ -135,34 +136,34 @@ class Leader:
             self._here(check)
         else:
             for host, facts in sorted(self._members.items()):
-                for collected in facts["checks"]:
-                    if collected["end"].get("id") == check["id"]:
-                        self._emit_of(host, check["id"], collected)
+                for record in facts.get("checks") or ():
+                    if record["end"].get("id") == check["id"]:
+                        self._emit_of(host, check["id"], record)
         self._emit({"event": "checked", "id": check["id"]})
 
-    def _here(self, check: dict[str, Any]) -> None:
-        collected = Collected()
-        self._run_check({**check, "do": "check"}, collected.emit)
-        self._emit_of(None, check["id"], collected.as_message())
+    def _here(self, check: CheckFields) -> None:
+        recorder = CheckRecorder()
+        self._run_check(check, recorder.emit)
+        self._emit_of(None, check["id"], recorder.record)
 
-    def _everywhere(self, check: dict[str, Any], signs: SignsOfLife | None) -> None:
-        channel.put(f"command/{self._number}", {**check, "do": "check"})
+    def _everywhere(self, check: CheckFields, signs: Heartbeat | None) -> None:
+        message_store.write_message(f"command/{self._number}", {**check, "do": "check"})
         if signs:
             signs.at = self._number
         watch = _Watch(self._place, self._number, check["id"], self._emit)
-        collected = Collected()
+        recorder = CheckRecorder()
         try:
-            self._run_check({**check, "do": "check"}, collected.emit)
+            self._run_check(check, recorder.emit)
             watch.is_here_done = True
             results = watch.wait()
         finally:
             watch.close()
-        results["0"] = collected.as_message()
+        results["0"] = recorder.record
         for host in sorted(results, key=int):
             self._emit_of(int(host), check["id"], results[host])
         self._number += 1
 
-    def _emit_of(self, host: int | None, check_id: str, result: Mapping[str, Any]) -> None:
+    def _emit_of(self, host: int | None, check_id: str, result: CheckRecord) -> None:
         end = {name: value for name, value in result["end"].items() if name != "event"}
         for finding in result["findings"]:
             self._emit({"event": "finding", "id": check_id, "host": host, "finding": finding})
@@ -176,23 +177,23 @@ class Leader:
         elif is_undecided:
             self.code = self.code or INCONCLUSIVE
 
-    def end(self, message: dict[str, Any]) -> None:
+    def end(self, message: Verdict) -> None:
         """Send all hosts the end of the run, and disconnect."""
         if self._signs is None:
             return
-        channel.put(f"command/{self._number}", {**message, "do": "end"})
+        message_store.write_message(f"command/{self._number}", {**message, "do": "end"})
         self._signs.close()
-        channel.disconnect()
+        message_store.disconnect_hosts()
 
 
 class _Watch:
     """The thread that watches the other hosts while host 0 runs a check."""
 
-    def __init__(self, place: Place, number: int, check_id: str, emit: Emit) -> None:
+    def __init__(self, place: HostPlace, number: int, check_id: str, emit: Emit) -> None:
         self.is_here_done = False
         self._others = [str(host) for host in range(place.hosts) if host != place.host]
         self._number, self._id, self._emit = number, check_id, emit
-        self._results: dict[str, dict[str, Any]] = {}
+        self._results: dict[str, CheckRecord] = {}
         self._counts: dict[str, tuple[int, float]] = {}
         self._failed_since: dict[str, float] = {}
         self._said = ""
@@ -201,7 +202,7 @@ class _Watch:
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
 
-    def wait(self) -> dict[str, dict[str, Any]]:
+    def wait(self) -> dict[str, CheckRecord]:
         """Return the results of the other hosts, once they are there."""
         self._is_complete.wait()
         return self._results
@@ -213,21 +214,21 @@ class _Watch:
     def _watch(self) -> None:
         began = time.monotonic()
         while not self._is_over.is_set():
-            self._results = channel.read_all(f"result/{self._number}")
+            self._results = message_store.read_messages(f"result/{self._number}")
             if all(host in self._results for host in self._others):
                 self._is_complete.set()
                 return
             now = time.monotonic()
             if now - began > ALIVE_S:
-                alive = channel.read_all("alive")
+                alive = message_store.read_messages("alive")
                 self._find_silent(alive, now)
                 self._find_failed(now)
                 self._say(alive)
             self._is_over.wait(0.02 if now - began < ALIVE_S else 0.25)
 
-    def _find_silent(self, alive: Mapping[str, Mapping[str, Any]], now: float) -> None:
+    def _find_silent(self, alive: Mapping[str, SignOfLife], now: float) -> None:
         for host in self._others:
-            count = alive.get(host, {}).get("count", 0)
+            count = alive[host]["count"] if host in alive else 0
             if host not in self._counts or self._counts[host][0] != count:
                 self._counts[host] = (count, now)
             elif now - self._counts[host][1] > SILENT_S:
@@ -244,9 +245,10 @@ class _Watch:
                     text = f"host {host} ended it with {what}, and host 0 still waits in it"
                     self._lose(int(host), "left", text)
 
-    def _say(self, alive: Mapping[str, Mapping[str, Any]]) -> None:
+    def _say(self, alive: Mapping[str, SignOfLife]) -> None:
         late = [host for host in self._others if host not in self._results]
-        behind = [host for host in late if alive.get(host, {}).get("at", -1) < self._number]
+        begun = {host for host, sign in alive.items() if sign["at"] >= self._number}
+        behind = [host for host in late if host not in begun]
         text = f"waiting for host {', '.join(late)}" if self.is_here_done else ""
         if behind:
             text = f"not begun on host {', '.join(behind)}"

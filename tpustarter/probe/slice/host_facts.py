@@ -7,10 +7,10 @@ import os
 import socket
 import sys
 import time
-from typing import Any
 
 from tpustarter.machine import frameworks, host
-from tpustarter.probe.slice.cluster import Place
+from tpustarter.probe.slice.host_place import HostPlace
+from tpustarter.probe.slice.messages import CollectedFacts
 from tpustarter.probe.target import target
 
 COMPARED = (
@@ -37,7 +37,7 @@ OWN = (
 """Those of them that each host has for itself."""
 
 
-def gather(place: Place) -> dict[str, Any]:
+def collect_facts(place: HostPlace) -> CollectedFacts:
     """Return the facts that this host hands in: short text and numbers, ready for JSON."""
     machine = host.Machine(root=target().root, uid=target().uid)
     metadata = host.metadata(machine)

@@ -9,23 +9,25 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+from collections.abc import Mapping
 from typing import Any
 
-from tpustarter.probe.slice.cluster import Place
+from tpustarter.probe.slice.host_place import HostPlace
+from tpustarter.probe.slice.messages import CheckCommand, EndCommand
 
 PREFIX = "tpustarter"
 HEARTBEAT_S = 90
-"""Seconds without a sign of life after which JAX ends a job, and names no host; `work.SILENT_S` is
-earlier. Older versions let nobody choose it."""
+"""Seconds without a sign of life after which JAX ends a job, and names no host;
+`shared_checks.SILENT_S` is earlier. Older versions let nobody choose it."""
 FOR_EVER_MS = 7 * 24 * 3600 * 1000
 
 
-def connect(place: Place, timeout_s: float) -> None:
+def connect_hosts(place: HostPlace, timeout_s: float) -> None:
     """Connect this host with all others; blocks until they are there.
 
     Raises whatever JAX raises.
     """
-    jax: Any = importlib.import_module("jax")
+    jax = importlib.import_module("jax")
     initialize = jax.distributed.initialize
     known = inspect.signature(initialize).parameters
     more = (
@@ -40,22 +42,22 @@ def connect(place: Place, timeout_s: float) -> None:
     )
 
 
-def disconnect() -> None:
+def disconnect_hosts() -> None:
     """End the connection; all hosts must do it."""
     importlib.import_module("jax").distributed.shutdown()
 
 
-def put(key: str, message: dict[str, Any]) -> None:
+def write_message(key: str, message: Mapping[str, object]) -> None:
     """Write a message for all hosts."""
     _client().key_value_set(f"{PREFIX}/{key}", json.dumps(message), allow_overwrite=True)
 
 
-def take(key: str) -> dict[str, Any]:
+def wait_for_message(key: str) -> CheckCommand | EndCommand:
     """Return a message; waits for it as long as the host that writes it is connected."""
     return json.loads(_client().blocking_key_value_get(f"{PREFIX}/{key}", FOR_EVER_MS))
 
 
-def read_all(folder: str) -> dict[str, dict[str, Any]]:
+def read_messages(folder: str) -> dict[str, Any]:
     """Return the messages below a folder that are there now, by the last part of their key."""
     try:
         found = _client().key_value_dir_get(f"{PREFIX}/{folder}/")

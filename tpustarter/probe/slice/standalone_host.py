@@ -21,7 +21,7 @@ import zipfile
 from typing import Any
 
 from tpustarter.machine import frameworks, host
-from tpustarter.probe.slice.work import INCONCLUSIVE
+from tpustarter.probe.slice.shared_checks import INCONCLUSIVE
 
 REQUEST = "request.json"
 _LAST = ("checked-all", "followed", "no-place", "not-reached", "port-taken", "lost")

@@ -6,13 +6,14 @@ JAX detects them, as for the user's own program; this is the one module that cal
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tpustarter.probe.slice.messages import SlicePlace
+
 
 @dataclass(frozen=True)
-class Place:
+class HostPlace:
     """The place of this host in its job."""
 
     host: int
@@ -34,11 +35,11 @@ class Place:
         return int(self.coordinator.rpartition(":")[2])
 
 
-class NoPlace(Exception):  # noqa: N818  it is an answer, and no error of the program
+class UnknownPlace(Exception):  # noqa: N818  it is an answer, and no error of the program
     """Raised where nothing here names the other hosts; its text says what is missing."""
 
 
-def find_place(given: Mapping[str, Any], timeout_s: float) -> Place:
+def find_place(given: SlicePlace, timeout_s: float) -> HostPlace:
     """Return the place of this host: what was given, and for the rest what JAX detects.
 
     Args:
@@ -46,7 +47,7 @@ def find_place(given: Mapping[str, Any], timeout_s: float) -> Place:
         timeout_s: Longest wait for the coordinator's name to be known.
 
     Raises:
-        NoPlace: a part was neither given nor detected, or the parts contradict each other.
+        UnknownPlace: a part was neither given nor detected, or the parts contradict each other.
     """
     found: list[Any] = [given.get(name) for name in ("coordinator", "hosts", "host")]
     is_given = None not in found
@@ -54,24 +55,24 @@ def find_place(given: Mapping[str, Any], timeout_s: float) -> Place:
         found = _detect(found, timeout_s)
     for value, option in zip(found, ("--coordinator", "--hosts", "--host"), strict=True):
         if value is None:
-            raise NoPlace(f"JAX detects no cluster here, and {option} was not given")
+            raise UnknownPlace(f"JAX detects no cluster here, and {option} was not given")
     coordinator, hosts, host = str(found[0]), int(found[1] or 0), int(found[2] or 0)
     if not coordinator.rpartition(":")[2].isdigit():
-        raise NoPlace(f"the coordinator's address is `{coordinator}`, expected HOST:PORT")
+        raise UnknownPlace(f"the coordinator's address is `{coordinator}`, expected HOST:PORT")
     if not 0 <= host < hosts:
-        raise NoPlace(f"this host has number {host}, expected 0 to {hosts - 1}")
-    return Place(host, hosts, coordinator, detected=not is_given)
+        raise UnknownPlace(f"this host has number {host}, expected 0 to {hosts - 1}")
+    return HostPlace(host, hosts, coordinator, detected=not is_given)
 
 
 def _detect(given: list[Any], timeout_s: float) -> list[Any]:
     # What `jax.distributed.initialize()` does before it waits for the others (jax 0.6.2 to
     # 0.12.0.1); there is no public way to ask.
     try:
-        clusters: Any = importlib.import_module("jax._src.clusters")
+        clusters = importlib.import_module("jax._src.clusters")
         detect = clusters.ClusterEnv.auto_detect_unset_distributed_params
     except (ImportError, AttributeError) as error:
-        raise NoPlace(f"this JAX cannot be asked for its cluster: {error}") from error
+        raise UnknownPlace(f"this JAX cannot be asked for its cluster: {error}") from error
     try:
         return list(detect(*given, None, None, max(1, int(timeout_s))))[:3]
     except Exception as error:
-        raise NoPlace(f"JAX's detection of the cluster failed: {error}") from error
+        raise UnknownPlace(f"JAX's detection of the cluster failed: {error}") from error

@@ -16,14 +16,14 @@ from tpustarter.cli.learn import next_step as learn_next_step
 from tpustarter.core import content
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.learning.content import which_library
-from tpustarter.learning.content.paths import LessonPath, read_paths
-from tpustarter.learning.content.which_library import (
+from tpustarter.learning.content import library_choice
+from tpustarter.learning.content.library_choice import (
     AdviceRow,
     LibraryAdvice,
     LibraryGuide,
     LibraryQuestion,
 )
+from tpustarter.learning.content.paths import LessonPath, read_paths
 from tpustarter.machine import host
 from tpustarter.text import phrases
 from tpustarter.text.terminal import choose_paint, escape_text, wrap
@@ -40,10 +40,10 @@ def recommend(given: Mapping[str, str | None], *, as_json: bool) -> None:
         given: The text typed for each question's option, by its name; None where nothing was typed.
         as_json: Print one JSON document.
     """
-    with print_errors_as_json(which_library.SCHEMA, wanted=as_json):
-        guide = which_library.read_guide()
+    with print_errors_as_json(library_choice.SCHEMA, wanted=as_json):
+        guide = library_choice.read_guide()
         answers = {
-            question.id: which_library.parse_answer(question, typed)
+            question.id: library_choice.parse_answer(question, typed)
             for question in guide.questions
             if (typed := given.get(question.id)) is not None
         }
@@ -54,9 +54,9 @@ def recommend(given: Mapping[str, str | None], *, as_json: bool) -> None:
             if len(unanswered) > 1:
                 click.echo(f"\nQuestion {number} of {len(unanswered)}", err=True, nl=False)
             answers[question.id] = _ask(question)
-        advice = which_library.advise(guide, answers)
+        advice = library_choice.advise(guide, answers)
         if as_json:
-            print_result(which_library.make_document(advice))
+            print_result(library_choice.make_document(advice))
             return
         paths = read_paths()
         echo_lines(
@@ -73,7 +73,7 @@ def _nobody_to_ask(guide: LibraryGuide, unanswered: Sequence[LibraryQuestion]) -
     ]
     for question in unanswered:
         names = ", ".join(one.id for one in question.choices)
-        more = f", {which_library.EXAMPLE}" if question.takes_tpus else ""
+        more = f", {library_choice.EXAMPLE}" if question.takes_tpus else ""
         lines.append(f"  --{question.id:<5} {names}{more}")
     are = phrases.choose_plural(len(missing), "is", "are")
     return Problem(
@@ -102,7 +102,7 @@ def _ask(question: LibraryQuestion) -> str:
                 hint=f"run `tpustarter learn --which` again, or answer it with `--{question.id}`",
                 code=ExitCode.USAGE,
             )
-        if found := which_library.find_choice(question, typed.strip() or str(number_here or "")):
+        if found := library_choice.find_choice(question, typed.strip() or str(number_here or "")):
             return found.id
         names = f"one of {', '.join(one.id for one in question.choices)}"
         given = escape_text(typed.strip()[:40])

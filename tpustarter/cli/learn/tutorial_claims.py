@@ -13,7 +13,7 @@ from tpustarter.core.problem import ExitCode
 from tpustarter.text.terminal import escape_text
 
 if TYPE_CHECKING:
-    from tpustarter.learning.content.older_claims import TutorialClaim
+    from tpustarter.learning.content.tutorial_claims import TutorialClaim
 
 
 def _found(text: str) -> list[TutorialClaim]:
@@ -22,17 +22,17 @@ def _found(text: str) -> list[TutorialClaim]:
     Names of older tutorials are matched letter by letter: `v2-nightly` is the beginning of one, and
     `xla_dist` is not the same as `dist`, while the search splits words and stems them.
     """
-    from tpustarter.learning.content import older_claims
-    from tpustarter.learning.search import search as searching
+    from tpustarter.learning.content import tutorial_claims
+    from tpustarter.learning.search import search
 
-    listed = older_claims.read_claims()
+    listed = tutorial_claims.read_claims()
     claims = {claim.id: claim for claim in listed}
     if text.strip() in claims:
         return [claims[text.strip()]]
-    if literally := older_claims.search_claims(listed, text):
+    if literally := tutorial_claims.search_claims(listed, text):
         return literally
-    shelf = searching.read_sources()
-    found = searching.SearchLibrary(shelf, searching.read_synonyms()).search(text)
+    sources = search.read_sources()
+    found = search.SearchLibrary(sources, search.read_synonyms()).search(text)
     hits = found.select_kind("old")
     return [claims[hit.id] for hit in hits if hit.is_whole == hits[0].is_whole]
 

@@ -6,18 +6,24 @@ import os
 import traceback
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import Any
 
 from tpustarter.probe.finding import clip, describe_error
-from tpustarter.probe.slice import arrival, channel, cluster, facts
-from tpustarter.probe.slice.work import (
-    INCONCLUSIVE,
-    Collected,
+from tpustarter.probe.slice import arrival, host_facts, host_place, message_store
+from tpustarter.probe.slice.messages import (
+    ArrivalFacts,
+    CheckFields,
+    CheckRecord,
     Emit,
     Event,
-    Leader,
     RunCheck,
-    follow,
+    SliceCommand,
+    Verdict,
+)
+from tpustarter.probe.slice.shared_checks import (
+    INCONCLUSIVE,
+    CheckRecorder,
+    Leader,
+    run_received_checks,
 )
 from tpustarter.probe.target import set_target, target
 
@@ -32,28 +38,27 @@ _code = 0
 """The exit code on any other host."""
 
 
-def serve(
-    command: dict[str, Any],
+def serve_slice(
+    command: SliceCommand,
     emit: Emit,
     run_check: RunCheck,
     read_unreachable: Callable[[], Collection[int]],
 ) -> int:
     """Serve a `slice` command: arrive, then lead or follow; returns an exit code.
 
-    The command has `checks`, `wait_s`, and what the user gave of `coordinator`, `hosts` and `host`.
     While host 0 waits for the others, `read_unreachable` returns those that are known not to come.
     """
     global _code  # noqa: PLW0603  the verdict comes with a later command
-    statics = [_collect(check, run_check) for check in command["checks"] if _is_static(check)]
+    statics = [_run_alone(check, run_check) for check in command["checks"] if _is_static(check)]
     try:
-        place = cluster.find_place(command, command["wait_s"])
-    except cluster.NoPlace as missing:
+        place = host_place.find_place(command, command["wait_s"])
+    except host_place.UnknownPlace as missing:
         emit({"event": "no-place", "detail": clip(str(missing))})
         _code = USAGE
         return _code
     set_target(replace(target(), hosts=place.hosts))
     sent = _with_host(place.host, emit)
-    own = {**facts.gather(place), "checks": statics}
+    own: ArrivalFacts = {**host_facts.collect_facts(place), "checks": statics}
     sent({"event": "placed", "hosts": place.hosts, "coordinator": place.coordinator})
     if place.host:
         _code = _follow(place, own, command["wait_s"], sent, run_check)
@@ -64,15 +69,15 @@ def serve(
     return _code
 
 
-def finish(command: dict[str, Any], emit: Emit) -> int:
+def serve_verdict(code: int | None, headline: str, emit: Emit) -> int:
     """Serve a `verdict` command on host 0: tell the other hosts how the run ended.
 
-    Without a `code` in it the checks themselves decide: 1 for a failure, 3 for no verdict. Returns
+    Without a code the checks themselves decide: 1 for a failure, 3 for no verdict. Returns
     the code; on the other hosts, the one that they got.
     """
     if _leader is None:
         return _code
-    message = {"code": command.get("code", _leader.code), "headline": command.get("headline", "")}
+    message: Verdict = {"code": _leader.code if code is None else code, "headline": headline}
     _leader.end(message)
     emit({"event": "followed", "host": 0, **message})
     return message["code"]
@@ -85,42 +90,42 @@ def _with_host(host: int, emit: Emit) -> Emit:
     return sent
 
 
-def _is_static(check: dict[str, Any]) -> bool:
+def _is_static(check: CheckFields) -> bool:
     return check["framework"] == "host" and "hosts" not in check["needs"]
 
 
-def _collect(check: dict[str, Any], run_check: RunCheck) -> dict[str, Any]:
-    collected = Collected()
-    run_check({**check, "do": "check"}, collected.emit)
-    return collected.as_message()
+def _run_alone(check: CheckFields, run_check: RunCheck) -> CheckRecord:
+    recorder = CheckRecorder()
+    run_check(check, recorder.emit)
+    return recorder.record
 
 
 def _follow(
-    place: cluster.Place, own: arrival.Facts, wait_s: float, emit: Emit, run_check: RunCheck
+    place: host_place.HostPlace, own: ArrivalFacts, wait_s: float, emit: Emit, run_check: RunCheck
 ) -> int:
-    def failing(failure: arrival.NotReached) -> None:
+    def failing(failure: arrival.ArrivalFailed) -> None:
         emit({"event": "trying", "reason": failure.reason, "detail": clip(str(failure))})
 
     try:
-        answer = arrival.hand_in(place, own, wait_s + PATIENCE_S, failing)
-    except arrival.NotReached as failure:
+        answer = arrival.send_facts(place, own, wait_s + PATIENCE_S, failing)
+    except arrival.ArrivalFailed as failure:
         emit({"event": "not-reached", "reason": failure.reason, "detail": clip(str(failure))})
         return INCONCLUSIVE
     emit({"event": "arrived", "missing": answer["missing"]})
     if not answer["goes_on"]:
         emit({"event": "followed", "code": answer["code"], "headline": ""})
         return answer["code"]
-    channel.connect(place, wait_s)
-    message = follow(place, emit, run_check)
+    message_store.connect_hosts(place, wait_s)
+    message = run_received_checks(place, emit, run_check)
     emit({"event": "followed", "code": message["code"], "headline": message["headline"]})
-    channel.disconnect()
+    message_store.disconnect_hosts()
     return message["code"]
 
 
 def _lead(
-    place: cluster.Place,
-    own: arrival.Facts,
-    command: dict[str, Any],
+    place: host_place.HostPlace,
+    own: ArrivalFacts,
+    command: SliceCommand,
     emit: Emit,
     *,
     run_check: RunCheck,
@@ -128,7 +133,7 @@ def _lead(
 ) -> int:
     global _leader  # noqa: PLW0603  the verdict comes with a later command
 
-    def waiting(members: dict[int, arrival.Facts], seconds: float) -> Collection[int]:
+    def waiting(members: dict[int, ArrivalFacts], seconds: float) -> Collection[int]:
         missing = [number for number in range(place.hosts) if number not in members]
         if missing:
             emit({"event": "arriving", "missing": missing, "seconds": round(seconds, 1)})
@@ -136,8 +141,8 @@ def _lead(
 
     checks = command["checks"]
     try:
-        with arrival.receiving(place, own, command["wait_s"], waiting) as roster:
-            shown = [{**facts, "checks": None} for facts in roster.everyone()]
+        with arrival.receive_facts(place, own, command["wait_s"], waiting) as roster:
+            shown: list[ArrivalFacts] = [{**facts, "checks": None} for facts in roster.everyone()]
             set_target(replace(target(), members=tuple(shown)))
             emit({"event": "arrived", "missing": roster.missing, "members": shown})
             _leader = Leader(place, roster.members, emit, run_check)
@@ -147,15 +152,15 @@ def _lead(
             rest = [check for check in checks if check["framework"] != "host"]
             goes_on = roster.is_complete and any(map(_leader.can_run, rest))
             code = _leader.code or (0 if roster.is_complete else INCONCLUSIVE)
-            roster.close({"goes_on": goes_on, "code": code})
-    except arrival.PortTaken as taken:
+            roster.close(goes_on=goes_on, code=code)
+    except arrival.PortInUse as taken:
         emit({"event": "port-taken", "port": place.port, "detail": clip(str(taken))})
         return INCONCLUSIVE
     current = ""
     try:
         if goes_on:
             emit({"event": "connecting"})
-            channel.connect(place, command["wait_s"])
+            message_store.connect_hosts(place, command["wait_s"])
             _leader.connected()
         for check in rest:
             current = check["id"]

@@ -9,14 +9,14 @@ import pytest
 
 from tpustarter.core import content
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.learning.content import which_library
+from tpustarter.learning.content import library_choice
+from tpustarter.learning.content.library_choice import LibraryAdvice, LibraryGuide
 from tpustarter.learning.content.paths import read_paths
-from tpustarter.learning.content.which_library import LibraryAdvice, LibraryGuide
 from tpustarter.learning.lint import lesson_problems
 from tpustarter.machine.generations import GENERATIONS
 from tpustarter.setup.environment.profiles import PROFILES
 
-GUIDE = which_library.read_guide()
+GUIDE = library_choice.read_guide()
 MADE = """
 questions:
   - {id: from, ask: From?, choices: [{id: a, title: A, also: [old]}, {id: b, title: B}]}
@@ -38,14 +38,14 @@ starts:
 
 def made(folder: Path, text: str = MADE) -> LibraryGuide:
     """Return the rules of a text."""
-    (folder / which_library.FILE).write_text(text)
-    return which_library.read_guide(folder)
+    (folder / library_choice.FILE).write_text(text)
+    return library_choice.read_guide(folder)
 
 
 def every_advice() -> Iterator[LibraryAdvice]:
     """Yield the advice for each combination of answers."""
-    for answers in which_library.list_answers(GUIDE):
-        yield which_library.advise(GUIDE, answers)
+    for answers in library_choice.list_answers(GUIDE):
+        yield library_choice.advise(GUIDE, answers)
 
 
 def test_every_combination_of_answers_gets_library_and_reason() -> None:
@@ -78,7 +78,7 @@ def test_rules_have_no_complaint() -> None:
     lessons = [lesson.id for lesson in content.read_lessons()]
     paths = [path.id for path in read_paths()]
 
-    assert [] == list(which_library.find_mistakes(GUIDE, lessons, paths))
+    assert [] == list(library_choice.find_mistakes(GUIDE, lessons, paths))
 
 
 def test_every_advised_package_can_be_installed() -> None:
@@ -107,7 +107,7 @@ def test_every_generation_of_tpu_is_one_answer() -> None:
         ("6", "laptop"),
         (" v4 ", "v4"),
     ):
-        assert wanted == which_library.parse_answer(question, typed), typed
+        assert wanted == library_choice.parse_answer(question, typed), typed
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,9 @@ def test_every_generation_of_tpu_is_one_answer() -> None:
 def test_known_cases_get_expected_library(origin: str, need: str, have: str, library: str) -> None:
     """The beta for what begins now, the last release for what runs, and JAX for what is new."""
     typed = zip(GUIDE.questions, (origin, need, have), strict=True)
-    answers = {question.id: which_library.parse_answer(question, text) for question, text in typed}
+    answers = {question.id: library_choice.parse_answer(question, text) for question, text in typed}
 
-    assert library == which_library.advise(GUIDE, answers).library.id
+    assert library == library_choice.advise(GUIDE, answers).library.id
 
 
 def test_beta_and_ending_libraries_are_marked() -> None:
@@ -160,8 +160,8 @@ def test_tensorflow_users_are_never_sent_to_pytorch() -> None:
 def test_first_reason_decides_and_only_its_library_follows(tmp_path: Path) -> None:
     """Reasons for a library that is not taken are not shown."""
     guide = made(tmp_path)
-    special = which_library.advise(guide, {"from": "b", "have": "cpu"})
-    general = which_library.advise(guide, {"from": "b", "have": "tpu"})
+    special = library_choice.advise(guide, {"from": "b", "have": "cpu"})
+    general = library_choice.advise(guide, {"from": "b", "have": "tpu"})
 
     assert ("y", ["first", "second"]) == (special.library.id, [r.text for r in special.reasons])
     assert ["of y"] == [row.text for row in special.notes]
@@ -169,7 +169,7 @@ def test_first_reason_decides_and_only_its_library_follows(tmp_path: Path) -> No
     assert ("x", ["general"]) == (general.library.id, [row.text for row in general.reasons])
     assert () == general.notes
     assert "made/x" == general.start.lesson
-    assert [] == list(which_library.find_mistakes(guide, ["made/x", "made/y"], ["one"]))
+    assert [] == list(library_choice.find_mistakes(guide, ["made/x", "made/y"], ["one"]))
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,9 @@ def test_the_complaints_can_fail(tmp_path: Path, right: str, wrong: str, complai
     assert right in MADE
     guide = made(tmp_path, MADE.replace(right, wrong, 1))
 
-    assert complaint in "\n".join(which_library.find_mistakes(guide, ["made/x", "made/y"], ["one"]))
+    assert complaint in "\n".join(
+        library_choice.find_mistakes(guide, ["made/x", "made/y"], ["one"])
+    )
 
 
 def test_the_linter_reads_the_rules(tmp_path: Path) -> None:
@@ -205,8 +207,8 @@ def test_the_linter_reads_the_rules(tmp_path: Path) -> None:
     made(tmp_path)
     told = [line for line in lesson_problems.list_problems(tmp_path) if line not in told_without]
 
-    assert f"{which_library.FILE}: the lesson `made/x` does not exist" in told
-    assert all(line.startswith(which_library.FILE) for line in told)
+    assert f"{library_choice.FILE}: the lesson `made/x` does not exist" in told
+    assert all(line.startswith(library_choice.FILE) for line in told)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +233,7 @@ def test_a_broken_file_is_one_problem(tmp_path: Path, text: str) -> None:
 def test_unknown_answer_is_refused_with_valid_answers(typed: str) -> None:
     """The error lists every answer with its meaning."""
     with pytest.raises(Problem, match="is not an answer to `--have`") as refused:
-        which_library.parse_answer(GUIDE.questions[-1], typed)
+        library_choice.parse_answer(GUIDE.questions[-1], typed)
 
     assert ExitCode.USAGE == refused.value.code
     for one in GUIDE.questions[-1].choices:

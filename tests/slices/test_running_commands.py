@@ -14,17 +14,17 @@ from tests.slices.fake_slice_probe import events, write_probe
 from tpustarter.core.problem import Problem
 from tpustarter.slices.starting import host_process
 from tpustarter.slices.starting.labels import Labels
-from tpustarter.slices.starting.shell_line import remote_line
+from tpustarter.slices.starting.running_commands import RunningCommands
+from tpustarter.slices.starting.shell_line import make_remote_command
 from tpustarter.slices.starting.start_model import (
     REACHED,
-    Ending,
+    EndReason,
     HostCommand,
     HostEnded,
     HostLine,
     HostStage,
     StartRequest,
 )
-from tpustarter.slices.starting.started import Started
 
 
 def shell(text: str, host: int | None = 0, **more: Any) -> HostCommand:
@@ -43,10 +43,10 @@ def probing(folder: Path, number: int, **does: Any) -> HostCommand:
     if not archive.exists():
         write_probe(archive, **does)
     request = StartRequest(archive=archive, python=sys.executable)
-    return marked(remote_line(request, ("--host", str(number))), archive, number)
+    return marked(make_remote_command(request, ("--host", str(number))), archive, number)
 
 
-def read(run: Started, until: Any = None) -> tuple[list[HostLine], list[HostEnded]]:
+def read(run: RunningCommands, until: Any = None) -> tuple[list[HostLine], list[HostEnded]]:
     """Return what comes to the end; a fact stops the run, once."""
     lines: list[HostLine] = []
     ends: list[HostEnded] = []
@@ -65,12 +65,12 @@ def test_lines_and_codes_come_by_host(tmp_path: Path) -> None:
     """Both streams are told apart, and the last line needs no end."""
     commands = [shell(f"echo out; printf err{i} >&2; exit {i}", i) for i in range(3)]
 
-    lines, ends = read(Started(commands, tmp_path))
+    lines, ends = read(RunningCommands(commands, tmp_path))
 
     assert {(i, *one) for i in range(3) for one in (("out", False), (f"err{i}", True))} == {
         (line.host, line.text, line.is_error) for line in lines
     }
-    assert {(i, HostStage.STARTED, Ending.EXITED, i, (f"err{i}",)) for i in range(3)} == {
+    assert {(i, HostStage.STARTED, EndReason.EXITED, i, (f"err{i}",)) for i in range(3)} == {
         (end.host, end.stage, end.ending, end.code, end.tail) for end in ends
     }
 
@@ -80,7 +80,7 @@ def test_label_is_the_host_of_a_line(tmp_path: Path) -> None:
     command = shell("echo '1: {\"event\": 1}'; echo plain; echo '0: a: b'", None)
     labelled = HostCommand(words=command.words, labels=Labels(re.compile(rb"(\d+): ")))
 
-    lines, (end,) = read(Started([labelled], tmp_path))
+    lines, (end,) = read(RunningCommands([labelled], tmp_path))
 
     expected = [(1, '{"event": 1}', True), (None, "plain", False), (0, "a: b", False)]
     assert expected == [(line.host, line.text, line.is_event) for line in lines]
@@ -94,7 +94,9 @@ def test_probe_arrives_whole_and_leaves_nothing(
     (tmp_path / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
 
-    lines, ends = read(Started([probing(tmp_path, i, h1={"code": 3}) for i in range(2)], tmp_path))
+    lines, ends = read(
+        RunningCommands([probing(tmp_path, i, h1={"code": 3}) for i in range(2)], tmp_path)
+    )
 
     assert {(0, HostStage.RUNNING, 0), (1, HostStage.RUNNING, 3)} == {
         (end.host, end.stage, end.code) for end in ends
@@ -107,9 +109,9 @@ def test_stop_lets_hosts_end_by_themselves(tmp_path: Path) -> None:
     """They get the end of their lifeline first, so their last event and code arrive."""
     commands = [probing(tmp_path, i, h0={"sleep": 600}, h1={"sleep": 600}) for i in range(2)]
 
-    lines, ends = read(Started(commands, tmp_path), lambda lines, _: len(lines) >= 4)
+    lines, ends = read(RunningCommands(commands, tmp_path), lambda lines, _: len(lines) >= 4)
 
-    assert {(Ending.STOPPED, 4)} == {(end.ending, end.code) for end in ends}
+    assert {(EndReason.STOPPED, 4)} == {(end.ending, end.code) for end in ends}
     whys = [event["why"] for event in events([line.text for line in lines]) if "why" in event]
     assert ["lifeline ended"] * 2 == whys
 
@@ -123,21 +125,21 @@ def test_stop_ends_what_ignores_its_lifeline(
     text = f"echo {REACHED}; echo ready; exec sleep 600"
     commands = [marked(text, archive), shell("echo ready; exec sleep 600", 1)]
 
-    _, ends = read(Started(commands, tmp_path), lambda lines, _: len(lines) >= 2)
+    _, ends = read(RunningCommands(commands, tmp_path), lambda lines, _: len(lines) >= 2)
 
-    assert {(0, Ending.STOPPED, None), (1, Ending.STOPPED, None)} == {
+    assert {(0, EndReason.STOPPED, None), (1, EndReason.STOPPED, None)} == {
         (end.host, end.ending, end.code) for end in ends
     }
 
 
 def test_stop_before_the_start_starts_nothing(tmp_path: Path) -> None:
     """Each command has an end all the same."""
-    going = Started([shell(f"touch {tmp_path}/ran", i) for i in range(3)], tmp_path)
+    going = RunningCommands([shell(f"touch {tmp_path}/ran", i) for i in range(3)], tmp_path)
     going.stop()
 
     _, ends = read(going)
 
-    assert [(i, Ending.STOPPED, None) for i in range(3)] == [
+    assert [(i, EndReason.STOPPED, None) for i in range(3)] == [
         (end.host, end.ending, end.code) for end in ends
     ]
     assert not (tmp_path / "ran").exists()
@@ -148,11 +150,11 @@ def test_unreached_host_is_given_up(tmp_path: Path) -> None:
     archive = write_probe(tmp_path / "probe.pyz")
     commands = [marked("echo retrying >&2; exec sleep 600", archive), shell("true", 1)]
 
-    _, ends = read(Started(commands, tmp_path, reach_s=1.0))
+    _, ends = read(RunningCommands(commands, tmp_path, reach_s=1.0))
 
     assert {
-        0: (Ending.LATE, HostStage.STARTED, ("retrying",)),
-        1: (Ending.EXITED, HostStage.STARTED, ()),
+        0: (EndReason.LATE, HostStage.STARTED, ("retrying",)),
+        1: (EndReason.EXITED, HostStage.STARTED, ()),
     } == {end.host: (end.ending, end.stage, end.tail) for end in ends}
 
 
@@ -161,9 +163,9 @@ def test_second_beginning_on_a_host_is_ended(tmp_path: Path) -> None:
     archive = write_probe(tmp_path / "probe.pyz")
     text = f"echo {REACHED}; echo {REACHED}; exec sleep 600"
 
-    _, (end,) = read(Started([marked(text, archive)], tmp_path))
+    _, (end,) = read(RunningCommands([marked(text, archive)], tmp_path))
 
-    assert (Ending.LOST, HostStage.REACHED, True) == (end.ending, end.stage, end.is_lost)
+    assert (EndReason.LOST, HostStage.REACHED, True) == (end.ending, end.stage, end.is_lost)
 
 
 def test_program_without_its_connection_is_ended(
@@ -181,14 +183,14 @@ def test_program_without_its_connection_is_ended(
         marks=True,
         reconnects=True,
     )
-    come = Started([command], tmp_path).events()
+    come = RunningCommands([command], tmp_path).events()
     assert HostLine(0, "on", is_error=False) == next(filter(None, come))
     assert next(come) is None, "it has not looked at what the command started"
     cut.touch()
 
     (end,) = [event for event in come if isinstance(event, HostEnded)]
 
-    assert (Ending.LOST, HostStage.REACHED, True) == (end.ending, end.stage, end.is_lost)
+    assert (EndReason.LOST, HostStage.REACHED, True) == (end.ending, end.stage, end.is_lost)
 
 
 def test_probe_is_sent_to_a_reached_host_alone(tmp_path: Path) -> None:
@@ -197,7 +199,7 @@ def test_probe_is_sent_to_a_reached_host_alone(tmp_path: Path) -> None:
     text = f"if read -t 0.5 line; then echo early; fi; echo {REACHED}; read -r line; echo then"
     command = HostCommand(words=("bash", "-c", text), host=0, archive=archive, marks=True)
 
-    lines, _ = read(Started([command], tmp_path))
+    lines, _ = read(RunningCommands([command], tmp_path))
 
     assert ["then"] == [line.text for line in lines]
 
@@ -206,7 +208,7 @@ def test_text_without_line_end_hides_no_mark(tmp_path: Path) -> None:
     """A start-up file of a shell may write such a text."""
     archive = write_probe(tmp_path / "probe.pyz")
 
-    lines, (end,) = read(Started([marked(f"printf hi; echo {REACHED}", archive)], tmp_path))
+    lines, (end,) = read(RunningCommands([marked(f"printf hi; echo {REACHED}", archive)], tmp_path))
 
     assert (["hi"], HostStage.REACHED) == ([line.text for line in lines], end.stage)
 
@@ -214,7 +216,7 @@ def test_text_without_line_end_hides_no_mark(tmp_path: Path) -> None:
 def test_missing_program_is_a_problem(tmp_path: Path) -> None:
     """It is found before anything is started."""
     with pytest.raises(Problem):
-        Started([HostCommand(words=("no-such-program-here",))], tmp_path)
+        RunningCommands([HostCommand(words=("no-such-program-here",))], tmp_path)
 
 
 def test_leader_is_reached_before_the_others_start(tmp_path: Path) -> None:
@@ -225,7 +227,7 @@ def test_leader_is_reached_before_the_others_start(tmp_path: Path) -> None:
     leader = HostCommand(words=("sh", "-c", text), host=0, archive=archive, marks=True, leads=True)
     others = [shell(f"ls {key}", i) for i in (1, 2)]
 
-    _, ends = read(Started([leader, *others], tmp_path))
+    _, ends = read(RunningCommands([leader, *others], tmp_path))
 
     assert [0, 0, 0] == [end.code for end in ends]
     assert 0 == ends[-1].host
@@ -233,7 +235,7 @@ def test_leader_is_reached_before_the_others_start(tmp_path: Path) -> None:
 
 def test_many_hosts_start_in_turn(tmp_path: Path) -> None:
     """Each is run once, whatever the number."""
-    _, ends = read(Started([shell(f"exit {i}", i) for i in range(20)], tmp_path))
+    _, ends = read(RunningCommands([shell(f"exit {i}", i) for i in range(20)], tmp_path))
 
     assert [*range(20)] == sorted(end.code or 0 for end in ends)
 
@@ -242,7 +244,7 @@ def test_event_is_never_cut(tmp_path: Path) -> None:
     """A long event is one line."""
     text = "printf '{\"event\": \"'; head -c 300000 /dev/zero | tr '\\0' x; echo '\"}'"
 
-    (line,), _ = read(Started([shell(text)], tmp_path))
+    (line,), _ = read(RunningCommands([shell(text)], tmp_path))
 
     assert (300_013, True) == (len(line.text), line.is_event)
 
@@ -255,15 +257,16 @@ def test_flood_of_one_host_delays_no_stop(tmp_path: Path) -> None:
     ]
 
     _, ends = read(
-        Started(commands, tmp_path), lambda lines, _: any(line.host == 1 for line in lines[-1:])
+        RunningCommands(commands, tmp_path),
+        lambda lines, _: any(line.host == 1 for line in lines[-1:]),
     )
 
-    assert [Ending.STOPPED] * 2 == [end.ending for end in ends]
+    assert [EndReason.STOPPED] * 2 == [end.ending for end in ends]
 
 
 def test_quiet_hosts_give_the_reader_a_turn(tmp_path: Path) -> None:
     """It has deadlines of its own, such as one for a host that never sends anything."""
-    going = Started([shell("exec sleep 600")], tmp_path)
+    going = RunningCommands([shell("exec sleep 600")], tmp_path)
     events = going.events()
 
     assert next(events) is None
@@ -273,7 +276,7 @@ def test_quiet_hosts_give_the_reader_a_turn(tmp_path: Path) -> None:
 
 def test_end_is_lost_or_unreached() -> None:
     """A host that was reached is not called unreached, and every end has words."""
-    for stage, kind, code in itertools.product(HostStage, Ending, (None, 1, 255)):
+    for stage, kind, code in itertools.product(HostStage, EndReason, (None, 1, 255)):
         end = HostEnded(shell("", marks=True), stage, kind, code, ())
 
         assert not (end.is_lost and end.is_unreached)

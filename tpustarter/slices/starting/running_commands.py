@@ -21,7 +21,7 @@ from tpustarter.running import archive
 from tpustarter.running.process import allow_descriptors
 from tpustarter.slices.starting.host_process import HostProcess
 from tpustarter.slices.starting.start_model import (
-    Ending,
+    EndReason,
     HostCommand,
     HostEnded,
     HostStage,
@@ -38,7 +38,7 @@ SEND_S = 0.01
 """Seconds between two looks at a stdin that had no room, for 64 KiB each."""
 
 
-class Started:
+class RunningCommands:
     """The commands of one start; `stop` ends all of them from anywhere."""
 
     def __init__(
@@ -133,14 +133,14 @@ class Started:
         while self._waiting and (self._stops or self._has_turn()):
             command = self._waiting.popleft()
             if self._stops:
-                yield HostEnded(command, HostStage.STARTED, Ending.STOPPED, None, ())
+                yield HostEnded(command, HostStage.STARTED, EndReason.STOPPED, None, ())
                 continue
             try:
                 running = HostProcess(command, probe, self._folder, self._env, self._reach_s)
             except (OSError, Problem) as error:
                 limit = find_limit_problem(error)
                 what = limit.full_text if limit else str(getattr(error, "full_text", error))
-                yield HostEnded(command, HostStage.STARTED, Ending.NOT_STARTED, None, (what,))
+                yield HostEnded(command, HostStage.STARTED, EndReason.NOT_STARTED, None, (what,))
                 continue
             self._running[running.probe.fileno()] = running
             selector.register(running.probe.fileno(), selectors.EVENT_READ)
@@ -158,7 +158,7 @@ class Started:
         return LOOK_S / 5 if self._waiting else LOOK_S
 
     def _end_all(self) -> None:
-        """End what is left, all at the same time."""
+        """End the commands that still run, all at the same time."""
         for running in self._running.values():
             running.probe.begin_end()
         for running in self._running.values():

@@ -10,7 +10,7 @@ import pytest
 
 from tpustarter.core import content
 from tpustarter.core.problem import Problem
-from tpustarter.learning.content import older_claims
+from tpustarter.learning.content import tutorial_claims
 
 COUNTS = {"000": 20, "001": 43, "002": 17, "003": 27, "004": 36}
 """Claims of each of the five source documents."""
@@ -25,16 +25,16 @@ ENTRY = """- id: 000-01
 """
 
 
-def read(folder: Path, text: str) -> list[older_claims.TutorialClaim]:
+def read(folder: Path, text: str) -> list[tutorial_claims.TutorialClaim]:
     """Return the claims of a text."""
     (folder / "then-now.yml").write_text(text)
-    return older_claims.read_claims(folder)
+    return tutorial_claims.read_claims(folder)
 
 
 def test_every_claim_of_source_documents_has_answer() -> None:
     """Ids count up from 01 in each document; none is missing, none is doubled."""
     expected = {f"{doc}-{n:02}" for doc, count in COUNTS.items() for n in range(1, count + 1)}
-    claims = older_claims.read_claims()
+    claims = tutorial_claims.read_claims()
 
     assert expected == {one.id for one in claims}
     assert len(expected) == len(claims)
@@ -45,13 +45,15 @@ def test_every_answer_points_to_existing_proof() -> None:
     check_ids = {one.id for one in content.read_checks()}
 
     assert [] == list(
-        older_claims.find_mistakes(older_claims.read_claims(), content.read_lessons(), check_ids)
+        tutorial_claims.find_mistakes(
+            tutorial_claims.read_claims(), content.read_lessons(), check_ids
+        )
     )
 
 
 def test_every_answer_has_a_lesson_that_explains_it() -> None:
     """Whoever looks a claim up can read on."""
-    assert [] == [one.id for one in older_claims.read_claims() if one.lesson is None]
+    assert [] == [one.id for one in tutorial_claims.read_claims() if one.lesson is None]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +87,7 @@ def test_every_answer_has_a_lesson_that_explains_it() -> None:
 )
 def test_old_tutorial_words_find_their_claim_first(typed: str, found: str) -> None:
     """Commands, flags and names stand in the old side of a claim."""
-    assert found == older_claims.search_claims(older_claims.read_claims(), typed)[0].id
+    assert found == tutorial_claims.search_claims(tutorial_claims.read_claims(), typed)[0].id
 
 
 def test_linter_names_broken_answer(tmp_path: Path) -> None:
@@ -101,7 +103,7 @@ def test_linter_names_broken_answer(tmp_path: Path) -> None:
         ENTRY + ENTRY,
     ]
     claims = [one for text in more for one in read(tmp_path, text)]
-    told = list(older_claims.find_mistakes(claims, lessons, {"jax.precision"}))
+    told = list(tutorial_claims.find_mistakes(claims, lessons, {"jax.precision"}))
 
     assert "xrt is fast" == sound.then
     for wanted in (
@@ -135,10 +137,10 @@ def test_a_broken_file_is_one_problem(tmp_path: Path, text: str) -> None:
 def test_search_needs_every_word_and_ranks_old_side(tmp_path: Path) -> None:
     """Whoever types what the tutorial says finds that claim first."""
     text = ENTRY.replace("000-01", "b").replace("xrt is  fast", "slow") + ENTRY
-    found = older_claims.search_claims(read(tmp_path, text), "XRT")
+    found = tutorial_claims.search_claims(read(tmp_path, text), "XRT")
 
     assert ["000-01", "b"] == [one.id for one in found]
-    assert [] == older_claims.search_claims(found, "xrt nowhere")
+    assert [] == tutorial_claims.search_claims(found, "xrt nowhere")
 
 
 def old(text: str) -> subprocess.CompletedProcess[str]:
@@ -161,7 +163,7 @@ def test_command_prints_then_now_and_source() -> None:
 
 def test_synonyms_and_ids_find_claim() -> None:
     """What stands in no claim is searched as everywhere, with synonyms; an id is that claim."""
-    assert [] == older_claims.search_claims(older_claims.read_claims(), "oom")
+    assert [] == tutorial_claims.search_claims(tutorial_claims.read_claims(), "oom")
     assert "memory" in old("oom").stdout
     assert ["001-05"] == [
         line.partition("(no. ")[2][:6]

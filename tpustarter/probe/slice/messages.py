@@ -1,0 +1,106 @@
+"""The messages that the hosts of a run exchange as JSON, and the facts that they hand in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypedDict
+
+Event = Mapping[str, Any]
+"""An event of the probe, or a finding in one: an object of JSON whose fields the reader knows."""
+Emit = Callable[[Event], None]
+
+
+class CheckFields(TypedDict):
+    """A check as the hosts are told of it."""
+
+    id: str
+    framework: str
+    needs: Mapping[str, object]
+    timeout_s: float
+    after: list[str]
+
+
+class CheckCommand(CheckFields):
+    """Host 0's order to run a check."""
+
+    do: Literal["check"]
+
+
+class Verdict(TypedDict):
+    """The end of a run: its exit code and its headline."""
+
+    code: int
+    headline: str
+
+
+class EndCommand(Verdict):
+    """Host 0's last message."""
+
+    do: Literal["end"]
+
+
+RunCheck = Callable[[CheckFields, Emit], None]
+"""Runs one check in this process, and emits its findings and its end."""
+
+
+class CheckRecord(TypedDict):
+    """The findings and the end of one check on one host."""
+
+    findings: list[Event]
+    end: Event
+
+
+class SignOfLife(TypedDict):
+    """A host's sign of life: how many it has given, and the number of the check that it runs."""
+
+    count: int
+    at: int
+
+
+class CollectedFacts(TypedDict):
+    """The facts of one host that need no other host."""
+
+    host: int
+    hosts: int
+    name: str
+    process: int
+    python_version: str
+    frameworks: dict[str, str]
+    chips: int
+    platform: str
+    devices: int | None
+    generation: str | None
+    accelerator_type: str | None
+    worker: int | None
+    settings: dict[str, str]
+    time: float
+
+
+class ArrivalFacts(CollectedFacts, total=False):
+    """The facts that a host hands in, with its static checks; host 0 adds the clock."""
+
+    checks: list[CheckRecord] | None
+    clock_ahead_s: float
+
+
+class ArrivalAnswer(TypedDict):
+    """Host 0's answer to a host that has arrived: whether the run goes on, or how it ended."""
+
+    goes_on: bool
+    code: int
+    missing: list[int]
+
+
+class SlicePlace(TypedDict, total=False):
+    """The part of a host's place that the user gave; JAX detects the rest."""
+
+    coordinator: str | None
+    hosts: int | None
+    host: int | None
+
+
+class SliceCommand(SlicePlace):
+    """The command that begins a host's part in a run; the app or `standalone_host.py` sends it."""
+
+    checks: list[CheckFields]
+    wait_s: float
