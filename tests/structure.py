@@ -8,7 +8,6 @@ it holds.
 from __future__ import annotations
 
 import ast
-import functools
 import re
 import statistics
 import sys
@@ -54,7 +53,6 @@ def module_name(package: Path, path: Path) -> str:
     return ".".join(path.relative_to(package).with_suffix("").parts)
 
 
-@functools.cache
 def graph(package: Path) -> dict[str, set[str]]:
     """Return which modules of the package each of its modules imports, by their names in it."""
     modules = {module_name(package, path): path for path in python_files(package)}
