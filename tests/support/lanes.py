@@ -133,7 +133,7 @@ LANES = (
         tries="many hosts: faults, and starts over ssh, gcloud, Slurm and Open MPI for real",
         command=f"{PYTEST} -n 2 tests/slices",
         seconds=280,
-        is_prepared=True,
+        is_beside=True,
     ),
     Lane(
         name="torch",
