@@ -31,7 +31,8 @@ from tests.support.lanes import LANES, Lane
 AT_ONCE = 2
 """Lanes that share the cores: one computes while the other waits or has one test left."""
 SLOW = 1.5
-"""So many times the seconds of the table, and a lane is named at the end."""
+"""So many times the seconds of the table, for each lane that shares the cores, and a lane is named
+at the end."""
 HANGS_S = 2400
 """A lane that takes so long hangs: its tests end by themselves after five minutes each."""
 WEEK_S = 7 * 24 * 3600
@@ -65,8 +66,9 @@ class Run:
         """Return the line of the summary."""
         if self.left_out:
             return f"  {self.lane.name:<12}      -          left out: {self.left_out}"
-        slow = self.seconds > SLOW * self.lane.seconds * self.shares
-        notes = ["FAILED"] * self.has_failed + [f"WARNING: {SLOW} times the table"] * slow
+        times = SLOW * self.shares
+        slow = self.seconds > times * self.lane.seconds
+        notes = ["FAILED"] * self.has_failed + [f"WARNING: {times:g} times the table"] * slow
         told = (
             f"  {self.lane.name:<12} {self.seconds:6.0f} s of {self.lane.seconds:4}"
             f"  {self.cpu_s:6.0f} s of the processor"
