@@ -28,8 +28,11 @@ sys.path.insert(0, str(ROOT))
 
 from tests.support.lanes import LANES, Lane
 
+AT_ONCE = 2
+"""Lanes that share the cores: one computes while the other waits or has one test left."""
 SLOW = 1.5
-"""So many times the seconds of the table, and a lane is named at the end."""
+"""So many times the seconds of the table, for each lane that shares the cores, and a lane is named
+at the end."""
 HANGS_S = 2400
 """A lane that takes so long hangs: its tests end by themselves after five minutes each."""
 WEEK_S = 7 * 24 * 3600
@@ -50,6 +53,8 @@ class Run:
     cpu_s: float = 0.0
     """Seconds of the processor, of it and all that it waited for."""
     left_out: str = ""
+    shares: int = 1
+    """How many lanes shared the cores with it, itself included."""
     durations: list[tuple[float, str]] = field(default_factory=list)
 
     @property
@@ -61,8 +66,9 @@ class Run:
         """Return the line of the summary."""
         if self.left_out:
             return f"  {self.lane.name:<12}      -          left out: {self.left_out}"
-        slow = self.seconds > SLOW * self.lane.seconds
-        notes = ["FAILED"] * self.has_failed + [f"WARNING: {SLOW} times the table"] * slow
+        times = SLOW * self.shares
+        slow = self.seconds > times * self.lane.seconds
+        notes = ["FAILED"] * self.has_failed + [f"WARNING: {times:g} times the table"] * slow
         told = (
             f"  {self.lane.name:<12} {self.seconds:6.0f} s of {self.lane.seconds:4}"
             f"  {self.cpu_s:6.0f} s of the processor"
@@ -156,31 +162,33 @@ def prepare_lane(one: Run, work: Path) -> None:
 
 
 def run_all(runs: Sequence[Run], work: Path) -> None:
-    """Run one after the other, beside them those that mostly wait, and what makes environments."""
+    """Run two at once, beside them those that mostly wait, and what makes environments."""
+    beside = [one for one in runs if one.lane.is_beside]
+    in_turn = [one for one in runs if not one.lane.is_beside]
+    made = {one.lane.name: threading.Event() for one in runs if one.lane.is_prepared}
     for one in runs:
-        if one.left_out:
-            say(f"== {one.lane.name} is left out: {one.left_out}")
-    to_run = [one for one in runs if not one.left_out]
-
-    made = {one.lane.name: threading.Event() for one in to_run if one.lane.is_prepared}
+        one.shares = min(AT_ONCE, len(in_turn)) + bool(beside)
+    turns = iter(in_turn)  # which both threads take from
 
     def run_beside() -> None:
-        for one in to_run:
-            if one.lane.is_prepared:
+        for one in runs:
+            if one.lane.name in made:
                 prepare_lane(one, work)
                 made[one.lane.name].set()
-        for one in to_run:
-            if one.lane.is_beside:
-                run(one, work)
+        for one in beside:
+            run(one, work)
 
-    beside = threading.Thread(target=run_beside)
-    beside.start()
-    for one in to_run:
-        if not one.lane.is_beside:
-            if one.lane.is_prepared:
+    def run_in_turn() -> None:
+        for one in turns:
+            if one.lane.name in made:
                 made[one.lane.name].wait()
             run(one, work)
-    beside.join()
+
+    threads = [threading.Thread(target=one) for one in (run_beside, *[run_in_turn] * AT_ONCE)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def run_suite(one: Run) -> str:
@@ -271,10 +279,11 @@ def main() -> int:
     try:
         prepare(work)
         runs = [Run(lane, work / f"{lane.name}.log") for lane in LANES if lane.name in names]
-        if not sys.argv[1:]:
-            for one in runs:
-                one.left_out = why_unchanged(one.lane, green, now_s)
-        run_all([one for one in runs if one.lane.name != "suite"], work)
+        for one in runs if not sys.argv[1:] else ():
+            if why := why_unchanged(one.lane, green, now_s):
+                one.left_out = why
+                say(f"== {one.lane.name} is left out: {why}")
+        run_all([one for one in runs if not one.left_out and one.lane.name != "suite"], work)
         last = [run_suite(one) for one in runs if one.lane.name == "suite"]
         say("\n".join(["", *summary(runs, began), *last]))
         if not any(one.has_failed for one in runs):

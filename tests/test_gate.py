@@ -7,6 +7,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -148,3 +149,22 @@ def test_summary_names_failures_and_slow_lanes_and_tests(gate: ModuleType, tmp_p
     ]
     assert lines[4].split() == ["9.0", "s", "lane:", "slow"]
     assert lines[-40:] == [f"line {number}" for number in range(60, 100)]
+
+
+def test_every_lane_runs_once_and_after_its_environment(
+    gate: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two at once, and beside them what mostly waits."""
+    told: list[tuple[str, str]] = []
+    monkeypatch.setattr(gate, "run", lambda one, _: told.append(("run", one.lane.name)))
+    monkeypatch.setattr(gate, "prepare_lane", lambda one, _: told.append(("made", one.lane.name)))
+    lanes = [
+        replace(LANE, name=name, is_prepared=name == "prepared", is_beside=name == "waits")
+        for name in ("first", "waits", "prepared", "last")
+    ]
+    runs = [gate.Run(lane, tmp_path) for lane in lanes]
+    gate.run_all(runs, tmp_path)
+
+    assert sorted(lane.name for lane in lanes) == sorted(name for did, name in told if did == "run")
+    assert told.index(("made", "prepared")) < told.index(("run", "prepared"))
+    assert {3} == {one.shares for one in runs}

@@ -75,7 +75,7 @@ def make_two(folder: Path, first: str, second: str = "") -> Path:
 
 @pytest.mark.parametrize("lesson", KINDS)
 def test_lesson_of_each_kind_runs_as_described(lesson: str) -> None:
-    """On eight virtual CPU devices; `tests/content` runs all lessons."""
+    """On eight virtual CPU devices; `tests/content` runs the others."""
     [one] = [one for one in shipped.lessons(*shipped.DEFAULT) if one.id == lesson]
     shipped.every_block_holds(one, environment())
 

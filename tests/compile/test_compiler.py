@@ -26,6 +26,7 @@ from jax.sharding import PartitionSpec as P
 
 import tpustarter
 from tests.checking.test_runner import until_ended
+from tests.compile.test_speed_loops import GENERATIONS
 from tests.support.places import TESTS
 from tests.support.real_compiler import python_with_libtpu
 from tpustarter.core import content, locations
@@ -40,6 +41,12 @@ ROOT = Path(tpustarter.__file__).parents[1]
 SAMPLES = TESTS / "samples"
 SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())
 GIB = 2**30
+JAX_CHECKS = {
+    one.id for one in content.read_checks() if one.has_programs and one.framework == "jax"
+}
+REHEARSED = JAX_CHECKS - {"jax.matmul_rate"}
+"""That one takes longer than all others, and `test_speed_loops.py` compiles all of its programs."""
+OTHER_TPUS = [*(tpu for tpu in GENERATIONS if tpu != "v5e-8"), "v6e-256"]
 
 
 @pytest.fixture(scope="module")
@@ -71,14 +78,15 @@ def write(folder: Path, text: str) -> str:
     return str(path)
 
 
+@pytest.mark.timeout(1500)
 def test_every_check_compiles_and_store_agrees(libtpu: str) -> None:
     """The programs of every check are accepted for a v5e-8, laid out in tiles; twice the same.
 
     Those of PyTorch/XLA need a Python with torch_xla, and say so where there is none.
     """
     programs = [one for one in content.read_checks() if one.has_programs]
-    known = {one.id for one in programs if one.framework == "jax"}
-    first, second = rehearse(libtpu), rehearse(libtpu)
+    asked = (*sorted(REHEARSED), "torch_xla.*")
+    first, second = rehearse(libtpu, ids=asked), rehearse(libtpu, ids=asked)
     fields = [
         sorted(
             (
@@ -91,15 +99,26 @@ def test_every_check_compiles_and_store_agrees(libtpu: str) -> None:
     ]
 
     assert {"compiles"} == {one["status"] for one in first.results}
-    assert known == {one["check"] for one in first.results}
+    assert {one["check"] for one in first.results} == REHEARSED
     (left_out,) = first.skipped
-    assert f"torch_xla.* ({len(programs) - len(known)} checks)" == left_out["name"]
+    assert f"torch_xla.* ({len(programs) - len(JAX_CHECKS)} checks)" == left_out["name"]
     assert "this Python has no torch_xla" in left_out["reason"]
     assert all("T(" in one["buffers"][0]["layout"] for one in first.results)
     assert fields[0] == fields[1]
     # Two checks may list the same program, so that the first run answers one from the store.
     assert any(not one["cached"] for one in first.results)
     assert {True} == {one["cached"] for one in second.results}
+
+
+@pytest.mark.timeout(1500)  # a minute on a quiet core
+@pytest.mark.parametrize("tpu", OTHER_TPUS)
+def test_every_check_compiles_for_other_tpus(tpu: str, libtpu: str) -> None:
+    """Each program is accepted for every other generation, and for a slice of many hosts."""
+    run = rehearse(libtpu, ids=tuple(sorted(REHEARSED)), tpus=(tpu,), jobs=1)
+
+    assert {one["status"] for one in run.results} == {"compiles"}
+    assert {one["check"] for one in run.results} == REHEARSED
+    assert run.exit_code == ExitCode.OK
 
 
 def test_program_too_large_names_biggest_arrays(libtpu: str, tmp_path: Path) -> None:

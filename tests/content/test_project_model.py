@@ -9,6 +9,7 @@ from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import jax
 import pytest
 
 from tpustarter.core import locations
@@ -21,12 +22,19 @@ NAMES = ("configs", "corpus", "transformer", "training", "sampling")
 @pytest.fixture(scope="module")
 def project() -> Iterator[Any]:
     """Return JAX and the modules of the project, which no other test sees."""
-    jax = pytest.importorskip("jax")
     if not hasattr(jax, "P"):
         pytest.skip(f"the project needs JAX 0.10, and this is JAX {jax.__version__}")
     sys.path.insert(0, str(FOLDER))
     modules: dict[str, ModuleType] = {name: __import__(name) for name in NAMES}
-    yield SimpleNamespace(jax=jax, jnp=jax.numpy, **modules)
+    compiled = {
+        name: jax.jit(getattr(modules[module], name), static_argnums=0)
+        for module, name in (
+            ("transformer", "forward"),
+            ("sampling", "prefill"),
+            ("sampling", "decode"),
+        )
+    }
+    yield SimpleNamespace(jax=jax, jnp=jax.numpy, **modules, **compiled)
     sys.path.remove(str(FOLDER))
     for name in NAMES:
         del sys.modules[name]
@@ -40,7 +48,9 @@ def small(project: Any) -> Any:
     train, _ = project.corpus.load()
     rng = __import__("numpy").random.default_rng(0)
     batch = project.corpus.sample(rng, train, 8, config.length)
-    return SimpleNamespace(config=config, params=params, batch=batch)
+    return SimpleNamespace(
+        config=config, params=params, batch=batch, adamw=project.training.adamw()
+    )
 
 
 def close(project: Any, a: Any, b: Any, limit: float = 1e-5) -> bool:
@@ -68,9 +78,7 @@ def test_position_ignores_later_tokens(project: Any, small: Any) -> None:
     tokens = small.batch[:, :-1]
     changed = tokens.copy()
     changed[:, 9] = (changed[:, 9] + 1) % small.config.vocab
-    before, after = (
-        project.transformer.forward(small.config, small.params, one) for one in (tokens, changed)
-    )
+    before, after = (project.forward(small.config, small.params, one) for one in (tokens, changed))
     difference = abs(before - after).max(axis=(0, 2))
 
     assert float(difference[:9].max()) == 0.0
@@ -81,13 +89,13 @@ def test_the_cache_changes_no_logits(project: Any, small: Any) -> None:
     """A prefill of 10 tokens and a step for each other give what one pass gives."""
     tokens = small.batch[:, :-1]
     cache = project.sampling.init_cache(small.config, len(tokens))
-    logits, cache = project.sampling.prefill(small.config, small.params, tokens[:, :10], cache)
+    logits, cache = project.prefill(small.config, small.params, tokens[:, :10], cache)
     found = [logits]
     for position in range(10, 16):
         token = tokens[:, position]
-        logits, cache = project.sampling.decode(small.config, small.params, token, position, cache)
+        logits, cache = project.decode(small.config, small.params, token, position, cache)
         found.append(logits)
-    whole = project.transformer.forward(small.config, small.params, tokens)[:, 9:]
+    whole = project.forward(small.config, small.params, tokens)[:, 9:]
 
     assert close(project, project.jnp.stack(found, axis=1), whole)
 
@@ -98,7 +106,7 @@ def test_greedy_text_matches_loop_without_cache(project: Any, small: Any) -> Non
     tokens = small.batch[:2, :6]
     found = project.sampling.generate(small.config, small.params, tokens, 5, key, temperature=0.0)
     for _ in range(5):
-        logits = project.transformer.forward(small.config, small.params, tokens)
+        logits = project.forward(small.config, small.params, tokens)
         following = logits[:, -1].argmax(axis=-1)
         tokens = project.jnp.concatenate([tokens, following[:, None]], axis=1)
 
@@ -109,7 +117,7 @@ def test_the_loss_is_the_cross_entropy_and_falls(project: Any, small: Any) -> No
     """It begins near that of a guess, which is the logarithm of the vocabulary."""
     config, optimizer = small.config, project.training.adamw(warmup=5, steps=60)
     state = project.training.init_state(config, optimizer, project.jax.random.key(0))
-    logits = project.transformer.forward(config, state["params"], small.batch[:, :-1])
+    logits = project.forward(config, state["params"], small.batch[:, :-1])
     chosen = project.jnp.take_along_axis(
         project.jax.nn.log_softmax(logits), small.batch[:, 1:, None], axis=-1
     )
@@ -151,37 +159,45 @@ def rules(project: Any) -> dict[str, Any]:
     }
 
 
+def stepped(project: Any, small: Any, name: str, *, remat: bool) -> tuple[Any, Any, Any]:
+    """Return parameters and metrics after one step under some rules, and the text before it.
+
+    Parameters and optimizer state are sharded as the rules say.
+    """
+    config, optimizer = replace(small.config, rules=rules(project)[name], remat=remat), small.adamw
+    with jax.set_mesh(jax.make_mesh((2, 4), ("data", "model"))):
+        batch = jax.device_put(small.batch, config.spec("batch", None) or jax.P())
+        state = project.training.init_state(config, optimizer, jax.random.key(0))
+        specs = project.transformer.param_specs(config)
+        expected = specs["blocks"]["query"] or jax.P(None, None, None, None)
+        for tree in (state["params"], state["opt"][1][0].mu):
+            assert expected == jax.typeof(tree["blocks"]["query"]).sharding.spec
+        text = project.sampling.generate(
+            config, state["params"], batch[:, :6], 4, jax.random.key(1), temperature=0.0
+        )
+        state, metrics = project.training.train_step(config, optimizer, state, batch)
+    return state["params"], metrics, text
+
+
+@pytest.fixture(scope="module")
+def on_one_device(project: Any, small: Any) -> tuple[Any, Any, Any]:
+    """Return what the others are compared with."""
+    return stepped(project, small, "one device", remat=False)
+
+
 @pytest.mark.parametrize("remat", [False, True])
 @pytest.mark.parametrize("name", ["data parallel", "FSDP", "tensor parallel", "both"])
 def test_every_sharding_gives_the_same_step(
-    name: str, remat: bool, project: Any, small: Any
+    name: str, remat: bool, project: Any, small: Any, on_one_device: tuple[Any, Any, Any]
 ) -> None:
     """And the same text; parameters and optimizer state are sharded as the rules say."""
-    jax, optimizer = project.jax, project.training.adamw()
-    found = {}
-    for one, remat_here in {"one device": False, name: remat}.items():
-        config = replace(small.config, rules=rules(project)[one], remat=remat_here)
-        with jax.set_mesh(jax.make_mesh((2, 4), ("data", "model"))):
-            spec = config.spec("batch", None) or jax.P()
-            batch = jax.device_put(small.batch, spec)
-            state = project.training.init_state(config, optimizer, jax.random.key(0))
-            specs = project.transformer.param_specs(config)
-            expected = specs["blocks"]["query"] or jax.P(None, None, None, None)
-            for tree in (state["params"], state["opt"][1][0].mu):
-                assert expected == jax.typeof(tree["blocks"]["query"]).sharding.spec
-            text = project.sampling.generate(
-                config, state["params"], batch[:, :6], 4, jax.random.key(1), temperature=0.0
-            )
-            state, metrics = project.training.train_step(config, optimizer, state, batch)
-            found[one] = (state["params"], metrics, text)
-
-    assert close(project, found["one device"], found[name], 1e-4)
+    assert close(project, on_one_device, stepped(project, small, name, remat=remat), 1e-4)
 
 
 def test_bfloat16_matmuls_keep_float32_parameters_and_logits(project: Any, small: Any) -> None:
     """The loss is about the same, and the gradients are those of the parameters."""
     config = replace(small.config, dtype=project.jnp.bfloat16)
-    logits = project.transformer.forward(config, small.params, small.batch[:, :-1])
+    logits = project.forward(config, small.params, small.batch[:, :-1])
     loss, grads = project.jax.value_and_grad(
         lambda params: project.transformer.loss(config, params, small.batch)
     )(small.params)

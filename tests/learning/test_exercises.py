@@ -359,7 +359,7 @@ def test_unreadable_copy_explains_how_to_start_again(exercise: Exercise) -> None
 
 @pytest.mark.parametrize("one", ONE_OF_EACH_KIND, ids=lambda one: one.id)
 def test_shipped_exercise_fails_and_its_solution_passes(one: Exercise) -> None:
-    """One of each framework and one with code of its own; `tests/content` tries them all."""
+    """One of each framework and one with code of its own; `tests/content` tries the others."""
     with contextlib.closing(make_session(one.lesson)) as session:
         exercise_is_judged(one, session)
 

@@ -23,7 +23,7 @@ class Lane:
     is_prepared: bool = False
     """Its environment is made before its turn, beside other lanes."""
     is_beside: bool = False
-    """It mostly waits, so it may run beside lanes that compute."""
+    """It mostly waits, so it runs beside those that compute."""
     unseen: tuple[str, ...] = ()
     """Folders that it neither runs nor imports: a change of nothing else leaves it out."""
 
@@ -133,7 +133,7 @@ LANES = (
         tries="many hosts: faults, and starts over ssh, gcloud, Slurm, MPI and Ray for real",
         command=f"{PYTEST} -n 2 tests/slices",
         seconds=280,
-        is_prepared=True,
+        is_beside=True,
     ),
     Lane(
         name="torch",

@@ -1,13 +1,17 @@
 """Runs one check in a process of its own, broken or not, and hands back what it found.
 
-SPMD and `launch` change a process for good, so that nothing may be broken and mended in it.
+SPMD and `launch` change a process for good, so that nothing may be broken and mended in it. Each
+process is a copy of one that has imported PyTorch/XLA and has not started it.
 """
 
 from __future__ import annotations
 
+import atexit
+import functools
 import importlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,6 +29,20 @@ LIMIT_S = 240
 REPOSITORY = Path(__file__).parents[2]
 
 
+@functools.cache
+def original() -> subprocess.Popen[str]:
+    """Start the process that is copied."""
+    started = subprocess.Popen(
+        [sys.executable, "-m", "tests.torch.in_process"],
+        cwd=REPOSITORY,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    atexit.register(started.communicate)
+    return started
+
+
 def run_check(name: str, sabotage: str = "") -> list[dict[str, Any]]:
     """Return the findings of a check such as `torch_xla.every_device`.
 
@@ -33,13 +51,15 @@ def run_check(name: str, sabotage: str = "") -> list[dict[str, Any]]:
         sabotage: `module:name`, an entry of that module's SABOTAGE; it is given a MonkeyPatch and
             the check's module before that runs.
     """
+    pipes = original()
+    assert pipes.stdin
+    assert pipes.stdout
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "findings"
-        words = [sys.executable, "-m", "tests.torch.in_process", name, str(file), sabotage]
-        ended = subprocess.run(
-            words, cwd=REPOSITORY, capture_output=True, text=True, timeout=LIMIT_S, check=False
-        )
-        assert file.exists(), f"{name} ended with {ended.returncode}: {ended.stderr[-3000:]}"
+        file, output = Path(folder) / "findings", Path(folder) / "output"
+        pipes.stdin.write(f"{json.dumps([name, str(file), sabotage, str(output)])}\n")
+        pipes.stdin.flush()
+        ended = pipes.stdout.readline().strip()
+        assert file.exists(), f"{name} ended with {ended}: {output.read_text()[-3000:]}"
         return json.loads(file.read_text())
 
 
@@ -54,6 +74,24 @@ def main(name: str, file: str, sabotage: str) -> None:
     Path(file).write_text(json.dumps(findings))
 
 
+def run_copies() -> None:
+    """Run each check that stdin names in a copy of this process, and print how it ended."""
+    importlib.import_module("torch_xla")
+    for line in sys.stdin:
+        *words, output = json.loads(line)
+        copy = os.fork()
+        if not copy:
+            with Path(output).open("w") as log:
+                os.dup2(log.fileno(), 1)
+                os.dup2(log.fileno(), 2)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            signal.alarm(LIMIT_S)  # which ends it, where it hangs
+            main(*words)
+            return
+        _, status = os.waitpid(copy, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
 if (
     (REPOSITORY / "checks").is_dir()  # in a wheel, checks/ lies inside the package
     and Path(tpustarter.__file__).parents[1] == REPOSITORY
@@ -62,4 +100,4 @@ if (
     tpustarter.__path__.append(str(REPOSITORY))  # also in the processes that `launch` spawns
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    run_copies()
