@@ -182,12 +182,13 @@ def kept_per_token(model: ModelShape, remat: Remat, tensor: int) -> int:
         attention, matmuls = 12 * model.hidden + query + key_and_value + output, 6
     else:
         attention, matmuls = 2 * model.hidden + query + key_and_value, 2
-    dense = model.dense_layers * (attention + matmuls * math.ceil(model.mlp / tensor))
-    if model.experts is None:
-        return dense
-    routed = matmuls * _expert_width(model, tensor) + model.experts.count
-    routed += (2 if remat == "none" else 1) * model.experts.per_token * model.hidden
-    return dense + model.expert_layers * (attention + routed)
+    kept = model.dense_layers * (attention + matmuls * math.ceil(model.mlp / tensor))
+    if experts := model.experts:
+        routed = matmuls * math.ceil(experts.shared_size / tensor) + experts.count
+        if remat == "none":  # the policy for matmuls does not know the grouped ones of experts
+            routed += experts.per_token * (6 * math.ceil(experts.size / tensor) + 2 * model.hidden)
+        kept += model.expert_layers * (attention + routed)
+    return kept
 
 
 def layer_per_token(model: ModelShape, tensor: int) -> int:

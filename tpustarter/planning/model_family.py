@@ -13,6 +13,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text
 
 FILE = Path(__file__).with_name("families.yml")
+HARMLESS = Path(__file__).with_name("harmless_keys.yml")
 
 Windows = Literal["none", "every-layer", "all-but-every-nth", "from-max-window-layers"]
 DenseLayers = Literal["none", "sparse-step", "first-layers"]
@@ -65,3 +66,17 @@ def read_families(file: Path = FILE) -> dict[str, ModelFamily]:
         for number, row in enumerate(rows, start=1)
     ]
     return {family.type: family for family in families}
+
+
+@functools.cache
+def read_harmless_keys(file: Path = HARMLESS) -> frozenset[str]:
+    """Return the keys without an effect on memory; raises Problem for a file that is broken."""
+    try:
+        return yaml_rows.convert(yaml_rows.load(file), _KeyFile).keys
+    except ValueError as error:
+        raise Problem(f"`{file.name}` cannot be used: {error}") from error
+
+
+class _KeyFile(msgspec.Struct, forbid_unknown_fields=True):
+    source: Text
+    keys: frozenset[str]

@@ -6,14 +6,14 @@ Nothing is downloaded, and no code that a model brings along is run.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tpustarter.core import locations
 from tpustarter.core.json_values import is_array, is_object, items_of_type
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.planning.model_family import ModelFamily, read_families
+from tpustarter.planning.model_family import ModelFamily, read_families, read_harmless_keys
 from tpustarter.text import phrases
 from tpustarter.text.terminal import cut_text, escape_text
 
@@ -24,6 +24,20 @@ LARGEST_SIZE = 2**31
 MOST_LAYERS = 10_000
 _SHOWN = 60
 """Characters of a wrong value that an error repeats."""
+_MOST_NAMED = 8
+"""Keys that are not read and are named, at most."""
+_ALSO_READ = {
+    "head_dim",
+    "intermediate_size",
+    "layer_types",
+    "max_window_layers",
+    "num_key_value_heads",
+    "qk_head_dim",
+    "sliding_window",
+    "sliding_window_pattern",
+    "use_sliding_window",
+}
+"""Keys whose values follow from others, or count in some models alone."""
 _NOT_COUNTED = {
     "vision_config": "the vision encoder and its projection",
     "audio_config": "the audio encoder and its projection",
@@ -145,6 +159,7 @@ class _Reader:
     def __init__(self, config: dict[str, Any]) -> None:
         inner = config.get("text_config")
         self._outer = config
+        self._read = {"model_type", "text_config", "quantization_config", *_NOT_COUNTED}
         self._config = {**config, **inner} if is_object(inner) else config
         self.family = self._find_family()
 
@@ -164,6 +179,7 @@ class _Reader:
         )
 
     def _value(self, key: str) -> Any:
+        self._read.add(key)
         # Some files switch a thing off by null, where the model's class has it on.
         return self._config[key] if key in self._config else self.family.defaults.get(key)
 
@@ -209,7 +225,7 @@ class _Reader:
         experts = self._experts()
         dense = layers if experts is None else self._count_dense_layers(layers)
         mlp = self._number("intermediate_size") if dense else 0
-        return ModelShape(
+        shape = ModelShape(
             family=self.family,
             layers=layers,
             hidden=hidden,
@@ -227,8 +243,8 @@ class _Reader:
             latent=latent,
             experts=experts if dense < layers else None,
             dense_layers=dense,
-            notes=tuple(self._notes()),
         )
+        return replace(shape, notes=tuple(self._notes()))  # last, once all keys are read
 
     def _latent(self) -> LatentAttention:
         return LatentAttention(
@@ -299,6 +315,10 @@ class _Reader:
             notes.append(
                 "the published weights are quantised, and `--weights` says what is planned with"
             )
+        unread = sorted({*self._config} - self._read - read_harmless_keys() - _ALSO_READ)
+        if unread := [key for key in unread if not key.startswith("_")]:
+            names = (f"`{escape_text(key[:_SHOWN])}`" for key in unread)
+            notes.append(f"not read: {phrases.join_words(names, most=_MOST_NAMED)}")
         return notes
 
 
