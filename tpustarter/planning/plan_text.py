@@ -15,8 +15,8 @@ from tpustarter.text.terminal import Paint, cut_text, escape_text, leave_unpaint
 
 GIB = 2.0**30
 COLOURS = {"too-big": "red", "fits": "green"}
-_NAME, _SPLIT, _FIGURE, _COUNT = 10, 6, 7, 7
-"""Columns of a TPU's name, of how its devices are split, of a figure in GiB, and of a count."""
+_FIGURE = 7
+"""Columns of a figure in GiB, which `needs` fills before it is coloured."""
 _SHORT = {"gradients": "grads", "activations": "activ", "gathered": "gather"}
 """Heads of columns that would be too wide."""
 LEFT_OUT = tuple(row.name for row in GENERATIONS if not row.counts)
@@ -117,18 +117,22 @@ def _assumptions(options: PlanOptions) -> str:
 
 def format_table(plans: Sequence[TpuPlan], paint: Paint = leave_unpainted) -> list[str]:
     """Return a row for each TPU, with the parts of the memory of one device in GiB."""
-    names = [part.name for part in plans[0].parts]
-    parts = "".join(f"{_SHORT.get(name, name):>{_FIGURE}}" for name in names)
-    head = f"{'GiB':<{_NAME}}{'split':>{_SPLIT}}{'has':>{_FIGURE}}{'needs':>{_FIGURE}}{parts}"
-    lines = [f"{head}{'batch':>{_COUNT}}{'context':>{_COUNT + 1}}"]
+    names = [_SHORT.get(part.name, part.name) for part in plans[0].parts]
+    lines = [_row(("GiB", "split", "has", "needs"), names, ("batch", "context"))]
     for plan in plans:
-        split = f"{plan.layout.tensor}x{plan.layout.groups}"
-        cells = "".join(f"{_gib(part.size):>{_FIGURE}}" for part in plan.parts)
         needs = paint(f"{_gib(plan.needed):>{_FIGURE}}", "fits" if plan.fits else "too-big")
-        line = f"{plan.tpu.name:<{_NAME}}{split:>{_SPLIT}}{_gib(plan.hbm):>{_FIGURE}}{needs}{cells}"
-        most = f"{plan.largest_batch or '-':>{_COUNT}}{plan.longest_context or '-':>{_COUNT + 1}}"
-        lines.append(f"{line}{most}")
+        split = f"{plan.layout.tensor}x{plan.layout.groups}"
+        first = (plan.tpu.name, split, _gib(plan.hbm), needs)
+        last = (str(plan.largest_batch or "-"), str(plan.longest_context or "-"))
+        lines.append(_row(first, [_gib(part.size) for part in plan.parts], last))
     return lines
+
+
+def _row(first: tuple[str, str, str, str], parts: Sequence[str], last: tuple[str, str]) -> str:
+    name, split, has, needs = first
+    cells = "".join(f"{part:>{_FIGURE}}" for part in parts)
+    figures = f"{name:<10}{split:>6}{has:>6}{needs:>{_FIGURE}} {cells}"
+    return f"{figures}{last[0]:>{_FIGURE}}{last[1]:>8}"
 
 
 def _legend(options: PlanOptions) -> str:
