@@ -15,9 +15,9 @@ from tpustarter.text.terminal import Paint, cut_text, escape_text, leave_unpaint
 
 GIB = 2.0**30
 COLOURS = {"too-big": "red", "fits": "green"}
-_FIGURE = 7
+_FIGURE = 6
 """Columns of a figure in GiB, which `needs` fills before it is coloured."""
-_SHORT = {"gradients": "grads", "activations": "activ", "gathered": "gather"}
+_SHORT = {"gradients": "grads", "activations": "activ", "gathered": "layer"}
 """Heads of columns that would be too wide."""
 LEFT_OUT = tuple(row.name for row in GENERATIONS if not row.counts)
 """Generations whose types and devices are not published."""
@@ -130,8 +130,8 @@ def format_table(plans: Sequence[TpuPlan], paint: Paint = leave_unpainted) -> li
 
 def _row(first: tuple[str, str, str, str], parts: Sequence[str], last: tuple[str, str]) -> str:
     name, split, has, needs = first
-    cells = "".join(f"{part:>{_FIGURE}}" for part in parts)
-    figures = f"{name:<10}{split:>6}{has:>6}{needs:>{_FIGURE}} {cells}"
+    cells = "".join(f"{part:>{_FIGURE}}" for part in parts[1:])
+    figures = f"{name:<10}{split:>6}{has:>6}{needs:>{_FIGURE}}{parts[0]:>8}{cells}"
     return f"{figures}{last[0]:>{_FIGURE}}{last[1]:>8}"
 
 
@@ -199,7 +199,7 @@ def _headline(plans: Sequence[TpuPlan], *, named: bool) -> str:
 
 def _gib(size: float) -> str:
     value = size / GIB
-    return f"{value:.2f}" if value < 1000 else f"{value:.0f}"
+    return f"{value:.{2 if value < 100 else 1 if value < 1000 else 0}f}"
 
 
 def warn_of_types(options: PlanOptions, plans: Sequence[TpuPlan]) -> list[str]:
