@@ -145,6 +145,7 @@ WITHOUT_CLOUD = {
     "check": "host.space",
     "explain": "train.log",
     "learn": "--search mesh",
+    "plan": "config.json",
     "rehearse": "jax.every_device",
     "report": "--no-ask --yes",
     "run": "-- true",

@@ -17,6 +17,7 @@ COMMANDS = (
     "run",
     "report",
     "serve",
+    "plan",
 )
 PARTS = ("use-jit", "fit-once", "every-device", "out-of-bounds", "first-arrays")
 

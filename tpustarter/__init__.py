@@ -14,6 +14,7 @@ other, also not inside a function or for a type (`python tests/structure.py` sho
     report/     the bug report: what maintainers ask for, without a name in it
     reproducing/ one file that fails as a check or a block did, and what changes that
     explain/    why a run broke: reads its log, and looks at the machine
+    planning/   arithmetic on a model's config.json: what it needs on each TPU
     rehearsal/  compiles programs for TPUs that are not there
     learning/   lessons: content, drawings, progress, run, search and lint
     checking/   the self-check: plan, runner, outcomes, results, verdict, and every way to show them

@@ -76,6 +76,16 @@ BESIDE = {
     "tpu create --zone": ([], TYPE),
 }
 """Names and options beside the value, for a command or for one place of it."""
+MODEL = {
+    "model_type": "llama",
+    "vocab_size": 512,
+    "hidden_size": 64,
+    "intermediate_size": 160,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 3,
+    "max_position_embeddings": 128,
+    "head_dim": 16,
+}
 VARIABLES = (
     "TPUSTARTER_HOME",
     "HOME",
@@ -158,6 +168,8 @@ def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Work in a folder with one program, without a network and with nothing of Google's."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "step.py").write_text("import jax\n\ndef step(x):\n    return x\n")
+    (tmp_path / "bert").mkdir()  # the model of `plan`, which needs a name as other commands do
+    (tmp_path / "bert" / "config.json").write_text(json.dumps(MODEL))
     for name in [name for name in os.environ if name.startswith(("CLOUDSDK_", "GOOGLE_"))]:
         monkeypatch.delenv(name)
     nobody = "127.0.0.1:9"
@@ -287,6 +299,17 @@ CODES = [
     (["check", "--level", "soak", "--minutes", "nan", "--list"], 2, "nan"),
     (["learn", "no-utf8-\udcff"], 2, "`no-utf8-\\xff`"),
     (["explain", "a\nb"], 2, "`a\\nb`"),
+    (["plan", LONG], 2, LONG),
+    (["plan", "~"], 2, "cannot be read"),
+    (["plan", "/dev/zero"], 2, "`/dev/zero`"),
+    (["plan", "a\nb"], 2, "`a\\nb`"),
+    (["plan", "step.py"], 2, "`step.py` is not JSON"),
+    (["plan", "bert", "--tensor", "2"], 2, "3 heads do not divide by 2"),
+    (["plan", "bert", "--context", "129"], 2, "`--context` is 129"),
+    (["plan", "bert", "--batch", "9" * 400], 2, "--batch"),
+    (["plan", "bert", "--tpu", "v6e--8"], 2, "v6e--8"),
+    (["plan", "bert", "--rehearsal", "/dev/zero"], 2, "`/dev/zero`"),
+    (["plan", "bert", "--rehearsal", "bert/config.json"], 2, "`bert/config.json`"),
 ]
 """A command line, the code that it ends with, and the value as the error has it."""
 

@@ -24,6 +24,7 @@ COMMANDS = {
     "check": "check.command",
     "explain": "explain",
     "learn": "learn.command",
+    "plan": "plan",
     "rehearse": "rehearse.command",
     "report": "report",
     "run": "run",

@@ -128,6 +128,7 @@ def find_limit_problem(error: BaseException) -> Problem | None:
 SCHEMAS = {
     "explain": "explain",
     "learn": "learn",
+    "plan": "plan",
     "rehearse": "rehearsal",
     "report": "bug-report",
     "setup": "setup",

@@ -20,7 +20,7 @@ NAME = "tpustarter"
 VARIABLE = "TPUSTARTER_COMMAND"
 """Variable that overrides the detected command; for a user's own wrapper, and for tests."""
 
-_VERBS = "check|explain|learn|rehearse|report|run|serve|setup|tpu(?!`)|trc"
+_VERBS = "check|explain|learn|plan|rehearse|report|run|serve|setup|tpu(?!`)|trc"
 """Commands of the program. `tpustarter tpu` alone does nothing, so in a text it is only a name."""
 _GAP = r"[\s\x01\x02]+"
 """Between two words: space, the end of a line, and the marks round a match of a search."""

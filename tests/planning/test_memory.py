@@ -1,0 +1,143 @@
+"""The memory that a plan states, beside JAX's own shapes and what the TPU compiler counted."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any, cast
+
+import jax
+import jax.numpy as jnp
+import pytest
+import yaml
+from jax.sharding import AbstractMesh, NamedSharding
+
+from tests.planning import reference_models
+from tests.planning.reference_models import MODELS
+from tests.planning.test_parameter_counts import model_of
+from tpustarter.planning.memory import (
+    BITS,
+    Layout,
+    PlanOptions,
+    Remat,
+    cache_size,
+    kept_per_token,
+    list_parts,
+    sum_parts,
+)
+
+REHEARSED = yaml.safe_load(
+    Path(__file__).with_name("rehearsed_steps.yml").read_text(encoding="utf-8")
+)
+SAID = 0.2
+"""How far an estimate may be off, as the plan says."""
+GIB = 2**30
+LAYOUTS = [(1, 1), (1, 8), (2, 4), (4, 2)]
+"""Devices for tensor parallelism, and groups."""
+
+
+def held_bytes(arrays: Any, specs: Any, tensor: int, groups: int, bits: int) -> int:
+    """Return the bytes that JAX keeps of arrays on one device of a mesh."""
+    mesh = AbstractMesh((groups, tensor), ("data", "model"))
+    counts = jax.tree.map(
+        lambda array, spec: math.prod(NamedSharding(mesh, spec).shard_shape(array.shape)),
+        arrays,
+        specs,
+    )
+    return sum(jax.tree.leaves(counts)) * bits // 8
+
+
+@pytest.mark.parametrize(("tensor", "groups"), LAYOUTS)
+@pytest.mark.parametrize("name", MODELS)
+def test_state_equals_shapes_in_jax(name: str, tensor: int, groups: int, tmp_path: Path) -> None:
+    """Weights, gradients and Adam, to the byte."""
+    reference = MODELS[name]
+    params = jax.eval_shape(reference.init, jax.random.key(0))
+    options = PlanOptions(context=64, moments="bf16")
+    model = model_of(reference.config, tmp_path)
+    parts = {one.name: one.size for one in list_parts(model, options, Layout(tensor, groups))}
+    weights = held_bytes(params, reference.specs, tensor, groups, 32)
+
+    assert weights == parts["weights"] == parts["gradients"]
+    assert weights == parts["Adam"]  # two moments of half the width
+
+
+@pytest.mark.parametrize("bits", ["bf16", "int8"])
+@pytest.mark.parametrize("tensor", [1, 2, 4, 8])
+@pytest.mark.parametrize("name", MODELS)
+def test_cache_equals_shapes_in_jax(name: str, tensor: int, bits: str, tmp_path: Path) -> None:
+    """To the byte, with windows, and with copies where a KV head has two devices."""
+    reference = MODELS[name]
+    cache = jax.eval_shape(lambda: reference_models.init_cache(reference, 3, 100))
+    heads = min(tensor, reference_models.K)
+    specs = jax.tree.map(lambda _: reference_models.CACHE, cache)
+    options = PlanOptions(serve=True, context=100, batch=3, cache=bits)
+    planned = cache_size(model_of(reference.config, tmp_path), options, tensor)
+
+    assert held_bytes(cache, specs, heads, 1, BITS[bits]) == planned.size
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("remat", ["full", "dots"])
+def test_kept_activations_are_near_residuals(name: str, remat: str, tmp_path: Path) -> None:
+    """Those that JAX keeps of a layer for the backward pass, beside its weights."""
+    reference = MODELS[name]
+    policy = jax.checkpoint_policies.dots_with_no_batch_dims_saveable if remat == "dots" else None
+    layer = jax.checkpoint(reference.layer, policy=policy)
+    batch, tokens = 3, 48  # no weight has an axis of their product
+    params = jax.eval_shape(reference.init, jax.random.key(0))["layers"]
+    weights = jax.tree.map(
+        lambda array: jax.ShapeDtypeStruct(array.shape[1:], jnp.bfloat16), params
+    )
+    x = jax.ShapeDtypeStruct((batch, tokens, reference_models.D), jnp.bfloat16)
+    backward = jax.eval_shape(lambda *arguments: jax.vjp(layer, *arguments)[1], weights, x)
+    kept = sum(
+        math.prod(leaf.shape) * leaf.dtype.itemsize
+        for leaf in jax.tree.leaves(backward)
+        if leaf.shape[:1] in ((batch,), (batch * tokens,), (batch * tokens * reference_models.TOP,))
+    )
+    model = model_of(reference.config, tmp_path)
+    planned = 2 * batch * tokens * kept_per_token(model, cast("Remat", remat), 1) / model.layers
+
+    assert planned == pytest.approx(kept, rel=SAID if remat == "dots" else 0)
+
+
+@pytest.mark.parametrize("step", REHEARSED["steps"], ids=lambda step: step["name"])
+def test_step_is_near_what_compiler_counted(step: dict[str, Any], tmp_path: Path) -> None:
+    """For v5e and v6e, whose compilers arrange the same step in different ways."""
+    model = model_of(REHEARSED["config"], tmp_path)
+    options = PlanOptions(context=2048, batch=step["batch"], remat=step["remat"], scores=True)
+    parts = list_parts(model, options, Layout(step["tensor"], step["groups"]))
+    state = sum(part.size for part in parts if part.name in ("weights", "Adam"))
+
+    assert step["state"] == round(state / GIB, 2)
+    assert [sum_parts(parts) / GIB] * 2 == pytest.approx([step["v5e"], step["v6e"]], rel=SAID)
+
+
+def test_latent_cache_has_one_vector_a_token(tmp_path: Path) -> None:
+    """DeepSeek's: 512 numbers and 64 that are rotated, on every device of a replica."""
+    config = {
+        "model_type": "deepseek_v3",
+        "vocab_size": 512,
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "moe_intermediate_size": 32,
+        "num_hidden_layers": 5,
+        "num_attention_heads": 8,
+        "max_position_embeddings": 4096,
+        "n_routed_experts": 8,
+        "num_experts_per_tok": 2,
+        "first_k_dense_replace": 1,
+        "q_lora_rank": 48,
+        "kv_lora_rank": 512,
+        "qk_nope_head_dim": 16,
+        "qk_rope_head_dim": 64,
+        "v_head_dim": 16,
+    }
+    model = model_of(config, tmp_path)
+    sizes = {
+        cache_size(model, PlanOptions(serve=True, context=1000), tensor).size
+        for tensor in (1, 2, 8)
+    }
+
+    assert {5 * 1000 * (512 + 64) * 2} == sizes

@@ -1,0 +1,202 @@
+"""What a model takes on each TPU: how its devices share the work, and how much more would fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine import tpus
+from tpustarter.machine.generations import GENERATIONS, Generation
+from tpustarter.machine.tpus import TpuType
+from tpustarter.planning.memory import Layout, MemoryPart, PlanOptions, list_parts, sum_parts
+from tpustarter.planning.model_shape import ModelShape
+from tpustarter.text import phrases
+
+MOST_BATCH = 2**20
+"""Sequences from which on a larger batch is not looked for."""
+
+
+@dataclass(frozen=True)
+class TensorSize:
+    """A number of devices over which tensor parallelism shards this model evenly."""
+
+    size: int
+    kv_copies: int
+    """Devices that hold the same KV head."""
+    padded_vocabulary: int | None
+    """Rows of the embedding once it divides; None where it does by itself."""
+
+
+@dataclass(frozen=True)
+class TpuPlan:
+    """A model on one TPU."""
+
+    tpu: TpuType
+    devices: int
+    hbm: int
+    """Bytes that a program may use on one device."""
+    layout: Layout
+    parts: tuple[MemoryPart, ...]
+    largest_batch: int
+    """Sequences of the whole TPU that fit; 0 for none."""
+    longest_context: int
+    """Tokens of the longest sequence that fits, with one in each group; 0 for none."""
+
+    @property
+    def needed(self) -> int:
+        """Bytes on one device."""
+        return sum_parts(self.parts)
+
+    @property
+    def state(self) -> int:
+        """Bytes of what a program takes as arguments: weights, and Adam or the cache."""
+        return sum(part.size for part in self.parts if part.name in ("weights", "Adam", "cache"))
+
+    @property
+    def fits(self) -> bool:
+        """Whether one device has so much."""
+        return self.needed <= self.hbm
+
+
+def list_tensor_sizes(model: ModelShape) -> list[TensorSize]:
+    """Return the sizes over which heads, MLP and experts divide; a KV head may be copied."""
+    divisors = (size for size in range(1, min(model.heads, 2**16) + 1) if model.heads % size == 0)
+    return [
+        TensorSize(
+            size,
+            1 if model.latent else math.ceil(size / model.kv_heads),
+            None if model.vocabulary % size == 0 else math.ceil(model.vocabulary / size) * size,
+        )
+        for size in divisors
+        if _refuse_tensor(model, size) is None
+    ]
+
+
+def _refuse_tensor(model: ModelShape, size: int) -> str | None:
+    """Return why a model cannot be sharded over so many devices; None where it can."""
+    if model.heads % size:
+        return f"{model.heads} heads do not divide by {size}"
+    if not model.latent and model.kv_heads % size and size % model.kv_heads:
+        return f"{model.kv_heads} KV heads neither divide by {size} nor divide it"
+    widths = {"MLP of width": model.mlp}
+    if experts := model.experts:
+        widths["shared experts of width"] = experts.shared_size
+        if experts.count % size:
+            widths[f"{experts.count} experts of width"] = experts.size
+    for what, width in widths.items():
+        if width % size:
+            return f"its {what} {width} does not divide by {size}"
+    return None
+
+
+def even_hidden(model: ModelShape) -> int:
+    """Return the largest power of two that divides the hidden size, over which FSDP is even."""
+    return model.hidden & -model.hidden
+
+
+def plan_tpus(model: ModelShape, options: PlanOptions, names: Sequence[str]) -> list[TpuPlan]:
+    """Return the plan for each TPU that is named, or for one of each generation.
+
+    Raises:
+        Problem: a TPU is not known, or tensor parallelism does not divide.
+    """
+    if options.tensor is not None and (reason := _refuse_tensor(model, options.tensor)):
+        sizes = phrases.join_words(one.size for one in list_tensor_sizes(model))
+        raise Problem(
+            f"this model cannot be sharded over {options.tensor} devices: {reason}",
+            hint=f"these sizes divide it: {sizes}",
+            code=ExitCode.USAGE,
+        )
+    if names:
+        return [_plan_named(model, options, name) for name in names]
+    plans = (_plan_generation(model, options, row) for row in GENERATIONS if row.counts)
+    return [plan for plan in plans if plan]
+
+
+def _plan_named(model: ModelShape, options: PlanOptions, name: str) -> TpuPlan:
+    try:
+        tpu = tpus.parse_type(name)
+    except LookupError as error:
+        raise Problem(str(error), code=ExitCode.USAGE) from error
+    plan = plan_tpu(model, options, tpu)
+    if plan is None:
+        raise Problem(
+            f"the {tpu.devices} devices of {tpu.name} do not divide into groups of "
+            f"{options.tensor}, as `--tensor` asks",
+            code=ExitCode.USAGE,
+        )
+    return plan
+
+
+def _plan_generation(
+    model: ModelShape, options: PlanOptions, generation: Generation
+) -> TpuPlan | None:
+    """Return the plan for the smallest slice that holds the model, or else for the largest."""
+    last = None
+    for tpu in _slices(generation):
+        last = plan_tpu(model, options, tpu) or last
+        if last and last.fits:
+            break
+    return last
+
+
+def _slices(generation: Generation) -> Iterator[TpuType]:
+    """Yield the slices of a generation, those of a power of two where any size can be had."""
+    row, most = generation, generation.chips_per_pod or 1
+    sizes = row.slice_chips or (*row.chips_per_host, *(2**n for n in range(3, most.bit_length())))
+    for chips in sorted({*sizes}):
+        number = chips * (row.cores_per_chip if row.counts == "cores" else 1)
+        yield tpus.parse_type(f"{row.name}-{number}")
+
+
+def hbm_bytes(generation: Generation) -> int | None:
+    """Return the bytes that the TPU compiler lets a program use on one device; None if unknown."""
+    names = f"{generation.name}-"
+    known = (one.hbm_gib_per_device for one in tpus.TOPOLOGIES if one.name.startswith(names))
+    gib = next(known, None)
+    return None if gib is None else round(gib * 2**30)
+
+
+def plan_tpu(model: ModelShape, options: PlanOptions, tpu: TpuType) -> TpuPlan | None:
+    """Return the plan for a TPU; None where its devices do not divide, or are not known."""
+    hbm = hbm_bytes(tpu.generation)
+    if tpu.devices is None or hbm is None:
+        return None
+    sizes = (
+        [options.tensor]
+        if options.tensor
+        else [one.size for one in list_tensor_sizes(model)]
+        if options.serve
+        else [1]
+    )
+    even = [size for size in sizes if tpu.devices % size == 0]
+    if not even:
+        return None
+    layout = Layout(max(even), tpu.devices // max(even))
+
+    def fits(changed: PlanOptions) -> bool:
+        return sum_parts(list_parts(model, changed, layout)) <= hbm
+
+    return TpuPlan(
+        tpu=tpu,
+        devices=tpu.devices,
+        hbm=hbm,
+        layout=layout,
+        parts=tuple(list_parts(model, options, layout)),
+        largest_batch=layout.groups
+        * _largest(MOST_BATCH, lambda number: fits(replace(options, batch=number))),
+        longest_context=_largest(
+            model.context, lambda number: fits(replace(options, batch=1, context=number))
+        ),
+    )
+
+
+def _largest(most: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest number from 1 to `most` that fits, where a larger one takes more; or 0."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low

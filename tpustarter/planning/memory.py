@@ -1,0 +1,263 @@
+"""The memory that a model takes on one device, in parts, each with its formula.
+
+Weights, optimizer state, gradients and the KV cache are exact. Activations are an estimate, because
+the compiler decides what exists at the same time. The device is the fullest one where a size does
+not divide evenly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tpustarter.planning.model_shape import ModelShape
+from tpustarter.planning.weights import MATMUL_PARTS, WeightArray, list_arrays
+from tpustarter.text import phrases
+
+BITS = {"f32": 32, "bf16": 16, "fp8": 8, "int8": 8, "int4": 4}
+"""Bits of a number in each type that a plan may use."""
+QUANTISED = ("fp8", "int8", "int4")
+Remat = Literal["full", "dots", "none"]
+REMAT: dict[str, str] = {
+    "full": "jax.checkpoint on each layer, so its input alone is kept",
+    "dots": "jax.checkpoint that also keeps the results of matmuls with weights",
+    "none": "no jax.checkpoint, so all that the backward pass needs is kept",
+}
+"""Each policy of rematerialisation, in words."""
+PREFILL = 2048
+"""Tokens of a prompt that a server takes at once, at most."""
+FLOAT32 = 4
+"""Bytes of a logit and of an attention score, which are computed in float32."""
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """What is assumed about a run; every figure depends on it."""
+
+    serve: bool = False
+    context: int = 4096
+    """Tokens of a sequence."""
+    batch: int = 1
+    """Sequences: of each group of devices that share a batch in training, of each replica in
+    serving."""
+    tensor: int | None = None
+    """Devices that share each matrix; None to choose."""
+    weights: str = "f32"
+    moments: str = "f32"
+    """Type of Adam's two moments."""
+    activations: str = "bf16"
+    cache: str = "bf16"
+    remat: Remat = "full"
+    scores: bool = False
+    """Whether attention makes a matrix of scores, as it does without a flash kernel."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the devices of a TPU share the work."""
+
+    tensor: int
+    """Devices that share each matrix."""
+    groups: int
+    """Groups of so many devices: FSDP shards over them in training, and in serving each holds a
+    whole model."""
+
+
+@dataclass(frozen=True)
+class MemoryPart:
+    """One use of the memory of a device."""
+
+    name: str
+    size: int
+    """Bytes."""
+    formula: str
+
+
+def list_parts(model: ModelShape, options: PlanOptions, layout: Layout) -> list[MemoryPart]:
+    """Return the uses of memory on one device."""
+    if options.serve:
+        return _serving(model, options, layout)
+    return _training(model, options, layout)
+
+
+def sum_parts(parts: Sequence[MemoryPart]) -> int:
+    """Return the bytes of all parts."""
+    return sum(part.size for part in parts)
+
+
+def count_cache_tokens(model: ModelShape, context: int) -> int:
+    """Return the tokens that a cache holds of one sequence, summed over the layers.
+
+    A layer with a sliding window keeps that window alone.
+    """
+    return sum(min(context, window or context) for window in model.windows)
+
+
+def cache_size(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryPart:
+    """Return the KV cache of one device."""
+    tokens, bits = count_cache_tokens(model, options.context), BITS[options.cache]
+    if model.latent:
+        # One vector a token for all heads, so that tensor parallelism has nothing to share.
+        each = model.latent.latent_rank + model.latent.rotary_size
+        numbers = f"({model.latent.latent_rank} + {model.latent.rotary_size})"
+    else:
+        heads = math.ceil(model.kv_heads / tensor)
+        each = 2 * heads * model.head_size
+        numbers = f"2 x {phrases.format_count(heads, 'KV head')} x {model.head_size}"
+    size = _bytes(options.batch * tokens * each, bits)
+    total = f"{tokens:,} tokens of all layers"
+    formula = f"{_times(options.batch, 'sequences')}{total} x {numbers} x {_width(bits)}"
+    return MemoryPart("cache", size, formula)
+
+
+def _training(model: ModelShape, options: PlanOptions, layout: Layout) -> list[MemoryPart]:
+    arrays = list_arrays(model)
+    count = sum(one.count_per_device(layout.tensor, layout.groups) for one in arrays)
+    whole = sum(one.count for one in arrays)
+    devices = phrases.format_count(layout.tensor * layout.groups, "device")
+    shared = f"{whole:,} parameters over {devices}, {count:,} on each"
+    bits, moment_bits = BITS[options.weights], BITS[options.moments]
+    return [
+        MemoryPart("weights", _bytes(count, bits), f"{shared}, x {_width(bits)}"),
+        MemoryPart(
+            "Adam", _bytes(2 * count, moment_bits), f"2 x {count:,} x {_width(moment_bits)}"
+        ),
+        MemoryPart("gradients", _bytes(count, bits), f"{count:,} x {_width(bits)}"),
+        gathered_size(arrays, options, layout),
+        activation_size(model, options, layout.tensor),
+    ]
+
+
+def gathered_size(
+    arrays: Sequence[WeightArray], options: PlanOptions, layout: Layout
+) -> MemoryPart:
+    """Return the weights of the largest layer, whole, in the type that is computed with."""
+    layer = sum(
+        math.ceil(one.count_per_device(layout.tensor) / one.copies)
+        for one in arrays
+        if one.part not in ("embedding", "unembedding") and one.name != "last norm"
+    )
+    ends = (one for one in arrays if one.part in ("embedding", "unembedding"))
+    largest = max(layer, *(one.count_per_device(layout.tensor) for one in ends))
+    bits = BITS[options.activations]
+    if layout.groups == 1 and options.weights == options.activations:
+        return MemoryPart("gathered", 0, "nothing, because each device computes with what it holds")
+    what = "the largest layer" if largest == layer else "the embedding"
+    return MemoryPart("gathered", _bytes(largest, bits), f"{what}, {largest:,} x {_width(bits)}")
+
+
+def activation_size(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryPart:
+    """Return the activations of a training step on one device, an estimate."""
+    tokens, width = options.batch * options.context, BITS[options.activations] // 8
+    kept, inside = kept_per_token(model, options.remat, tensor), layer_per_token(model, tensor)
+    vocabulary, scores = math.ceil(model.vocabulary / tensor), _scores(model, options, tensor)
+    numbers = (
+        f"{kept:,} kept" if options.remat == "none" else f"{kept:,} kept + {inside:,} of a layer"
+    )
+    each = (kept if options.remat == "none" else kept + inside) * width + vocabulary * FLOAT32
+    formula = f"{tokens:,} tokens x (({numbers}) x {width} B + {vocabulary:,} logits x {FLOAT32} B"
+    if scores:
+        # Kept scores have their probabilities beside them, in the type of the activations.
+        kept_layers = model.layers if options.remat == "none" else 1
+        score_width = FLOAT32 + (width if options.remat == "none" else 0)
+        each += kept_layers * scores * score_width
+        formula += f" + {kept_layers} x {scores:,} scores x {score_width} B"
+    return MemoryPart("activations", tokens * each, f"{formula})")
+
+
+def _scores(model: ModelShape, options: PlanOptions, tensor: int) -> int:
+    """Return the attention scores of a token in one layer."""
+    return math.ceil(model.heads / tensor) * options.context if options.scores else 0
+
+
+def kept_per_token(model: ModelShape, remat: Remat, tensor: int) -> int:
+    """Return the numbers that all layers keep of a token until the backward pass."""
+    if remat == "full":
+        return model.layers * model.hidden
+    query, key_and_value, output = _attention_widths(model, tensor)
+    if remat == "none":
+        # Norms and the activation function also keep what they computed in float32.
+        attention, matmuls = 12 * model.hidden + query + key_and_value + output, 6
+    else:
+        attention, matmuls = 2 * model.hidden + query + key_and_value, 2
+    kept = model.dense_layers * (attention + matmuls * math.ceil(model.mlp / tensor))
+    if experts := model.experts:
+        routed = matmuls * math.ceil(experts.shared_size / tensor) + experts.count
+        if remat == "none":  # the policy for matmuls does not know the grouped ones of experts
+            routed += experts.per_token * (6 * math.ceil(experts.size / tensor) + 2 * model.hidden)
+        kept += model.expert_layers * (attention + routed)
+    return kept
+
+
+def layer_per_token(model: ModelShape, tensor: int) -> int:
+    """Return the numbers of a token that exist while one layer is computed again."""
+    query, key_and_value, output = _attention_widths(model, tensor)
+    attention = 4 * model.hidden + query + key_and_value + output
+    if model.experts is None:
+        return attention + 4 * math.ceil(model.mlp / tensor)
+    routed = 4 * _expert_width(model, tensor) + model.experts.count
+    routed += 2 * model.experts.per_token * model.hidden
+    return attention + max(routed, 4 * math.ceil(model.mlp / tensor))
+
+
+def _attention_widths(model: ModelShape, tensor: int) -> tuple[int, int, int]:
+    """Return the numbers of a token in queries, in keys and values, and in what heads return."""
+    heads = math.ceil(model.heads / tensor)
+    if model.latent is None:
+        kv_heads = math.ceil(model.kv_heads / tensor)
+        return heads * model.head_size, 2 * kv_heads * model.head_size, heads * model.head_size
+    latent = model.latent
+    key = latent.plain_size + latent.rotary_size
+    return heads * key, heads * (key + latent.value_size), heads * latent.value_size
+
+
+def _expert_width(model: ModelShape, tensor: int) -> int:
+    if model.experts is None:
+        return 0
+    wide = model.experts.per_token * model.experts.size + model.experts.shared_size
+    return math.ceil(wide / tensor)
+
+
+def _serving(model: ModelShape, options: PlanOptions, layout: Layout) -> list[MemoryPart]:
+    arrays, bits = list_arrays(model), BITS[options.weights]
+    counts = [(one, one.count_per_device(layout.tensor)) for one in arrays]
+    narrow = sum(count for one, count in counts if one.part in MATMUL_PARTS and len(one.shape) > 1)
+    rest = sum(count for _, count in counts) - narrow
+    if options.weights in QUANTISED:
+        size = _bytes(narrow, bits) + 2 * rest
+        formula = f"{narrow:,} of matrices x {_width(bits)} + {rest:,} x 2 B"
+    else:
+        size, formula = _bytes(narrow + rest, bits), f"{narrow + rest:,} x {_width(bits)}"
+    whole = sum(one.count for one in arrays)
+    devices = phrases.format_count(layout.tensor, "device")
+    shared = f"{whole:,} parameters over {devices}: {formula}"
+    return [
+        MemoryPart("weights", size, shared),
+        cache_size(model, options, layout.tensor),
+        _serving_activations(model, options, layout.tensor),
+    ]
+
+
+def _serving_activations(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryPart:
+    tokens, width = min(options.context, PREFILL), BITS[options.activations] // 8
+    inside, vocabulary = layer_per_token(model, tensor), math.ceil(model.vocabulary / tensor)
+    scores = _scores(model, options, tensor)
+    size = tokens * (inside * width + scores * FLOAT32) + options.batch * vocabulary * FLOAT32
+    formula = f"{tokens:,} tokens of a prompt x ({inside:,} of a layer x {width} B"
+    formula += f" + {scores:,} scores x {FLOAT32} B)" if scores else ")"
+    logits = f"{_times(options.batch, 'sequences')}{vocabulary:,} logits x {FLOAT32} B"
+    return MemoryPart("activations", size, f"{formula} + {logits}")
+
+
+def _bytes(count: int, bits: int) -> int:
+    return -(-count * bits // 8)
+
+
+def _width(bits: int) -> str:
+    return f"{bits / 8:g} B"
+
+
+def _times(number: int, noun: str) -> str:
+    return f"{number:,} {noun} x " if number > 1 else ""

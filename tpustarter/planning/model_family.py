@@ -1,0 +1,82 @@
+"""The families of models that a plan knows: rows of `families.yml`, by `model_type`."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from tpustarter.core import yaml_rows
+from tpustarter.core.problem import Problem
+from tpustarter.core.yaml_rows import Text
+
+FILE = Path(__file__).with_name("families.yml")
+HARMLESS = Path(__file__).with_name("harmless_keys.yml")
+
+Windows = Literal["none", "every-layer", "all-but-every-nth", "from-max-window-layers"]
+DenseLayers = Literal["none", "sparse-step", "first-layers"]
+
+
+class ModelFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Models whose arrays have the same names, so that the sizes alone differ."""
+
+    type: Text
+    """The value of `model_type`."""
+    title: Text
+    source: Text
+    """The definition of the model that the row follows."""
+    latent: bool = False
+    """Whether keys and values are compressed into one vector a token (multi-head latent
+    attention)."""
+    qkv_bias: str = "never"
+    """`never`, `always`, or the key that says whether query, key and value have a bias."""
+    output_bias: str = "never"
+    mlp_bias: str = "never"
+    norms_per_layer: int = 2
+    head_norms: bool = False
+    """Whether queries and keys are normalised, by a scale of the size of a head."""
+    sinks: bool = False
+    """Whether each head has a learned attention sink."""
+    windows: Windows = "none"
+    """The layers with a sliding window, where the file has no `layer_types`."""
+    experts: tuple[str, ...] = ()
+    """Keys for the number of experts of a layer; the first that is there counts."""
+    expert_size: str = ""
+    shared_experts: str = ""
+    """Key of their size, or of their number, which is then times `expert_size`."""
+    expert_bias: bool = False
+    router_bias: bool = False
+    dense_layers: DenseLayers = "none"
+    """The layers that have a plain MLP where others have experts."""
+    defaults: dict[str, Any] = {}
+    """Values of keys that files may leave out."""
+
+
+@functools.cache
+def read_families(file: Path = FILE) -> dict[str, ModelFamily]:
+    """Return the families by `model_type`; raises Problem for a row that cannot be used."""
+    table = yaml_rows.load(file)
+    if not isinstance(table, list):
+        raise Problem(f"`{file.name}` is not a list of rows")
+    rows: list[Any] = [*table]
+    families = [
+        yaml_rows.convert_row(row, ModelFamily, str(number), file)
+        for number, row in enumerate(rows, start=1)
+    ]
+    return {family.type: family for family in families}
+
+
+@functools.cache
+def read_harmless_keys(file: Path = HARMLESS) -> frozenset[str]:
+    """Return the keys without an effect on memory; raises Problem for a file that is broken."""
+    try:
+        return yaml_rows.convert(yaml_rows.load(file), _KeyFile).keys
+    except ValueError as error:
+        raise Problem(f"`{file.name}` cannot be used: {error}") from error
+
+
+class _KeyFile(msgspec.Struct, forbid_unknown_fields=True):
+    source: Text
+    keys: frozenset[str]

@@ -1,0 +1,192 @@
+"""Every array of a model, with its shape, how often it is there, and how it is sharded.
+
+A count of parameters is the sum of these arrays, so it is exact, and each row is its formula.
+Tensor parallelism over `t` devices shards one axis of a matrix, in whole heads or columns. The
+other axis is sharded by FSDP over `d` devices. Vectors are replicated by FSDP.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tpustarter.planning.model_shape import Experts, LatentAttention, ModelShape
+
+PARTS = (
+    "embedding",
+    "attention",
+    "MLP",
+    "shared experts",
+    "experts",
+    "router",
+    "norms",
+    "unembedding",
+)
+"""What the arrays are for, in the order of the model."""
+MATMUL_PARTS = ("attention", "MLP", "shared experts", "experts")
+"""Parts whose matrices may be quantised; the other arrays stay in bfloat16 then."""
+
+
+@dataclass(frozen=True)
+class WeightArray:
+    """Arrays of the same shape and use, one in each of some layers."""
+
+    part: str
+    name: str
+    shape: tuple[int, ...]
+    copies: int = 1
+    split: int | None = None
+    """The axis that tensor parallelism shards; None for an array on every device."""
+    units: int | None = None
+    """Heads along that axis, which stay whole; None where its columns are the units."""
+    experts: Experts | None = None
+    """The experts along the first axis; each token uses some of them."""
+
+    @property
+    def count(self) -> int:
+        """Parameters, all copies together."""
+        return self.copies * math.prod(self.shape)
+
+    @property
+    def active_count(self) -> int:
+        """Parameters that one token uses."""
+        if self.experts is None:
+            return self.count
+        return self.count * self.experts.per_token // self.experts.count
+
+    @property
+    def formula(self) -> str:
+        """Return `32 x 4096 x 14336`: the copies, where there are several, and the shape."""
+        copies = [self.copies] if self.copies > 1 else []
+        return " x ".join(map(str, [*copies, *self.shape]))
+
+    def count_per_device(self, tensor: int, data: int = 1) -> int:
+        """Return the parameters on one device.
+
+        Args:
+            tensor: Devices that share each matrix by tensor parallelism.
+            data: Devices that share what is left by FSDP.
+        """
+        sizes = [*self.shape]
+        split = self._split_axis(tensor)
+        if split is not None:
+            units = self.units if self.units and split == self.split else sizes[split]
+            sizes[split] = math.ceil(units / tensor) * (sizes[split] // units)
+        if (axis := self._data_axis) is not None:
+            sizes[axis] = math.ceil(sizes[axis] / data)
+        return self.copies * math.prod(sizes)
+
+    @property
+    def _data_axis(self) -> int | None:
+        """The axis that FSDP shards: of a matrix the one that tensor parallelism leaves."""
+        if len(self.shape) == 3:  # of experts: that of the hidden size
+            return 1 if self.split == 2 else 2
+        is_matrix = len(self.shape) == 2 and self.experts is None
+        return int(self.split == 0) if is_matrix else None
+
+    def _split_axis(self, tensor: int) -> int | None:
+        """Return the axis that is sharded; of experts, each stays whole where that is even."""
+        if self.experts is not None and self.experts.count % tensor == 0:
+            return 0
+        return self.split
+
+
+@functools.lru_cache(maxsize=4)
+def list_arrays(model: ModelShape) -> tuple[WeightArray, ...]:
+    """Return the arrays of a model."""
+    vocabulary = (model.vocabulary, model.hidden)
+    arrays = [WeightArray("embedding", "embedding", vocabulary, split=0)]
+    if model.latent:
+        arrays += _latent_attention(model, model.latent)
+    else:
+        arrays += _attention(model)
+    if model.dense_layers:
+        arrays += _mlp(model, "MLP", model.mlp, model.dense_layers, bias=model.mlp_bias)
+    if model.experts:
+        arrays += _experts(model, model.experts)
+    norms = model.family.norms_per_layer * model.layers
+    arrays.append(WeightArray("norms", "norms of layers", (model.hidden,), norms))
+    arrays.append(WeightArray("norms", "last norm", (model.hidden,)))
+    if not model.tied:
+        arrays.append(WeightArray("unembedding", "unembedding", vocabulary, split=0))
+    return tuple(arrays)
+
+
+def count_parameters(arrays: Sequence[WeightArray]) -> dict[str, int]:
+    """Return the parameters of each part that the model has."""
+    counts = {part: sum(array.count for array in arrays if array.part == part) for part in PARTS}
+    return {part: count for part, count in counts.items() if count}
+
+
+def _attention(model: ModelShape) -> Iterator[WeightArray]:
+    layers, hidden, size = model.layers, model.hidden, model.head_size
+    for name, heads in (("query", model.heads), ("key", model.kv_heads), ("value", model.kv_heads)):
+        wide = heads * size
+        yield WeightArray("attention", name, (hidden, wide), layers, 1, heads)
+        if model.qkv_bias:
+            yield WeightArray("attention", f"{name} bias", (wide,), layers, 0, heads)
+    wide = model.heads * size
+    yield WeightArray("attention", "output", (wide, hidden), layers, 0, model.heads)
+    if model.output_bias:
+        yield WeightArray("attention", "output bias", (hidden,), layers)
+    if model.family.sinks:
+        yield WeightArray("attention", "sinks", (model.heads,), layers, 0)
+    if model.family.head_norms:
+        yield WeightArray("norms", "query and key norms", (size,), 2 * layers)
+
+
+def _latent_attention(model: ModelShape, latent: LatentAttention) -> Iterator[WeightArray]:
+    layers, hidden, heads = model.layers, model.hidden, model.heads
+    query = heads * (latent.plain_size + latent.rotary_size)
+    if latent.query_rank is None:
+        yield WeightArray("attention", "query", (hidden, query), layers, 1, heads)
+    else:
+        rank = latent.query_rank
+        yield WeightArray("attention", "query compression", (hidden, rank), layers)
+        if model.output_bias:
+            yield WeightArray("attention", "query compression bias", (rank,), layers)
+        yield WeightArray("norms", "query norm", (rank,), layers)
+        yield WeightArray("attention", "query", (rank, query), layers, 1, heads)
+    rank, compressed = latent.latent_rank, latent.latent_rank + latent.rotary_size
+    yield WeightArray("attention", "key and value compression", (hidden, compressed), layers)
+    if model.output_bias:
+        yield WeightArray("attention", "key and value compression bias", (compressed,), layers)
+    yield WeightArray("norms", "key and value norm", (rank,), layers)
+    expanded = heads * (latent.plain_size + latent.value_size)
+    yield WeightArray("attention", "key and value", (rank, expanded), layers, 1, heads)
+    values = heads * latent.value_size
+    yield WeightArray("attention", "output", (values, hidden), layers, 0, heads)
+    if model.output_bias:
+        yield WeightArray("attention", "output bias", (hidden,), layers)
+
+
+def _mlp(
+    model: ModelShape, part: str, width: int, layers: int, *, bias: bool = False
+) -> Iterator[WeightArray]:
+    for name in ("gate", "up"):
+        yield WeightArray(part, name, (model.hidden, width), layers, 1)
+        if bias:
+            yield WeightArray(part, f"{name} bias", (width,), layers, 0)
+    yield WeightArray(part, "down", (width, model.hidden), layers, 0)
+    if bias:
+        yield WeightArray(part, "down bias", (model.hidden,), layers)
+
+
+def _experts(model: ModelShape, experts: Experts) -> Iterator[WeightArray]:
+    layers, hidden, count, size = model.expert_layers, model.hidden, experts.count, experts.size
+    for name in ("gate", "up"):
+        yield WeightArray("experts", name, (count, hidden, size), layers, 2, None, experts)
+        if model.family.expert_bias:
+            yield WeightArray("experts", f"{name} bias", (count, size), layers, 1, None, experts)
+    yield WeightArray("experts", "down", (count, size, hidden), layers, 1, None, experts)
+    if model.family.expert_bias:
+        yield WeightArray("experts", "down bias", (count, hidden), layers, None, None, experts)
+    yield WeightArray("router", "router", (hidden, count), layers)
+    if model.family.router_bias:
+        yield WeightArray("router", "router bias", (count,), layers)
+    if experts.shared_size:
+        yield from _mlp(model, "shared experts", experts.shared_size, layers)
+        if experts.shared_gate:
+            yield WeightArray("router", "gate of the shared expert", (hidden, 1), layers)
