@@ -27,7 +27,9 @@ from tpustarter.explain.ranking import FailureMatch
 from tpustarter.explain.tracebacks import (
     TRACEBACK,
     Traceback,
+    is_raised,
     read_bare_frames,
+    read_crash,
     read_tracebacks,
 )
 
@@ -68,12 +70,13 @@ def explain_log(
     own = _own_error(matches, tracebacks)
     if python is None:
         python = program_python.find_program_python(scan.last)
+    last_error = own.error if own else find_last_error(scan.last)
     found = Explanation(
         tuple(matches),
         scan.lines,
-        own.error if own else find_last_error(scan.last),
+        last_error,
         python,
-        has_failed=bool(end and end.code) or TRACEBACK in scan.last,
+        has_failed=bool(end and end.code) or TRACEBACK in scan.last or is_raised(last_error),
         has_own_error=bool(own),
         framework=explanation_text.find_framework(scan.last),
     )
@@ -113,6 +116,8 @@ def _own_error(
 
 def _own_line(match: FailureMatch, end_of_log: str, tracebacks: Sequence[Traceback]) -> str:
     """Return the line of the program that led to something, where the last traceback tells it."""
+    if match.failure.role == "symptom" and (crash := read_crash(end_of_log)):
+        return f"{crash.file}, line {crash.line}, in {crash.name}"
     text = end_of_log.rpartition(TRACEBACK)[2]
     is_told = any(sign.quote and sign.quote in text for sign in match.signs)
     return library_errors.find_program_line(tracebacks[-1]) if is_told and tracebacks else ""

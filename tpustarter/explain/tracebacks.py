@@ -17,6 +17,7 @@ _HIDDEN_BY_JAX = "JAX has removed its internal frames"
 _NAMES = r"(?:[A-Za-z_]\w*\.)"
 _RAISED = re.compile(rf"{_NAMES}*[A-Z]\w*(?:: .*|:?$)|{_NAMES}+\w*error(?:: .*|$)")
 """The line with which a traceback ends: the name of the exception, and its message."""
+_EXCEPTION = re.compile(rf"{_NAMES}*\w*(?:Error|Exception)(?:: |$)")
 _LEVEL = re.compile(
     r"^(?:\([^()\n]{0,80}\bpid=\d+[^()\n]{0,40}\)\s?)?"
     r"(?:(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\s\d\d-\d\d\s\d\d:\d\d:\d\d\s\[[^\]\n]{1,80}\]\s?)?"
@@ -25,13 +26,15 @@ _LEVEL = re.compile(
 _DIGITS = re.compile(r"\d+")
 
 _PYTHON_FRAME = re.compile(
-    r'^ *File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<name>\S+))?'
+    r'^ *File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:,? in (?P<name>\S+))?'
 )
 _IPYTHON_FRAME = re.compile(
     r"^(?:(?:File |\[)?(?P<file>[~/.<][^\s\]]*?)(?::(?P<line>\d+))?"
     r"(?:\]\(https?://[^)\s]*\))?,? in (?P<name>[\w.<>]+)"
     r"|(?P<cell>(?:Cell |Input )?In ?\[\d+\])(?:, line (?P<cell_line>\d+)|,? in ).*)"
 )
+_CRASH = re.compile(r"\(most recent call first\):\n(?:.*\n)*?( +File \"[^\n]*)")
+"""The innermost frame of a process that a signal has ended."""
 _RICH_FRAME = re.compile(r"^[│|] (?P<file>\S+\.py):(?P<line>\d+) in (?P<name>\S+)\s+[│|]$")
 _ARROW = re.compile(r"^(?:-+> ?|[│|] +❱ +)(?P<line>\d+) (?:[│|])?(?P<code>.*?)(?:[│|])?$")
 
@@ -86,7 +89,7 @@ def read_tracebacks(end_of_log: str, lines: int) -> list[Traceback]:
     found: list[Traceback] = []
     for begin in begins:
         body = list(_body(last_lines, begin))
-        end = next((at for at, (_, line) in enumerate(body) if _ends(line)), len(body))
+        end = next((at for at, (_, line) in enumerate(body) if _RAISED.match(line)), len(body))
         error, number = (body[end][1].strip(), body[end][0]) if end < len(body) else ("", begin)
         after = " ".join(line for _, line in body[end + 1 : end + 4])
         found.append(
@@ -123,10 +126,6 @@ def _prefix_of(lines: Sequence[str], begin: int) -> re.Pattern[str] | None:
     return pattern if any(map(pattern.match, lines[begin + 1 : begin + 6])) else None
 
 
-def _ends(line: str) -> bool:
-    return bool(_RAISED.match(line))
-
-
 def read_frames(lines: Sequence[str]) -> Iterator[Frame]:
     """Yield the frames in the lines of a traceback; the outermost call first."""
     patterns = (_PYTHON_FRAME, _IPYTHON_FRAME, _RICH_FRAME)
@@ -156,6 +155,17 @@ def read_bare_frames(end_of_log: str) -> Traceback:
     """Return the frames of a log that has no first line of a traceback, as a syntax error has."""
     lines = end_of_log.split("\n")
     return Traceback(tuple(read_frames(lines)), "", len(lines))
+
+
+def read_crash(end_of_log: str) -> Frame | None:
+    """Return where Python was as it crashed, which faulthandler prints; None for no such text."""
+    match = _CRASH.search(end_of_log)
+    return next(iter(read_frames([match[1]])), None) if match else None
+
+
+def is_raised(line: str) -> bool:
+    """Return whether a line is an exception, as the last line of a traceback is."""
+    return bool(_EXCEPTION.match(line))
 
 
 def strip_level(line: str) -> str:
