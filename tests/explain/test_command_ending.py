@@ -39,7 +39,7 @@ def scanner() -> Scanner:
 
 def explained(scanner: Scanner, log: str, end: CommandEnd) -> Explanation:
     """Return what is said of a log and an end."""
-    return explain_output.explain_log(scanner.scan(io.BytesIO(log.encode())), {}, end)
+    return explain_output.explain_log(scanner.scan(io.BytesIO(log.encode())), end)
 
 
 @pytest.mark.parametrize("code", MEANT)

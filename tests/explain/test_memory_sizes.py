@@ -40,7 +40,7 @@ RUNTIME = "ValueError: RESOURCE_EXHAUSTED: Error allocating device buffer: Attem
 def test_cause_begins_with_needed_and_available_memory(log: str, said: str) -> None:
     """As text and in the document, and what the row says of the cause follows."""
     scan = Scanner(known_failures.read_failures()).scan(io.BytesIO(log.encode()))
-    found = explain_output.explain_log(scan, {})
+    found = explain_output.explain_log(scan)
     cause = explanation_text.make_document(found)["matches"][0]["cause"]
 
     assert cause.startswith(said)
@@ -59,7 +59,7 @@ def test_cause_begins_with_needed_and_available_memory(log: str, said: str) -> N
 def test_cause_without_sizes_is_that_of_row(log: str) -> None:
     """Some texts have none, and memory in fragments has more free than was asked for."""
     scan = Scanner(known_failures.read_failures()).scan(io.BytesIO(log.encode()))
-    first = explain_output.explain_log(scan, {}).matches[0]
+    first = explain_output.explain_log(scan).matches[0]
 
     assert first.failure.numbers
     assert first.failure.why == explanation_text.format_cause(first)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -193,14 +191,3 @@ def test_cause_line_is_not_called_harmless() -> None:
 
     assert "no usable libtpu" in told
     assert "Harmless" not in told
-
-
-def test_fixes_name_python3_where_none_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The log may be of another machine: commands are shown, though no Python is here."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    scan = Scanner(ALL).scan(io.BytesIO(b"root cause"))
-
-    assert "python3" == explain_output.explain_log(scan, {"PATH": ""}).python

@@ -142,23 +142,26 @@ def _mend(found: Explanation) -> None:
         if not click.confirm("Run it?", default=False, err=True):
             continue
         code = fixes.run_fix(offer)
-        gone = fixes.is_fixed(match)
+        gone = fixes.is_fixed(match, found.python)
         ended = "" if code == 0 else f"The command ended with {code}. "
         state = "It is no longer so." if gone else f"It is still so: {match.failure.what}."
         click.echo(f"{ended}{state}", err=True)
 
 
-def make_explanation(scan: LogScan, *, looks: bool, end: CommandEnd | None = None) -> Explanation:
+def make_explanation(
+    scan: LogScan, *, looks: bool, end: CommandEnd | None = None, python: str | None = None
+) -> Explanation:
     """Return the explanation of a scanned log, confirmed on this machine where possible.
 
     Args:
         scan: The result of scanning the log.
         looks: Whether to look at this machine where something can be confirmed.
         end: How the command ended, where that is known.
+        python: The Python that ran the program; None for the one that the log names.
     """
     from tpustarter.explain import explain_output
 
-    found = explain_output.explain_log(scan, end=end)
+    found = explain_output.explain_log(scan, end, python=python)
     return add_evidence(found) if looks and explain_output.can_confirm_here(found) else found
 
 
@@ -167,7 +170,7 @@ def add_evidence(found: Explanation) -> Explanation:
     from tpustarter.explain import machine_evidence
 
     try:
-        machine = machine_evidence.run_host_checks()
+        machine = machine_evidence.run_host_checks(found.python)
     except Problem as problem:
         click.echo(f"this machine was not looked at: {problem.full_text}", err=True)
         return found

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -20,6 +22,8 @@ _SETTINGS = {
     "allow_interspersed_args": False,
     "help_option_names": ["-h", "--help"],
 }
+_PYTHON = re.compile(r"python[\d.]*")
+"""The name of a Python interpreter."""
 _ON_PURPOSE = (ExitCode.OK, ExitCode.INTERRUPTED, ExitCode.PIPE)
 """Ends that need no explanation, because the user or the reader of the output wanted them. A signal
 that was sent to this program and passed on is another."""
@@ -64,7 +68,7 @@ def run(command: tuple[str, ...]) -> None:
         after = memory.count_kills_by_file(machine.Machine())
         bring_back()
         kills = {place: count - before.get(place, count) for place, count in after.items()}
-        _explain(seen, code, kills)
+        _explain(seen, code, kills, command[0])
     if code in (ExitCode.OK, ExitCode.PIPE) and 1 in unwritten:
         code = ExitCode.OUTPUT  # the command only saw a closed pipe, not the lost output
     sys.exit(code)
@@ -77,18 +81,20 @@ def _say_unwritten(to: int, error: OSError) -> None:
     click.echo(str(problem), err=True)
 
 
-def _explain(seen: LogPass, code: int, kills: dict[str, int]) -> None:
+def _explain(seen: LogPass, code: int, kills: dict[str, int], program: str) -> None:
     from tpustarter.cli import explain
     from tpustarter.explain import command_ending, explanation_text
     from tpustarter.explain.explain_output import CommandEnd
 
     try:
-        found = explain.make_explanation(seen.finish(), looks=True, end=CommandEnd(code, kills))
+        python = program if _PYTHON.fullmatch(Path(program).name) else None
+        end = CommandEnd(code, kills)
+        found = explain.make_explanation(seen.finish(), looks=True, end=end, python=python)
     except Problem as problem:
         click.echo(f"\n{problem}", err=True)
         return
     click.echo(f"\n-- tpustarter: {command_ending.describe_exit_code(code)}", err=True)
-    if found.is_explained or found.mistake:
+    if found.is_explained or found.mistake or found.library:
         click.echo(explain.remove_secrets(explanation_text.render_explanation(found)), err=True)
     else:
         click.echo("Nothing in its output is a known failure of a TPU.", err=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,14 +15,23 @@ from tpustarter.explain import (
     explanation_text,
     known_failures,
     lesson_failures,
+    library_errors,
     machine_evidence,
     program_mistakes,
+    program_python,
     ranking,
 )
 from tpustarter.explain.explanation_text import Explanation, find_last_error
 from tpustarter.explain.log_scanner import LogScan
-from tpustarter.explain.program_mistakes import TRACEBACK, Traceback, read_tracebacks
 from tpustarter.explain.ranking import FailureMatch
+from tpustarter.explain.tracebacks import (
+    TRACEBACK,
+    Traceback,
+    is_raised,
+    read_bare_frames,
+    read_crash,
+    read_tracebacks,
+)
 
 
 @dataclass(frozen=True)
@@ -36,18 +46,18 @@ class CommandEnd:
 
 def explain_log(
     scan: LogScan,
-    env: Mapping[str, str] | None = None,
     end: CommandEnd | None = None,
     *,
+    python: str | None = None,
     lessons: Path | None = None,
     lesson: str = "",
 ) -> Explanation:
-    """Explain a log; this machine is not looked at.
+    """Explain a log; of this machine, only sources that its traceback names are read.
 
     Args:
         scan: The signs in the log.
-        env: The environment in which the user's Python is looked for; None for this one.
         end: How the command ended, where that is known.
+        python: The command of the Python that ran the program; None for the one in the log.
         lessons: The folder of the lessons, which name errors, too; None for the program's own.
         lesson: The lesson in which it happened, if any.
     """
@@ -56,55 +66,81 @@ def explain_log(
     if end:
         matches = command_ending.add_exit_code(matches, scan, failures, end.code)
         matches = command_ending.add_kills(matches, scan, failures, end.kills)
-    own = _own_error(matches, scan)
+    tracebacks = read_tracebacks(scan.last, scan.lines)
+    own = _own_error(matches, tracebacks)
+    if python is None:
+        python = program_python.find_program_python(scan.last)
+    last_error = own.error if own else find_last_error(scan.last)
     found = Explanation(
         tuple(matches),
         scan.lines,
-        own.error if own else find_last_error(scan.last),
-        _python(env),
-        has_failed=bool(end and end.code) or TRACEBACK in scan.last,
+        last_error,
+        python,
+        has_failed=bool(end and end.code) or TRACEBACK in scan.last or is_raised(last_error),
         has_own_error=bool(own),
         framework=explanation_text.find_framework(scan.last),
     )
+    traceback = own or (tracebacks[-1] if tracebacks else read_bare_frames(scan.last))
     if found.is_explained:
-        return replace(found, own_line=_own_line(matches[0], scan.last))
+        return replace(found, own_line=_own_line(matches[0], scan.last, tracebacks))
     named = lesson_failures.read_mistakes(lessons, lesson)
-    text = f"{TRACEBACK}:\n{own.text}" if own else scan.last
-    mistake = program_mistakes.find_mistake(found.last_error, text, named, python=found.python)
-    return replace(
-        found, mistake=mistake, own_line="" if mistake else program_mistakes.find_program_line(text)
-    )
+    mistake = program_mistakes.find_mistake(found.last_error, traceback, named, python=python)
+    library = library_errors.find_library_error(traceback, _prefixes(python))
+    is_told = mistake or library
+    own_line = "" if is_told else library_errors.find_program_line(traceback)
+    return replace(found, mistake=mistake, library=library, own_line=own_line)
 
 
-def _own_error(matches: Sequence[FailureMatch], scan: LogScan) -> Traceback | None:
+def _own_error(
+    matches: Sequence[FailureMatch], tracebacks: Sequence[Traceback]
+) -> Traceback | None:
     """Return the error with which a program ended before it lost the others of its job.
 
-    Where a process of a job raises, JAX's coordination service aborts it afterwards, and its last
-    lines speak of the others. None where no process was lost, or where a cause is known.
+    Where a process of a job raises, the others lose it, and their last lines speak of that. None
+    where no process was lost, or where a cause is known.
     """
     if not matches or not matches[0].failure.of_peer:
         return None
-    first = min(match.signs[0].line for match in matches if match.failure.of_peer)
-    before = [one for one in read_tracebacks(scan.last, scan.lines) if one.line < first]
-    return before[-1] if before else None
+    signs = [sign for match in matches if match.failure.of_peer for sign in match.signs]
+    first = min(sign.line for sign in signs)
+    quotes = [" ".join(sign.quote.split()) for sign in signs]
+    own = [
+        one
+        for one in tracebacks
+        if one.error and not any(" ".join(one.error.split()) in quote for quote in quotes)
+    ]
+    before = [one for one in own if one.line < first]
+    after = own if matches[0].failure.may_precede else []
+    return next(iter((*reversed(before), *after)), None)
 
 
-def _own_line(match: FailureMatch, end_of_log: str) -> str:
+def _own_line(match: FailureMatch, end_of_log: str, tracebacks: Sequence[Traceback]) -> str:
     """Return the line of the program that led to something, where the last traceback tells it."""
-    traceback = end_of_log.rpartition(TRACEBACK)[2]
-    is_told = any(sign.quote and sign.quote in traceback for sign in match.signs)
-    return program_mistakes.find_program_line(end_of_log) if is_told else ""
+    if match.failure.role == "symptom" and (crash := read_crash(end_of_log)):
+        return f"{crash.file}, line {crash.line}, in {crash.name}"
+    text = end_of_log.rpartition(TRACEBACK)[2]
+    is_told = any(sign.quote and sign.quote in text for sign in match.signs)
+    return library_errors.find_program_line(tracebacks[-1]) if is_told and tracebacks else ""
+
+
+def _prefixes(python: str) -> Iterator[Path]:
+    """Yield the folders of Pythons in which the source of a library may be."""
+    if executable := program_python.locate_python(python):
+        yield executable.parent.parent
+    with contextlib.suppress(Problem):
+        chosen, _ = interpreters.choose_interpreter(None, os.environ, Path.cwd())
+        yield chosen.path.parent.parent
+
+
+def format_tested_python(env: Mapping[str, str]) -> str:
+    """Return the command of the Python under test, in which this program runs its own blocks."""
+    try:
+        chosen, _ = interpreters.choose_interpreter(None, env, Path.cwd())
+    except Problem:
+        return ""
+    return interpreters.format_path(chosen.path, env, Path.cwd())
 
 
 def can_confirm_here(one: Explanation) -> bool:
     """Return whether the host checks of this machine may confirm a match."""
     return machine_evidence.can_confirm(one.matches)
-
-
-def _python(env: Mapping[str, str] | None) -> str:
-    env = os.environ if env is None else env
-    try:
-        chosen, _ = interpreters.choose_interpreter(None, env, Path.cwd())
-    except Problem:
-        return "python3"
-    return interpreters.format_path(chosen.path, env, Path.cwd())

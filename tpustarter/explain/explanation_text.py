@@ -10,10 +10,12 @@ from typing import Any
 
 from tpustarter.core.problem import ExitCode
 from tpustarter.core.redact import drop_cut_line
-from tpustarter.explain import known_failures
+from tpustarter.explain import known_failures, program_python
+from tpustarter.explain.library_errors import PYTHON, LibraryError
 from tpustarter.explain.log_scanner import FailureSign
 from tpustarter.explain.program_mistakes import FoundMistake
 from tpustarter.explain.ranking import FailureMatch
+from tpustarter.explain.tracebacks import strip_level
 from tpustarter.machine import frameworks, pip
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
@@ -54,12 +56,14 @@ class Explanation:
     last_error: str
     """The last line of the log that looks like an error; empty where there is none."""
     python: str
-    """The command of the user's interpreter, for the fixes."""
+    """The command of the user's interpreter, for the fixes; empty where it is not known."""
     own_line: str = ""
     """The line of the program that led to the first match, or to an unknown error, as the traceback
     names it."""
     mistake: FoundMistake | None = None
     """A mistake in the program, where no known failure explains its end; else None."""
+    library: LibraryError | None = None
+    """The library that raised the error, where no known failure explains it; else None."""
     has_failed: bool = False
     """Whether the program broke off, as a traceback or its exit code shows."""
     has_own_error: bool = False
@@ -95,7 +99,7 @@ def find_framework(end_of_log: str) -> str:
 
 def find_last_error(end_of_log: str) -> str:
     """Return the last line that looks like an error; empty where none does."""
-    lines = end_of_log.split("\n")
+    lines = [strip_level(line) for line in end_of_log.split("\n")]
     for before, line in zip(reversed(["", *lines[:-1]]), reversed(lines), strict=True):
         match = _ERROR.search(line) or (before.startswith("  ") and _RAISED.match(line))
         if match:
@@ -114,14 +118,16 @@ def format_title(match: FailureMatch) -> str:
 
 def list_fixes(match: FailureMatch, python: str) -> list[str]:
     """Return the fixes of a match: the one for this machine first, then the general ones."""
-    values = {"PYTHON": python} | _values(match)
+    values = _values(match)
     hint = [hint_as_sentence(match.hint)] if match.hint else []
     without = match.failure.without_tpu if not match.here else ""
     last = [f"If that machine has no TPU, {without}."] if without else []
     return [
         *hint,
         *(
-            pip.format_pip_command(known_failures.fill_placeholders(fix, values))
+            pip.format_pip_command(
+                known_failures.fill_placeholders(program_python.name_python(fix, python), values)
+            )
             for fix in match.failure.fix
         ),
         *last,
@@ -324,7 +330,10 @@ def _nothing(one: Explanation, *, advises: bool) -> Iterator[ExplanationPart]:
         yield ExplanationPart("The log is empty, so there is nothing to explain.")
         return
     if one.mistake:
-        yield from describe_mistake(one.mistake)
+        yield from describe_mistake(one.mistake, one.library)
+        return
+    if one.library:
+        yield from describe_library_error(one.last_error, one.library)
         return
     yield ExplanationPart(f"No known failure of a TPU matches in {size}.")
     if one.last_error:
@@ -336,15 +345,28 @@ def _nothing(one: Explanation, *, advises: bool) -> Iterator[ExplanationPart]:
         yield from describe_next_commands(one.framework)
 
 
-def describe_mistake(found: FoundMistake) -> Iterator[ExplanationPart]:
-    """Yield the parts of a mistake: the error, its place, the cause and the fix."""
+def describe_mistake(
+    found: FoundMistake, library: LibraryError | None = None
+) -> Iterator[ExplanationPart]:
+    """Yield the parts of a mistake: the error, its place, the cause and the fix.
+
+    Args:
+        found: The mistake.
+        library: The library that raised the error; None where the program itself did.
+    """
     if title := found.mistake.title:
         yield ExplanationPart(f"The lesson “{title}” names this error.")
-    else:
+    elif library:
+        yield ExplanationPart(f"{_name_raiser(library)} raised this error.")
+    elif found.is_own:
         yield ExplanationPart(
             "This looks like a mistake in the program, and not like a failure of a TPU."
         )
+    else:
+        yield ExplanationPart("No known failure of a TPU matches, but the error itself is known.")
     yield ExplanationPart(escape_text(cut_text(found.error, 300)), "error", PartKind.QUOTE)
+    if library and library.condition:
+        yield ExplanationPart(escape_text(library.condition), "if", PartKind.QUOTE)
     if found.place:
         where = cut_text(": ".join(filter(None, (found.place, found.code))), 300)
         yield ExplanationPart(escape_text(where), "where", PartKind.QUOTE)
@@ -352,13 +374,59 @@ def describe_mistake(found: FoundMistake) -> Iterator[ExplanationPart]:
     yield ExplanationPart(found.mistake.means)
     yield ExplanationPart()
     if found.command:
-        yield ExplanationPart(escape_text(found.command), "do", PartKind.COMMAND)
+        is_command = known_failures.is_command(found.command)
+        kind = PartKind.COMMAND if is_command else PartKind.SENTENCE
+        yield ExplanationPart(escape_text(found.command), "do", kind)
     if found.mistake.fix:
         yield ExplanationPart(found.mistake.fix, "or" if found.command else "do")
     if found.mistake.read:
         yield _lesson(found.mistake.read)
     if found.mistake.source:
         yield ExplanationPart(found.mistake.source, "source", PartKind.SOURCE)
+
+
+def describe_library_error(error: str, found: LibraryError) -> Iterator[ExplanationPart]:
+    """Yield the parts of an error that a library raised: where, why, and what to do.
+
+    Args:
+        error: The line with the exception.
+        found: The library that raised it.
+    """
+    yield ExplanationPart(
+        f"No known failure of a TPU matches. {_name_raiser(found)} raised the error."
+    )
+    yield ExplanationPart(escape_text(cut_text(error, 300)), "error", PartKind.QUOTE)
+    if found.place:
+        yield ExplanationPart(escape_text(found.place), "raised", PartKind.QUOTE)
+    if found.condition:
+        yield ExplanationPart(escape_text(found.condition), "if", PartKind.QUOTE)
+    if found.documentation:
+        text = f"`{found.documented}`: {found.documentation}"
+        yield ExplanationPart(escape_text(text), "about", PartKind.QUOTE)
+    if found.caller:
+        yield ExplanationPart(escape_text(cut_text(found.caller, 300)), "where", PartKind.QUOTE)
+    yield ExplanationPart()
+    told = "The line after `if` is the condition in its source that was true. "
+    asked = "Print what you pass to it, right before your line."
+    if not found.caller:
+        asked = "No line of your own is in the traceback, so compare the options and versions."
+    yield ExplanationPart(f"{told if found.condition else ''}{asked}")
+    yield ExplanationPart()
+    if found.issues:
+        yield ExplanationPart("Search the library's issues for the words of the error.", "do")
+    yield ExplanationPart("tpustarter report --log FILE", "or" if found.issues else "do",
+                          PartKind.COMMAND)  # fmt: skip
+    if found.issues:
+        yield ExplanationPart(found.issues, "source", PartKind.SOURCE)
+
+
+def _name_raiser(found: LibraryError) -> str:
+    """Return the library and the function that raised an error, to begin a sentence."""
+    if found.library == PYTHON:
+        return f"Python's own `{found.function}`" if found.function else "Python itself"
+    if found.function:
+        return f"`{found.function}` of `{escape_text(found.library)}`"
+    return f"`{escape_text(found.library)}`"
 
 
 def describe_next_commands(framework: str = "") -> Iterator[ExplanationPart]:
@@ -389,6 +457,7 @@ def make_document(one: Explanation) -> dict[str, Any]:
         "matches": [_fields(match, one.python) for match in one.matches],
         "own_line": one.own_line or None,
         "mistake": _mistake_fields(one.mistake) if one.mistake else None,
+        "raised": _raised_fields(one.library) if one.library else None,
         "exit_code": int(one.code),
     }
 
@@ -403,6 +472,19 @@ def _mistake_fields(found: FoundMistake) -> dict[str, Any]:
         "fix": mistake.fix or None,
         "lesson": mistake.read or None,
         "source": mistake.source or None,
+    }
+
+
+def _raised_fields(found: LibraryError) -> dict[str, Any]:
+    return {
+        "library": found.library,
+        "function": found.function or None,
+        "place": found.place or None,
+        "caller": found.caller or None,
+        "condition": found.condition or None,
+        "documentation": found.documentation or None,
+        "source": found.source or None,
+        "issues": found.issues or None,
     }
 
 

@@ -88,13 +88,16 @@ def _runs(pid: int) -> bool:
     return process is not None and not process.zombie
 
 
-def is_fixed(match: FailureMatch) -> bool:
-    """Look at this machine again, and return whether a confirmed failure is gone."""
+def is_fixed(match: FailureMatch, python: str = "") -> bool:
+    """Look at this machine again, and return whether a confirmed failure is gone.
+
+    Args:
+        match: The failure.
+        python: The Python that ran the program; empty where it is not known.
+    """
     before = replace(match, confidence="likely", here="", hint="")
-    return (
-        machine_evidence.confirm_matches([before], machine_evidence.run_host_checks())[0].confidence
-        != "confirmed"
-    )
+    machine = machine_evidence.run_host_checks(python)
+    return machine_evidence.confirm_matches([before], machine)[0].confidence != "confirmed"
 
 
 def find_fixes(

@@ -80,6 +80,8 @@ class KnownFailure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """It only shows that another process of the job has gone or has not come. Groups of its
     patterns name that process: TASKS its numbers, LEADER process 0; ENDED is found in a process
     that had come to the end of its program."""
+    may_precede: bool = False
+    """The error of the other process may also stand below it."""
     by_comparison: bool = False
     """It has no signs of its own: the logs of the workers of a job show it together."""
     explains: tuple[Text, ...] = ()

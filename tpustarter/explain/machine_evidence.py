@@ -13,12 +13,15 @@ from pathlib import Path
 from tpustarter.checking.output.results_text import finding_line
 from tpustarter.checking.results.results import FindingFields, read_hint
 from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
+from tpustarter.explain import program_python
 from tpustarter.explain.ranking import FailureMatch, sort_matches
 from tpustarter.machine import host
 
 NO_TPU = "this machine has no TPU"
 _ELSEWHERE = "The rest of this list helps on a machine that has a TPU"
 _WRONG = ("warn", "fail")
+_OF_PYTHON = ("HOST-FRAMEWORKS-", "HOST-PYTHON-")
+"""What codes of findings begin with that are about the Python which was looked at."""
 
 
 @dataclass(frozen=True)
@@ -28,25 +31,36 @@ class HostFindings:
     findings: tuple[FindingFields, ...]
     has_tpu: bool | None
     """None where that is not known, as from a report."""
+    of_program: bool = True
+    """Whether the Python that was looked at is the one that ran the program."""
 
 
-def run_host_checks() -> HostFindings:
-    """Run the host checks on this machine; raise Problem where no Python can run them."""
-    return collect_findings(host_checks())
+def run_host_checks(python: str = "") -> HostFindings:
+    """Run the host checks on this machine; raise Problem where no Python can run them.
+
+    Args:
+        python: The Python that ran the program; empty where it is not known.
+    """
+    found = program_python.locate_python(python)
+    return collect_findings(host_checks(python=str(found or "")), of_program=found is not None)
 
 
-def host_checks(machine: host.Machine | None = None, checks: Path | None = None) -> SelfCheck:
+def host_checks(
+    machine: host.Machine | None = None, checks: Path | None = None, python: str = ""
+) -> SelfCheck:
     """Plan the checks that `collect_findings` runs; raise Problem without a Python for them."""
-    return SelfCheck(CheckRequest(ids=("host.*",), level="static"), machine=machine, checks=checks)
+    request = CheckRequest(ids=("host.*",), level="static", python=python or None)
+    return SelfCheck(request, machine=machine, checks=checks)
 
 
-def collect_findings(check: SelfCheck) -> HostFindings:
+def collect_findings(check: SelfCheck, *, of_program: bool = True) -> HostFindings:
     """Run the host checks to their end, and return their findings."""
     for _ in check.events():
         pass
     found = tuple(finding for result in check.run.results for finding in result.findings)
     facts = check.run.host
-    return HostFindings(found, bool(facts.get("chips") or facts.get("unknown_google_devices")))
+    has_tpu = bool(facts.get("chips") or facts.get("unknown_google_devices"))
+    return HostFindings(found, has_tpu, of_program)
 
 
 def can_confirm(matches: Sequence[FailureMatch]) -> bool:
@@ -69,7 +83,7 @@ def _looked_at(match: FailureMatch, machine: HostFindings) -> FailureMatch:
         (finding, word)
         for finding in machine.findings
         for code, _, word in wanted
-        if finding["code"] == code
+        if finding["code"] == code and (machine.of_program or not code.startswith(_OF_PYTHON))
     ]
     for finding, word in seen:
         if _is_shown_by(finding, word):

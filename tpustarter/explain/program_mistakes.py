@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,23 +18,11 @@ from tpustarter.core import yaml_rows
 from tpustarter.core.json_values import is_array
 from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text
-from tpustarter.explain import known_failures
+from tpustarter.explain import known_failures, library_errors, program_python
+from tpustarter.explain.tracebacks import Traceback
 from tpustarter.machine import pip
 
 FILE = Path(__file__).with_name("mistakes.yml")
-TRACEBACK = "Traceback (most recent call last)"
-"""The first line of a traceback."""
-_RAISED = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:: .*|$)")
-"""The line with which a traceback ends: the name of the exception, and its message."""
-
-_FRAME = re.compile(
-    r'^ *File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<name>\S+))?.*\n'
-    r'(?P<code>(?! *File ")  .*)?',
-    re.MULTILINE,
-)
-_OTHERS = re.compile(r"site-packages|dist-packages|/lib/python3[.\d]*/|^<frozen|\.pyenv/versions/")
-"""Files of Python and of packages, which the reader of a traceback did not write."""
-
 _SAYS_SO = re.compile(r"^exception: (?=\w+Error\b)")
 """The prefix of an exception in the output of a block or a check."""
 
@@ -86,38 +74,10 @@ class FoundMistake:
     code: str
     """The code of that line; empty where the traceback lacks it."""
     command: str = ""
-    """The first command to type on this machine; empty for none."""
-
-
-@dataclass(frozen=True)
-class Traceback:
-    """A traceback and its error."""
-
-    text: str
-    """Its lines after the first one, and what other threads have printed in between."""
-    error: str
-    """The line with the exception."""
-    line: int
-    """The number of that line in the log, counted from 1."""
-
-
-def read_tracebacks(end_of_log: str, lines: int) -> Iterator[Traceback]:
-    """Yield the tracebacks of a log, of those that follow from each other each by itself.
-
-    Args:
-        end_of_log: The last lines of the log.
-        lines: How many lines the log has.
-    """
-    last_lines = end_of_log.split("\n")
-    before = lines - len(last_lines) + (not last_lines[-1])
-    begin = None
-    for number, line in enumerate(last_lines, 1):
-        if TRACEBACK in line:
-            begin = number
-        elif begin and _RAISED.match(line):
-            text = "\n".join(last_lines[begin:number])
-            yield Traceback(text, line.strip(), before + number)
-            begin = None
+    """What to do first: a command, or a sentence where the user's Python is not known; empty for
+    none."""
+    is_own: bool = False
+    """Whether a file of the program raised the error, and no library did."""
 
 
 @functools.cache
@@ -142,7 +102,7 @@ def _pattern(_: type, value: Any) -> re.Pattern[str]:
 
 
 def find_mistake(
-    last_error: str, end_of_log: str, taught: Iterable[Mistake] = (), *, python: str = "python3"
+    last_error: str, traceback: Traceback, taught: Iterable[Mistake] = (), *, python: str = ""
 ) -> FoundMistake | None:
     """Return the mistake that ended a program; None where its last error is none of them.
 
@@ -151,47 +111,27 @@ def find_mistake(
 
     Args:
         last_error: The last line of the log that looks like an error.
-        end_of_log: Where its traceback stands.
+        traceback: Its traceback.
         taught: What lessons say of errors; asked before the rows that hold for many.
-        python: How the user's interpreter is started.
+        python: The command of the user's interpreter; empty where it is not known.
     """
     general = [one for one in read_mistakes() if one.general]
     rows = [*(one for one in read_mistakes() if not one.general), *taught, *general]
-    traceback = end_of_log.rpartition(TRACEBACK)[2]
-    # A `__getattr__` that raises does so because of the line that asked for the attribute.
-    frames = [frame for frame in _FRAME.finditer(traceback) if frame["name"] != "__getattr__"]
-    raiser = frames[-1]["file"] if frames else ""
-    line = (frames[-1]["code"] or "").strip() if frames else ""
-    own = [frame for frame in frames if not _OTHERS.search(frame["file"])]
-    is_own = not frames or frames[-1] in own
+    frame = library_errors.find_raiser(traceback)
+    raiser, line = (frame.file, frame.code) if frame else ("", "")
+    is_own = frame is None or (library_errors.is_own(frame) and not traceback.hides_jax)
     fitting = (one for one in rows if _fits(one, last_error, raiser, line))
     mistake = next((one for one in fitting if is_own or one.anywhere), None)
     if mistake is None:
         return None
-    place, code = _place(own)
     found = mistake.error.search(last_error)
-    values = {"PYTHON": python} | (found.groupdict() if found else {})
-    command = pip.format_pip_command(known_failures.fill_placeholders(mistake.command, values))
-    return FoundMistake(mistake, _SAYS_SO.sub("", last_error), place, code, command)
-
-
-def find_program_line(end_of_log: str) -> str:
-    """Return the line of the program that the last traceback names; empty where it names none.
-
-    Args:
-        end_of_log: The end of the log, with the traceback.
-    """
-    _, begin, traceback = end_of_log.rpartition(TRACEBACK)
-    frames = list(_FRAME.finditer(traceback)) if begin else []
-    place, code = _place([frame for frame in frames if not _OTHERS.search(frame["file"])])
-    return ": ".join(filter(None, (place, code)))
-
-
-def _place(own: list[re.Match[str]]) -> tuple[str, str]:
-    if not own:
-        return "", ""
-    place = f"{Path(own[-1]['file']).name}, line {own[-1]['line']}"
-    return place, (own[-1]["code"] or "").strip()
+    values = found.groupdict() if found else {}
+    filled = known_failures.fill_placeholders(mistake.command, values)
+    command = pip.format_pip_command(program_python.name_python(filled, python))
+    own = library_errors.find_caller(traceback)
+    place, code = (own.place, own.code) if own else ("", "")
+    error = _SAYS_SO.sub("", last_error)
+    return FoundMistake(mistake, error, place, code, command, is_own and frame is not None)
 
 
 def _fits(mistake: Mistake, last_error: str, raiser: str, line: str) -> bool:

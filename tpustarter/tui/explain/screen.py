@@ -101,7 +101,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
     def _explanations(self) -> Iterator[tuple[Explanation, str]]:
         """Yield the explanation of the output, then with the evidence of this machine."""
-        from tpustarter.explain import explain_output, machine_evidence
+        from tpustarter.explain import explain_output, machine_evidence, program_python
 
         app = self.tutor
         try:
@@ -110,8 +110,10 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         except OSError as error:
             raise Problem(f"its log cannot be read: {error.strerror or error}") from error
         end = explain_output.CommandEnd(self._failed.code)
+        is_own = self._failed.kind in OWN
+        python = None if is_own else explain_output.format_tested_python(app.machine.env)
         found = explain_output.explain_log(
-            scan, app.machine.env, end, lessons=app.lessons, lesson=self._failed.lesson
+            scan, end, python=python, lessons=app.lessons, lesson=self._failed.lesson
         )
         if not explain_output.can_confirm_here(found):
             yield found, ""
@@ -120,11 +122,16 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         else:
             yield found, "looking at this machine, without touching the TPU"
             try:
-                checks = machine_evidence.host_checks(app.machine, app.checks)
+                program = program_python.locate_python(found.python)
+                checks = machine_evidence.host_checks(
+                    app.machine, app.checks, str(program or "") if is_own else ""
+                )
                 self._run.on_stop(checks.stop)
                 if self._run.is_stopped:
                     return
-                machine = machine_evidence.collect_findings(checks)
+                machine = machine_evidence.collect_findings(
+                    checks, of_program=not is_own or program is not None
+                )
             except Problem as problem:
                 yield found, f"This machine was not looked at: {problem.full_text}."
                 return
@@ -175,7 +182,11 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             for number, part in enumerate(explanation_text.explanation_parts(found)):
                 yield _piece(self._told(part), is_title=not number)
         elif mistake := self._mistake(found):
-            parts = explanation_text.describe_mistake(mistake)
+            parts = explanation_text.describe_mistake(mistake, found.library)
+            for number, part in enumerate(parts):
+                yield _piece(self._told(part), is_title=not number)
+        elif found.library and self._failed.kind in (PROGRAM, *OWN):
+            parts = explanation_text.describe_library_error(found.last_error, found.library)
             for number, part in enumerate(parts):
                 yield _piece(self._told(part), is_title=not number)
         elif self._failed.advice:

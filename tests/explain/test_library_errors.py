@@ -1,0 +1,259 @@
+"""Errors of libraries: which one, which function, and the condition in its source."""
+
+from __future__ import annotations
+
+import io
+import json
+from importlib import resources
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tpustarter.core.problem import Problem
+from tpustarter.explain import (
+    explain_output,
+    explanation_text,
+    known_failures,
+    library_errors,
+    program_python,
+)
+from tpustarter.explain.explanation_text import Explanation
+from tpustarter.explain.library_errors import split_path
+from tpustarter.explain.log_scanner import Scanner
+from tpustarter.explain.tracebacks import Frame, Traceback
+
+SOURCE = '''"""Glue."""
+
+
+def stir(pot, spoon):
+    """Stir a pot. It takes a while.
+
+    Raises:
+        ValueError: The spoon is longer
+            than the pot.
+    """
+    if pot is None:
+        raise TypeError(f"no pot at all, got {pot}")
+    _check_spoon(
+        pot,
+        spoon,
+    )
+
+
+def _check_spoon(pot, spoon):
+    for part in spoon:
+        if part not in pot.parts:
+            raise ValueError(
+                f"the part {part} of the spoon "
+                f"does not fit the pot {pot}")
+    assert spoon, "an empty spoon"
+    try:
+        pot.open()
+    except KeyError:
+        raise RuntimeError("the pot is locked for good")
+
+
+class Pot:
+    def stir(self):
+        return self
+'''
+SPOON = "ValueError: the part 3 of the spoon does not fit the pot P"
+
+
+def written(tmp_path: Path, text: str = SOURCE) -> Path:
+    """Return a Python folder in which a library is installed."""
+    folder = tmp_path / "env/lib/python3.12/site-packages/glue"
+    folder.mkdir(parents=True)
+    (folder / "core.py").write_text(text)
+    return tmp_path / "env"
+
+
+def raised(env: Path | str, error: str, line: int, name: str = "_check_spoon") -> Traceback:
+    """Return a traceback that ends in the library."""
+    file = f"{env}/lib/python3.12/site-packages/glue/core.py"
+    own = Frame("/home/ann/train.py", 3, "<module>", "stir(a, b)")
+    return Traceback((own, Frame(file, 13, "stir"), Frame(file, line, name)), error, 9)
+
+
+@pytest.mark.parametrize(
+    ("error", "line", "condition"),
+    [
+        (SPOON, 22, "part not in pot.parts"),
+        ("glue.core.ValueError: the part 3 of the spoon does not fit", 99, "part not in pot.parts"),
+        ("AssertionError: an empty spoon", 25, "not (spoon)"),
+        ("RuntimeError: the pot is locked for good", 29, "except KeyError"),
+        ("ValueError: something else entirely", 22, ""),
+        ("IndexError: the part 3 of the spoon", 22, ""),
+    ],
+)
+def test_condition_comes_from_the_raising_statement(
+    tmp_path: Path, error: str, line: int, condition: str
+) -> None:
+    """Its text tells it from others, also where another version moved it to another line."""
+    found = library_errors.find_library_error(raised(written(tmp_path), error, line))
+
+    assert found
+    assert ("glue", "_check_spoon") == (found.library, found.function)
+    assert f"glue/core.py, line {line}" == found.place
+    assert "train.py, line 3: stir(a, b)" == found.caller
+    assert condition == found.condition
+    assert bool(condition) == bool(found.source)
+
+
+def test_documentation_is_of_the_public_function(tmp_path: Path) -> None:
+    """What it says of the exception comes before its first sentence."""
+    env = written(tmp_path)
+    found = library_errors.find_library_error(raised(env, SPOON, 22))
+    assert found
+    assert "stir" == found.documented
+    assert "ValueError: The spoon is longer than the pot." == found.documentation
+    other = library_errors.find_library_error(raised(env, "AssertionError: an empty spoon", 25))
+    assert other
+    assert "Stir a pot." == other.documentation
+
+
+def test_source_is_found_in_the_tested_python(tmp_path: Path) -> None:
+    """A traceback of another machine names a path that is not here."""
+    env = written(tmp_path)
+    traceback = raised("/nowhere", SPOON, 22)
+
+    away = library_errors.find_library_error(traceback)
+    here = library_errors.find_library_error(traceback, [env])
+    assert away
+    assert here
+    assert ("", "part not in pot.parts") == (away.condition, here.condition)
+
+
+@pytest.mark.parametrize("text", ["def _check_spoon(:\n    raise", "\0", ""])
+def test_unreadable_source_leaves_library_named(tmp_path: Path, text: str) -> None:
+    """It is parsed, and what cannot be parsed is left out."""
+    found = library_errors.find_library_error(raised(written(tmp_path, text), SPOON, 22))
+
+    assert found
+    assert ("glue", "") == (found.library, found.condition)
+
+
+def test_source_is_never_run(tmp_path: Path) -> None:
+    """A log may name any file."""
+    mark = tmp_path / "ran"
+    text = f"open({str(mark)!r}, 'w')\n{SOURCE}"
+    found = library_errors.find_library_error(raised(written(tmp_path, text), SPOON, 23))
+
+    assert found
+    assert found.condition
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("/home/ann/train.py", ""),
+        ("train.py", ""),
+        ("<stdin>", ""),
+        ("/home/ann/vllm/serve.py", ""),
+        ("/home/ann/maxtext/train.py", ""),
+        ("/v/lib/python3.12/site-packages/jax/_src/core.py", "jax"),
+        ("~/.local/lib/python3.10/site-packages/optax/_src/base.py", "optax"),
+        ("/usr/local/lib/python3.11/dist-packages/torch/cuda/__init__.py", "torch"),
+        ("/v/lib/python3.12/site-packages/six.py", "six"),
+        ("C:\\v\\Lib\\site-packages\\torch\\a.py", "torch"),
+        ("/usr/lib/python3.10/json/decoder.py", "Python"),
+        ("<frozen os>", "Python"),
+        ("/workspace/vllm/vllm/v1/core/kv_cache_utils.py", "vllm"),
+        ("/workspace/tpu_inference/tpu_inference/utils.py", "tpu_inference"),
+        ("/home/ann/maxtext/src/MaxText/train.py", "MaxText"),
+        ("/home/ann/maxtext/src/maxtext/utils/a.py", "maxtext"),
+    ],
+)
+def test_path_names_its_library(file: str, expected: str) -> None:
+    """A clone of a library counts, and a folder that only has its name does not."""
+    assert expected == split_path(file)[0]
+
+
+def explained(log: str) -> Explanation:
+    """Return the explanation of a log."""
+    scan = Scanner(known_failures.read_failures()).scan(io.BytesIO(log.encode()))
+    return explain_output.explain_log(scan)
+
+
+def test_library_error_is_no_program_mistake(tmp_path: Path) -> None:
+    """The library, the function and the condition are told instead."""
+    file = f"{written(tmp_path)}/lib/python3.12/site-packages/glue/core.py"
+    found = explained(
+        "Traceback (most recent call last):\n"
+        '  File "/home/ann/train.py", line 3, in <module>\n    stir(a, b)\n'
+        f'  File "{file}", line 22, in _check_spoon\n    raise ValueError(\n{SPOON}\n'
+    )
+    shown = explanation_text.render_explanation(found)
+    document = explanation_text.make_document(found)
+    schema = resources.files("tpustarter.explain").joinpath("schema.json").read_text()
+    jsonschema.validate(document, json.loads(schema))
+
+    assert "a mistake in the program" not in shown
+    assert "part not in pot.parts" == document["raised"]["condition"]
+    assert "if      part not in pot.parts\n" in shown
+    assert len(shown.split()) <= 150
+
+
+def test_error_with_hidden_jax_frames_is_jax(tmp_path: Path) -> None:
+    """The last frame is the user's, and did not raise it."""
+    found = explained(
+        "Traceback (most recent call last):\n"
+        '  File "/home/ann/train.py", line 3, in <module>\n    jax.stir(a)\n'
+        "ValueError: a pot of another kind\n--------------------\n"
+        "For simplicity, JAX has removed its internal frames from the traceback\n"
+    )
+
+    assert found.library
+    assert ("jax", "train.py, line 3: jax.stir(a)") == (found.library.library, found.library.caller)
+
+
+@pytest.mark.parametrize(
+    ("log", "python"),
+    [
+        ('File "/h/v/lib/python3.12/site-packages/jax/a.py", line 3', "/h/v/bin/python"),
+        ("/opt/conda/envs/x/lib/python3.10/site-packages/a.py:3: UserWarning", "/opt/conda/envs/x/bin/python"),
+        ("File ~/.venv/lib/python3.11/site-packages/a.py:3, in f", "~/.venv/bin/python"),
+        ("/home/u/.local/lib/python3.10/site-packages/a.py", "python3.10"),
+        ("/usr/local/lib/python3.11/dist-packages/a.py", "python3.11"),
+        ("/usr/lib/python3/dist-packages/a.py", "python3"),
+        ("ERROR: Could not find a version that satisfies the requirement torch_xla~=2.3.0", ""),
+        ('File "/usr/lib/python3.10/json/decoder.py", line 3', ""),
+    ],
+)  # fmt: skip
+def test_log_names_its_python(log: str, python: str) -> None:
+    """The packages tell it; the standard library is shared by environments."""
+    assert python == program_python.find_program_python(log)
+
+
+@pytest.mark.parametrize(
+    ("fix", "named", "unnamed"),
+    [
+        (
+            'PYTHON -m pip install -U "jax[tpu]"',
+            '/v/bin/python -m pip install -U "jax[tpu]"',
+            'In the Python of this program, run `python -m pip install -U "jax[tpu]"`.',
+        ),
+        (
+            "JAX_PLATFORMS=tpu,cpu PYTHON -c 1",
+            "JAX_PLATFORMS=tpu,cpu /v/bin/python -c 1",
+            "In the Python of this program, run `JAX_PLATFORMS=tpu,cpu python -c 1`.",
+        ),
+        ("Nothing has to be done.", "Nothing has to be done.", "Nothing has to be done."),
+    ],
+)
+def test_command_acts_on_named_python_only(fix: str, named: str, unnamed: str) -> None:
+    """Else on none: the Python that is active here may be another one."""
+    assert named == program_python.name_python(fix, "/v/bin/python")
+    assert unnamed == program_python.name_python(fix, "")
+    assert not unnamed.startswith("In ") or not known_failures.is_command(unnamed)
+
+
+def test_unusable_library_row_is_named(tmp_path: Path) -> None:
+    """One clear error."""
+    file = tmp_path / "libraries.yml"
+    file.write_text("- modules: [a]\n")
+
+    with pytest.raises(Problem, match="the row `1`"):
+        library_errors.read_libraries(file)

@@ -1,0 +1,84 @@
+"""Errors in several wordings: each gets the answer of its kind."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.explain import measure
+from tpustarter.explain import explain_output, explanation_text, known_failures
+from tpustarter.explain.explanation_text import Explanation
+from tpustarter.explain.log_scanner import Scanner
+
+FILE = Path(__file__).with_name("wordings.yml")
+WORDS = 150
+"""The most words of an answer, without the addresses below it."""
+CASES = [
+    pytest.param(row, log, id=f"{row.get('failure') or row['mistake']}-{number}")
+    for row in yaml.safe_load(FILE.read_text())
+    for number, log in enumerate(row["logs"])
+]
+
+
+@pytest.fixture(scope="module")
+def scanner() -> Scanner:
+    """Return what searches for all rows."""
+    return Scanner(known_failures.read_failures())
+
+
+def explained(scanner: Scanner, log: str) -> Explanation:
+    """Return the explanation of a log."""
+    return explain_output.explain_log(scanner.scan(io.BytesIO(f"{log}\n".encode())))
+
+
+@pytest.mark.parametrize(("row", "log"), CASES)
+def test_wording_gets_answer_of_its_kind(row: dict[str, Any], log: str, scanner: Scanner) -> None:
+    """A failure comes first, or the mistake is told because no failure explains the end."""
+    found = explained(scanner, log)
+
+    if "failure" in row:
+        assert row["failure"] == found.matches[0].failure.id
+    else:
+        assert not found.is_explained
+        assert found.mistake
+        assert re.search(row["mistake"], found.mistake.mistake.means)
+
+
+@pytest.mark.parametrize("row", known_failures.read_failures(), ids=lambda row: row.id)
+def test_answer_is_short(row: known_failures.KnownFailure, scanner: Scanner) -> None:
+    """What the row itself says; the quoted line and the addresses are not counted."""
+    told = " ".join((row.what, row.numbers, row.why, *row.fix, row.never))
+
+    assert len(told.split()) <= WORDS
+
+
+_COSTS = re.compile(
+    r"^(?:unset\b|rm\b|sudo rm\b|gcloud \S.*\b(?:create|delete)\b|kubectl delete\b|"
+    r"tpustarter tpu (?:create|delete)\b|PYTHON -m pip uninstall\b|(?:Delete|Create|Unset|Remove)\b)"
+)
+"""The beginning of advice that costs money, or that deletes a setting or a thing."""
+
+
+@pytest.mark.parametrize("row", known_failures.read_failures(), ids=lambda row: row.id)
+def test_first_advice_costs_and_deletes_nothing(row: known_failures.KnownFailure) -> None:
+    """Advice that looks comes before it."""
+    assert not _COSTS.match(row.fix[0]), row.fix[0]
+
+
+def test_cuda_logs_are_no_tpu_failures() -> None:
+    """The real logs of programs that ask for CUDA get the mistake, and no failure."""
+    names = ("torch-no-nvidia-driver", "torch-not-compiled-with-cuda", "torch-nccl-no-gpus-found")
+    scanner = Scanner(known_failures.read_failures())
+    for name in names:
+        [log] = measure.LOGS.glob(f"*/{name}.log")
+        found = explained(scanner, log.read_text(encoding="utf-8"))
+
+        assert found.mistake, name
+        assert "port-a-cuda-script" in found.mistake.command
+        shown = explanation_text.render_explanation(found)
+        assert "a mistake in the program" not in shown

@@ -1,0 +1,299 @@
+"""The library that raised an error: its function, the condition that failed, and its documentation.
+
+The condition and the documentation are read from the library's source on this machine, where it is
+there. It is parsed and never run, and only a function that raises the same error is believed.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from tpustarter.core import locations, yaml_rows
+from tpustarter.core.json_values import is_array
+from tpustarter.core.problem import Problem
+from tpustarter.core.yaml_rows import Text, Texts
+from tpustarter.explain.tracebacks import Frame, Traceback
+from tpustarter.text.terminal import cut_text
+
+FILE = Path(__file__).with_name("libraries.yml")
+PYTHON = "Python"
+"""The name of the standard library."""
+
+_PACKAGES = re.compile(r"^.*/(?:site|dist)-packages/")
+_STANDARD = re.compile(r"^(?:.*/lib/python3[.\d]*/|<frozen )")
+_MOST_BYTES = 2 << 20
+"""Bytes of the largest source that is read."""
+_MOST_FUNCTIONS = 8
+"""Functions of the same name in one file that are compared with the error."""
+_LONGEST = 200
+"""Characters of a condition and of a sentence of the documentation."""
+_LEAST = 6
+"""Characters of a text in a `raise` that tell it from another one."""
+_SENTENCE = re.compile(r"(?<=[.!?])\s")
+_RAISES = re.compile(r"^(?P<indent> *)(?:Raises|:raises).*$", re.MULTILINE)
+
+
+class Library(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A library that programs on TPUs use."""
+
+    modules: Texts
+    """The folders that it installs."""
+    issues: Text
+    """The page on which its errors are reported."""
+    checkout: str = ""
+    """A pattern of a path up to its folder in a clone; empty where nobody runs it from one."""
+
+
+@dataclass(frozen=True)
+class LibraryError:
+    """An error that a library raised."""
+
+    library: str
+    """Its module, such as `jax`, or `Python`."""
+    function: str
+    """The function that raised it; empty where the traceback lacks it."""
+    place: str
+    """The file in the library, and the line; empty where the traceback lacks them."""
+    caller: str
+    """The last line of the program itself; empty where the traceback names none."""
+    issues: str = ""
+    """The page on which errors of this library are reported; empty where that is not known."""
+    condition: str = ""
+    """What was true as it was raised, in the words of the source; empty where that is not found."""
+    documentation: str = ""
+    """A sentence about the function; empty where there is none."""
+    documented: str = ""
+    """The function that the sentence is about."""
+    source: str = ""
+    """The file on this machine that was read; empty for none."""
+
+
+@functools.cache
+def read_libraries(file: Path = FILE) -> tuple[Library, ...]:
+    """Read the libraries; raise Problem for a row that cannot be used."""
+    table = yaml_rows.load(file)
+    if not is_array(table):
+        raise Problem(f"`{file.name}` holds no list of libraries")
+    return tuple(
+        yaml_rows.convert_row(row, Library, str(number), file)
+        for number, row in enumerate(table, 1)
+    )
+
+
+def split_path(file: str) -> tuple[str, str]:
+    """Return the library that a file belongs to, and its path there; empty for a user's own file.
+
+    Files of Python itself belong to the library `Python`.
+    """
+    file = file.replace("\\", "/")
+    if match := _PACKAGES.match(file):
+        rest = file[match.end() :]
+        return rest.partition("/")[0].removesuffix(".py"), rest
+    for library in read_libraries():
+        if library.checkout and (match := re.search(library.checkout, file)):
+            rest = file[match.end() :]
+            return rest.partition("/")[0], rest
+    if match := _STANDARD.match(file):
+        return PYTHON, file[match.end() :].removesuffix(">")
+    return "", ""
+
+
+def is_own(frame: Frame) -> bool:
+    """Return whether a frame is in a file of the user's."""
+    return not split_path(frame.file)[0]
+
+
+def find_raiser(traceback: Traceback) -> Frame | None:
+    """Return the frame that raised an error; None for a traceback without frames.
+
+    A `__getattr__` that raises does so because of the line that asked for the attribute.
+    """
+    frames = [one for one in traceback.frames if one.name != "__getattr__"]
+    return frames[-1] if frames else None
+
+
+def find_caller(traceback: Traceback) -> Frame | None:
+    """Return the last frame in a file of the user's; None where a traceback has none."""
+    return next((one for one in reversed(traceback.frames) if is_own(one)), None)
+
+
+def find_program_line(traceback: Traceback) -> str:
+    """Return the last line of the program that a traceback names; empty where it names none."""
+    own = find_caller(traceback)
+    return own.text if own else ""
+
+
+def find_library_error(traceback: Traceback, prefixes: Iterable[Path] = ()) -> LibraryError | None:
+    """Return the library that raised the error of a traceback; None where the program itself did.
+
+    Args:
+        traceback: The traceback, with its error.
+        prefixes: Folders of Pythons in which the source is looked for, after the traceback's path.
+    """
+    raiser = find_raiser(traceback)
+    if raiser is None:
+        return None
+    caller = find_program_line(traceback)
+    if traceback.hides_jax and is_own(raiser):
+        return LibraryError("jax", "", "", caller, _issues("jax"))
+    library, rest = split_path(raiser.file)
+    if not library:
+        return None
+    place = f"{rest}, line {raiser.line}" if raiser.line else rest
+    name = "" if raiser.name.startswith("<") else raiser.name
+    found = LibraryError(library, name, place, caller, _issues(library))
+    folders = list(prefixes)
+    for source in _list_sources(raiser, folders):
+        if condition := _find_condition(source, raiser, traceback.error):
+            documented, sentence = _find_documentation(traceback, library, folders)
+            return replace(
+                found,
+                condition=condition,
+                documentation=sentence,
+                documented=documented,
+                source=str(source),
+            )
+    return found
+
+
+def _issues(library: str) -> str:
+    return next((one.issues for one in read_libraries() if library in one.modules), "")
+
+
+def _list_sources(frame: Frame, prefixes: Sequence[Path]) -> Iterator[Path]:
+    """Yield the files on this machine that may be the source of a frame."""
+    _, rest = split_path(frame.file)
+    named = locations.expand_path(frame.file)
+    folders = (one for prefix in prefixes for one in prefix.glob("lib/python3*/site-packages"))
+    for path in (*([named] if named.is_absolute() else []), *(one / rest for one in folders)):
+        # A log may name anything: only a Python file of an ordinary size is opened.
+        with contextlib.suppress(OSError, ValueError):
+            if path.suffix == ".py" and path.is_file() and path.stat().st_size <= _MOST_BYTES:
+                yield path
+
+
+def _find_condition(source: Path, frame: Frame, error: str) -> str:
+    """Return what was true in a function as it raised an error; empty where it raises another."""
+    found = [
+        (_rank(node, line, frame, error), _condition(node, above, text))
+        for text, line, function in _functions(source, frame)
+        for node, above in _walk(function, ())
+        if isinstance(node, ast.Raise | ast.Assert)
+    ]
+    rank, condition = max(found, key=lambda pair: pair[0], default=(0, ""))
+    return condition if rank else ""
+
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _functions(source: Path, frame: Frame) -> Iterator[tuple[str, int, _Function]]:
+    """Yield the functions of a name in a file: the text, the line before it, and the tree."""
+    name = frame.name.rpartition(".")[2]
+    try:
+        lines = source.read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError:
+        return
+    begins = re.compile(rf"^([ \t]*)(?:async )?def {re.escape(name)}\b")
+    starts = [(at, match[1]) for at, line in enumerate(lines) if (match := begins.match(line))]
+    starts.sort(key=lambda start: (start[0] >= frame.line, abs(frame.line - start[0])))
+    for at, indent in starts[:_MOST_FUNCTIONS]:
+        outside = re.compile(rf"{indent}(?![ \t#)\]}}])\S|(?!{indent})[ \t]*[^\s#)]")
+        end = next((to for to in range(at + 1, len(lines)) if outside.match(lines[to])), len(lines))
+        text = textwrap.dedent("\n".join(lines[at:end]))
+        try:
+            function = ast.parse(text).body[0]
+        except (SyntaxError, ValueError):
+            continue
+        if isinstance(function, _Function):
+            yield text, at, function
+
+
+def _walk(
+    node: ast.AST, above: tuple[ast.AST, ...]
+) -> Iterator[tuple[ast.AST, tuple[ast.AST, ...]]]:
+    for child in ast.iter_child_nodes(node):
+        yield child, (*above, node)
+        yield from _walk(child, (*above, node))
+
+
+def _rank(node: ast.Raise | ast.Assert, line: int, frame: Frame, error: str) -> int:
+    """Return how well a statement fits an error; 0 where it raises another one."""
+    name, _, message = error.partition(": ")
+    kind = name.rpartition(".")[2]
+    call = node.exc if isinstance(node, ast.Raise) else node.msg
+    raised = call.func if isinstance(call, ast.Call) else call
+    if isinstance(node, ast.Assert):
+        is_kind = kind == "AssertionError"
+    else:
+        is_kind = raised is not None and ast.unparse(raised).rpartition(".")[2] == kind
+    texts = [
+        " ".join(one.value.split())
+        for one in (ast.walk(call) if call else ())
+        if isinstance(one, ast.Constant) and isinstance(one.value, str)
+    ]
+    said = " ".join(message.split())
+    heard = sum(len(text) for text in texts if len(text) >= _LEAST and text in said)
+    is_there = node.lineno <= frame.line - line <= (node.end_lineno or 0)
+    if not is_kind or not (heard or is_there):
+        return 0
+    # A line of another version is no evidence where the texts are of another error.
+    return heard + is_there if heard or not [text for text in texts if len(text) >= _LEAST] else 0
+
+
+def _condition(node: ast.Raise | ast.Assert, above: Sequence[ast.AST], text: str) -> str:
+    if isinstance(node, ast.Assert):
+        return _cut(f"not ({_segment(text, node.test)})")
+    inner: ast.AST = node
+    for one in reversed(above):
+        if isinstance(one, ast.If | ast.While):
+            test = _segment(text, one.test)
+            return _cut(test if inner in one.body else f"not ({test})")
+        if isinstance(one, ast.ExceptHandler):
+            return _cut(f"except {_segment(text, one.type)}" if one.type else "except")
+        inner = one
+    return ""
+
+
+def _segment(text: str, node: ast.AST) -> str:
+    return " ".join((ast.get_source_segment(text, node) or ast.unparse(node)).split())
+
+
+def _cut(text: str) -> str:
+    return cut_text(" ".join(text.split()), _LONGEST)
+
+
+def _find_documentation(
+    traceback: Traceback, library: str, prefixes: Sequence[Path]
+) -> tuple[str, str]:
+    """Return the innermost documented function of a library in a traceback, and a sentence."""
+    kind = traceback.error.partition(":")[0].rpartition(".")[2]
+    for frame in reversed(traceback.frames):
+        if split_path(frame.file)[0] != library:
+            break
+        for source in _list_sources(frame, prefixes):
+            for _, _, function in _functions(source, frame):
+                if (text := ast.get_docstring(function)) and (said := _choose_sentence(text, kind)):
+                    return function.name, said
+    return "", ""
+
+
+def _choose_sentence(documentation: str, kind: str) -> str:
+    """Return what a docstring says of an exception, else its first sentence."""
+    if match := _RAISES.search(documentation):
+        entry = re.search(
+            rf"\b{re.escape(kind)}\b:?(.*(?:\n[^\n:]+)*)", documentation[match.start() :]
+        )
+        if entry:
+            return _cut(f"{kind}: {entry[1].strip()}")
+    first = " ".join(documentation.partition("\n\n")[0].split())
+    return _cut(_SENTENCE.split(first)[0])

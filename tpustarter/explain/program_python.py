@@ -1,0 +1,56 @@
+"""The Python that ran a program, as the paths in its log show it.
+
+Only what a log shows is believed: the Python that is active where the log is read may be another
+one, and that of this program certainly is.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from tpustarter.core import locations
+
+_IN_PYTHON = re.compile(
+    r"(?P<prefix>(?:~|/)[^\s:\"'`(),\[\]]*?)/lib/python(?P<version>3(?:\.\d+)?)/"
+    r"(?P<folder>site|dist)-packages/"
+)
+"""A path in the packages of a Python."""
+_SHARED = ("/usr", "/usr/local", "~/.local")
+"""Folders in which Pythons of several versions have their packages."""
+_COMMAND = re.compile(r"^(?P<settings>(?:[A-Z_]+=\S+ )*)PYTHON (?=-)")
+_NAME = re.compile(r"\bPYTHON\b")
+
+
+def find_program_python(end_of_log: str) -> str:
+    """Return the Python whose packages a log names last; empty where it names none."""
+    found = list(_IN_PYTHON.finditer(end_of_log))
+    if not found:
+        return ""
+    prefix, version = found[-1]["prefix"], found[-1]["version"]
+    if found[-1]["folder"] == "dist" or prefix in _SHARED or prefix.endswith("/.local"):
+        return f"python{version}"
+    return f"{prefix}/bin/python"
+
+
+def locate_python(python: str) -> Path | None:
+    """Return the executable of a Python on this machine; None where it is not here.
+
+    The environment of tpustarter itself runs no program of the user's.
+    """
+    from shutil import which  # takes long, and is not needed where there is no Python
+
+    found = which(locations.expand_path(python)) if python else None
+    is_own = found is not None and Path(found).absolute().parent.parent == Path(sys.prefix)
+    return Path(found).absolute() if found and not is_own else None
+
+
+def name_python(fix: str, python: str) -> str:
+    """Return a fix with the command of the user's Python, or in words where that is not known."""
+    if python:
+        return _NAME.sub(lambda _: python, fix)
+    if match := _COMMAND.match(fix):
+        command = f"{match['settings']}python {fix[match.end() :]}"
+        return f"In the Python of this program, run `{command}`."
+    return _NAME.sub("python", fix)

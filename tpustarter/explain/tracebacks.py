@@ -1,0 +1,173 @@
+"""The tracebacks of a log: their frames and errors, as Python, IPython and Rich print them.
+
+Launchers and loggers put a text before each line, such as `(EngineCore pid=7) ERROR 06-02 12:00:00
+[core.py:330] `. It is taken off, and lines of other processes in between are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+TRACEBACK = "Traceback (most recent call last)"
+"""The first line of a traceback."""
+_HIDDEN_BY_JAX = "JAX has removed its internal frames"
+_NAMES = r"(?:[A-Za-z_]\w*\.)"
+_RAISED = re.compile(rf"{_NAMES}*[A-Z]\w*(?:: .*|:?$)|{_NAMES}+\w*error(?:: .*|$)")
+"""The line with which a traceback ends: the name of the exception, and its message."""
+_EXCEPTION = re.compile(rf"{_NAMES}*\w*(?:Error|Exception)(?:: |$)")
+_LEVEL = re.compile(
+    r"^(?:\([^()\n]{0,80}\bpid=\d+[^()\n]{0,40}\)\s?)?"
+    r"(?:(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\s\d\d-\d\d\s\d\d:\d\d:\d\d\s\[[^\]\n]{1,80}\]\s?)?"
+)
+"""The beginning of a line that vLLM has printed: the process, the level, the time and the file."""
+_DIGITS = re.compile(r"\d+")
+
+_PYTHON_FRAME = re.compile(
+    r'^ *File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:,? in (?P<name>\S+))?'
+)
+_IPYTHON_FRAME = re.compile(
+    r"^(?:(?:File |\[)?(?P<file>[~/.<][^\s\]]*?)(?::(?P<line>\d+))?"
+    r"(?:\]\(https?://[^)\s]*\))?,? in (?P<name>[\w.<>]+)"
+    r"|(?P<cell>(?:Cell |Input )?In ?\[\d+\])(?:, line (?P<cell_line>\d+)|,? in ).*)"
+)
+_CRASH = re.compile(r"\(most recent call first\):\n(?:.*\n)*?( +File \"[^\n]*)")
+"""The innermost frame of a process that a signal has ended."""
+_RICH_FRAME = re.compile(r"^[│|] (?P<file>\S+\.py):(?P<line>\d+) in (?P<name>\S+)\s+[│|]$")
+_ARROW = re.compile(r"^(?:-+> ?|[│|] +❱ +)(?P<line>\d+) (?:[│|])?(?P<code>.*?)(?:[│|])?$")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A call in a traceback."""
+
+    file: str
+    line: int
+    """0 where the traceback lacks it."""
+    name: str = ""
+    """The function; empty where the traceback lacks it."""
+    code: str = ""
+
+    @property
+    def place(self) -> str:
+        """Return the name of the file and the line, such as `train.py, line 3`."""
+        name = self.file if self.file.startswith("<") else PurePosixPath(self.file).name
+        return f"{name}, line {self.line}" if self.line else name
+
+    @property
+    def text(self) -> str:
+        """Return the place and the code, such as `train.py, line 3: step(x)`."""
+        return ": ".join(filter(None, (self.place, self.code)))
+
+
+@dataclass(frozen=True)
+class Traceback:
+    """A traceback and its error."""
+
+    frames: tuple[Frame, ...]
+    """The outermost call first."""
+    error: str
+    """The line with the exception; empty where the log ends before it."""
+    line: int
+    """The number of that line in the log, counted from 1."""
+    hides_jax: bool = False
+    """Whether JAX has left out its own frames, so that the last frame did not raise the error."""
+
+
+def read_tracebacks(end_of_log: str, lines: int) -> list[Traceback]:
+    """Return the tracebacks of a log, of those that follow from each other each by itself.
+
+    Args:
+        end_of_log: The last lines of the log.
+        lines: How many lines the log has.
+    """
+    last_lines = end_of_log.split("\n")
+    before = lines - len(last_lines) + (not last_lines[-1])
+    begins = [number for number, line in enumerate(last_lines) if TRACEBACK in line]
+    found: list[Traceback] = []
+    for begin in begins:
+        body = list(_body(last_lines, begin))
+        end = next((at for at, (_, line) in enumerate(body) if _RAISED.match(line)), len(body))
+        error, number = (body[end][1].strip(), body[end][0]) if end < len(body) else ("", begin)
+        after = " ".join(line for _, line in body[end + 1 : end + 4])
+        found.append(
+            Traceback(
+                tuple(read_frames([line for _, line in body[:end]])),
+                error,
+                before + number + 1,
+                _HIDDEN_BY_JAX in after,
+            )
+        )
+    return found
+
+
+def _body(lines: Sequence[str], begin: int) -> Iterator[tuple[int, str]]:
+    """Yield the lines below the first one of a traceback, without what a launcher put before."""
+    prefix = _prefix_of(lines, begin)
+    for number in range(begin + 1, len(lines)):
+        line = lines[number]
+        if prefix is not None:
+            if not (match := prefix.match(line)):
+                continue
+            line = line[match.end() :]
+        if TRACEBACK in line:
+            return
+        yield number, line
+
+
+def _prefix_of(lines: Sequence[str], begin: int) -> re.Pattern[str] | None:
+    """Return a pattern for what stands before each line of a traceback; None for nothing."""
+    text = lines[begin][: lines[begin].index(TRACEBACK)].rstrip()
+    if not text:
+        return None
+    pattern = re.compile(r"\d+".join(map(re.escape, _DIGITS.split(text))) + " ?")
+    return pattern if any(map(pattern.match, lines[begin + 1 : begin + 6])) else None
+
+
+def read_frames(lines: Sequence[str]) -> Iterator[Frame]:
+    """Yield the frames in the lines of a traceback; the outermost call first."""
+    patterns = (_PYTHON_FRAME, _IPYTHON_FRAME, _RICH_FRAME)
+    current: re.Match[str] | None = None
+    code, line_number = "", 0
+    for line in lines:
+        match = next((found for one in patterns if (found := one.match(line))), None)
+        if match:
+            if current:
+                yield _frame(current, code, line_number)
+            current, code, line_number = match, "", 0
+        elif current and (arrow := _ARROW.match(line)):
+            code, line_number = arrow["code"].strip(), int(arrow["line"])
+        elif current and current.re is _PYTHON_FRAME and not code and line.startswith("  "):
+            code = line.strip()
+    if current:
+        yield _frame(current, code, line_number)
+
+
+def _frame(match: re.Match[str], code: str, line: int) -> Frame:
+    groups = match.groupdict()
+    number = line or int(groups["line"] or groups.get("cell_line") or 0)
+    return Frame(groups["file"] or groups["cell"], number, groups["name"] or "", code)
+
+
+def read_bare_frames(end_of_log: str) -> Traceback:
+    """Return the frames of a log that has no first line of a traceback, as a syntax error has."""
+    lines = end_of_log.split("\n")
+    return Traceback(tuple(read_frames(lines)), "", len(lines))
+
+
+def read_crash(end_of_log: str) -> Frame | None:
+    """Return where Python was as it crashed, which faulthandler prints; None for no such text."""
+    match = _CRASH.search(end_of_log)
+    return next(iter(read_frames([match[1]])), None) if match else None
+
+
+def is_raised(line: str) -> bool:
+    """Return whether a line is an exception, as the last line of a traceback is."""
+    return bool(_EXCEPTION.match(line))
+
+
+def strip_level(line: str) -> str:
+    """Return a line without the process, level, time and file that vLLM prints before it."""
+    return line[_LEVEL.match(line).end() :]  # type: ignore[union-attr]
