@@ -99,16 +99,14 @@ Change = Mapping[str, Any]
 started."""
 
 
-HANG = """
-    from tpustarter.probe.slice import work
-    work.SILENT_S = 10  # so that no test waits as long as a user
-    time.sleep(0 if host != {host} else 300)  # the test ends it
-"""
-"""Body of a check in which one host hangs."""
+HANG = "time.sleep(0 if host != {host} else 300)"
+"""Body of a check in which one host hangs, until the test ends it."""
 CHECK = '''"""The check {name} of a test."""
 import os, time
 import jax
 from tpustarter.probe.finding import Finding
+from tpustarter.probe.slice import work
+work.SILENT_S = 10  # so that no test waits as long as a user
 FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {{"hosts": 2}}

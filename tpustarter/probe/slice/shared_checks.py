@@ -215,14 +215,15 @@ class _Watch:
         began = time.monotonic()
         while not self._is_over.is_set():
             self._results = message_store.read_messages(f"result/{self._number}")
+            now = time.monotonic()
+            self._find_failed(now)
             if all(host in self._results for host in self._others):
                 self._is_complete.set()
-                return
-            now = time.monotonic()
+                if not self._failed_since:  # else this host may still wait for one of them
+                    return
             if now - began > ALIVE_S:
                 alive = message_store.read_messages("alive")
                 self._find_silent(alive, now)
-                self._find_failed(now)
                 self._say(alive)
             self._is_over.wait(0.02 if now - began < ALIVE_S else 0.25)
 
