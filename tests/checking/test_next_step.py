@@ -37,13 +37,13 @@ WITH_SET_UP = replace(result("fail"), findings=(SET_UP,))
 )
 def test_result_leads_to_one_action(after: Result, action: NextAction) -> None:
     """A cause comes before a set-up, and a set-up before an explanation."""
-    assert action is next_step.after_result(after)
+    assert action is next_step.suggest_after_result(after)
 
 
 def test_worst_result_leads_on() -> None:
     """The first of the worst ones, whatever ended before it."""
     run = run_of(result("warn", "jax.a"), result("fail", "jax.b"), result("fail", "jax.c"))
-    action, worst = next_step.after_run(run)
+    action, worst = next_step.suggest_after_run(run)
 
     assert (NextAction.EXPLAIN, "jax.b") == (action, worst.id)
 
@@ -61,8 +61,8 @@ def test_stopped_run_is_repeated_unless_something_failed(status: str, action: Ne
     """A failure or a warning comes before the rest of the run."""
     run = replace(run_of(result(status)), stopped_by=signal.SIGINT)
 
-    assert action is next_step.after_run(run)[0]
-    assert NextAction.REPEAT is not next_step.after_run(replace(run, stopped_by=None))[0]
+    assert action is next_step.suggest_after_run(run)[0]
+    assert NextAction.REPEAT is not next_step.suggest_after_run(replace(run, stopped_by=None))[0]
 
 
 def test_setup_is_named_by_its_cause_too() -> None:

@@ -151,7 +151,7 @@ def test_next_step_is_line_with_path_title(tmp_path: Path) -> None:
     lesson = make_lesson(tmp_path, "")
 
     def way(lesson_id: str, *names: str, done: tuple[str, ...] = ()) -> NextStep:
-        return lesson_end.after_lesson(lesson_id, path_of(*names), [lesson], done)
+        return lesson_end.suggest_after_lesson(lesson_id, path_of(*names), [lesson], done)
 
     mine = "made/sample"
     assert way("a/one", "a/one", mine) == NextStep(
@@ -169,7 +169,7 @@ def test_next_step_is_line_with_path_title(tmp_path: Path) -> None:
     end = way("a/one", mine, "a/one", done=(mine,))
     assert (None, True) == (end.lesson, "and all others are done" in end.text)
     nowhere = NextStep("No path leads on from here.")
-    assert nowhere == lesson_end.after_lesson(mine, None, [lesson], ())
+    assert nowhere == lesson_end.suggest_after_lesson(mine, None, [lesson], ())
 
 
 def test_exercise_leads_to_next_open_exercise(tmp_path: Path) -> None:
@@ -182,14 +182,14 @@ def test_exercise_leads_to_next_open_exercise(tmp_path: Path) -> None:
     )
     lesson = content.read_lesson(path)
     first, _ = exercises.read_exercises(lesson)
-    way = lesson_end.after_exercise(first, path_of(lesson.id), [lesson], ())
+    way = lesson_end.suggest_after_exercise(first, path_of(lesson.id), [lesson], ())
     text = "Next exercise of this lesson, 2 of 2: Return the double"
     assert NextStep(text, exercise="made/second") == way
     lesson_progress.record_verdict(lesson.id, "second", is_right=True)
 
-    way = lesson_end.after_exercise(first, path_of(lesson.id), [lesson], ())
+    way = lesson_end.suggest_after_exercise(first, path_of(lesson.id), [lesson], ())
     assert NextStep("Its lesson is not done yet: Sample", lesson=lesson.id) == way
-    way = lesson_end.after_exercise(first, path_of(lesson.id), [lesson], (lesson.id,))
+    way = lesson_end.suggest_after_exercise(first, path_of(lesson.id), [lesson], (lesson.id,))
     assert (None, None) == (way.exercise, way.lesson)
 
 
@@ -211,13 +211,13 @@ def test_finished_next_lesson_is_skipped_for_open_exercise(
     [of_late] = exercises.read_exercises(late)
     lesson_progress.record_verdict(late.id, "late", is_right=True)
 
-    way = lesson_end.after_exercise(of_late, path, lessons, {late.id})
+    way = lesson_end.suggest_after_exercise(of_late, path, lessons, {late.id})
     assert last.id == way.lesson
-    way = lesson_end.after_exercise(of_late, path, lessons, done)
+    way = lesson_end.suggest_after_exercise(of_late, path, lessons, done)
     text = "Next open exercise on your path: Return the double"
     assert NextStep(text, exercise="made/early") == way
     lesson_progress.record_verdict(early.id, "early", is_right=True)
-    way = lesson_end.after_exercise(of_late, path, lessons, done)
+    way = lesson_end.suggest_after_exercise(of_late, path, lessons, done)
     assert (None, last.id) == (way.exercise, way.lesson)
 
 

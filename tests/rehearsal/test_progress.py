@@ -8,7 +8,7 @@ from tpustarter.rehearsal.compile.compiler import RehearsalAnswer, StillCompilin
 from tpustarter.rehearsal.text.progress import (
     RehearsalProgress,
     format_rounded_time,
-    outermost_first,
+    sort_outermost_first,
 )
 from tpustarter.text import bars
 
@@ -209,9 +209,9 @@ def test_newest_tpu_does_not_count_for_middle_ones() -> None:
         "v6e-8": 100.0,
         "tpu7x-8": 280.0,
     }
-    progress, clock = given(*(("slow", tpu) for tpu in outermost_first(took)))
+    progress, clock = given(*(("slow", tpu) for tpu in sort_outermost_first(took)))
     progress.tpus = tuple(took)
-    *first, last = outermost_first(took)
+    *first, last = sort_outermost_first(took)
     for tpu in first:
         compiled(progress, clock, "slow", tpu, took[tpu])
 
@@ -231,6 +231,6 @@ def test_nearest_older_tpu_counts_without_newer() -> None:
 
 def test_newest_and_oldest_tpus_come_first() -> None:
     """So what a check took for the newest and the oldest TPU is known early."""
-    assert [7, 1, 6, 2, 5, 3, 4] == list(outermost_first(range(1, 8)))
-    assert ["a"] == list(outermost_first("a"))
-    assert [] == list(outermost_first([]))
+    assert [7, 1, 6, 2, 5, 3, 4] == list(sort_outermost_first(range(1, 8)))
+    assert ["a"] == list(sort_outermost_first("a"))
+    assert [] == list(sort_outermost_first([]))

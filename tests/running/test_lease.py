@@ -75,7 +75,7 @@ def test_lease_is_refused_without_file_locks(kind: str, monkeypatch: pytest.Monk
         "the ledger": lambda: ledger.add_entry(
             LedgerEntry("p", "z", "n", "v6e-8", 8, "spot", "now")
         ),
-        "a set-up": lambda: made_environment.lock_out_others().__enter__(),
+        "a set-up": lambda: made_environment.hold_setup_lock().__enter__(),
         "progress": lambda: lesson_progress.record_hint("jax/precision", "x", 1),
     }
     if kind == "progress":

@@ -376,7 +376,7 @@ def test_two_setups_do_not_run_at_once(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(folders, "LOCK_WAIT_S", 0.2)
     setup = make(tmp_path, tools={"uv": True})
     with (
-        folders.lock_out_others(),
+        folders.hold_setup_lock(),
         pytest.raises(Problem, match="another `tpustarter setup` is running"),
     ):
         list(setup.run())

@@ -42,7 +42,7 @@ LINE = (
 
 def test_ssh_runs_the_line_on_each_host(probe: Path) -> None:
     """Hosts have their numbers in order, and the first is the coordinator."""
-    commands = ssh.commands(request(probe, "me@tpu-0", "tpu-1"))
+    commands = ssh.build_commands(request(probe, "me@tpu-0", "tpu-1"))
 
     assert ["me@tpu-0", "tpu-1"] == [one.words[-3] for one in commands]
     for number, one in enumerate(commands):
@@ -65,14 +65,14 @@ def test_coordinator_is_the_plain_name(probe: Path, name: str, expected: str) ->
     """Neither the user nor the port of ssh belongs to it."""
     one = StartRequest(archive=probe, hosts=(name, "b"), port=1)
 
-    words = shlex.split(shlex.split(ssh.commands(one)[1].words[-1])[3])
+    words = shlex.split(shlex.split(ssh.build_commands(one)[1].words[-1])[3])
 
     assert expected == words[words.index("--coordinator") + 1]
 
 
 def test_own_options_of_ssh_come_first(probe: Path) -> None:
     """Ssh takes the first value of an option, so the user's hold."""
-    (one,) = ssh.commands(
+    (one,) = ssh.build_commands(
         request(probe, "a", ssh="-p 2222 -o 'ConnectTimeout 90'", coordinator="10.0.0.2")
     )
 
@@ -84,12 +84,12 @@ def test_own_options_of_ssh_come_first(probe: Path) -> None:
 def test_option_is_no_host(probe: Path, name: str) -> None:
     """Ssh would read it as an option, and run a program."""
     with pytest.raises(Problem):
-        ssh.commands(request(probe, "a", name))
+        ssh.build_commands(request(probe, "a", name))
 
 
 def test_gcloud_connects_to_each_worker(probe: Path) -> None:
     """One process per worker, and the TPU's metadata place the hosts."""
-    commands = gcloud.commands(request(probe, count=2, tpu="bert", zone="us-central1-b"))
+    commands = gcloud.build_commands(request(probe, count=2, tpu="bert", zone="us-central1-b"))
 
     line = LINE.replace("{options}", "")
     for number, one in enumerate(commands):
@@ -111,28 +111,28 @@ def test_first_worker_leads_without_a_key(
         (tmp_path / ".ssh").mkdir()
         (tmp_path / ".ssh/google_compute_engine").touch()
 
-    commands = gcloud.commands(request(probe, count=3, tpu="bert"))
+    commands = gcloud.build_commands(request(probe, count=3, tpu="bert"))
 
     assert [not has_key, False, False] == [one.leads for one in commands]
 
 
 def test_options_of_gcloud_are_passed_on(probe: Path) -> None:
     """Tunnels need gcloud's alpha commands."""
-    (one,) = gcloud.commands(
+    (one,) = gcloud.build_commands(
         request(probe, count=1, tpu="bert", project="p", user="me", iap="yes", ssh="-v")
     )
 
     first = ("gcloud", "alpha", "compute", "tpus", "tpu-vm", "ssh", "me@bert", "--project=p")
     assert (*first, "--worker=0", "--tunnel-through-iap", "--quiet") == one.words[:-2]
     assert one.words[-2].startswith("--ssh-flag=-v -T ")
-    (internal,) = gcloud.commands(request(probe, count=1, tpu="bert", internal_ip="yes"))
+    (internal,) = gcloud.build_commands(request(probe, count=1, tpu="bert", internal_ip="yes"))
     assert "--internal-ip" in internal.words
 
 
 def test_gcloud_needs_the_number_of_hosts(probe: Path) -> None:
     """Nobody can guess it."""
     with pytest.raises(Problem):
-        gcloud.commands(request(probe, tpu="bert"))
+        gcloud.build_commands(request(probe, tpu="bert"))
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ SCRIPT = (
 
 def test_srun_runs_the_script_on_all_hosts(probe: Path) -> None:
     """The user's own options come last, and no place is given, because JAX asks Slurm."""
-    (one,) = slurm.commands(request(probe, count=4, slurm="--partition=tpu -t 10"))
+    (one,) = slurm.build_commands(request(probe, count=4, slurm="--partition=tpu -t 10"))
 
     assert ("srun", "--nodes=4", "--ntasks=4") == one.words[:3]
     assert ("--partition=tpu", "-t", "10", "sh", "-c") == one.words[-6:-1]
@@ -248,14 +248,14 @@ def test_srun_runs_the_script_on_all_hosts(probe: Path) -> None:
 
 def test_srun_in_an_allocation_names_no_nodes(probe: Path) -> None:
     """It takes those of the allocation."""
-    (one,) = slurm.commands(request(probe))
+    (one,) = slurm.build_commands(request(probe))
 
     assert not [word for word in one.words if word.startswith(("--nodes", "--ntasks=", "--nodel"))]
 
 
 def test_mpirun_4_feeds_all_processes(probe: Path) -> None:
     """JAX finds its place there by itself."""
-    (one,) = mpi.commands(request(probe, "a", "b", mpi="-x PATH", version="4"))
+    (one,) = mpi.build_commands(request(probe, "a", "b", mpi="-x PATH", version="4"))
 
     assert {"--host", "a,b", "--stdin", "all", "--tag-output", "-x"} <= {*one.words}
     script = SCRIPT.format(receive="head -c 2000", options="--lifeline-s 60") + "exit 0"
@@ -265,7 +265,7 @@ def test_mpirun_4_feeds_all_processes(probe: Path) -> None:
 
 def test_mpirun_5_reads_the_shared_probe(probe: Path) -> None:
     """It is told the place of each host, which the shell there reads from the engine."""
-    (one,) = mpi.commands(request(probe, "me@a", "b", version="5", shared="yes"))
+    (one,) = mpi.build_commands(request(probe, "me@a", "b", version="5", shared="yes"))
 
     place = '--coordinator a:8476 --hosts "$OMPI_COMM_WORLD_SIZE" --host "$OMPI_COMM_WORLD_RANK"'
     script = SCRIPT.format(receive=f"cat {probe}", options=f"--no-lifeline {place}") + "exit 0"
@@ -278,4 +278,4 @@ def test_mpirun_5_reads_the_shared_probe(probe: Path) -> None:
 def test_mpirun_5_lacks_a_folder_or_a_coordinator(probe: Path, options: dict[str, str]) -> None:
     """Nothing is started that cannot work."""
     with pytest.raises(Problem):
-        mpi.commands(request(probe, count=2, version="5", **options))
+        mpi.build_commands(request(probe, count=2, version="5", **options))

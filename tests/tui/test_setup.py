@@ -30,7 +30,7 @@ from tpustarter.learning.content.paths import read_paths
 from tpustarter.machine import host
 from tpustarter.setup.environment.profiles import PROFILES, SIZES
 from tpustarter.tui.app.app import TpustarterApp
-from tpustarter.tui.app.settings_screen import Choices
+from tpustarter.tui.app.settings_screen import SettingsScreen
 from tpustarter.tui.checks.screen import Checks
 from tpustarter.tui.home.screen import Home
 from tpustarter.tui.kit.editor import Editor
@@ -335,7 +335,7 @@ def test_idle_process_ends_after_timeout(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_no_key_collides_with_multiplexer_or_flow_control() -> None:
     """Nothing of ours is bound to the prefixes of tmux and screen, or to what stops a terminal."""
-    screens = (Home, Lessons, Reader, Checks, SetupPlan, Choices, Notice, ConfirmWindow)
+    screens = (Home, Lessons, Reader, Checks, SetupPlan, SettingsScreen, Notice, ConfirmWindow)
     keys = {
         key
         for owner in (TpustarterApp, Editor, RowList, *screens)

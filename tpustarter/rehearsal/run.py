@@ -162,7 +162,7 @@ class Rehearsal:
         return failed or self.script_error is not None
 
     def _events(self, session: ProbeSession) -> Iterator[Event]:
-        order = [topology.name for topology in progress.outermost_first(self.topologies)]
+        order = [topology.name for topology in progress.sort_outermost_first(self.topologies)]
         tasks = sorted(self._tasks_of_checks(), key=lambda task: order.index(task.tpu))
         cache = None if self._request.fresh else str(answer_cache.make_cache_folder())
         jobs = self._jobs

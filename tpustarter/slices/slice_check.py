@@ -292,7 +292,7 @@ def _after_arrival(check: Check) -> Check:
 
 
 def command_fields(check: Check, target: Mapping[str, object]) -> CheckFields:
-    """Return a check as the probe on every host is told of it."""
+    """Return the fields of a check that the probe on every host gets."""
     return {
         "id": check.id,
         "framework": check.framework,

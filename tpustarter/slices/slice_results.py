@@ -158,7 +158,7 @@ class SliceResults:
 
 
 def name_host(finding: FindingFields, host: int | None) -> FindingFields:
-    """Return a finding of a host with the host in its entity; one that names a host keeps it."""
+    """Return a finding with its host in the entity, unless that names a host already."""
     entity = finding["entity"] or ""
     if host is None or entity.startswith(HOST):
         return finding
@@ -166,7 +166,7 @@ def name_host(finding: FindingFields, host: int | None) -> FindingFields:
 
 
 def merge_hosts(results: Mapping[int | None, Result]) -> Result:
-    """Return one result for those of all hosts; None is the key of what is about all of them.
+    """Return one result of a check from those of its hosts; None is the key of one about them all.
 
     Of several errors the earliest counts: hosts that waited for that one fail after it.
     """

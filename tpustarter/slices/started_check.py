@@ -207,7 +207,7 @@ class StartedCheck(SliceCheck):
             },
         )
         module = importlib.import_module(f"tpustarter.slices.starting.{self._engine.name}")
-        self._commands = module.commands(
+        self._commands = module.build_commands(
             StartRequest(
                 archive=path,
                 python=self._engine.python,

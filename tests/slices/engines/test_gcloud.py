@@ -162,7 +162,7 @@ def begin(cloud: Cloud, folder: Path, *, reach_s: float = 60.0, **does: Any) -> 
         options=OPTIONS,
     )
     return RunningCommands(
-        gcloud.commands(request), folder, env=cloud.environment(), reach_s=reach_s
+        gcloud.build_commands(request), folder, env=cloud.environment(), reach_s=reach_s
     )
 
 
@@ -212,7 +212,7 @@ PROGRAM = """
     folder, options, python = sys.argv[1:]
     request = StartRequest(archive=Path(folder, "probe.pyz"), python=python, count=3,
                            options=json.loads(options))
-    for event in RunningCommands(gcloud.commands(request), Path(folder)).events():
+    for event in RunningCommands(gcloud.build_commands(request), Path(folder)).events():
         print(event, flush=True)
 """
 

@@ -78,7 +78,7 @@ class Machine:
         request = StartRequest(
             archive=probe, python=python, hosts=("h0", "h1"), options=self.options
         )
-        return RunningCommands(mpi.commands(request), self.folder, env=self.env)
+        return RunningCommands(mpi.build_commands(request), self.folder, env=self.env)
 
     def is_clean(self) -> bool:
         """Return whether no probe is left on the hosts."""
@@ -188,4 +188,4 @@ def test_open_mpi_5_needs_a_shared_folder(tmp_path: Path) -> None:
     )
 
     with pytest.raises(Problem):
-        mpi.commands(request)
+        mpi.build_commands(request)

@@ -82,7 +82,7 @@ class RayRun:
         probe = write_probe(folder / "probe.pyz", size=1_600_000, **does)
         options = {"address": address, "python-there": there}
         request = StartRequest(archive=probe, python=sys.executable, count=count, options=options)
-        self.run = RunningCommands(ray.commands(request), folder, env=ENV, reach_s=reach_s)
+        self.run = RunningCommands(ray.build_commands(request), folder, env=ENV, reach_s=reach_s)
         self.seen = Seen(self.run)
 
     def is_clean(self) -> bool:

@@ -56,7 +56,7 @@ def begin(hosts: Hosts, folder: Path, ids: tuple[str, ...] = IDS) -> RunningComm
         hosts=hosts.names,
         options={"ssh": options, "coordinator": ssh.find_coordinator("h0", options)},
     )
-    return RunningCommands(ssh.commands(request), folder)
+    return RunningCommands(ssh.build_commands(request), folder)
 
 
 def test_checks_of_a_slice_run_behind_ssh(hosts: Hosts, tmp_path: Path) -> None:

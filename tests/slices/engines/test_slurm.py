@@ -41,7 +41,7 @@ def begin(
     (folder / "tmp").mkdir()
     request = StartRequest(archive=probe, python=python, count=2)
     return RunningCommands(
-        slurm.commands(request), folder, env={**env, "TMPDIR": str(folder / "tmp")}
+        slurm.build_commands(request), folder, env={**env, "TMPDIR": str(folder / "tmp")}
     )
 
 

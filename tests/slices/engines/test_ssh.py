@@ -48,7 +48,7 @@ def begin(hosts: Hosts, folder: Path, *more: str, python: str = sys.executable, 
         hosts=hosts.names,
         options={"ssh": " ".join(("-F", str(hosts.config), *more))},
     )
-    return RunningCommands(ssh.commands(request), folder)
+    return RunningCommands(ssh.build_commands(request), folder)
 
 
 SLEEPING: dict[str, Any] = {f"h{i}": {"sleep": 600} for i in range(3)}
@@ -123,7 +123,7 @@ PROGRAM = """
     folder, names, options, python = sys.argv[1:]
     request = StartRequest(archive=Path(folder, "probe.pyz"), python=python,
                            hosts=tuple(names.split()), options={"ssh": options})
-    for event in RunningCommands(ssh.commands(request), Path(folder)).events():
+    for event in RunningCommands(ssh.build_commands(request), Path(folder)).events():
         print(event, flush=True)
 """
 
@@ -368,7 +368,7 @@ def test_shown_commands_do_the_same(hosts: Hosts, tmp_path: Path) -> None:
         hosts=hosts.names,
         options={"ssh": f"-F {hosts.config}"},
     )
-    text = start_model.format_script(ssh.commands(request))
+    text = start_model.format_script(ssh.build_commands(request))
 
     done = subprocess.run(
         ["bash", "-c", text], capture_output=True, text=True, timeout=60, check=False

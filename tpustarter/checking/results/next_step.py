@@ -46,7 +46,7 @@ def is_unexplained(result: Result) -> bool:
     return result.status in ("fail", "error") and result.cause is None
 
 
-def after_result(result: Result) -> NextAction:
+def suggest_after_result(result: Result) -> NextAction:
     """Return the action that comes next after one result."""
     if result.cause:
         return NextAction.READ_CAUSE
@@ -58,10 +58,10 @@ def after_result(result: Result) -> NextAction:
     return NextAction.READ if is_warning else NextAction.GO_ON
 
 
-def after_run(run: Run) -> tuple[NextAction, Result]:
+def suggest_after_run(run: Run) -> tuple[NextAction, Result]:
     """Return the action that comes next after a run, and the result that it belongs to."""
     worst = min(run.results, key=lambda result: WORST_FIRST.index(result.status))
-    action = after_result(worst)
+    action = suggest_after_result(worst)
     if action is NextAction.GO_ON and worst.status != "warn" and run.stopped_by:
         action = NextAction.REPEAT
     return action, worst

@@ -60,7 +60,7 @@ def connect(project: Project) -> Client:
     """Return Google's client for a project; prints a note if a local server replaces Google."""
     from tpustarter.cloud.api import client
 
-    if address := client.endpoint():
+    if address := client.find_local_server():
         click.echo(f"asking {address} in place of Google ({client.ENDPOINT})", err=True)
     return client.Client(project.name)
 

@@ -39,9 +39,9 @@ UNANSWERED = ("network", "internal", "unknown")
 _Answer = TypeVar("_Answer")
 
 
-def endpoint() -> str | None:
+def find_local_server() -> str | None:
     """Return the local server that replaces Google's, if any; raises Problem for one elsewhere."""
-    return loopback.endpoint(ENDPOINT)
+    return loopback.find_local_server(ENDPOINT)
 
 
 @dataclass(frozen=True)
@@ -282,7 +282,12 @@ def _doubt_the_proxy(problem: CloudProblem) -> CloudProblem:
     """Return the Problem, with a hint about the proxy if one is set."""
     names = ("grpc_proxy", "https_proxy", "http_proxy")  # in gRPC's order
     proxy = next((name for name in names if os.environ.get(name)), None)
-    if proxy and problem.kind == "network" and problem.failure is None and endpoint() is None:
+    if (
+        proxy
+        and problem.kind == "network"
+        and problem.failure is None
+        and find_local_server() is None
+    ):
         problem.hint = f"look whether the proxy that `{proxy}` names answers, then try again"
     return problem
 
@@ -302,7 +307,7 @@ def _connect(channel: Any, project: str) -> Any:
     from google.cloud import tpu_v2
     from google.cloud.tpu_v2.services.tpu.transports import TpuGrpcTransport
 
-    address = endpoint()
+    address = find_local_server()
     if channel is None and address is None:
         return tpu_v2.TpuClient(credentials=credentials.find_credentials(project))
     if channel is None and address is not None:

@@ -12,7 +12,7 @@ import re
 from tpustarter.core.problem import ExitCode, Problem
 
 
-def endpoint(variable: str) -> str | None:
+def find_local_server(variable: str) -> str | None:
     """Return `host:port` from a variable, None if unset; raises Problem for another machine."""
     address = os.environ.get(variable)
     if not address:

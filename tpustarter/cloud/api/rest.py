@@ -120,9 +120,9 @@ class UnansweredError(Exception):
         super().__init__(what)
 
 
-def endpoint() -> str | None:
+def find_local_server() -> str | None:
     """Return the local server that replaces Google's, if any; raises Problem for one elsewhere."""
-    return loopback.endpoint(ENDPOINT)
+    return loopback.find_local_server(ENDPOINT)
 
 
 class RestClient:

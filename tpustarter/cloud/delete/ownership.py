@@ -44,7 +44,7 @@ def format_creation_time(resource: QueuedResource) -> str:
     return resource.created.isoformat() if resource.created else ""
 
 
-def same_type(one: str, other: str) -> bool:
+def is_same_type(one: str, other: str) -> bool:
     """Return whether two names mean the same TPU, such as `v5e-8` and `v5litepod-8`."""
     return one == other or _plain(one) == _plain(other)
 
@@ -52,7 +52,7 @@ def same_type(one: str, other: str) -> bool:
 def is_match(entry: LedgerEntry, resource: QueuedResource) -> bool:
     """Return whether a queued resource has the requested type, tier and nodes, where known."""
     return (
-        (not resource.type or same_type(entry.type, resource.type))
+        (not resource.type or is_same_type(entry.type, resource.type))
         and entry.tier == resource.tier
         and (not (entry.nodes and resource.nodes) or {*entry.nodes} == {*resource.nodes})
     )
@@ -73,7 +73,7 @@ def make_unclear_problem(entry: LedgerEntry, resource: QueuedResource) -> Proble
 def require_same_tpu(entry: LedgerEntry, request: TpuRequest) -> None:
     """Raise Problem if the earlier request that still exists is for another TPU than this one."""
     is_same = (
-        same_type(entry.type, request.type.name)
+        is_same_type(entry.type, request.type.name)
         and entry.tier == request.tier
         and {*entry.nodes} == {*request.node_names}
     )

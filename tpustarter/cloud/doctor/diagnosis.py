@@ -119,7 +119,7 @@ def diagnose(
 
 def _server() -> str | None:
     """Return the local server, if any; raises Problem where it replaces only half of Google's."""
-    address = rest.endpoint()
+    address = rest.find_local_server()
     if address is None and os.environ.get(TPU_ENDPOINT):
         raise Problem(
             f"`{TPU_ENDPOINT}` names a server on this machine, but the doctor asks Google's REST "

@@ -66,7 +66,7 @@ def read_paths(folder: Path | None = None) -> list[LessonPath]:
         raise Problem(f"cannot read the paths in `{file}`: {error}") from error
 
 
-def lessons_on(path: LessonPath | None, lessons: Iterable[Lesson]) -> list[Lesson]:
+def list_lessons_on(path: LessonPath | None, lessons: Iterable[Lesson]) -> list[Lesson]:
     """Return the lessons that are on a path, in the path's order; none without a path."""
     by_id = {lesson.id: lesson for lesson in lessons}
     return [by_id[name] for name in (path.lessons if path else ()) if name in by_id]

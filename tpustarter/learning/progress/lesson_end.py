@@ -15,7 +15,7 @@ from tpustarter.core.content import Lesson
 from tpustarter.learning.content import exercises
 from tpustarter.learning.content.blocks import LessonPart
 from tpustarter.learning.content.exercises import Exercise
-from tpustarter.learning.content.paths import LessonPath, lessons_on
+from tpustarter.learning.content.paths import LessonPath, list_lessons_on
 from tpustarter.learning.progress import course, lesson_progress, solved_exercises
 from tpustarter.learning.progress.lesson_progress import ExerciseRecord, LessonProgress
 from tpustarter.text import phrases
@@ -109,7 +109,7 @@ def read_lesson_end(
         summarize_lesson(parts, known, lesson_exercises, by_id=by_id),
         unsolved=tuple(one for one in lesson_exercises if exercises.read_state(one) != "pass"),
         achieved=describe_achievements(lesson.id, path, lessons, records),
-        next_step=after_lesson(lesson.id, path, lessons, done, read),
+        next_step=suggest_after_lesson(lesson.id, path, lessons, done, read),
     )
 
 
@@ -120,8 +120,8 @@ def read_exercise_end(
     records = lesson_progress.read_progress().lessons
     done, read = lesson_progress.list_done_lessons(), lesson_progress.list_read_lessons()
     return ExerciseEnd(
-        solved_exercises.describe_achievements(lessons_on(path, lessons), records),
-        after_exercise(exercise, path, lessons, done, read),
+        solved_exercises.describe_achievements(list_lessons_on(path, lessons), records),
+        suggest_after_exercise(exercise, path, lessons, done, read),
     )
 
 
@@ -257,7 +257,7 @@ def describe_achievements(
     """Return the achievements so far, and whether the lesson's stage of the path is done."""
     stages = path.stages if path else ()
     stage = next((stage for stage in stages if lesson_id in stage.lessons), None)
-    told = solved_exercises.describe_achievements(lessons_on(path, lessons), records)
+    told = solved_exercises.describe_achievements(list_lessons_on(path, lessons), records)
     names = stage.lessons if stage and stage.title else ()
     if stage and len(names) > 1 and all(name in records and records[name].done for name in names):
         whole = f"All {len(names)} lessons of the stage “{stage.title}” are done."
@@ -265,7 +265,7 @@ def describe_achievements(
     return told
 
 
-def after_lesson(
+def suggest_after_lesson(
     lesson_id: str,
     path: LessonPath | None,
     lessons: Sequence[Lesson],
@@ -302,7 +302,7 @@ def _last_of(path: LessonPath | None, lesson_id: str, name: str) -> str:
     )
 
 
-def after_exercise(
+def suggest_after_exercise(
     exercise: Exercise,
     path: LessonPath | None,
     lessons: Sequence[Lesson],
@@ -320,7 +320,7 @@ def after_exercise(
     if exercise.lesson.id not in done:
         title = exercise.lesson.title
         return NextStep(f"Its lesson is not done yet: {title}", lesson=exercise.lesson.id)
-    way = after_lesson(exercise.lesson.id, path, lessons, done, read)
+    way = suggest_after_lesson(exercise.lesson.id, path, lessons, done, read)
     leads_back = way.lesson is not None and way.lesson in done
     return (find_next_exercise(path, lessons) if leads_back else None) or way
 
@@ -330,7 +330,7 @@ def find_next_exercise(path: LessonPath | None, lessons: Sequence[Lesson]) -> Ne
 
     Exercises of lessons that are done or read come before all others.
     """
-    on_path, records = lessons_on(path, lessons), lesson_progress.read_progress().lessons
+    on_path, records = list_lessons_on(path, lessons), lesson_progress.read_progress().lessons
     known = {name for name, record in records.items() if record.done or record.is_read}
     behind = [lesson for lesson in on_path if lesson.id in known]
     left = solved_exercises.list_unsolved_of_lessons([*behind, *on_path], records)

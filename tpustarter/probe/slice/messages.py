@@ -11,7 +11,7 @@ Emit = Callable[[Event], None]
 
 
 class CheckFields(TypedDict):
-    """A check as the hosts are told of it."""
+    """The fields of a check that every host gets."""
 
     id: str
     framework: str

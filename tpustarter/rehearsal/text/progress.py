@@ -2,8 +2,9 @@
 
 A few checks take a hundred times as long as the others, and they come once for every TPU. So a task
 is expected to take as long as the same check took for other TPUs, and the TPUs that differ most are
-compiled for first (`outermost_first`). Those in the middle come last. Neither the oldest nor the
-newest is like them for every check, so the nearest TPU on each side counts, not the average of all.
+compiled for first (`sort_outermost_first`). Those in the middle come last. Neither the oldest nor
+the newest is like them for every check, so the nearest TPU on each side counts, not the average of
+all.
 Where no TPU is done with a check, the share of its programs that are done gives the estimate.
 """
 
@@ -168,7 +169,7 @@ def format_rounded_time(seconds: float) -> str:
     return f"about {phrases.format_estimate(max(10 * math.ceil(seconds / 10), 10))}"
 
 
-def outermost_first(items: Iterable[T]) -> Iterator[T]:
+def sort_outermost_first(items: Iterable[T]) -> Iterator[T]:
     """Yield the last, the first, the last but one, and so on to the middle.
 
     The compiler takes longer for newer TPUs. With the newest and the oldest done, the average time

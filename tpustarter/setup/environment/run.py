@@ -177,7 +177,7 @@ class Setup:
             Problem: another set-up runs, or there is no room for a log.
         """
         self._has_run = True
-        with folders.lock_out_others() as lock:
+        with folders.hold_setup_lock() as lock:
             self._refresh()  # another set-up may have ended since
             blocked = next((step for step in self.steps if step.state == "blocked"), None)
             if blocked:
@@ -233,7 +233,7 @@ class Setup:
     def _undo(self) -> Iterator[Event]:
         self._has_run = True
         started_at = time.monotonic()
-        with folders.lock_out_others():
+        with folders.hold_setup_lock():
             folders.remove_environment(self.folder)
         self._refresh()
         for index, step in reversed(list(enumerate(self.steps))):

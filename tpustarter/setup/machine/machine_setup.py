@@ -107,7 +107,7 @@ class MachineSetup(Setup):
 
     def _run(self) -> Iterator[Event]:
         self._has_run = True
-        with folders.lock_out_others() as lock:
+        with folders.hold_setup_lock() as lock:
             self._refresh()
             allowed = [
                 step for step in self.steps if step.state == "todo" and not self._forbidden(step)
@@ -215,7 +215,7 @@ class MachineSetup(Setup):
 
     def _put_back(self) -> Iterator[Event]:
         self._has_run = self._is_undo = True
-        with folders.lock_out_others() as lock:
+        with folders.hold_setup_lock() as lock:
             log = self._open_log()
             self._changes.store(PROVED, {})
             try:

@@ -29,7 +29,7 @@ KEY = "~/.ssh/google_compute_engine"
 """Private key that gcloud makes where there is none: two of them at a time would mix theirs up."""
 
 
-def commands(request: StartRequest) -> tuple[HostCommand, ...]:
+def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
     """Return a command for each worker; nothing is run."""
     if not request.count:
         raise Problem("the number of the TPU's hosts is not known", code=ExitCode.USAGE)

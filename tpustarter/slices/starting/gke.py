@@ -62,7 +62,7 @@ def format_manifest(request: StartRequest) -> str:
     return "".join(f"# {step}\n" for step in steps) + text
 
 
-def commands(request: StartRequest) -> str:
+def build_commands(request: StartRequest) -> str:
     """Return the manifest in place of commands: nothing is run from here."""
     return format_manifest(request)
 

@@ -114,18 +114,18 @@ class HostProcess:
 
     @property
     def connecting(self) -> bool:
-        """Whether it takes the place of another one that waits."""
+        """Whether it still connects; only so many commands do at a time."""
         young = time.monotonic() - self._began < CONNECTED_AFTER_S
         return young and self._command.marks and self._stage is HostStage.STARTED
 
     @property
     def leads(self) -> bool:
-        """Whether all others wait for it."""
+        """Whether the other commands wait until this one has reached its host."""
         return self._command.leads and self._stage is HostStage.STARTED
 
     @property
     def sending(self) -> bool:
-        """Whether the probe is on its way."""
+        """Whether a part of the probe is still to be sent."""
         return self._may_send and len(self._unsent) > 0 and self._end_by is None
 
     @property

@@ -1,4 +1,4 @@
-"""Lines by host out of the output of one command that runs all of them, and labels what they write.
+"""The lines of each host, split from the labelled output of one command that runs all of them.
 
 Engines do not label lines but pieces. `srun --label` cuts a line after 1024 bytes, and begins the
 rest on a line of its own with the label again. Open MPI puts a label in front of each piece that it

@@ -25,7 +25,7 @@ import subprocess
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.slices.starting.labels import Labels
 from tpustarter.slices.starting.shell_line import make_task_script
-from tpustarter.slices.starting.ssh import plain_name
+from tpustarter.slices.starting.ssh import strip_user_and_port
 from tpustarter.slices.starting.start_model import HostCommand, StartRequest
 
 TOLD_SINCE = 5
@@ -35,7 +35,7 @@ LABELS_5 = Labels(re.compile(rb"\[(?:[^\s\[\]@]+@)?\d+,(\d+)\]<std(?:out|err)>: 
 ASK_S = 10.0
 
 
-def commands(request: StartRequest) -> tuple[HostCommand, ...]:
+def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
     """Return the command for all hosts; nothing is run.
 
     Raises:
@@ -89,7 +89,7 @@ def _place(request: StartRequest, version: int) -> str:
             hint="name the hosts, or the coordinator, which is the host of rank 0",
             code=ExitCode.USAGE,
         )
-    address = shlex.quote(f"{coordinator or plain_name(request.hosts[0])}:{request.port}")
+    address = shlex.quote(f"{coordinator or strip_user_and_port(request.hosts[0])}:{request.port}")
     return f'--coordinator {address} --hosts "$OMPI_COMM_WORLD_SIZE" --host "$OMPI_COMM_WORLD_RANK"'
 
 

@@ -28,7 +28,7 @@ LABELS = Labels(re.compile(rb"host (\d+): "))
 DRIVER = Path(__file__).with_name("programs") / "ray_driver.py"
 
 
-def commands(request: StartRequest) -> tuple[HostCommand, ...]:
+def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
     """Return the command of the driver; nothing is run."""
     options = {
         "--address": request.options.get("address"),

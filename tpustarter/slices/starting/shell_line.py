@@ -1,4 +1,4 @@
-"""The shell line that runs the probe on one host: it comes on stdin, and nothing of it stays.
+"""The shell text that runs the probe on one host: the zip comes on stdin, and is deleted again.
 
 A host has nothing but a POSIX shell, coreutils and the Python under test. `trap :` keeps the shell
 alive until it has removed its folder, when its session is hung up or its output is closed; what it

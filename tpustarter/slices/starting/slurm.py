@@ -27,7 +27,7 @@ OPTIONS = (
 )
 
 
-def commands(request: StartRequest) -> tuple[HostCommand, ...]:
+def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
     """Return the command for all hosts; nothing is run."""
     count = request.count or len(request.hosts) or None
     words = [

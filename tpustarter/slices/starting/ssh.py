@@ -33,7 +33,7 @@ OPTIONS = (
 ASK_S = 10.0
 
 
-def commands(request: StartRequest) -> tuple[HostCommand, ...]:
+def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
     """Return a command for each host, in the order of the hosts; nothing is run.
 
     The user's options of ssh come first, because ssh takes the first value of each.
@@ -41,7 +41,7 @@ def commands(request: StartRequest) -> tuple[HostCommand, ...]:
     for name in request.hosts:
         if not name or name.startswith("-"):
             raise Problem(f"`{name}` cannot be the name of a host", code=ExitCode.USAGE)
-    coordinator = request.options.get("coordinator") or plain_name(request.hosts[0])
+    coordinator = request.options.get("coordinator") or strip_user_and_port(request.hosts[0])
     if ":" in coordinator and not coordinator.startswith("["):
         coordinator = f"[{coordinator}]"  # an address of IPv6
     more = shlex.split(request.options.get("ssh", ""))
@@ -65,7 +65,7 @@ def commands(request: StartRequest) -> tuple[HostCommand, ...]:
     )
 
 
-def plain_name(host: str) -> str:
+def strip_user_and_port(host: str) -> str:
     """Return a host without the user, and without the scheme and the port of `ssh://`."""
     name = host.removeprefix("ssh://").rpartition("@")[2]
     return name.partition(":")[0] if host.startswith("ssh://") else name
@@ -82,9 +82,9 @@ def find_coordinator(host: str, options: str = "") -> str:
             words, capture_output=True, stdin=subprocess.DEVNULL, timeout=ASK_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
-        return plain_name(host)
+        return strip_user_and_port(host)
     for line in done.stdout.decode("utf-8", "replace").splitlines():
         key, _, value = line.partition(" ")
         if key == "hostname" and value:
             return value
-    return plain_name(host)
+    return strip_user_and_port(host)

@@ -150,9 +150,9 @@ class Navigation:
 
     def open_settings(self) -> None:
         """Open the settings."""
-        from tpustarter.tui.app.settings_screen import Choices
+        from tpustarter.tui.app.settings_screen import SettingsScreen
 
-        self._app.push_screen(Choices())
+        self._app.push_screen(SettingsScreen())
 
     def open_search(self, text: str = "") -> None:
         """Open the lessons with the search line; a text is searched for at once."""

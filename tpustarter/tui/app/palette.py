@@ -21,7 +21,7 @@ from tpustarter.tui.kit.page import RELEASE
 from tpustarter.tui.kit.row_list import mark_strip
 from tpustarter.tui.kit.text_layout import LaidOutLines, TextLine, prose, wrap_text
 from tpustarter.tui.lesson.page.commands_in_text import describe_shell
-from tpustarter.tui.terminal.palette_search import SearchedPalette
+from tpustarter.tui.terminal.widget_internals import SearchedPalette
 
 FRAMED, CHROME = 14, 8
 """Lines from which the list has a frame, as in `app.VERTICAL_BREAKPOINTS`, and lines around it."""

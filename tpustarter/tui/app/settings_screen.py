@@ -73,7 +73,7 @@ class PathLine(Input):
     ]
 
 
-class Choices(Page):
+class SettingsScreen(Page):
     """The list of settings; every choice is saved at once."""
 
     HELP = f"""

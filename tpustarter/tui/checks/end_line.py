@@ -55,7 +55,7 @@ def format_headline(run: Run, request: CheckRequest) -> str:
 
 def format_next_key(run: Run) -> str:
     """Return a sentence with the next key after a run."""
-    action, result = next_step.after_run(run)
+    action, result = next_step.suggest_after_run(run)
     cause = escape_text(result.cause.check) if result.cause else ""
     return _KEYS[action].format(name=escape_text(result.id), cause=cause)
 
@@ -65,5 +65,9 @@ def format_help_key(opened: Result | None) -> str:
     if opened is None:
         return ""
     # The page names the cause itself, so a set-up comes before it.
-    action = NextAction.SET_UP if next_step.find_setup(opened) else next_step.after_result(opened)
+    action = (
+        NextAction.SET_UP
+        if next_step.find_setup(opened)
+        else next_step.suggest_after_result(opened)
+    )
     return _KEYS_ON_PAGE.get(action, "")

@@ -18,7 +18,7 @@ from tpustarter.tui.lesson import keys as lesson_keys
 from tpustarter.tui.lesson.actions import EnterAction
 from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.lesson.block.draft_saver import DraftSaver
-from tpustarter.tui.lesson.block.requested_block import RequestedBlock, last_to_run
+from tpustarter.tui.lesson.block.requested_block import RequestedBlock, find_last_to_run
 from tpustarter.tui.lesson.block.run_blocks import BlockRunner
 from tpustarter.tui.lesson.page.question import AnswerPicked, QuestionView
 from tpustarter.tui.lesson.references_screen import ReferencesScreen
@@ -171,7 +171,7 @@ class Reader(LessonScreen):
         view = (self._page.current_block if anew else None) or self._chosen()
         if view is None:
             return
-        runs_above = anew and last_to_run(view, self._page.views)
+        runs_above = anew and find_last_to_run(view, self._page.views)
         if view.code.has_gap and not runs_above:  # filled, it runs what is missing above it, too
             self.show_notice(view.gap_message)
             return

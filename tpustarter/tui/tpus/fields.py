@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.suggester import Suggester, SuggestionReady
 from textual.widgets import Static
 
-from tpustarter.tui.terminal.suggestion import SuggestingInput
+from tpustarter.tui.terminal.widget_internals import SuggestingInput
 
 ENTER = Binding(
     "enter",

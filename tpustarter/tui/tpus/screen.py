@@ -166,7 +166,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
             asked=clock.now(),
             unreachable=found.unreachable,
             news=news,
-            endpoint=tpu_client.endpoint() or "",
+            endpoint=tpu_client.find_local_server() or "",
             unreadable=before.unreadable,
         )
 

@@ -14,7 +14,7 @@ from tpustarter.text import phrases
 from tpustarter.tui.lesson.block.block import BlockView
 
 
-def last_to_run(here: BlockView, views: Sequence[BlockView]) -> BlockView | None:
+def find_last_to_run(here: BlockView, views: Sequence[BlockView]) -> BlockView | None:
     """Return the last block that can run when all down to a block are to; None if none can."""
     if not here.code.has_gap:
         return here
@@ -37,7 +37,7 @@ class RequestedBlock:
             runs_all: Whether all blocks down to the requested one are to run.
         """
         self.here = here
-        self.asked = self.playing = (last_to_run(here, views) if runs_all else None) or here
+        self.asked = self.playing = (find_last_to_run(here, views) if runs_all else None) or here
         """The last block to run; `playing`, the one that runs, is that one or one above it."""
         self.is_over = False
         self._runs_all = runs_all

@@ -1,4 +1,4 @@
-"""A command palette that can be asked whether it still searches, and works without room."""
+"""The private parts of Textual's input line and palette that this app needs (8.2.8)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from textual.command import CommandList, CommandPalette
+from textual.widgets import Input
 from textual.worker import Worker
 
 
@@ -21,3 +22,15 @@ class SearchedPalette(CommandPalette):
         """Move in the list; without room, Textual (8.2.8) looks for a line that is not there."""
         if self.query_one(CommandList).scrollable_content_region.area:
             super()._action_command_list(action)
+
+
+class SuggestingInput(Input):
+    """A line whose bindings may depend on whether something is suggested."""
+
+    @property
+    def suggested_value(self) -> str:
+        """The suggested value, or an empty text."""
+        return self._suggestion
+
+    def watch__suggestion(self) -> None:
+        self.refresh_bindings()
