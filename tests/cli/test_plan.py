@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.planning.test_parameter_counts import PUBLISHED
+from tests.support.pages import REFERENCE
 from tests.support.places import GOLDEN
 from tpustarter.cli.plan import plan
+from tpustarter.core import locations
 from tpustarter.core.problem import Problem
 from tpustarter.text.terminal import WIDTH
 
@@ -115,3 +118,33 @@ def test_impossible_options_are_errors(options: list[str], words: str, tmp_path:
 
     assert isinstance(done.exception, Problem)
     assert words in document["error"]["what"]
+
+
+LESSON = locations.content_folder("lessons") / "setup" / "23-plan-a-week-on-a-grant.md"
+SHOWN = re.compile(r"```sh\ntpustarter plan qwen3-8b ([^\n]+)\n```\n\n```text\n(.+?)```", re.DOTALL)
+
+
+def test_lesson_shows_what_is_printed(tmp_path: Path) -> None:
+    """Each line of its outputs, for the file that it has its readers write."""
+    text = LESSON.read_text(encoding="utf-8")
+    config = re.search(r"```json\n(.+?)```", text, re.DOTALL)
+    assert config
+    (tmp_path / "config.json").write_text(config[1])
+    outputs = SHOWN.findall(text)
+
+    assert 2 == len(outputs)
+    for options, shown in outputs:
+        printed = CliRunner().invoke(plan, [str(tmp_path), *options.split()]).stdout.splitlines()
+        assert [] == [line for line in shown.splitlines() if line not in {*printed, "..."}]
+
+
+@pytest.mark.skipif(
+    not REFERENCE.is_file(), reason="The pages of the repository are in the checkout only."
+)
+def test_reference_shows_what_is_printed() -> None:
+    """The rows of its sample, which are those of a golden text."""
+    rows = re.findall(r"^(?:GiB|v5e-4|v6e-1) +\S+ .+$", REFERENCE.read_text(), re.MULTILINE)
+    golden = (GOLDEN / "plan-llama-serve.txt").read_text(encoding="utf-8").splitlines()
+
+    assert 3 == len(rows)
+    assert {*rows} <= {*golden}
