@@ -40,6 +40,10 @@ DURATION = re.compile(r"^ *(\d+\.\d+)s (?:call|setup|teardown) +(\S+)", re.MULTI
 LAST_WORDS = re.compile(r"^=+ .*(passed|failed|error|no tests ran).* =+$|^\d+ (passed|failed).*$")
 GREEN = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tpustarter-gate.json"
 """The commit with which each lane was last green on this machine, and when."""
+RUNNING: set[int] = set()
+"""Processes of lanes, each with a group of its own."""
+ENDED = threading.Event()
+"""The gate ends, and begins no other lane: it was done, or got Ctrl-C."""
 
 
 @dataclass
@@ -135,6 +139,8 @@ def wait(pid: int) -> tuple[int, float]:
 
 def run(one: Run, work: Path) -> None:
     """Run a lane, its output in a log of its own."""
+    if ENDED.is_set():
+        return
     env = {**os.environ, "WORK": str(work), "PYTEST_ADDOPTS": "--durations=10"}
     began = time.monotonic()
     say(f"== {one.lane.name}: {one.lane.tries}")
@@ -142,7 +148,9 @@ def run(one: Run, work: Path) -> None:
         child = subprocess.Popen(
             command_of(one.lane), cwd=ROOT, env=env, stdout=log, stderr=log, start_new_session=True
         )
+        RUNNING.add(child.pid)
         one.code, one.cpu_s = wait(child.pid)
+        RUNNING.remove(child.pid)
         child.returncode = one.code
     one.seconds = time.monotonic() - began
     text = one.log.read_text(errors="replace")
@@ -184,7 +192,8 @@ def run_all(runs: Sequence[Run], work: Path) -> None:
                 made[one.lane.name].wait()
             run(one, work)
 
-    threads = [threading.Thread(target=one) for one in (run_beside, *[run_in_turn] * AT_ONCE)]
+    loops = (run_beside, *[run_in_turn] * AT_ONCE)
+    threads = [threading.Thread(target=loop, daemon=True) for loop in loops]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -290,6 +299,9 @@ def main() -> int:
             keep_green(runs, green, now_s)
         return int(any(one.has_failed for one in runs))
     finally:
+        ENDED.set()
+        for group in tuple(RUNNING):
+            os.killpg(group, signal.SIGTERM)
         shutil.rmtree(work, ignore_errors=True)
 
 
