@@ -405,8 +405,9 @@ def test_unsupported_jax_is_not_started(installed: dict[str, str], says: str | N
 
 
 def texts() -> list[Path]:
-    """Return the golden texts of machines; those of rehearsals lie beside them."""
-    return [path for path in GOLDEN.glob("*.txt") if not path.stem.startswith("rehearsal-")]
+    """Return the golden texts of machines; those of rehearsals and plans lie beside them."""
+    others = ("rehearsal-", "plan-")
+    return [path for path in GOLDEN.glob("*.txt") if not path.stem.startswith(others)]
 
 
 def test_every_golden_text_belongs_to_a_row() -> None:

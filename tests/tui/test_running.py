@@ -298,7 +298,7 @@ def test_block_with_expected_exception_says_so(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"t": f"# T\n\n{catches}"}) as pilot:
             seen = await press(pilot, "enter", "r")
-            assert "pass  raises, as it should  0." in seen
+            assert "pass  raises, as it should  " in seen
         async with tutor(tmp_path) as pilot:
             assert "raises" not in await press(pilot, "enter", "r")
 

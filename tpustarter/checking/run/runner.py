@@ -249,7 +249,7 @@ class CheckRunner:
             }
         )
         began = time.monotonic()
-        tick_s, progress, finishing, count = TICK_S, "", False, 0
+        tick_s, progress, finishing, count, has_begun = TICK_S, "", False, 0, False
         while count < MAX_EVENTS:
             event = None
             while event is None:
@@ -276,6 +276,8 @@ class CheckRunner:
                 tick_s = 0.0  # the user sees at once that the stop was received
             elif kind != "start":
                 return self._ending(event, check)
+            elif not has_begun:  # the child counts from here too, and its stacks come before the end
+                began, has_begun = time.monotonic(), True
         return ("error", "protocol", f"told more than {MAX_EVENTS} events", None)
 
     def _ending(self, event: Event, check: Check) -> Ending:
