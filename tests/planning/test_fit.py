@@ -15,6 +15,8 @@ from tpustarter.machine.generations import GENERATIONS
 from tpustarter.planning.fit import TpuPlan, even_hidden, list_tensor_sizes, plan_tpus
 from tpustarter.planning.memory import PlanOptions, list_parts, sum_parts
 from tpustarter.planning.model_shape import ModelShape
+from tpustarter.planning.plan_text import format_table
+from tpustarter.text.terminal import WIDTH
 
 CONFIGS = {row["name"]: row["config"] for row in PUBLISHED}
 SERVE = PlanOptions(serve=True, context=4096, weights="bf16")
@@ -136,3 +138,14 @@ def test_uneven_request_is_one_error(
 
     assert words in found.value.summary
     assert ExitCode.USAGE == found.value.code
+
+
+def test_largest_sizes_end_with_plan(tmp_path: Path) -> None:
+    """No device holds such a model, and its figures are as wide as others."""
+    sizes = {key: 2**31 for key in MOE if key not in ("model_type", "num_hidden_layers")}
+    huge = {**MOE, **sizes, "num_hidden_layers": 10_000, "head_dim": 2**31}
+    model = model_of(huge, tmp_path)
+    plans = plan_tpus(model, PlanOptions(), ["tpu7x-16384", "v5e-1"])
+
+    assert [False, False] == [plan.fits for plan in plans]
+    assert [] == [row for row in format_table(plans) if len(row) > WIDTH]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from tpustarter.planning.memory import Layout, MemoryPart, PlanOptions, list_par
 from tpustarter.planning.model_shape import ModelShape
 from tpustarter.text import phrases
 
+MOST_DEVICES = 2**16
 MOST_BATCH = 2**20
 """Sequences from which on a larger batch is not looked for."""
 
@@ -60,16 +62,21 @@ class TpuPlan:
         return self.needed <= self.hbm
 
 
+@functools.cache
+def list_divisors(number: int) -> list[int]:
+    """Return the numbers of devices that divide a number, up to more than a pod has."""
+    return [size for size in range(1, min(number, MOST_DEVICES) + 1) if number % size == 0]
+
+
 def list_tensor_sizes(model: ModelShape) -> list[TensorSize]:
     """Return the sizes over which heads, MLP and experts divide; a KV head may be copied."""
-    divisors = (size for size in range(1, min(model.heads, 2**16) + 1) if model.heads % size == 0)
     return [
         TensorSize(
             size,
             1 if model.latent else math.ceil(size / model.kv_heads),
             None if model.vocabulary % size == 0 else math.ceil(model.vocabulary / size) * size,
         )
-        for size in divisors
+        for size in list_divisors(model.heads)
         if _refuse_tensor(model, size) is None
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tpustarter.machine.generations import GENERATIONS
-from tpustarter.planning.fit import TpuPlan, even_hidden, list_tensor_sizes
+from tpustarter.planning.fit import TpuPlan, even_hidden, list_divisors, list_tensor_sizes
 from tpustarter.planning.memory import PREFILL, QUANTISED, REMAT, PlanOptions
 from tpustarter.planning.model_shape import ModelShape
 from tpustarter.planning.rehearsed import Comparison
@@ -96,8 +96,8 @@ def _parallel_lines(model: ModelShape) -> Iterator[str]:
         text += f"; the vocabulary is padded for {phrases.join_words(padded)}"
     yield from wrap(text, "tensor parallel  ", " " * 17)
     if experts := model.experts:
-        even = (size for size in range(1, experts.count + 1) if experts.count % size == 0)
-        yield from wrap(phrases.join_words(even), "expert parallel  ", " " * 17)
+        even = phrases.join_words(list_divisors(experts.count))
+        yield from wrap(even, "expert parallel  ", " " * 17)
     yield f"FSDP             even over up to {even_hidden(model)} devices"
 
 
@@ -131,7 +131,7 @@ def format_table(plans: Sequence[TpuPlan], paint: Paint = leave_unpainted) -> li
 def _row(first: tuple[str, str, str, str], parts: Sequence[str], last: tuple[str, str]) -> str:
     name, split, has, needs = first
     cells = "".join(f"{part:>{_FIGURE}}" for part in parts[1:])
-    figures = f"{name:<10}{split:>6}{has:>6}{needs:>{_FIGURE}}{parts[0]:>8}{cells}"
+    figures = f"{name:<9} {split:>6}{has:>6}{needs:>{_FIGURE}}{parts[0]:>8}{cells}"
     return f"{figures}{last[0]:>{_FIGURE}}{last[1]:>8}"
 
 
@@ -199,6 +199,8 @@ def _headline(plans: Sequence[TpuPlan], *, named: bool) -> str:
 
 def _gib(size: float) -> str:
     value = size / GIB
+    if value >= 1e4:  # wider than its column, and no device's
+        return ">9999"
     return f"{value:.{2 if value < 100 else 1 if value < 1000 else 0}f}"
 
 
