@@ -6,6 +6,7 @@ Run by the lane's own Python, which has torch_xla: it is the user's Python here.
 from __future__ import annotations
 
 import os
+import runpy
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,19 @@ import pytest
 from tests.support.stub_compiler import SAMPLES, make_compiler
 from tpustarter.core import content
 from tpustarter.core.problem import Problem
+from tpustarter.probe.rehearse import torch_module
+from tpustarter.rehearsal.compile import lowering
 from tpustarter.rehearsal.programs.request import RehearsalRequest
 from tpustarter.rehearsal.run import Rehearsal
 
 MODULES = SAMPLES / "rehearsal_torch" / "modules.py"
 LOWERED = "lowered with torch_xla 2.9"
+
+
+@pytest.fixture(autouse=True)
+def _start_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch takes six seconds of a processor to import, which other lanes may use too."""
+    monkeypatch.setattr(lowering, "START_S", 600.0)
 
 
 @pytest.fixture(scope="module")
@@ -84,16 +93,28 @@ def test_untraceable_code_has_line_and_reason(name: str, stub: str) -> None:
     assert words in result["reason"]
 
 
-MISTAKEN = {
+REFUSED = {
     # name of the function: words of the error
-    "nothing": "expected `nothing` to return a module and its inputs, found None",
     "no_module": "found a builtin_function_or_method where the module is expected",
     "no_inputs": "expected `no_inputs` to return a module and its inputs, found a Doubles",
     "wrong_inputs": "a tensor, a tuple or a dict, found a int",
     "wrong_optimizer": "expected a function of parameters as the optimizer, found a str",
+}
+MISTAKEN = {
+    # name of the function: words of the error
+    "nothing": "expected `nothing` to return a module and its inputs, found None",
     "raises": "FileNotFoundError: no weights here",
     "nowhere": "modules.py has no function `nowhere`; it defines make, named",
 }
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_parts_that_are_no_module_with_inputs_are_refused(name: str) -> None:
+    """A rehearsal tells such an error as it is, which the test below shows for one of them."""
+    with pytest.raises(TypeError) as error:
+        torch_module.call_make(runpy.run_path(str(MODULES))[name], name)
+
+    assert REFUSED[name] in str(error.value)
 
 
 @pytest.mark.parametrize("name", MISTAKEN)
