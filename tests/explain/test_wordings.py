@@ -59,7 +59,8 @@ def test_answer_is_short(row: known_failures.KnownFailure, scanner: Scanner) -> 
 
 _COSTS = re.compile(
     r"^(?:unset\b|rm\b|sudo rm\b|gcloud \S.*\b(?:create|delete)\b|kubectl delete\b|"
-    r"tpustarter tpu (?:create|delete)\b|PYTHON -m pip uninstall\b|(?:Delete|Create|Unset|Remove)\b)"
+    r"tpustarter tpu (?:create|delete)\b|PYTHON -m pip uninstall\b|"
+    r"(?:Delete|Create|Unset|Remove)\b)"
 )
 """The beginning of advice that costs money, or that deletes a setting or a thing."""
 
