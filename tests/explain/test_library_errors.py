@@ -213,7 +213,7 @@ def test_error_with_hidden_jax_frames_is_jax(tmp_path: Path) -> None:
     ("log", "python"),
     [
         ('File "/h/v/lib/python3.12/site-packages/jax/a.py", line 3', "/h/v/bin/python"),
-        ("/opt/conda/envs/x/lib/python3.10/site-packages/a.py:3: UserWarning", "/opt/conda/envs/x/bin/python"),
+        ("/opt/x/lib/python3.10/site-packages/a.py:3: UserWarning", "/opt/x/bin/python"),
         ("File ~/.venv/lib/python3.11/site-packages/a.py:3, in f", "~/.venv/bin/python"),
         ("/home/u/.local/lib/python3.10/site-packages/a.py", "python3.10"),
         ("/usr/local/lib/python3.11/dist-packages/a.py", "python3.11"),

@@ -63,6 +63,34 @@ def test_own_path_comes_first_for_shared_word() -> None:
     assert first(LIBRARY.search("bf16", laptop)) == ["jax/precision"]
 
 
+@pytest.mark.parametrize(
+    ("typed", "path", "lesson"),
+    [
+        ("DataLoader", "from-pytorch", "pytorch/port-a-cuda-script"),
+        ("dataloader", "", "jax/input-pipelines"),
+        ("GradScaler", "", "pytorch/port-a-cuda-script"),
+        ("GradScaler", "from-pytorch", "pytorch/port-a-cuda-script"),
+        ("num_workers", "", "pytorch/port-a-cuda-script"),
+        ("cuda.is_available", "", "pytorch/port-a-cuda-script"),
+        ("lightning", "", "pytorch/bert-with-accelerate"),
+        ("vllm-jax", "", "project/serve-a-language-model"),
+        ("gradient checkpointing", "", "project/memory"),
+        ("monitoring", "from-pytorch", "pytorch/debug-and-profile"),
+        ("gcluster", "", "setup/gke"),
+        ("pathways", "", "setup/gke"),
+        ("no capacity", "", "setup/create-a-tpu"),
+        ("ray", "", "slices/run-everywhere"),
+    ],
+)
+def test_words_of_other_worlds_find_their_lesson(typed: str, path: str, lesson: str) -> None:
+    """Literal hits on the reader's path come first, and whole words before parts."""
+    preferred = next((one.lessons for one in read_paths() if one.id == path), ())
+    found = LIBRARY.search(typed, preferred)
+
+    assert lesson == first(found)[0]
+    assert typed != "ray" or "jax/numpy-and-jax" not in first(found, 9)
+
+
 def test_markdown_marks_are_not_shown() -> None:
     """Neither in what is searched nor in what is found."""
     prose = "\n".join(f"{one.title}\n{one.heading}\n{one.prose}" for one in list_passages(SHELF))

@@ -11,6 +11,8 @@ from tpustarter.text import phrases
 MOST_IN_A_ROW = 3
 """Words of a phrase in the synonyms."""
 _MOST_WORDS = 12
+_LEAST_INSIDE = 3
+"""Letters of a word above which it is looked for inside of others: `ray` is in every array."""
 
 _LEAST_TO_GUESS = 4
 """Letters of a word from which it may count as mistyped: `cnn` is not a mistyped `nan`."""
@@ -41,7 +43,7 @@ def expand_word(texts: PassageSource, word: str) -> list[str]:
     pieces = re.findall(r"\w+", word)
     if len(pieces) != 1:
         return [f"{word}*"]
-    return [f"{word}*", *(texts.find_words(word) if len(word) > 2 else [])]
+    return [f"{word}*", *(texts.find_words(word) if len(word) > _LEAST_INSIDE else [])]
 
 
 def suggest_words(known: Collection[str], words: Sequence[str]) -> str:
