@@ -276,7 +276,9 @@ class CheckRunner:
                 tick_s = 0.0  # the user sees at once that the stop was received
             elif kind != "start":
                 return self._ending(event, check)
-            elif not has_begun:  # the child counts from here too, and its stacks come before the end
+            elif (
+                not has_begun
+            ):  # the child counts from here too, and its stacks come before the end
                 began, has_begun = time.monotonic(), True
         return ("error", "protocol", f"told more than {MAX_EVENTS} events", None)
 
