@@ -109,7 +109,7 @@ MISTAKEN = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_parts_that_are_no_module_with_inputs_are_refused(name: str) -> None:
+def test_parts_that_are_no_module_are_refused(name: str) -> None:
     """A rehearsal tells such an error as it is, which the test below shows for one of them."""
     with pytest.raises(TypeError) as error:
         torch_module.call_make(runpy.run_path(str(MODULES))[name], name)
