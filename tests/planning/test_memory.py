@@ -114,6 +114,20 @@ def test_step_is_near_what_compiler_counted(step: dict[str, Any], tmp_path: Path
     assert [sum_parts(parts) / GIB] * 2 == pytest.approx([step["v5e"], step["v6e"]], rel=SAID)
 
 
+@pytest.mark.parametrize("row", REHEARSED["gradients"], ids=lambda row: row["name"])
+def test_gradient_is_near_what_compiler_counted(row: dict[str, Any], tmp_path: Path) -> None:
+    """Of a Gemma and of a mixture of experts; weights and gradients are exact."""
+    options = PlanOptions(context=1024, batch=8, scores=True)
+    parts = list_parts(model_of(row["config"], tmp_path), options, Layout(1, 1))
+    mib = {part.name: part.size / 2**20 for part in parts}
+
+    assert row["mib"]["arguments"] == round(mib["weights"])
+    assert row["mib"]["outputs"] == round(mib["gradients"])
+    assert mib["gathered"] + mib["activations"] == pytest.approx(
+        row["mib"]["temporaries"], rel=SAID
+    )
+
+
 def test_latent_cache_has_one_vector_a_token(tmp_path: Path) -> None:
     """DeepSeek's: 512 numbers and 64 that are rotated, on every device of a replica."""
     config = {
