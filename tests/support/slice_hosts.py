@@ -105,8 +105,8 @@ CHECK = '''"""The check {name} of a test."""
 import os, time
 import jax
 from tpustarter.probe.finding import Finding
-from tpustarter.probe.slice import work
-work.SILENT_S = 10  # so that no test waits as long as a user
+from tpustarter.probe.slice import shared_checks
+shared_checks.SILENT_S = 10  # so that no test waits as long as a user
 FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {{"hosts": 2}}

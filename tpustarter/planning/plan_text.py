@@ -162,7 +162,7 @@ def _formula_lines(plan: TpuPlan) -> Iterator[str]:
 
 
 def _native_lines(plans: Sequence[TpuPlan]) -> Iterator[str]:
-    yield "Types that a matmul takes without a cast"
+    yield "Types that a matmul takes without a cast, by JAX's table for Pallas"
     groups: dict[tuple[str, ...], list[str]] = {}
     for row in dict.fromkeys(plan.tpu.generation for plan in plans):
         groups.setdefault(row.matmul_dtypes, []).append(row.name)
