@@ -12,7 +12,7 @@ from tests.planning.test_model_shape import MOE, SMALL
 from tests.planning.test_parameter_counts import PUBLISHED, model_of
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine.generations import GENERATIONS
-from tpustarter.planning.fit import TpuPlan, even_hidden, list_tensor_sizes, plan_tpus
+from tpustarter.planning.fit import TpuFit, even_hidden, list_tensor_sizes, plan_tpus
 from tpustarter.planning.memory import PlanOptions, list_parts, sum_parts
 from tpustarter.planning.model_shape import ModelShape
 from tpustarter.planning.plan_text import format_table
@@ -53,7 +53,7 @@ def test_vocabulary_is_padded_where_uneven(tmp_path: Path) -> None:
     assert 16 == even_hidden(model)
 
 
-def one_more(model: ModelShape, options: PlanOptions, plan: TpuPlan, **changes: int) -> int:
+def one_more(model: ModelShape, options: PlanOptions, plan: TpuFit, **changes: int) -> int:
     """Return the bytes of a device with other options."""
     return sum_parts(list_parts(model, replace(options, **changes), plan.layout))
 

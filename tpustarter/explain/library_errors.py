@@ -182,7 +182,7 @@ def _list_sources(frame: Frame, prefixes: Sequence[Path]) -> Iterator[Path]:
 
 
 def _find_condition(source: Path, frame: Frame, error: str) -> str:
-    """Return what was true in a function as it raised an error; empty where it raises another."""
+    """Return the condition under which a function raised an error; empty where it raises another."""
     found = [
         (_rank(node, line, frame, error), _condition(node, above, text))
         for text, line, function in _functions(source, frame)
@@ -288,7 +288,7 @@ def _find_documentation(
 
 
 def _choose_sentence(documentation: str, kind: str) -> str:
-    """Return what a docstring says of an exception, else its first sentence."""
+    """Return the sentence of a docstring about an exception, else its first one."""
     if match := _RAISES.search(documentation):
         entry = re.search(
             rf"\b{re.escape(kind)}\b:?(.*(?:\n[^\n:]+)*)", documentation[match.start() :]

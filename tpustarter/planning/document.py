@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tpustarter.core.problem import ExitCode
-from tpustarter.planning.fit import TpuPlan, list_tensor_sizes
+from tpustarter.planning.fit import TpuFit, list_tensor_sizes
 from tpustarter.planning.memory import PlanOptions
 from tpustarter.planning.model_shape import ModelShape
 from tpustarter.planning.plan_text import LEFT_OUT
@@ -18,7 +18,7 @@ from tpustarter.version import __version__
 SCHEMA = "tpustarter.plan/1"
 
 
-def exit_code(plans: Sequence[TpuPlan]) -> ExitCode:
+def exit_code(plans: Sequence[TpuFit]) -> ExitCode:
     """Return the code of the command: failed where a TPU does not hold the model."""
     return ExitCode.OK if all(plan.fits for plan in plans) else ExitCode.FAILED
 
@@ -26,7 +26,7 @@ def exit_code(plans: Sequence[TpuPlan]) -> ExitCode:
 def make_document(
     model: ModelShape,
     options: PlanOptions,
-    plans: Sequence[TpuPlan],
+    plans: Sequence[TpuFit],
     comparisons: Sequence[Comparison],
     notes: Sequence[str],
 ) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _model_fields(model: ModelShape) -> dict[str, Any]:
     }
 
 
-def _tpu_fields(plan: TpuPlan) -> dict[str, Any]:
+def _tpu_fields(plan: TpuFit) -> dict[str, Any]:
     return {
         "name": plan.tpu.name,
         "generation": plan.tpu.generation.name,

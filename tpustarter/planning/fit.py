@@ -1,4 +1,4 @@
-"""What a model takes on each TPU: how its devices share the work, and how much more would fit."""
+"""The memory of a model on each TPU: how devices share the work, and how much more would fit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
 from tpustarter.machine.generations import GENERATIONS, Generation
 from tpustarter.machine.tpus import TpuType
-from tpustarter.planning.memory import Layout, MemoryPart, PlanOptions, list_parts, sum_parts
+from tpustarter.planning.memory import Layout, MemoryUse, PlanOptions, list_parts, sum_parts
 from tpustarter.planning.model_shape import ModelShape
 from tpustarter.text import phrases
 
@@ -32,7 +32,7 @@ class TensorSize:
 
 
 @dataclass(frozen=True)
-class TpuPlan:
+class TpuFit:
     """A model on one TPU."""
 
     tpu: TpuType
@@ -40,7 +40,7 @@ class TpuPlan:
     hbm: int
     """Bytes that a program may use on one device."""
     layout: Layout
-    parts: tuple[MemoryPart, ...]
+    parts: tuple[MemoryUse, ...]
     largest_batch: int
     """Sequences of the whole TPU that fit; 0 for none."""
     longest_context: int
@@ -103,7 +103,7 @@ def even_hidden(model: ModelShape) -> int:
     return model.hidden & -model.hidden
 
 
-def plan_tpus(model: ModelShape, options: PlanOptions, names: Sequence[str]) -> list[TpuPlan]:
+def plan_tpus(model: ModelShape, options: PlanOptions, names: Sequence[str]) -> list[TpuFit]:
     """Return the plan for each TPU that is named, or for one of each generation.
 
     Raises:
@@ -122,7 +122,7 @@ def plan_tpus(model: ModelShape, options: PlanOptions, names: Sequence[str]) -> 
     return [plan for plan in plans if plan]
 
 
-def _plan_named(model: ModelShape, options: PlanOptions, name: str) -> TpuPlan:
+def _plan_named(model: ModelShape, options: PlanOptions, name: str) -> TpuFit:
     try:
         tpu = tpus.parse_type(name)
     except LookupError as error:
@@ -139,7 +139,7 @@ def _plan_named(model: ModelShape, options: PlanOptions, name: str) -> TpuPlan:
 
 def _plan_generation(
     model: ModelShape, options: PlanOptions, generation: Generation
-) -> TpuPlan | None:
+) -> TpuFit | None:
     """Return the plan for the smallest slice that holds the model, or else for the largest."""
     last = None
     for tpu in _slices(generation):
@@ -166,7 +166,7 @@ def hbm_bytes(generation: Generation) -> int | None:
     return None if gib is None else round(gib * 2**30)
 
 
-def plan_tpu(model: ModelShape, options: PlanOptions, tpu: TpuType) -> TpuPlan | None:
+def plan_tpu(model: ModelShape, options: PlanOptions, tpu: TpuType) -> TpuFit | None:
     """Return the plan for a TPU; None where its devices do not divide, or are not known."""
     hbm = hbm_bytes(tpu.generation)
     if tpu.devices is None or hbm is None:
@@ -186,7 +186,7 @@ def plan_tpu(model: ModelShape, options: PlanOptions, tpu: TpuType) -> TpuPlan |
     def fits(changed: PlanOptions) -> bool:
         return sum_parts(list_parts(model, changed, layout)) <= hbm
 
-    return TpuPlan(
+    return TpuFit(
         tpu=tpu,
         devices=tpu.devices,
         hbm=hbm,

@@ -34,7 +34,7 @@ FLOAT32 = 4
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """What is assumed about a run; every figure depends on it."""
+    """The assumptions about a run; every figure depends on them."""
 
     serve: bool = False
     context: int = 4096
@@ -66,7 +66,7 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class MemoryPart:
+class MemoryUse:
     """One use of the memory of a device."""
 
     name: str
@@ -75,14 +75,14 @@ class MemoryPart:
     formula: str
 
 
-def list_parts(model: ModelShape, options: PlanOptions, layout: Layout) -> list[MemoryPart]:
+def list_parts(model: ModelShape, options: PlanOptions, layout: Layout) -> list[MemoryUse]:
     """Return the uses of memory on one device."""
     if options.serve:
         return _serving(model, options, layout)
     return _training(model, options, layout)
 
 
-def sum_parts(parts: Sequence[MemoryPart]) -> int:
+def sum_parts(parts: Sequence[MemoryUse]) -> int:
     """Return the bytes of all parts."""
     return sum(part.size for part in parts)
 
@@ -95,7 +95,7 @@ def count_cache_tokens(model: ModelShape, context: int) -> int:
     return sum(min(context, window or context) for window in model.windows)
 
 
-def cache_size(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryPart:
+def cache_size(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryUse:
     """Return the KV cache of one device."""
     tokens, bits = count_cache_tokens(model, options.context), BITS[options.cache]
     if model.latent:
@@ -109,10 +109,10 @@ def cache_size(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryPa
     size = _bytes(options.batch * tokens * each, bits)
     total = f"{tokens:,} tokens of all layers"
     formula = f"{_times(options.batch, 'sequences')}{total} x {numbers} x {_width(bits)}"
-    return MemoryPart("cache", size, formula)
+    return MemoryUse("cache", size, formula)
 
 
-def _training(model: ModelShape, options: PlanOptions, layout: Layout) -> list[MemoryPart]:
+def _training(model: ModelShape, options: PlanOptions, layout: Layout) -> list[MemoryUse]:
     arrays = list_arrays(model)
     count = sum(one.count_per_device(layout.tensor, layout.groups) for one in arrays)
     whole = sum(one.count for one in arrays)
@@ -120,19 +120,15 @@ def _training(model: ModelShape, options: PlanOptions, layout: Layout) -> list[M
     shared = f"{whole:,} parameters over {devices}, {count:,} on each"
     bits, moment_bits = BITS[options.weights], BITS[options.moments]
     return [
-        MemoryPart("weights", _bytes(count, bits), f"{shared}, x {_width(bits)}"),
-        MemoryPart(
-            "Adam", _bytes(2 * count, moment_bits), f"2 x {count:,} x {_width(moment_bits)}"
-        ),
-        MemoryPart("gradients", _bytes(count, bits), f"{count:,} x {_width(bits)}"),
+        MemoryUse("weights", _bytes(count, bits), f"{shared}, x {_width(bits)}"),
+        MemoryUse("Adam", _bytes(2 * count, moment_bits), f"2 x {count:,} x {_width(moment_bits)}"),
+        MemoryUse("gradients", _bytes(count, bits), f"{count:,} x {_width(bits)}"),
         gathered_size(arrays, options, layout),
         activation_size(model, options, layout.tensor),
     ]
 
 
-def gathered_size(
-    arrays: Sequence[WeightArray], options: PlanOptions, layout: Layout
-) -> MemoryPart:
+def gathered_size(arrays: Sequence[WeightArray], options: PlanOptions, layout: Layout) -> MemoryUse:
     """Return the weights of the largest layer, whole, in the type that is computed with."""
     layer = sum(
         math.ceil(one.count_per_device(layout.tensor) / one.copies)
@@ -143,12 +139,12 @@ def gathered_size(
     largest = max(layer, *(one.count_per_device(layout.tensor) for one in ends))
     bits = BITS[options.activations]
     if layout.groups == 1 and options.weights == options.activations:
-        return MemoryPart("gathered", 0, "nothing, because each device computes with what it holds")
+        return MemoryUse("gathered", 0, "nothing, because each device computes with what it holds")
     what = "the largest layer" if largest == layer else "the embedding"
-    return MemoryPart("gathered", _bytes(largest, bits), f"{what}, {largest:,} x {_width(bits)}")
+    return MemoryUse("gathered", _bytes(largest, bits), f"{what}, {largest:,} x {_width(bits)}")
 
 
-def activation_size(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryPart:
+def activation_size(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryUse:
     """Return the activations of a training step on one device, an estimate."""
     tokens, width = options.batch * options.context, BITS[options.activations] // 8
     kept, inside = kept_per_token(model, options.remat, tensor), layer_per_token(model, tensor)
@@ -164,7 +160,7 @@ def activation_size(model: ModelShape, options: PlanOptions, tensor: int) -> Mem
         score_width = FLOAT32 + (width if options.remat == "none" else 0)
         each += kept_layers * scores * score_width
         formula += f" + {kept_layers} x {scores:,} scores x {score_width} B"
-    return MemoryPart("activations", tokens * each, f"{formula})")
+    return MemoryUse("activations", tokens * each, f"{formula})")
 
 
 def _scores(model: ModelShape, options: PlanOptions, tensor: int) -> int:
@@ -220,7 +216,7 @@ def _expert_width(model: ModelShape, tensor: int) -> int:
     return math.ceil(wide / tensor)
 
 
-def _serving(model: ModelShape, options: PlanOptions, layout: Layout) -> list[MemoryPart]:
+def _serving(model: ModelShape, options: PlanOptions, layout: Layout) -> list[MemoryUse]:
     arrays, bits = list_arrays(model), BITS[options.weights]
     counts = [(one, one.count_per_device(layout.tensor)) for one in arrays]
     narrow = sum(count for one, count in counts if one.part in MATMUL_PARTS and len(one.shape) > 1)
@@ -234,13 +230,13 @@ def _serving(model: ModelShape, options: PlanOptions, layout: Layout) -> list[Me
     devices = phrases.format_count(layout.tensor, "device")
     shared = f"{whole:,} parameters over {devices}: {formula}"
     return [
-        MemoryPart("weights", size, shared),
+        MemoryUse("weights", size, shared),
         cache_size(model, options, layout.tensor),
         _serving_activations(model, options, layout.tensor),
     ]
 
 
-def _serving_activations(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryPart:
+def _serving_activations(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryUse:
     tokens, width = min(options.context, PREFILL), BITS[options.activations] // 8
     inside, vocabulary = layer_per_token(model, tensor), math.ceil(model.vocabulary / tensor)
     scores = _scores(model, options, tensor)
@@ -248,7 +244,7 @@ def _serving_activations(model: ModelShape, options: PlanOptions, tensor: int) -
     formula = f"{tokens:,} tokens of a prompt x ({inside:,} of a layer x {width} B"
     formula += f" + {scores:,} scores x {FLOAT32} B)" if scores else ")"
     logits = f"{_times(options.batch, 'sequences')}{vocabulary:,} logits x {FLOAT32} B"
-    return MemoryPart("activations", size, f"{formula} + {logits}")
+    return MemoryUse("activations", size, f"{formula} + {logits}")
 
 
 def _bytes(count: int, bits: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tpustarter.machine.generations import GENERATIONS
-from tpustarter.planning.fit import TpuPlan, even_hidden, list_divisors, list_tensor_sizes
+from tpustarter.planning.fit import TpuFit, even_hidden, list_divisors, list_tensor_sizes
 from tpustarter.planning.memory import PREFILL, QUANTISED, REMAT, PlanOptions
 from tpustarter.planning.model_shape import ModelShape
 from tpustarter.planning.rehearsed import Comparison
@@ -26,7 +26,7 @@ LEFT_OUT = tuple(row.name for row in GENERATIONS if not row.counts)
 def render(
     model: ModelShape,
     options: PlanOptions,
-    plans: Sequence[TpuPlan],
+    plans: Sequence[TpuFit],
     comparisons: Sequence[Comparison] = (),
     *,
     named: bool = False,
@@ -115,7 +115,7 @@ def _assumptions(options: PlanOptions) -> str:
     )
 
 
-def format_table(plans: Sequence[TpuPlan], paint: Paint = leave_unpainted) -> list[str]:
+def format_table(plans: Sequence[TpuFit], paint: Paint = leave_unpainted) -> list[str]:
     """Return a row for each TPU, with the parts of the memory of one device in GiB."""
     names = [_SHORT.get(part.name, part.name) for part in plans[0].parts]
     lines = [_row(("GiB", "split", "has", "needs"), names, ("batch", "context"))]
@@ -153,7 +153,7 @@ def _legend(options: PlanOptions) -> str:
     )
 
 
-def _formula_lines(plan: TpuPlan) -> Iterator[str]:
+def _formula_lines(plan: TpuFit) -> Iterator[str]:
     yield f"{plan.tpu.name}, bytes of one device"
     for part in plan.parts:
         yield f"  {part.size:>15,}  {part.name}"
@@ -161,7 +161,7 @@ def _formula_lines(plan: TpuPlan) -> Iterator[str]:
     yield f"  {plan.needed:>15,}  of {plan.hbm:,}, as the TPU compiler allows"
 
 
-def _native_lines(plans: Sequence[TpuPlan]) -> Iterator[str]:
+def _native_lines(plans: Sequence[TpuFit]) -> Iterator[str]:
     yield "Types that a matmul takes without a cast, by JAX's table for Pallas"
     groups: dict[tuple[str, ...], list[str]] = {}
     for row in dict.fromkeys(plan.tpu.generation for plan in plans):
@@ -186,7 +186,7 @@ def _comparison_lines(one: Comparison) -> list[str]:
     return wrap(text)
 
 
-def _headline(plans: Sequence[TpuPlan], *, named: bool) -> str:
+def _headline(plans: Sequence[TpuFit], *, named: bool) -> str:
     fits = [plan.tpu.name for plan in plans if plan.fits]
     small = [plan.tpu.name for plan in plans if not plan.fits]
     one = "one device of" if named else "these are the smallest that hold it:"
@@ -204,7 +204,7 @@ def _gib(size: float) -> str:
     return f"{value:.{2 if value < 100 else 1 if value < 1000 else 0}f}"
 
 
-def warn_of_types(options: PlanOptions, plans: Sequence[TpuPlan]) -> list[str]:
+def warn_of_types(options: PlanOptions, plans: Sequence[TpuFit]) -> list[str]:
     """Return a sentence where weights have a type that a TPU has to cast before a matmul."""
     if options.weights not in QUANTISED:
         return []

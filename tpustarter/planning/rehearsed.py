@@ -13,7 +13,7 @@ import msgspec
 from tpustarter.core import locations
 from tpustarter.core.json_values import as_object, items_of_type
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.planning.fit import TpuPlan
+from tpustarter.planning.fit import TpuFit
 
 SCHEMA = "tpustarter.rehearsal/1"
 MOST_BYTES = 64 * 2**20
@@ -26,7 +26,7 @@ class _Memory(msgspec.Struct):
 
 
 class RehearsalResult(msgspec.Struct):
-    """What the compiler answered about a program, as far as a plan compares it."""
+    """The compiler's answer about a program, as far as a plan compares it."""
 
     program: str
     tpu: str
@@ -71,7 +71,7 @@ def read_rehearsal(path: Path) -> list[RehearsalResult]:
     return results
 
 
-def compare_plans(plans: Sequence[TpuPlan], results: Sequence[RehearsalResult]) -> list[Comparison]:
+def compare_plans(plans: Sequence[TpuFit], results: Sequence[RehearsalResult]) -> list[Comparison]:
     """Return a comparison for each result of a TPU that was planned for."""
     by_name = {plan.tpu.name: plan for plan in plans}
     return [

@@ -105,7 +105,7 @@ class _Relay:
         self._write(json.dumps(command).encode() + b"\n")
 
     def take(self, data: bytes) -> None:
-        """Take what came on stdin: heartbeats, and hosts that will not come."""
+        """Take the lines of stdin: heartbeats, and hosts that will not come."""
         self._told += data
         if self._number == 0 and self._is_waiting:
             *lines, self._told = self._told.split(b"\n")
