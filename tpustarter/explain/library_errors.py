@@ -182,7 +182,7 @@ def _list_sources(frame: Frame, prefixes: Sequence[Path]) -> Iterator[Path]:
 
 
 def _find_condition(source: Path, frame: Frame, error: str) -> str:
-    """Return the condition under which a function raised an error; empty where it raises another."""
+    """Return the condition of an error that a function raised; empty where it raises another."""
     found = [
         (_rank(node, line, frame, error), _condition(node, above, text))
         for text, line, function in _functions(source, frame)
