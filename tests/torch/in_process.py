@@ -56,7 +56,8 @@ def run_check(name: str, sabotage: str = "") -> list[dict[str, Any]]:
     assert pipes.stdout
     with tempfile.TemporaryDirectory() as folder:
         file, output = Path(folder) / "findings", Path(folder) / "output"
-        pipes.stdin.write(f"{json.dumps([name, str(file), sabotage, str(output)])}\n")
+        words = [name, str(file), sabotage, str(output)]
+        pipes.stdin.write(f"{json.dumps([dict(os.environ), *words])}\n")
         pipes.stdin.flush()
         ended = pipes.stdout.readline().strip()
         assert file.exists(), f"{name} ended with {ended}: {output.read_text()[-3000:]}"
@@ -78,9 +79,10 @@ def run_copies() -> None:
     """Run each check that stdin names in a copy of this process, and print how it ended."""
     importlib.import_module("torch_xla")
     for line in sys.stdin:
-        *words, output = json.loads(line)
+        env, *words, output = json.loads(line)
         copy = os.fork()
         if not copy:
+            os.environ.update(env)  # PyTorch/XLA reads its variables at their first use
             with Path(output).open("w") as log:
                 os.dup2(log.fileno(), 1)
                 os.dup2(log.fileno(), 2)
