@@ -5,6 +5,7 @@ Reading them may start a program, and trying them asks Google: both are bounded 
 
 from __future__ import annotations
 
+import importlib
 import os
 import queue
 import threading
@@ -46,6 +47,8 @@ def make_anonymous() -> Any:
 
 def try_credentials(subject: WantedTpu, find: Callable[[], Any]) -> tuple[Any, ProjectFinding]:
     """Return the credentials and their finding; None in place of unusable credentials."""
+    # Loading the library counts for no answer: on a busy machine it takes seconds.
+    importlib.import_module("google.auth.transport.requests")
     try:
         found = _within(FIND_S, find)
         _within(FIND_S, lambda: _refresh(found))
