@@ -98,12 +98,20 @@ def explain_log(
 
 
 def _last_error(matches: Sequence[FailureMatch], end_of_log: str, last: Traceback) -> str:
-    """Return the last error of a log: the one of its last traceback instead of a harmless line."""
-    found = find_last_error(end_of_log)
+    """Return the last error of a log; one that was raised instead of a harmless line."""
     notices = [one for one in matches if one.failure.role == "notice"]
-    quotes = [" ".join(sign.quote.split()) for one in notices for sign in one.signs]
-    is_harmless = any(quote and (quote in found or found in quote) for quote in quotes)
-    return last.error if is_harmless and (last.error or last.is_cut) else found
+    quotes = {" ".join(sign.quote.split()) for one in notices for sign in one.signs} - {""}
+
+    def is_harmless(line: str) -> bool:
+        text = " ".join(line.split())
+        return any(quote in text or (text and text in quote) for quote in quotes)
+
+    found = find_last_error(end_of_log)
+    if not is_harmless(found):
+        return found
+    others = (line for line in end_of_log.split("\n") if not line.strip() or not is_harmless(line))
+    other = last.error or find_last_error("\n".join(others))
+    return other if is_raised(other) or last.error or last.is_cut else found
 
 
 def _complete(
