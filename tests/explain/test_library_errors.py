@@ -209,6 +209,46 @@ def test_error_with_hidden_jax_frames_is_jax(tmp_path: Path) -> None:
     assert ("jax", "train.py, line 3: jax.stir(a)") == (found.library.library, found.library.caller)
 
 
+FRAMES = (
+    "Traceback (most recent call last):\n"
+    '  File "/home/ann/train.py", line 3, in <module>\n    spawn(f)\n'
+)
+MULTIPROCESSING = '  File "/usr/lib/python3.10/multiprocessing/process.py", line 3, in _run\n'
+CLICK = '  File "/v/lib/python3.10/site-packages/click/core.py", line 1157, in __call__\n    a(\n'
+
+
+@pytest.mark.parametrize("above", ["", "ERROR: warm-up failed\n", "RuntimeError: no device\n"])
+@pytest.mark.parametrize("frame", [MULTIPROCESSING, CLICK, "", '  File "/v/lib/python3.1'])
+def test_cut_off_traceback_names_no_raiser(above: str, frame: str) -> None:
+    """The last frame that is left only made the next call."""
+    found = explained(f"{above}{FRAMES}{frame}")
+    shown = explanation_text.render_explanation(found)
+
+    assert found.library is None
+    assert found.mistake is None
+    assert found.is_cut
+    assert "cut off" in shown
+    assert "raised" not in shown
+
+
+def test_complete_traceback_above_is_named() -> None:
+    """The error that the log has is told, also where another traceback is cut off."""
+    error = "ValueError: a pot of another kind"
+    found = explained(f"{FRAMES}{CLICK}{error}\n\nAnother exception occurred:\n\n{FRAMES}")
+
+    assert found.library
+    assert ("click", error) == (found.library.library, found.last_error)
+
+
+def test_named_error_is_the_raised_one() -> None:
+    """A launcher says below it that something failed."""
+    error = "ValueError: a pot of another kind"
+    found = explained(f"{FRAMES}{CLICK}{error}\nlauncher: worker 3 failed\n")
+
+    assert found.library
+    assert error == found.last_error
+
+
 @pytest.mark.parametrize(
     ("log", "python"),
     [

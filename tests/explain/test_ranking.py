@@ -191,3 +191,38 @@ def test_cause_line_is_not_called_harmless() -> None:
 
     assert "no usable libtpu" in told
     assert "Harmless" not in told
+
+
+NOTICES = (
+    "INFO:jax._src.xla_bridge:Unable to initialize backend 'cuda': \n",
+    "INFO:jax:Unable to initialize backend 'tpu': INTERNAL: Failed to open libtpu.so: no file\n",
+    "tcmalloc: large alloc 4294967296 bytes == 0x4b6a000 @  0x7f65c1055680\n",
+)
+CUT = (
+    "Traceback (most recent call last",
+    'Traceback (most recent call last):\n  File "/home/ann/run.py", line 72, in <module>\n',
+)
+RAISED = f"{CUT[1]}    main()\nRuntimeError: the pot is empty\n"
+
+
+@pytest.mark.parametrize("notice", NOTICES)
+@pytest.mark.parametrize(
+    ("before", "after", "error"),
+    [("", CUT[0], ""), ("", CUT[1], ""), ("", RAISED, "RuntimeError: the pot is empty"),
+     (RAISED, "", "RuntimeError: the pot is empty"),
+     ("RuntimeError: the pot is empty\n", "", "RuntimeError: the pot is empty"),
+     ("RuntimeError: the pot is empty\n", CUT[0], "RuntimeError: the pot is empty")],
+)  # fmt: skip
+def test_notice_never_answers_for_error(notice: str, before: str, after: str, error: str) -> None:
+    """The error comes first, and the harmless line after it."""
+    log = f"tpu\n{before}{notice}{after}"
+    found = explain_output.explain_log(
+        Scanner(known_failures.read_failures()).scan(io.BytesIO(log.encode()))
+    )
+    told = explanation_text.render_explanation(found)
+
+    assert not found.is_explained
+    assert error == found.last_error
+    assert told.startswith("No known failure of a TPU matches")
+    assert "harmless" in told.partition("The log also shows:")[2]
+    assert (after in CUT) == ("cut off" in told)

@@ -141,3 +141,44 @@ def test_crash_names_innermost_frame() -> None:
     assert found
     assert (9, "mark_step") == (found.line, found.name)
     assert tracebacks.read_crash(PLAIN) is None
+
+
+BODY = PLAIN.rpartition("ValueError")[0]
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        (PLAIN, False),
+        (BODY, True),
+        (BODY.replace('    raise ValueError("no")\n', ""), True),
+        ("Traceback (most recent call last", True),
+        (f"{BODY}lower.case: of an exception\n", False),
+        (f"{PLAIN}\nDuring handling of the above exception\n\n{BODY}", True),
+        (COLAB.rpartition("ValueError")[0], True),
+        (RICH.rpartition("ValueError")[0], True),
+        (prefixed("ERROR 06-02 12:00:00 [core.py:500] ", BODY), True),
+    ],
+)
+def test_cut_off_traceback_is_noticed(log: str, expected: bool) -> None:
+    """Nothing but code stands below its last frame."""
+    found = tracebacks.read_tracebacks(log, log.count("\n"))
+
+    assert expected == found[-1].is_cut
+
+
+@pytest.mark.parametrize(
+    ("log", "error", "is_cut"),
+    [
+        (PLAIN.partition("\n")[2], "ValueError: no", False),
+        (BODY.partition("\n")[2], "", True),
+        ("ERROR 01-26 17:51:44 engine.py:387] ".join(PLAIN.splitlines(keepends=True)[1:]),
+         "ValueError: no", False),
+        ("no frame at all\n", "", False),
+    ],
+)  # fmt: skip
+def test_error_below_bare_frames_is_read(log: str, error: str, is_cut: bool) -> None:
+    """Their first line may be lost."""
+    found = tracebacks.read_bare_frames(log)
+
+    assert (error, is_cut) == (found.error, found.is_cut)

@@ -70,7 +70,8 @@ def explain_log(
     own = _own_error(matches, tracebacks)
     if python is None:
         python = program_python.find_program_python(scan.last)
-    last_error = own.error if own else find_last_error(scan.last)
+    last = tracebacks[-1] if tracebacks else read_bare_frames(scan.last)
+    last_error = own.error if own else _last_error(matches, scan.last, last)
     found = Explanation(
         tuple(matches),
         scan.lines,
@@ -79,16 +80,46 @@ def explain_log(
         has_failed=bool(end and end.code) or TRACEBACK in scan.last or is_raised(last_error),
         has_own_error=bool(own),
         framework=explanation_text.find_framework(scan.last),
+        is_cut=last.is_cut and not own,
     )
-    traceback = own or (tracebacks[-1] if tracebacks else read_bare_frames(scan.last))
+    traceback = own or (_complete(last_error, scan.last, tracebacks) if last.is_cut else last)
     if found.is_explained:
         return replace(found, own_line=_own_line(matches[0], scan.last, tracebacks))
     named = lesson_failures.read_mistakes(lessons, lesson)
-    mistake = program_mistakes.find_mistake(found.last_error, traceback, named, python=python)
+    if traceback is None:
+        return replace(found, own_line=library_errors.find_program_line(last))
+    mistake = program_mistakes.find_mistake(last_error, traceback, named, python=python)
     library = library_errors.find_library_error(traceback, _prefixes(python))
+    if library and not mistake:
+        found = replace(found, last_error=traceback.error)
     is_told = mistake or library
     own_line = "" if is_told else library_errors.find_program_line(traceback)
     return replace(found, mistake=mistake, library=library, own_line=own_line)
+
+
+def _last_error(matches: Sequence[FailureMatch], end_of_log: str, last: Traceback) -> str:
+    """Return the last error of a log; one that was raised instead of a harmless line."""
+    notices = [one for one in matches if one.failure.role == "notice"]
+    quotes = {" ".join(sign.quote.split()) for one in notices for sign in one.signs} - {""}
+
+    def is_harmless(line: str) -> bool:
+        text = " ".join(line.split())
+        return any(quote in text or (text and text in quote) for quote in quotes)
+
+    found = find_last_error(end_of_log)
+    if not is_harmless(found):
+        return found
+    others = (line for line in end_of_log.split("\n") if not line.strip() or not is_harmless(line))
+    other = last.error or find_last_error("\n".join(others))
+    return other if is_raised(other) or last.error or last.is_cut else found
+
+
+def _complete(
+    last_error: str, end_of_log: str, tracebacks: Sequence[Traceback]
+) -> Traceback | None:
+    """Return the traceback of the last error above one that is cut off; None for no such one."""
+    above = [*reversed(tracebacks[:-1]), read_bare_frames(end_of_log.partition(TRACEBACK)[0])]
+    return next((one for one in above if one.error and one.error in last_error), None)
 
 
 def _own_error(

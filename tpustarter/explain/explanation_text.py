@@ -70,6 +70,8 @@ class Explanation:
     """Whether it raised `last_error` before it lost another process, as the matches say."""
     framework: str = ""
     """The one that the log names last, `jax`, `torch_xla` or `tensorflow`; else empty."""
+    is_cut: bool = False
+    """Whether its last traceback is cut off before the error."""
 
     @property
     def is_explained(self) -> bool:
@@ -336,6 +338,11 @@ def _nothing(one: Explanation, *, advises: bool) -> Iterator[ExplanationPart]:
         yield from describe_library_error(one.last_error, one.library)
         return
     yield ExplanationPart(f"No known failure of a TPU matches in {size}.")
+    if one.is_cut:
+        yield ExplanationPart(
+            "The last traceback is cut off, so the line that names its error is missing. Look for "
+            "it in the complete log, below the last line of this one."
+        )
     if one.last_error:
         yield ExplanationPart(escape_text(cut_text(one.last_error, 300)), "last")
     if one.own_line:

@@ -135,12 +135,14 @@ def find_program_line(traceback: Traceback) -> str:
 def find_library_error(traceback: Traceback, prefixes: Iterable[Path] = ()) -> LibraryError | None:
     """Return the library that raised the error of a traceback; None where the program itself did.
 
+    None also where no error follows the frames: then the last one only made the next call.
+
     Args:
         traceback: The traceback, with its error.
         prefixes: Folders of Pythons in which the source is looked for, after the traceback's path.
     """
     raiser = find_raiser(traceback)
-    if raiser is None:
+    if raiser is None or not traceback.error:
         return None
     caller = find_program_line(traceback)
     if traceback.hides_jax and is_own(raiser):

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-TRACEBACK = "Traceback (most recent call last)"
-"""The first line of a traceback."""
+TRACEBACK = "Traceback (most recent call last"
+"""The first line of a traceback; a log may be cut in the middle of it."""
 _HIDDEN_BY_JAX = "JAX has removed its internal frames"
 _NAMES = r"(?:[A-Za-z_]\w*\.)"
 _RAISED = re.compile(rf"{_NAMES}*[A-Z]\w*(?:: .*|:?$)|{_NAMES}+\w*error(?:: .*|$)")
@@ -20,10 +20,12 @@ _RAISED = re.compile(rf"{_NAMES}*[A-Z]\w*(?:: .*|:?$)|{_NAMES}+\w*error(?:: .*|$
 _EXCEPTION = re.compile(rf"{_NAMES}*\w*(?:Error|Exception)(?:: |$)")
 _LEVEL = re.compile(
     r"^(?:\([^()\n]{0,80}\bpid=\d+[^()\n]{0,40}\)\s?)?"
-    r"(?:(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\s\d\d-\d\d\s\d\d:\d\d:\d\d\s\[[^\]\n]{1,80}\]\s?)?"
+    r"(?:(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\s\d\d-\d\d\s\d\d:\d\d:\d\d\s\[?[\w./]{1,80}:\d+\]\s?)?"
 )
 """The beginning of a line that vLLM has printed: the process, the level, the time and the file."""
 _DIGITS = re.compile(r"\d+")
+_CODE = re.compile(r"\s|$|[│|╭╰]|-+>|\d+ ")
+"""The beginning of a line below a frame that names no error: code, or the frame of a box."""
 
 _PYTHON_FRAME = re.compile(
     r'^ *File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:,? in (?P<name>\S+))?'
@@ -74,6 +76,8 @@ class Traceback:
     """The number of that line in the log, counted from 1."""
     hides_jax: bool = False
     """Whether JAX has left out its own frames, so that the last frame did not raise the error."""
+    is_cut: bool = False
+    """Whether the log breaks off before the error."""
 
 
 def read_tracebacks(end_of_log: str, lines: int) -> list[Traceback]:
@@ -98,6 +102,7 @@ def read_tracebacks(end_of_log: str, lines: int) -> list[Traceback]:
                 error,
                 before + number + 1,
                 _HIDDEN_BY_JAX in after,
+                end == len(body) and _is_cut([line for _, line in body]),
             )
         )
     return found
@@ -151,10 +156,22 @@ def _frame(match: re.Match[str], code: str, line: int) -> Frame:
     return Frame(groups["file"] or groups["cell"], number, groups["name"] or "", code)
 
 
+def _is_cut(lines: Sequence[str]) -> bool:
+    """Return whether frames and their code are all that the lines hold."""
+    return all(_CODE.match(line) or _is_frame(line) for line in lines)
+
+
+def _is_frame(line: str) -> bool:
+    return any(one.match(line) for one in (_PYTHON_FRAME, _IPYTHON_FRAME, _RICH_FRAME))
+
+
 def read_bare_frames(end_of_log: str) -> Traceback:
     """Return the frames of a log that has no first line of a traceback, as a syntax error has."""
-    lines = end_of_log.split("\n")
-    return Traceback(tuple(read_frames(lines)), "", len(lines))
+    lines = [strip_level(line) for line in end_of_log.split("\n")]
+    last = max((at for at, line in enumerate(lines) if _is_frame(line)), default=len(lines))
+    error = next((line.strip() for line in lines[last:] if _RAISED.match(line)), "")
+    is_cut = last < len(lines) and not error and _is_cut(lines[last:])
+    return Traceback(tuple(read_frames(lines)), error, len(lines), is_cut=is_cut)
 
 
 def read_crash(end_of_log: str) -> Frame | None:
