@@ -66,7 +66,6 @@ def test_own_path_comes_first_for_shared_word() -> None:
 @pytest.mark.parametrize(
     ("typed", "path", "lesson"),
     [
-        ("DataLoader", "from-pytorch", "pytorch/port-a-cuda-script"),
         ("dataloader", "", "jax/input-pipelines"),
         ("GradScaler", "", "pytorch/port-a-cuda-script"),
         ("GradScaler", "from-pytorch", "pytorch/port-a-cuda-script"),

@@ -562,7 +562,7 @@ def test_other_actions_are_below_path(
             await settle(pilot)
             seen = await press(pilot, "3")
             assert shown == ("Beside the path" in seen)
-            assert "0 of 55 lessons" in seen
+            assert re.search(r"\b0 of \d+ lessons", seen)
             if shown:
                 assert re.search(r"r +Compile for a TPU that you don't have +see if it fits", seen)
                 assert pilot.app.screen.query_one(RowList).max_scroll_y == 0

@@ -92,8 +92,7 @@ def explain_log(
     library = library_errors.find_library_error(traceback, _prefixes(python))
     if library and not mistake:
         found = replace(found, last_error=traceback.error)
-    is_told = mistake or library
-    own_line = "" if is_told else library_errors.find_program_line(traceback)
+    own_line = "" if mistake or library else library_errors.find_program_line(traceback)
     return replace(found, mistake=mistake, library=library, own_line=own_line)
 
 

@@ -49,13 +49,6 @@ _PREFERENCE = 1.35
 """The factor by which preferred lessons fit better. Over the searches and the nine paths, 173 of
 188 then find a lesson of the path first where one answers (150 without), and of the 244 that no
 lesson of the path answers 10 miss first place (4 without; 22 with 1.5; measured 2026-11)."""
-_LEADS = 0.45
-"""The share of the best fit from which a lesson of the reader's path that holds the very words
-comes before lessons that may hold only synonyms. Over the searches and the paths 244 of 273 then
-find a lesson of the path first where one answers (237 without; 240 with 0.35, 241 with 0.55;
-measured 2026-11)."""
-_STRONG = 0.7
-"""The share of the strongest match of these words from which it leads in any case."""
 _SECTIONS = 150
 """The most sections that are looked at."""
 Parts = tuple[tuple[str, bool], ...]
@@ -268,22 +261,8 @@ def _hits(
         for number, one in enumerate(kept)
         if number < _ALWAYS or (fitness[one.id] >= least and (one.id in sections or _titled(one)))
     ]
-    words = [[word] for word in typed]
-    literal = {
-        one.id: one.weight for one in texts.find(words, ["lesson"], every=True, most=_SECTIONS)
-    }
-    strongest = max(literal.values(), default=0.0)
-    best = max(fitness.values(), default=0.0)
-
-    def order(one: PassageMatch) -> tuple[bool, float]:
-        is_own = one.id in preferred
-        leads = is_own and (
-            literal.get(one.id, 0.0) > _STRONG * strongest
-            or (one.id in literal and fitness[one.id] >= _LEADS * best)
-        )
-        return leads, fitness[one.id] * (_PREFERENCE if is_own else 1.0)
-
-    for match in sorted(kept, key=order, reverse=True):
+    boost = {one.id: _PREFERENCE if one.id in preferred else 1.0 for one in kept}
+    for match in sorted(kept, key=lambda one: fitness[one.id] * boost[one.id], reverse=True):
         title = _parts_of(match.columns[0].partition("\n")[0])
         spots = tuple(_spots(sections.get(match.id, ()), typed))
         yield SearchHit("lesson", match.id, title, _titled(match), (), spots, every)
