@@ -188,6 +188,6 @@ LANES = (
         name="suite",
         tries="the command of the README",
         command=PYTEST,
-        seconds=300,
+        seconds=400,
     ),
 )
