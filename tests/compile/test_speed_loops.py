@@ -115,7 +115,7 @@ LOOPS: dict[str, tuple[int, Callable[..., None]]] = {
 """How many loops a check has at least on every TPU, and what each round of them is to do."""
 
 
-@pytest.mark.timeout(1500)  # a minute on a quiet core
+@pytest.mark.timeout(2700)  # a minute on a quiet core
 @pytest.mark.parametrize("tpu", GENERATIONS)
 def test_every_loop_round_does_its_whole_work(tpu: str, tmp_path: Path) -> None:
     """Nothing is moved out of a loop, merged, deleted, or copied on top, on any generation.
@@ -131,7 +131,7 @@ def test_every_loop_round_does_its_whole_work(tpu: str, tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=1200,
+        timeout=2400,
         check=False,
     )
 
