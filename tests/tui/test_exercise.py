@@ -259,11 +259,12 @@ def test_line_to_fix_is_seen_with_verdict(tmp_path: Path) -> None:
             lessons_with_exercise(tmp_path, long)
             await press(pilot, "enter", "p", "r")
             await until(pilot, lambda: "NOT YET" in on_screen(pilot.app))
-            await settle(pilot)
-            seen = on_screen(pilot.app)
-            assert "Your answer" in seen
-            assert "Your file" in seen
-            assert "# your code here" in seen.rpartition("Your file")[2]
+            # The page scrolls once the verdict is laid out.
+            await until(
+                pilot,
+                lambda: "# your code here" in on_screen(pilot.app).rpartition("Your file")[2],
+            )
+            assert "Your answer" in on_screen(pilot.app)
 
     run(journey)
 
