@@ -58,7 +58,7 @@ class Run:
     """Seconds of the processor, of it and all that it waited for."""
     left_out: str = ""
     shares: int = 1
-    """How many lanes shared the cores with it, itself included."""
+    """Lanes that shared the cores, itself included."""
     durations: list[tuple[float, str]] = field(default_factory=list)
 
     @property

@@ -1,4 +1,4 @@
-"""How long `explain` takes on a log of 200 lines, as a person waits for it: from a cold start.
+"""Seconds of `explain` on a log of 200 lines, as a person waits for it: from a cold start.
 
     python tests/benchmarks/explain_cold.py [RUNS]
 

@@ -1,4 +1,4 @@
-"""How long `explain` takes for a long log, and how much memory, beside `grep -E`, in one run.
+"""Seconds and memory of `explain` on a long log, beside `grep -E`, in one run.
 
     python tests/benchmarks/explain_speed.py [MEGABYTES]
 

@@ -1,4 +1,4 @@
-"""How a run on all hosts grows with them: seconds and memory, host by host.
+"""Growth of a run on all hosts with their number: seconds and memory, host by host.
 
     python tests/benchmarks/slice_growth.py [--hosts 2,4,8,16] [--devices 4] [ID ...]
 

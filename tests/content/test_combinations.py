@@ -21,7 +21,7 @@ ALWAYS = ("peer-died", "broken-process-pool", "ended-by-signal")
 
 @pytest.fixture(scope="module")
 def scanner() -> Scanner:
-    """Return what searches for all rows."""
+    """Return the scanner of all rows."""
     return Scanner(ROWS)
 
 

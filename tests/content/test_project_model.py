@@ -181,7 +181,7 @@ def stepped(project: Any, small: Any, name: str, *, remat: bool) -> tuple[Any, A
 
 @pytest.fixture(scope="module")
 def on_one_device(project: Any, small: Any) -> tuple[Any, Any, Any]:
-    """Return what the others are compared with."""
+    """Return the step on one device, for a comparison with the others."""
     return stepped(project, small, "one device", remat=False)
 
 

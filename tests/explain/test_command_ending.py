@@ -33,7 +33,7 @@ MEANT = {
 
 @pytest.fixture(scope="module")
 def scanner() -> Scanner:
-    """Return what searches for all rows."""
+    """Return the scanner of all rows."""
     return Scanner(known_failures.read_failures())
 
 

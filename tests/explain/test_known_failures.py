@@ -37,7 +37,7 @@ PIN = ("HOST-FRAMEWORKS-", "-PIN")
 
 @pytest.fixture(scope="module")
 def scanner() -> Scanner:
-    """Return what searches for all rows."""
+    """Return the scanner of all rows."""
     return Scanner(ROWS)
 
 

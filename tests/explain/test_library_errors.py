@@ -102,7 +102,7 @@ def test_condition_comes_from_the_raising_statement(
 
 
 def test_documentation_is_of_the_public_function(tmp_path: Path) -> None:
-    """What it says of the exception comes before its first sentence."""
+    """The sentence on the exception comes before the first one."""
     env = written(tmp_path)
     found = library_errors.find_library_error(raised(env, SPOON, 22))
     assert found

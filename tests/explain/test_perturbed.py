@@ -70,7 +70,7 @@ def first(scanner: Scanner, text: str) -> str:
 
 @pytest.fixture(scope="module")
 def scanner() -> Scanner:
-    """Return what searches for all rows."""
+    """Return the scanner of all rows."""
     return Scanner(ROWS)
 
 

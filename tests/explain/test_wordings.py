@@ -27,7 +27,7 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def scanner() -> Scanner:
-    """Return what searches for all rows."""
+    """Return the scanner of all rows."""
     return Scanner(known_failures.read_failures())
 
 
@@ -50,7 +50,7 @@ def test_wording_gets_answer_of_its_kind(row: dict[str, Any], log: str, scanner:
 
 
 def test_answers_are_short() -> None:
-    """What the row itself says; the quoted line and the addresses are not counted."""
+    """The row's own text is counted; the quoted line and the addresses are not."""
     told = {
         row.id: " ".join((row.what, row.numbers, row.why, *row.fix, row.never))
         for row in known_failures.read_failures()

@@ -30,7 +30,7 @@ REHEARSED = yaml.safe_load(
     Path(__file__).with_name("rehearsed_steps.yml").read_text(encoding="utf-8")
 )
 SAID = 0.2
-"""How far an estimate may be off, as the plan says."""
+"""Largest error of an estimate, as the plan states it."""
 GIB = 2**30
 LAYOUTS = [(1, 1), (1, 8), (2, 4), (4, 2)]
 """Devices for tensor parallelism, and groups."""

@@ -1,4 +1,4 @@
-"""What a `config.json` may hold, and that everything else is one clear error."""
+"""Contents of a `config.json`: each that a plan can't use is one clear error."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ BYTES = {
 
 @pytest.mark.parametrize("name", BYTES)
 def test_unreadable_file_is_one_error(name: str, tmp_path: Path) -> None:
-    """Whatever its bytes are, and however many."""
+    """Of any bytes, and of any size."""
     file = tmp_path / "config.json"
     file.write_bytes(BYTES[name])
 

@@ -64,7 +64,7 @@ def test_every_host_gets_the_answer() -> None:
 
 
 def test_unreachable_host_is_not_waited_for() -> None:
-    """Whatever starts the hosts knows that one was not reached, and host 0 has hours left."""
+    """The start knows that one was not reached, and host 0 has hours left."""
     with arrival.receive_facts(place(0, free_port()), facts(0), 3600, lambda *_: (1,)) as roster:
         roster.close(goes_on=False, code=3)
 

@@ -68,7 +68,7 @@ class LibraryError:
     issues: str = ""
     """The page on which errors of this library are reported; empty where that is not known."""
     condition: str = ""
-    """What was true as it was raised, in the words of the source; empty where that is not found."""
+    """Its condition, in the words of the source; empty where that is not found."""
     documentation: str = ""
     """A sentence about the function; empty where there is none."""
     documented: str = ""

@@ -21,7 +21,7 @@ NO_TPU = "this machine has no TPU"
 _ELSEWHERE = "The rest of this list helps on a machine that has a TPU"
 _WRONG = ("warn", "fail")
 _OF_PYTHON = ("HOST-FRAMEWORKS-", "HOST-PYTHON-")
-"""What codes of findings begin with that are about the Python which was looked at."""
+"""Beginnings of the codes of findings about the Python that was looked at."""
 
 
 @dataclass(frozen=True)

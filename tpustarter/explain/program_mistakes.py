@@ -74,7 +74,7 @@ class FoundMistake:
     code: str
     """The code of that line; empty where the traceback lacks it."""
     command: str = ""
-    """What to do first: a command, or a sentence where the user's Python is not known; empty for
+    """The first advice: a command, or a sentence where the user's Python is not known; empty for
     none."""
     is_own: bool = False
     """Whether a file of the program raised the error, and no library did."""

@@ -56,7 +56,7 @@ class PlanOptions:
 
 @dataclass(frozen=True)
 class Layout:
-    """How the devices of a TPU share the work."""
+    """Sharding of the work over the devices of a TPU."""
 
     tensor: int
     """Devices that share each matrix."""

@@ -101,7 +101,7 @@ class ModelShape:
     dense_layers: int = 0
     """Layers with a plain MLP."""
     notes: tuple[str, ...] = ()
-    """What the plan leaves out of this model, in sentences without a full stop."""
+    """Parts of this model that the plan leaves out, in sentences without a full stop."""
 
     @property
     def expert_layers(self) -> int:

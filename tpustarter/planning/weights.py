@@ -24,7 +24,7 @@ PARTS = (
     "norms",
     "unembedding",
 )
-"""What the arrays are for, in the order of the model."""
+"""Uses of the arrays, in the order of the model."""
 MATMUL_PARTS = ("attention", "MLP", "shared experts", "experts")
 """Parts whose matrices may be quantised; the other arrays stay in bfloat16 then."""
 

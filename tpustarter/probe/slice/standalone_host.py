@@ -97,7 +97,7 @@ class _Relay:
         self._number: int | None = None
         self._control: int | None = control
         self._told = b""
-        """What came on stdin and is for the child of host 0, as long as it waits for the others."""
+        """Input for the child of host 0, as long as it waits for the others."""
         self._is_waiting = True
 
     def send(self, command: dict[str, Any]) -> None:

@@ -185,7 +185,7 @@ class _Run:
             self._actors.append(host)
             self._pending[host.__ray_ready__.remote()] = ("ready", number)
         self._told: Any = SimpleQueue()
-        """What came on stdin behind the probe, for the first host."""
+        """Input behind the probe on stdin, for the first host."""
         self._stopped_at: float | None = None
         self._failed = False
 
