@@ -258,6 +258,7 @@ def test_named_error_is_the_raised_one() -> None:
         ("/home/u/.local/lib/python3.10/site-packages/a.py", "python3.10"),
         ("/usr/local/lib/python3.11/dist-packages/a.py", "python3.11"),
         ("/usr/lib/python3/dist-packages/a.py", "python3"),
+        ("/x;id|sh/lib/python3.11/site-packages/a.py", ""),
         ("ERROR: Could not find a version that satisfies the requirement torch_xla~=2.3.0", ""),
         ('File "/usr/lib/python3.10/json/decoder.py", line 3', ""),
     ],
@@ -265,6 +266,20 @@ def test_named_error_is_the_raised_one() -> None:
 def test_log_names_its_python(log: str, python: str) -> None:
     """The packages tell it; the standard library is shared by environments."""
     assert python == program_python.find_program_python(log)
+
+
+@pytest.mark.parametrize(("mode", "is_found"), [(0o755, True), (0o777, False)])
+def test_python_that_others_can_replace_is_not_started(
+    mode: int, is_found: bool, tmp_path: Path
+) -> None:
+    """Whoever wrote the log may have put it where it names it."""
+    folder = tmp_path / "env" / "bin"
+    folder.mkdir(parents=True)
+    (folder / "python").write_text("#!/bin/sh\n")
+    (folder / "python").chmod(0o755)
+    folder.chmod(mode)
+
+    assert is_found == (program_python.locate_python(str(folder / "python")) is not None)
 
 
 @pytest.mark.parametrize(

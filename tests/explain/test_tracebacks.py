@@ -130,9 +130,11 @@ def test_frames_hidden_by_jax_are_noticed(log: str, expected: bool) -> None:
 
 
 def test_crash_names_innermost_frame() -> None:
-    """Faulthandler prints the innermost call first."""
+    """Faulthandler prints the innermost call first, and other threads above the one that crashed."""
     log = (
-        "Fatal Python error: Segmentation fault\n\nCurrent thread 0x1 (most recent call first):\n"
+        "Fatal Python error: Segmentation fault\n\nThread 0x2 (most recent call first):\n"
+        '  File "/v/lib/python3.11/threading.py", line 5 in wait\n\n'
+        "Current thread 0x1 (most recent call first):\n"
         '  File "/v/lib/python3.11/site-packages/torch_xla/a.py", line 9 in mark_step\n'
         '  File "train.py", line 3 in <module>\n'
     )

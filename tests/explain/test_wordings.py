@@ -36,6 +36,18 @@ def explained(scanner: Scanner, log: str) -> Explanation:
     return explain_output.explain_log(scanner.scan(io.BytesIO(f"{log}\n".encode())))
 
 
+@pytest.mark.parametrize(
+    "log",
+    [
+        "INFO Installing handler for SIGTERM, SIGSEGV and SIGABRT on a TPU VM",
+        "ValueError: Splash attention kernel is only supported on TPU",
+    ],
+)
+def test_neighbour_of_a_failure_is_none(log: str, scanner: Scanner) -> None:
+    """The words of a failure stand in a line that says something else."""
+    assert explained(scanner, log).matches == ()
+
+
 @pytest.mark.parametrize(("row", "log"), CASES)
 def test_wording_gets_answer_of_its_kind(row: dict[str, Any], log: str, scanner: Scanner) -> None:
     """A failure comes first, or the mistake is told because no failure explains the end."""

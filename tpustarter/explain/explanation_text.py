@@ -413,7 +413,7 @@ def describe_library_error(error: str, found: LibraryError) -> Iterator[Explanat
     if found.caller:
         yield ExplanationPart(escape_text(cut_text(found.caller, 300)), "where", PartKind.QUOTE)
     yield ExplanationPart()
-    told = "The line after `if` is the condition in its source that was true. "
+    told = "The line after `if` is where its source raises this error. "
     asked = "Print what you pass to it, right before your line."
     if not found.caller:
         asked = "No line of your own is in the traceback, so compare the options and versions."

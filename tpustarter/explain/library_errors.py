@@ -283,9 +283,11 @@ def _find_documentation(
         if split_path(frame.file)[0] != library:
             break
         for source in _list_sources(frame, prefixes):
-            for _, _, function in _functions(source, frame):
-                if (text := ast.get_docstring(function)) and (said := _choose_sentence(text, kind)):
-                    return function.name, said
+            # Only the nearest one: a class further away may have a method of the same name.
+            _, _, function = next(iter(_functions(source, frame)), (0, 0, None))
+            text = ast.get_docstring(function) if function else None
+            if function and text and (said := _choose_sentence(text, kind)):
+                return function.name, said
     return "", ""
 
 

@@ -6,17 +6,19 @@ one, and that of this program certainly is.
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import sys
 from pathlib import Path
 
 from tpustarter.core import locations
 
 _IN_PYTHON = re.compile(
-    r"(?P<prefix>(?:~|/)[^\s:\"'`(),\[\]]*?)/lib/python(?P<version>3(?:\.\d+)?)/"
+    r"(?P<prefix>(?:~|/)[\w./+@~-]*?)/lib/python(?P<version>3(?:\.\d+)?)/"
     r"(?P<folder>site|dist)-packages/"
 )
-"""A path in the packages of a Python."""
+"""A path in the packages of a Python, of characters that a shell takes as they are."""
 _SHARED = ("/usr", "/usr/local", "~/.local")
 """Folders in which Pythons of several versions have their packages."""
 _COMMAND = re.compile(r"^(?P<settings>(?:[A-Z_]+=\S+ )*)PYTHON (?=-)")
@@ -37,13 +39,28 @@ def find_program_python(end_of_log: str) -> str:
 def locate_python(python: str) -> Path | None:
     """Return the executable of a Python on this machine; None where it is not here.
 
-    The environment of tpustarter itself runs no program of the user's.
+    The environment of tpustarter itself runs no program of the user's, and one that somebody else
+    could have put there is not started.
     """
     from shutil import which  # takes long, and is not needed where there is no Python
 
-    found = which(locations.expand_path(python)) if python else None
-    is_own = found is not None and Path(found).absolute().parent.parent == Path(sys.prefix)
-    return Path(found).absolute() if found and not is_own else None
+    name = which(locations.expand_path(python)) if python else None
+    found = Path(name).absolute() if name else None
+    if found is None or found.parent.parent == Path(sys.prefix) or not _is_trusted(found):
+        return None
+    return found
+
+
+def _is_trusted(executable: Path) -> bool:
+    # It is started to be looked at, and whoever wrote the log has named it.
+    trusted = {0, os.getuid(), *(locations.find_caller() or ())[:1]}
+    paths = {path for one in (executable, executable.resolve()) for path in (one, *one.parents)}
+    for path in paths:
+        status = path.stat()
+        by_anyone = status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX
+        if status.st_uid not in trusted or by_anyone:
+            return False
+    return True
 
 
 def name_python(fix: str, python: str) -> str:

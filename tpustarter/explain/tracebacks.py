@@ -35,8 +35,11 @@ _IPYTHON_FRAME = re.compile(
     r"(?:\]\(https?://[^)\s]*\))?,? in (?P<name>[\w.<>]+)"
     r"|(?P<cell>(?:Cell |Input )?In ?\[\d+\])(?:, line (?P<cell_line>\d+)|,? in ).*)"
 )
-_CRASH = re.compile(r"\(most recent call first\):\n(?:.*\n)*?( +File \"[^\n]*)")
-"""The innermost frame of a process that a signal has ended."""
+_CRASH = re.compile(
+    r"^(?:Current thread|Stack)\b[^\n]* ?\(most recent call first\):\n( +File \"[^\n]*)",
+    re.MULTILINE,
+)
+"""The innermost frame of the thread that got a signal; other threads are printed above it."""
 _RICH_FRAME = re.compile(r"^[│|] (?P<file>\S+\.py):(?P<line>\d+) in (?P<name>\S+)\s+[│|]$")
 _ARROW = re.compile(r"^(?:-+> ?|[│|] +❱ +)(?P<line>\d+) (?:[│|])?(?P<code>.*?)(?:[│|])?$")
 
