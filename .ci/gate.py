@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -301,7 +302,8 @@ def main() -> int:
     finally:
         ENDED.set()
         for group in tuple(RUNNING):
-            os.killpg(group, signal.SIGTERM)
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
+                os.killpg(group, signal.SIGTERM)
         shutil.rmtree(work, ignore_errors=True)
 
 

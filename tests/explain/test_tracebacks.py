@@ -130,7 +130,7 @@ def test_frames_hidden_by_jax_are_noticed(log: str, expected: bool) -> None:
 
 
 def test_crash_names_innermost_frame() -> None:
-    """Faulthandler prints the innermost call first, and other threads above the one that crashed."""
+    """Faulthandler prints the innermost call first, and other threads above."""
     log = (
         "Fatal Python error: Segmentation fault\n\nThread 0x2 (most recent call first):\n"
         '  File "/v/lib/python3.11/threading.py", line 5 in wait\n\n'

@@ -55,6 +55,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "head-size": ({**SMALL, "hidden_size": 66}, "which 4 heads do not divide"),
     "experts-per-token": ({**MOE, "num_experts_per_tok": 5}, "`num_experts_per_tok` is 5"),
     "no-experts": ({**SMALL, "model_type": "mixtral"}, "no `num_local_experts`"),
+    "layer-type": ({**GEMMA, "layer_types": ["chunked_attention"] * 2}, "no list of sliding_"),
     "layer-types": ({**GEMMA, "layer_types": ["full_attention"]}, "1 entries for 2 layers"),
 }
 

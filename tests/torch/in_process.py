@@ -82,6 +82,7 @@ def run_copies() -> None:
         env, *words, output = json.loads(line)
         copy = os.fork()
         if not copy:
+            os.environ.clear()
             os.environ.update(env)  # PyTorch/XLA reads its variables at their first use
             with Path(output).open("w") as log:
                 os.dup2(log.fileno(), 1)

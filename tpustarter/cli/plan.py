@@ -29,10 +29,11 @@ CONFIG is the config.json of a model from Hugging Face, or the folder that has i
 downloaded. Known are Llama, Mistral, Mixtral, Gemma 1 to 3, Qwen 2 and 3 with and without
 experts, DeepSeek V2 and V3, and GPT-OSS.
 
-Without --tpu, the plan names the smallest slice of each generation that holds the model. It
-shows the memory of one device: weights, Adam's state, gradients and activations for training,
-or with --serve weights, KV cache and activations. It also shows the sizes over which the model
-can be sharded, and the largest batch and the longest context that fit.
+Without --tpu, the plan names the smallest slice of each generation that holds the model, of
+sizes in powers of two. It shows the memory of one device: weights, Adam's state, gradients and
+activations for training, or with --serve weights, KV cache and activations. It also shows the
+sizes over which the model can be sharded, and the largest batch and the longest context that
+fit.
 
 This is arithmetic. Parameters, weights, optimizer state and KV cache are exact. Activations are
 an estimate, because the compiler decides what exists at the same time. --formulas shows how each

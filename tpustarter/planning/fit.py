@@ -163,7 +163,7 @@ def hbm_bytes(generation: Generation) -> int | None:
     names = f"{generation.name}-"
     known = (one.hbm_gib_per_device for one in tpus.TOPOLOGIES if one.name.startswith(names))
     gib = next(known, None)
-    return None if gib is None else round(gib * 2**30)
+    return None if gib is None else int(gib * 2**30)  # as a rehearsal rounds it
 
 
 def plan_tpu(model: ModelShape, options: PlanOptions, tpu: TpuType) -> TpuFit | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tpustarter.planning.model_shape import ModelShape
-from tpustarter.planning.weights import MATMUL_PARTS, WeightArray, list_arrays
+from tpustarter.planning.weights import MATMUL_PARTS, PARTS, WeightArray, list_arrays
 from tpustarter.text import phrases
 
 BITS = {"f32": 32, "bf16": 16, "fp8": 8, "int8": 8, "int4": 4}
@@ -130,11 +130,12 @@ def _training(model: ModelShape, options: PlanOptions, layout: Layout) -> list[M
 
 def gathered_size(arrays: Sequence[WeightArray], options: PlanOptions, layout: Layout) -> MemoryUse:
     """Return the weights of the largest layer, whole, in the type that is computed with."""
-    layer = sum(
-        math.ceil(one.count_per_device(layout.tensor) / one.copies)
-        for one in arrays
-        if one.part not in ("embedding", "unembedding") and one.name != "last norm"
-    )
+    sizes: dict[str, int] = dict.fromkeys(PARTS, 0)
+    for one in arrays:
+        if one.name != "last norm":
+            sizes[one.part] += math.ceil(one.count_per_device(layout.tensor) / one.copies)
+    experts = sizes["experts"] + sizes["shared experts"] + sizes["router"]
+    layer = sizes["attention"] + sizes["norms"] + max(sizes["MLP"], experts)  # no layer has both
     ends = (one for one in arrays if one.part in ("embedding", "unembedding"))
     largest = max(layer, *(one.count_per_device(layout.tensor) for one in ends))
     bits = BITS[options.activations]

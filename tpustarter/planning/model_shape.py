@@ -285,6 +285,8 @@ class _Reader:
         if self.family.dense_layers == "sparse-step":
             every, listed = self._number("decoder_sparse_step", 1), self._value("mlp_only_layers")
             plain = {*items_of_type(listed, int)}
+            if listed is not None and (not is_array(listed) or len(plain) != len(listed)):
+                raise ValueError("its `mlp_only_layers` is no list of different whole numbers")
             return sum(number in plain or (number + 1) % every > 0 for number in range(layers))
         return 0
 
@@ -296,7 +298,10 @@ class _Reader:
             return everywhere
         window = self._number("sliding_window")
         types = self._value("layer_types")
-        if is_array(types):
+        if types is not None:
+            known = ("sliding_attention", "full_attention")
+            if not is_array(types) or any(one not in known for one in types):
+                raise ValueError(f"its `layer_types` is no list of {phrases.join_words(known)}")
             if len(types) != layers:
                 raise ValueError(f"its `layer_types` has {len(types)} entries for {layers} layers")
             return tuple(window if one == "sliding_attention" else None for one in types)
